@@ -1,0 +1,57 @@
+// Errors: a few exception types, each with the exit code the program returns for it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace segue {
+
+// What the process tells its caller. Scripts rely on these numbers; they never change meaning.
+enum class ExitCode : int {
+  kSuccess = 0,
+  kInternal = 1,      // an exception no one foresaw
+  kUsage = 2,         // the command line
+  kConfig = 3,        // a config file or an override
+  kData = 4,          // text, token files, shards, manifests
+  kCheckpoint = 5,    // checkpoints and weight files
+  kFile = 6,          // the operating system refused a file operation
+  kDevice = 7,        // a GPU, its driver or one of its libraries
+  kPeer = 8,          // another rank failed or went silent
+  kContract = 9,      // an operation was called against its contract: a defect of the program
+  kDiverged = 10,     // the loss is not finite
+  kInterrupted = 75,  // stopped by a signal after saving; `--resume` goes on
+};
+
+// Base of all errors: one line that names the file, key or tensor, what was expected and what was found.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+// One type per exit code, constructed as fmt::format is: ConfigError("{}: expected {}", path, what).
+template <ExitCode kCode>
+class ErrorOf : public Error {
+ public:
+  template <typename... Args>
+  explicit ErrorOf(fmt::format_string<Args...> format, Args&&... args)
+      : Error(kCode, fmt::format(format, std::forward<Args>(args)...)) {}
+};
+
+using UsageError = ErrorOf<ExitCode::kUsage>;
+using ConfigError = ErrorOf<ExitCode::kConfig>;
+using DataError = ErrorOf<ExitCode::kData>;
+using CheckpointError = ErrorOf<ExitCode::kCheckpoint>;
+using FileError = ErrorOf<ExitCode::kFile>;
+using DeviceError = ErrorOf<ExitCode::kDevice>;
+using PeerError = ErrorOf<ExitCode::kPeer>;
+using ContractError = ErrorOf<ExitCode::kContract>;
+using DivergedError = ErrorOf<ExitCode::kDiverged>;
+
+}  // namespace segue

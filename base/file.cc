@@ -1,0 +1,121 @@
+// POSIX file operations, each checked.
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace segue {
+
+namespace {
+
+std::string reason() { return std::generic_category().message(errno); }
+
+// Closes on scope exit; a descriptor opened for reading has nothing to lose in close().
+class Descriptor {
+ public:
+  Descriptor(const std::filesystem::path& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {
+    if (value_ < 0) throw FileError("{}: cannot open: {}", path.string(), reason());
+  }
+  ~Descriptor() { ::close(value_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+int64_t regular_file_size(const Descriptor& file, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw FileError("{}: cannot stat: {}", path.string(), reason());
+  if (!S_ISREG(status.st_mode)) throw FileError("{}: expected a regular file", path.string());
+  return status.st_size;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
+  const Descriptor file(path, O_RDONLY);
+  const int64_t size = regular_file_size(file, path);
+  if (size > max_bytes) throw FileError("{}: {} bytes, expected at most {}", path.string(), size, max_bytes);
+  std::string text(static_cast<size_t>(size), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
+    if (got == 0) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, size);
+    done += static_cast<size_t>(got);
+  }
+  return text;
+}
+
+FileWriter::FileWriter(const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  if (descriptor_ < 0) throw FileError("{}: cannot create: {}", path_.string(), reason());
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void FileWriter::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw FileError("{}: cannot write: {}", path_.string(), reason());
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+}
+
+void FileWriter::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void FileWriter::sync_and_close() {
+  if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason());
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("{}: cannot close: {}", path_.string(), reason());
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+  const Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
+  if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason());
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path beside = path.string() + ".partial";
+  try {
+    FileWriter file(beside);
+    file.write(text);
+    file.sync_and_close();
+    std::filesystem::rename(beside, path);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw FileError("{}: cannot rename: {}", path.string(), error.code().message());
+  } catch (const FileError&) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    throw;
+  }
+  sync_directory(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file(path, O_RDONLY);
+  size_ = static_cast<size_t>(regular_file_size(file, path));
+  if (size_ == 0) return;
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (mapped == MAP_FAILED) throw FileError("{}: cannot map: {}", path.string(), reason());
+  data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace segue

@@ -1,0 +1,52 @@
+// Files: whole reads with clear errors, and writes that either happen completely or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace segue {
+
+// The whole file as text; throws FileError, also when it is larger than max_bytes.
+std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 30);
+
+// An open file for sequential writing. Every short write, full disk or failed sync throws FileError naming the path.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::filesystem::path& path);  // creates or truncates
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void sync_and_close();  // without it the destructor closes and the content is not promised
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+// Makes the entries of a directory durable after a rename or an unlink.
+void sync_directory(const std::filesystem::path& directory);
+
+// Writes beside, syncs, renames: a reader sees the old file or the whole of the new one.
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+// A file mapped read-only.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);  // throws FileError
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace segue

@@ -1,0 +1,15 @@
+// The log: lines for people on standard error. Results go to standard output, metrics to files.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <memory>
+
+namespace segue {
+
+using Logger = spdlog::logger;
+
+// Time and level before each line on standard error; `quiet` keeps only warnings and errors.
+std::shared_ptr<Logger> make_logger(bool quiet);
+
+}  // namespace segue

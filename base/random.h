@@ -1,0 +1,65 @@
+// Random numbers that nobody owns: each is a pure function of (seed, step, site, element).
+//
+// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of multiply and xor
+// turn a 128-bit counter into four independent 32-bit words. The counter holds the element block (48 bits), the site
+// (16 bits) and the step (64 bits); the key is the seed. Same numbers on any number of ranks and on any device.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace segue {
+
+struct RandomStream {
+  uint64_t seed = 0;
+  uint64_t step = 0;
+  uint16_t site = 0;  // which use inside the step: one number per dropout layer or initialised tensor
+};
+
+// One Philox block: four words for the counter (c0..c3) under the key (k0, k1).
+inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53U} * c[0];
+    const uint64_t p1 = uint64_t{0xCD9E8D57U} * c[2];
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    k[0] += 0x9E3779B9U;
+    k[1] += 0xBB67AE85U;
+  }
+  return c;
+}
+
+// The four words of elements 4*block .. 4*block + 3. `block` < 2^48.
+inline std::array<uint32_t, 4> random_block(const RandomStream& stream, uint64_t block) {
+  return philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | stream.site,
+                     static_cast<uint32_t>(stream.step), static_cast<uint32_t>(stream.step >> 32)},
+                    {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32)});
+}
+
+// 32 uniform bits for one element.
+inline uint32_t random_bits(const RandomStream& stream, uint64_t element) {
+  return random_block(stream, element / 4)[element % 4];
+}
+
+// An element survives dropout when its bits are at or above this: probability 1 - p, to 2^-32.
+inline uint32_t dropout_threshold(float p) {
+  return static_cast<uint32_t>(std::llround(std::min(static_cast<double>(p), 1.0) * 4294967295.0));
+}
+
+// Standard normal by Box-Muller, one per element; uses two of the block's four words, so elements pair up freely.
+inline double random_normal(const RandomStream& stream, uint64_t element) {
+  const std::array<uint32_t, 4> words = random_block(stream, element);
+  const double u = (static_cast<double>(words[0]) + 1.0) / 4294967296.0;  // (0, 1]: log is finite
+  const double v = static_cast<double>(words[1]) / 4294967296.0;
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+}
+
+// Uniform in [0, 1).
+inline double random_uniform(const RandomStream& stream, uint64_t element) {
+  return static_cast<double>(random_bits(stream, element)) / 4294967296.0;
+}
+
+}  // namespace segue

@@ -1,0 +1,76 @@
+// Formatting for people, and the nearest known word.
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace segue {
+
+std::string human_bytes(int64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (std::abs(value) >= 1024.0 && unit + 1 < kUnits.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits.at(unit));
+}
+
+std::string human_count(int64_t count) {
+  std::string digits = fmt::format("{}", count);
+  const int64_t first = digits[0] == '-' ? 1 : 0;
+  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > first; at -= 3)
+    digits.insert(static_cast<size_t>(at), 1, ',');
+  return digits;
+}
+
+std::string human_duration(double seconds) {
+  if (!std::isfinite(seconds)) return "unknown";
+  if (seconds < 10.0) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  if (whole < 86400) return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+  return fmt::format("{} d {:02} h", whole / 86400, whole / 3600 % 24);
+}
+
+namespace {
+
+// Levenshtein distance with one row of state.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
+  if (word.size() > 128) return {};  // nobody mistypes a known key into this
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(2, word.size() / 2) + 1;
+  for (const std::string_view candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace segue

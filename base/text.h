@@ -1,0 +1,18 @@
+// Numbers and words as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace segue {
+
+std::string human_bytes(int64_t bytes);      // "1.5 GiB"
+std::string human_count(int64_t count);      // "41,055,436"
+std::string human_duration(double seconds);  // "2 h 05 min", "3 min 20 s", "4.2 s"
+
+// The candidate with the smallest edit distance to `word`, or "" when none is close enough to be meant.
+std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates);
+
+}  // namespace segue

@@ -1,0 +1,42 @@
+# The compiler options of every target, and the two functions by which folders declare their targets.
+add_library(segue_options INTERFACE)
+target_include_directories(segue_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(segue_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                                               -Wnon-virtual-dtor -Werror -fno-math-errno)
+if(SEGUE_NATIVE)
+  target_compile_options(segue_options INTERFACE -march=native)
+else()
+  target_compile_options(segue_options INTERFACE -march=x86-64-v3)
+endif()
+if(SEGUE_SANITIZE)
+  target_compile_options(segue_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                                                 -fno-omit-frame-pointer)
+  target_link_options(segue_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(SEGUE_FUZZ)
+  target_compile_options(segue_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# segue_library(NAME SOURCES ... LINK ...): one floor of the house, as a static library.
+function(segue_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
+endfunction()
+
+# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test.
+function(segue_test name label)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()
+
+# segue_fuzzer(NAME SOURCES ... LINK ...): one libFuzzer program, built only with SEGUE_FUZZ.
+function(segue_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

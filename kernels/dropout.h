@@ -1,0 +1,39 @@
+// Dropout with a mask that is a pure function of (seed, step, site, global element).
+//
+// forward   y[e] = x[e] * m[e],  m[e] = 1/(1-p) where random_bits(random, first_element + e) >= p * 2^32, else 0
+// backward  dx[e] = dy[e] * m[e]; nothing is saved, the mask is drawn again.
+// `first_element` is the index of the view's first element in the tensor of the whole run (all streams of all ranks),
+// so that the mask does not depend on how streams are spread over ranks or chunks. p = 0 is the identity, p = 1 gives
+// zeros. Deterministic.
+#pragma once
+
+#include <cstdint>
+
+#include "base/random.h"
+#include "base/tensor.h"
+#include "kernels/stream.h"
+
+namespace segue::kernels {
+
+struct Dropout {
+  float p = 0.0F;
+  RandomStream random;
+  uint64_t first_element = 0;
+};
+
+struct DropoutForward {
+  ConstTensorView x;  // [any] float32 in
+  Dropout dropout;
+  TensorView y;  // as x, out, overwritten; may be x itself
+};
+void dropout_forward(Stream& stream, const DropoutForward& args);
+
+struct DropoutBackward {
+  ConstTensorView dy;  // [any] float32 in
+  Dropout dropout;
+  TensorView dx;            // as dy, out; may be dy itself unless accumulating
+  bool accumulate = false;  // dx += instead of dx =
+};
+void dropout_backward(Stream& stream, const DropoutBackward& args);
+
+}  // namespace segue::kernels

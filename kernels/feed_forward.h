@@ -1,0 +1,50 @@
+// The position-wise feed-forward network: two matrix products with an activation and dropout between.
+//
+// forward   pre = x · W1ᵀ + b1;  hidden = dropout(act(pre));  y = hidden · W2ᵀ + b2
+// backward  dW2 += dyᵀ · hidden;  db2 += sum of dy;  dhidden = dy · W2;  dpre = act'(pre) * dropout'(dhidden)
+//           dW1 += dpreᵀ · x;  db1 += sum of dpre;  dx = dpre · W1 (or dx +=)
+// act: ReLU, or GELU in its exact form x * Phi(x) (Hendrycks & Gimpel 2016). Saved for backward: hidden, and pre for
+// GELU only (with ReLU, hidden > 0 tells both the kept and the active units). Deterministic for a given number of
+// threads.
+#pragma once
+
+#include "kernels/dropout.h"
+
+namespace segue::kernels {
+
+enum class Activation : uint8_t { kRelu, kGelu };
+
+struct FeedForwardForward {
+  ConstTensorView x;   // [R, D] float32 in
+  ConstTensorView w1;  // [F, D] float32 in
+  ConstTensorView b1;  // [F] float32 in
+  ConstTensorView w2;  // [D, F] float32 in
+  ConstTensorView b2;  // [D] float32 in
+  Activation activation = Activation::kRelu;
+  Dropout dropout;    // of the hidden units, over [R, F]
+  TensorView pre;     // [R, F] float32 out, saved; empty for ReLU
+  TensorView hidden;  // [R, F] float32 out, saved
+  TensorView y;       // [R, D] float32 out, overwritten
+};
+void feed_forward_forward(Stream& stream, const FeedForwardForward& args);
+
+struct FeedForwardBackward {
+  ConstTensorView dy;      // [R, D] float32 in
+  ConstTensorView x;       // [R, D] float32 in
+  ConstTensorView w1;      // [F, D] float32 in
+  ConstTensorView w2;      // [D, F] float32 in
+  ConstTensorView pre;     // [R, F] float32 in; empty for ReLU
+  ConstTensorView hidden;  // [R, F] float32 in
+  Activation activation = Activation::kRelu;
+  Dropout dropout;       // as in the forward
+  TensorView workspace;  // [R, F] float32 scratch: dpre
+  TensorView dx;         // [R, D] float32 out
+  bool accumulate_dx = false;
+  TensorView dw1;  // [F, D] float32 inout, accumulated
+  TensorView db1;  // [F] float32 inout, accumulated
+  TensorView dw2;  // [D, F] float32 inout, accumulated
+  TensorView db2;  // [D] float32 inout, accumulated
+};
+void feed_forward_backward(Stream& stream, const FeedForwardBackward& args);
+
+}  // namespace segue::kernels

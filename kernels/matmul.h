@@ -1,0 +1,22 @@
+// Matrix products: c = op(a) · op(b), or c += op(a) · op(b); op transposes or not.
+//
+// Gradients are matrix products themselves: for y = x · Wᵀ, dx = dy · W and dW += dyᵀ · x.
+// fp32 accumulation. Deterministic for a given number of threads.
+#pragma once
+
+#include "base/tensor.h"
+#include "kernels/stream.h"
+
+namespace segue::kernels {
+
+struct Matmul {
+  ConstTensorView a;  // [m, k] float32 in, or [k, m] when transpose_a
+  bool transpose_a = false;
+  ConstTensorView b;  // [k, n] float32 in, or [n, k] when transpose_b
+  bool transpose_b = false;
+  TensorView c;  // [m, n] float32 out; aliases neither a nor b
+  bool accumulate = false;
+};
+void matmul(Stream& stream, const Matmul& args);
+
+}  // namespace segue::kernels
