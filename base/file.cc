@@ -88,21 +88,37 @@ void sync_directory(const std::filesystem::path& directory) {
   if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason());
 }
 
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (error) throw FileError("{}: cannot rename to {}: {}", from.string(), to.string(), error.message());
+  sync_directory(to.has_parent_path() ? to.parent_path() : std::filesystem::path("."));
+}
+
+void make_directories(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw FileError("{}: cannot create the directory: {}", directory.string(), error.message());
+}
+
+void remove_tree(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) throw FileError("{}: cannot remove: {}", path.string(), error.message());
+}
+
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
   const std::filesystem::path beside = path.string() + ".partial";
   try {
     FileWriter file(beside);
     file.write(text);
     file.sync_and_close();
-    std::filesystem::rename(beside, path);
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw FileError("{}: cannot rename: {}", path.string(), error.code().message());
+    rename_durably(beside, path);
   } catch (const FileError&) {
     std::error_code ignored;
     std::filesystem::remove(beside, ignored);
     throw;
   }
-  sync_directory(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {

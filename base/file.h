@@ -32,6 +32,15 @@ class FileWriter {
 // Makes the entries of a directory durable after a rename or an unlink.
 void sync_directory(const std::filesystem::path& directory);
 
+// Renames and makes the new entry durable; an existing file (not a directory) at `to` is replaced.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Creates a directory and its parents; one that exists already is fine.
+void make_directories(const std::filesystem::path& directory);
+
+// Removes a file or a directory with all it holds; one that does not exist is fine.
+void remove_tree(const std::filesystem::path& path);
+
 // Writes beside, syncs, renames: a reader sees the old file or the whole of the new one.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
