@@ -19,15 +19,26 @@ struct RandomStream {
   uint16_t site = 0;  // which use inside the step: one number per dropout layer or initialised tensor
 };
 
+// One of the ten rounds.
+inline void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
+  const uint64_t p0 = uint64_t{0xD2511F53U} * c0;
+  const uint64_t p1 = uint64_t{0xCD9E8D57U} * c2;
+  c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+  c1 = static_cast<uint32_t>(p1);
+  c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+  c3 = static_cast<uint32_t>(p0);
+}
+
+// What the key's words grow by from round to round.
+constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9U;
+constexpr uint32_t kPhiloxWeyl1 = 0xBB67AE85U;
+
 // One Philox block: four words for the counter (c0..c3) under the key (k0, k1).
 inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53U} * c[0];
-    const uint64_t p1 = uint64_t{0xCD9E8D57U} * c[2];
-    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
-         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
-    k[0] += 0x9E3779B9U;
-    k[1] += 0xBB67AE85U;
+    philox_round(c[0], c[1], c[2], c[3], k[0], k[1]);
+    k[0] += kPhiloxWeyl0;
+    k[1] += kPhiloxWeyl1;
   }
   return c;
 }

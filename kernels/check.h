@@ -1,0 +1,37 @@
+// Checks at the door of an operation. Each message names the operation, the tensor, what was expected and what was
+// found.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/tensor.h"
+
+namespace segue::kernels {
+
+// The contract of one operation, as in Contract("layer_norm_forward"). Every method throws ContractError when broken.
+class Contract {
+ public:
+  explicit Contract(std::string_view operation) : operation_(operation) {}
+
+  // Exactly this dtype and shape, with data behind it.
+  void tensor(std::string_view name, ConstTensorView found, DType dtype, const Shape& shape) const;
+  void floats(std::string_view name, ConstTensorView found, const Shape& shape) const;
+  // float32 of this rank, any extents.
+  void rank(std::string_view name, ConstTensorView found, int rank) const;
+  // Nothing: neither data nor elements.
+  void absent(std::string_view name, ConstTensorView found, std::string_view because) const;
+  // No byte in common.
+  void disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
+  // The same bytes, or no byte in common.
+  void same_or_disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
+  // int32 [R], each in [0, limit); names the first that is not.
+  void indices(std::string_view name, ConstTensorView found, int64_t limit) const;
+  // In [0, 1]; NaN is not.
+  void probability(std::string_view name, double found) const;
+
+ private:
+  std::string_view operation_;
+};
+
+}  // namespace segue::kernels

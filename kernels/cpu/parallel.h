@@ -1,0 +1,18 @@
+// How many threads a loop is worth.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/stream.h"
+
+namespace segue::kernels::cpu {
+
+// Waking a team costs some microseconds: about as much as one thread needs for this many simple element operations.
+constexpr int64_t kElementsWorthATeam = 32768;
+
+// For `num_threads(...)` of a parallel loop that touches `elements` elements.
+inline int threads_for(const Stream& stream, int64_t elements) {
+  return elements < kElementsWorthATeam ? 1 : stream.threads();
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,120 @@
+// What the kernel tests share: random tensors, double copies of them, and comparison with the oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/random.h"
+#include "base/tensor.h"
+#include "tests/kernels/tolerance.h"
+
+namespace segue::kernels {
+
+// A float32 tensor with standard normal entries times `deviation`; the same `site` gives the same numbers.
+inline OwnedTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
+  OwnedTensor tensor(DType::kFloat32, shape);
+  const RandomStream stream{2024, 0, site};
+  for (int64_t i = 0; i < shape.elements(); ++i)
+    tensor.as<float>()[i] = static_cast<float>(deviation * random_normal(stream, static_cast<uint64_t>(i)));
+  return tensor;
+}
+
+inline OwnedTensor filled_tensor(const Shape& shape, float value) {
+  OwnedTensor tensor(DType::kFloat32, shape);
+  std::fill_n(tensor.as<float>(), shape.elements(), value);
+  return tensor;
+}
+
+// What an output holds before an operation that promises to overwrite it.
+inline OwnedTensor unset_tensor(const Shape& shape) { return filled_tensor(shape, NAN); }
+
+inline OwnedTensor index_tensor(const std::vector<int32_t>& values) {
+  OwnedTensor tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.as<int32_t>());
+  return tensor;
+}
+
+inline OwnedTensor copy_of(ConstTensorView view) {
+  OwnedTensor tensor(view.dtype, view.shape);
+  std::copy_n(view.data, view.bytes(), tensor.view().data);
+  return tensor;
+}
+
+// The elements in the oracle's precision; an empty view gives an empty vector.
+template <typename Scalar = double>
+std::vector<Scalar> oracle_values(ConstTensorView view) {
+  if (view.empty()) return {};
+  const float* data = view.as<float>();
+  return std::vector<Scalar>(data, data + view.elements());
+}
+
+// Negated comparisons, so that NaN on either side fails.
+inline void expect_close(const std::string& what, const std::vector<double>& found, const std::vector<double>& expected,
+                         Tolerance tolerance) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  double scale = kSmallestScale;
+  for (const double value : expected) scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(std::abs(found[i] - expected[i]) <= tolerance.relative * scale)
+        << what << "[" << i << "]: expected " << expected[i] << ", found " << found[i] << ", scale " << scale;
+  }
+}
+
+inline void expect_close(const std::string& what, ConstTensorView found, const std::vector<double>& expected,
+                         Tolerance tolerance) {
+  expect_close(what, oracle_values(found), expected, tolerance);
+}
+
+// Bit for bit; says where they part.
+inline void expect_identical(const std::string& what, ConstTensorView a, ConstTensorView b) {
+  ASSERT_EQ(a.shape, b.shape) << what;
+  const auto differ = std::mismatch(a.data, a.data + a.bytes(), b.data);
+  EXPECT_EQ(differ.first - a.data, a.bytes()) << what << ": first differing byte";
+}
+
+using ComplexVector = std::vector<std::complex<double>>;
+
+// The gradient of `loss` at `point`: Im loss(x + ih) / h, exact to rounding because nothing is subtracted
+// (Squire & Trapp 1998).
+inline std::vector<double> complex_step_gradient(
+    const std::vector<double>& point, const std::function<std::complex<double>(const ComplexVector&)>& loss) {
+  constexpr double kStep = 1e-100;
+  ComplexVector at(point.begin(), point.end());
+  std::vector<double> gradient(point.size());
+  for (size_t i = 0; i < point.size(); ++i) {
+    at[i] += std::complex<double>(0.0, kStep);
+    gradient[i] = loss(at).imag() / kStep;
+    at[i] = point[i];
+  }
+  return gradient;
+}
+
+// sum of a[i] * b[i]: a loss whose gradient with respect to `a` is `b`.
+template <typename Scalar>
+Scalar weighted_sum(const std::vector<Scalar>& a, const std::vector<double>& b) {
+  Scalar sum = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// `call` breaks a contract, and the message tells what with all of `words`.
+template <typename Call>
+void expect_contract_error(Call call, const std::vector<std::string>& words) {
+  try {
+    call();
+    ADD_FAILURE() << "no ContractError naming " << words.front();
+  } catch (const ContractError& error) {
+    for (const std::string& word : words)
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what() << " lacks " << word;
+  }
+}
+
+}  // namespace segue::kernels

@@ -1,0 +1,29 @@
+// How far a kernel may be from the double oracle, by dtype and kind. The only place with such numbers.
+#pragma once
+
+namespace segue::kernels {
+
+// |found - expected| <= relative * scale, where scale is the largest |expected| of the tensor, at least kSmallestScale.
+// Against the tensor's scale, not each element: sums of signed terms cancel, and what is left carries the rounding of
+// the terms.
+struct Tolerance {
+  double relative;
+};
+
+// A scale below this is the noise of a sum that cancels altogether.
+constexpr double kSmallestScale = 1e-3;
+
+// One or two roundings of the value itself: products, copies with a multiplier. float32 has eps = 6e-8.
+constexpr Tolerance kElementwise{2.5e-7};
+
+// A sum of n float32 products, n <= 4096 in the tests, in some order: error about eps * sqrt(n) = 4e-6 for terms of
+// random sign, plus what exp, erf or rsqrt add (a few eps).
+constexpr Tolerance kReduction{1e-5};
+
+// Gradients chain two such sums (a product of a product, a normalised row).
+constexpr Tolerance kGradient{3e-5};
+
+// The oracle's own gradients against complex-step differentiation: only double rounding (1e-16) and sums remain.
+constexpr Tolerance kComplexStep{1e-10};
+
+}  // namespace segue::kernels
