@@ -24,8 +24,11 @@ function(segue_library name)
   target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
 endfunction()
 
-# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test.
+# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test; with SEGUE_TESTS.
 function(segue_test name label)
+  if(NOT SEGUE_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
@@ -33,10 +36,14 @@ function(segue_test name label)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
-# segue_fuzzer(NAME SOURCES ... LINK ...): one libFuzzer program, built only with SEGUE_FUZZ.
+# segue_fuzzer(NAME SOURCES ... LINK ...): one libFuzzer program, run by ctest as one test; with SEGUE_FUZZ.
 function(segue_fuzzer name)
+  if(NOT SEGUE_FUZZ)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_test(NAME ${name} COMMAND ${name} -runs=${SEGUE_FUZZ_INPUTS} -seed=1 -print_final_stats=1)
 endfunction()

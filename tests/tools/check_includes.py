@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Fails when an include goes against the floors of the house, or when a file outgrows its size."""
+
+import pathlib
+import re
+import sys
+
+# The height of every place. A file includes from its own place and from lower ones, never from the same height elsewhere.
+HEIGHTS = {
+    "base": 0,
+    "data_pipeline": 1,
+    "distributed": 1,
+    "kernels": 1,
+    "core/config": 2,
+    "core/checkpoint": 3,
+    "core/model": 4,
+    "core/evaluation": 5,
+    "core/exchange": 5,
+    "core/train": 6,
+    "launch": 7,
+    "tests": 8,
+    "benchmarks": 8,
+}
+MAX_LINES = {".h": 200, ".cc": 500, ".cu": 500, ".cuh": 200}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def place_of(path):
+    """The longest listed place that holds the path, or None."""
+    folders = pathlib.PurePosixPath(path).parts[:-1]
+    candidates = ["/".join(folders[:depth]) for depth in range(len(folders), 0, -1)]
+    return next((place for place in candidates if place in HEIGHTS), None)
+
+
+def include_problem(path, bracket, target):
+    """What is wrong with one include of the file at `path`, or None."""
+    here, there = place_of(path), place_of(target)
+    if there is None:
+        return f"includes {target}, which is not from the repository root" if bracket == '"' else None
+    if here == there or HEIGHTS[there] < HEIGHTS[here]:
+        return None
+    return f"{here} must not include {there} ({target})"
+
+
+def problems_of(root, path):
+    """Every problem of one file, as lines that begin with where it is."""
+    lines = (root / path).read_text(encoding="utf-8").splitlines()
+    if place_of(path) is None:
+        yield f"{path}: lies in no listed place; give its folder a height in check_includes.py"
+        return
+    limit = MAX_LINES[pathlib.PurePosixPath(path).suffix]
+    if len(lines) >= limit:
+        yield f"{path}: {len(lines)} lines, expected fewer than {limit}"
+    for number, line in enumerate(lines, start=1):
+        match = INCLUDE.match(line)
+        problem = match and include_problem(path, *match.groups())
+        if problem:
+            yield f"{path}:{number}: {problem}"
+
+
+def problems_under(root):
+    """Every problem of every source file in the folders of the house."""
+    folders = sorted({place.split("/")[0] for place in HEIGHTS})
+    files = (file for folder in folders for file in sorted((root / folder).rglob("*")) if file.suffix in MAX_LINES)
+    return [problem for file in files for problem in problems_of(root, file.relative_to(root).as_posix())]
+
+
+if __name__ == "__main__":
+    found = problems_under(pathlib.Path(sys.argv[1]))
+    print("\n".join(found) or "every include points down, every file keeps its size")
+    sys.exit(1 if found else 0)
