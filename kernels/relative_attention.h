@@ -1,19 +1,22 @@
 // Relative attention over memory and segment (Dai et al. 2019, section 3.3 and appendix B), fused: the scores are never
 // stored, forward or backward.
 //
-// For one stream and head, queries i in [0, T), keys j in [0, K), K = M + T, keys [0, M) from the memory and [M, K)
-// from the segment, distance d = M + i - j, scale = 1/sqrt(H): forward   s[i,j] = scale * ((q[i] + u) · k[j] + (q[i] +
-// w) · r[min(d, P-1)])  for visible (i, j)
+// For one stream and head: queries i in [0, T); keys j in [0, K), K = M + T, of which [0, M) come from the memory and
+// [M, K) from the segment; distance d = M + i - j; scale = 1/sqrt(H).
+//
+// forward   s[i,j] = scale * ((q[i] + u) · k[j] + (q[i] + w) · r[min(d, P-1)])      for visible (i, j)
 //           visible: d >= 0, and d < window when window > 0
-//           p = softmax of s over visible j;  o[i] = sum_j m[i,j] p[i,j] v[j]   (m: the dropout multiplier, "dropatt")
+//           p = softmax of s over visible j;  o[i] = sum_j m[i,j] p[i,j] v[j]    (m: dropout multiplier, "dropatt")
 // backward  dp[i,j] = m[i,j] (do[i] · v[j]);  delta[i] = sum_j p[i,j] dp[i,j] = do[i] · o[i];  ds = p * (dp - delta)
 //           dv[j] = sum_i m[i,j] p[i,j] do[i]
-//           dq[i] = scale * sum_j ds[i,j] (k[j] + r[d]);  dk[j] = scale * sum_i ds[i,j] (q[i] + u)
-//           dr[d] += scale * sum over streams and pairs (i,j) at distance d of ds[i,j] (q[i] + w)
-//           du += scale * sum of ds[i,j] k[j];  dw += scale * sum of ds[i,j] r[d]      (sums over streams, i, j)
+//           dq[i] = scale * sum_j ds[i,j] (k[j] + r[min(d, P-1)]);  dk[j] = scale * sum_i ds[i,j] (q[i] + u)
+//           dr[e] = scale * sum over streams and pairs (i,j) with min(d, P-1) = e of ds[i,j] (q[i] + w)
+//           du += scale * sum of ds[i,j] k[j];  dw += scale * sum of ds[i,j] r[min(d, P-1)]  (sums over streams, i, j)
+//
 // Saved for backward: output and the log-sum of exp(s) of every row. The element of dropatt is
 // ((stream * N + n) * T + i) * K + j with `first_element` the one of the view's first stream.
-// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). fp32 accumulation. Deterministic.
+// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). H at most 256. No output aliases an input.
+// fp32 accumulation. Deterministic, also over thread counts.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -44,7 +47,7 @@ struct RelativeAttentionBackward {
   Dropout dropout;
   ConstTensorView output;  // as saved
   ConstTensorView lse;     // as saved
-  TensorView workspace;    // [relative_attention_workspace] float32 scratch
+  TensorView workspace;    // [at least relative_attention_workspace] float32 scratch
   TensorView dqkv;         // [B, T, 3, N, H] float32 out, overwritten
   TensorView dmemory_kv;   // [B, M, 2, N, H] float32 out, overwritten
   TensorView dr;           // [P, N, H] float32 out, overwritten
@@ -53,7 +56,7 @@ struct RelativeAttentionBackward {
 };
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args);
 
-// Elements of the backward's workspace; linear in T and K.
-int64_t relative_attention_workspace(int64_t streams, int64_t tgt_len, int64_t keys, int64_t heads, int64_t d_head);
+// Elements of the backward's workspace: every stream's own dr, du and dw. `positions` is P, or anything above it.
+int64_t relative_attention_workspace(int64_t streams, int64_t positions, int64_t heads, int64_t d_head);
 
 }  // namespace segue::kernels
