@@ -1,0 +1,210 @@
+// Reads a described struct from a document, strictly.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "base/json_fields.h"
+#include "base/text.h"
+
+namespace segue {
+namespace {
+
+std::string expected_number(std::string_view kind, const FieldInfo& info) {
+  std::string text(kind);
+  auto add = [&text, separator = " "](std::string_view relation, double bound) mutable {
+    if (std::isinf(bound)) return;
+    text += fmt::format("{}{} {}", std::exchange(separator, " and "), relation, bound);
+  };
+  add(">=", info.minimum);
+  add(">", info.above);
+  add("<=", info.maximum);
+  add("<", info.below);
+  return text;
+}
+
+bool is_in_range(double value, const FieldInfo& info) {
+  return value >= info.minimum && value <= info.maximum && value > info.above && value < info.below;
+}
+
+// Paths of all keys below a schema's node; list elements are passed through: `shards.bytes`.
+void collect_paths(const OrderedJson& schema, const std::string& prefix, std::vector<std::string>& paths) {
+  if (schema.contains("items")) return collect_paths(schema["items"], prefix, paths);
+  if (!schema.contains("properties")) return;
+  for (const auto& [key, node] : schema["properties"].items()) {
+    paths.push_back(join_json_path(prefix, key));
+    collect_paths(node, paths.back(), paths);
+  }
+}
+
+std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+std::string_view parent_of(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  return path.substr(0, dot == std::string_view::npos ? 0 : dot);
+}
+
+// `shards[3].file` as collect_paths writes it: `shards.file`.
+std::string without_indices(std::string path) {
+  for (size_t open = path.find('['); open != std::string::npos; open = path.find('[', open))
+    path.erase(open, path.find(']', open) - open + 1);
+  return path;
+}
+
+// The known path most likely meant by an unknown one: the same key elsewhere, a similar key here, a similar path.
+std::string_view nearest_path(std::string_view unknown, const std::vector<std::string>& known) {
+  std::vector<std::string_view> siblings;
+  for (const std::string_view path : known) {
+    if (leaf_of(path) == leaf_of(unknown)) return path;
+    if (parent_of(path) == parent_of(unknown)) siblings.push_back(path);
+  }
+  std::vector<std::string_view> leaves(siblings.size());
+  std::transform(siblings.begin(), siblings.end(), leaves.begin(), leaf_of);
+  const std::string_view similar = nearest_word(leaf_of(unknown), leaves);
+  const auto at = std::find(leaves.begin(), leaves.end(), similar);
+  if (at != leaves.end()) return siblings[static_cast<size_t>(at - leaves.begin())];
+  return nearest_word(unknown, {known.begin(), known.end()});
+}
+
+class Reader : public JsonFields {
+ public:
+  Reader(const Json& document, std::string_view source, RaiseError raise) : source_(source), raise_(raise) {
+    places_.push_back({&document, {}, 0, {}});
+  }
+
+  void visit_document(const Describe& describe) {
+    begin_struct();
+    describe(*this);
+    end_struct();
+  }
+
+  // Unknown keys come before missing ones: a mistyped key is both, and its own name helps more.
+  void report_keys(ReadMode mode, const Describe& prototype) const {
+    if (!unknown_.empty()) report_unknown(prototype);
+    if (mode == ReadMode::kWhole && !missing_.empty()) raise_(missing_);
+  }
+
+ protected:
+  bool enter_key(std::string_view key, const FieldInfo& info, bool required, bool is_struct) override {
+    Place& object = places_.back();
+    object.known.push_back(key);
+    const auto found = object.value->find(key);
+    const bool present = found != object.value->end();
+    if (!present && required && missing_.empty())
+      missing_ =
+          fmt::format("{}: {}: required key is missing ({})", source_, join_json_path(path(), key), info.meaning);
+    if (!present && !is_struct) return false;
+    places_.push_back({present ? &*found : &absent_struct_, key, 0, {}});
+    return true;
+  }
+
+  void enter_element(int64_t index) override {
+    places_.push_back({&(*places_.back().value)[static_cast<size_t>(index)], {}, index, {}});
+  }
+
+  void leave() override { places_.pop_back(); }
+
+  void visit_bool(bool& value) override {
+    if (!found().is_boolean()) fail("true or false");
+    value = found().get<bool>();
+  }
+
+  void visit_integer(int64_t& value, const FieldInfo& info) override {
+    const bool fits = found().is_number_integer() && (!found().is_number_unsigned() || found().get<int64_t>() >= 0);
+    if (!fits || !is_in_range(found().get<double>(), info)) fail(expected_number("an integer", info));
+    value = found().get<int64_t>();
+  }
+
+  void visit_number(double& value, const FieldInfo& info) override {
+    const bool finite = found().is_number() && std::isfinite(found().get<double>());
+    if (!finite || !is_in_range(found().get<double>(), info)) fail(expected_number("a number", info));
+    value = found().get<double>();
+  }
+
+  void visit_text(std::string& value) override {
+    if (!found().is_string()) fail("a string");
+    value = found().get<std::string>();
+  }
+
+  void visit_choice(size_t& index, std::span<const std::string_view> names) override {
+    const std::string expected = fmt::format("one of \"{}\"", fmt::join(names, "\", \""));
+    if (!found().is_string()) fail(expected);
+    const auto& word = found().get_ref<const std::string&>();
+    const auto at = std::find(names.begin(), names.end(), word);
+    if (at == names.end()) {
+      const std::string_view near = nearest_word(word, {names.begin(), names.end()});
+      fail(expected, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+    }
+    index = static_cast<size_t>(at - names.begin());
+  }
+
+  int64_t visit_list(int64_t /*size*/) override {
+    if (!found().is_array()) fail("a list");
+    return static_cast<int64_t>(found().size());
+  }
+
+  void begin_struct() override {
+    if (!found().is_object()) fail("an object");
+  }
+
+  void end_struct() override {
+    if (!unknown_.empty()) return;
+    const std::vector<std::string_view>& known = places_.back().known;
+    for (const auto& [key, value] : found().items())
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        unknown_ = join_json_path(path(), key);
+        return;
+      }
+  }
+
+ private:
+  // A value of the document on the way from its root to the current one.
+  struct Place {
+    const Json* value;
+    std::string_view key;  // empty: an element, or the root
+    int64_t index;
+    std::vector<std::string_view> known;  // keys described so far, when the value is an object
+  };
+
+  const Json& found() const { return *places_.back().value; }
+
+  std::string path() const {
+    std::string text;
+    for (auto place = std::next(places_.begin()); place != places_.end(); ++place)
+      text = place->key.empty() ? text + index_in_path(place->index) : join_json_path(text, place->key);
+    return text;
+  }
+
+  void fail(std::string_view expected, std::string_view hint = "") const {
+    const std::string where = places_.size() == 1 ? "the document" : path();
+    raise_(fmt::format("{}: {}: expected {}, found {}{}", source_, where, expected, describe_json(found()), hint));
+  }
+
+  void report_unknown(const Describe& prototype) const {
+    std::vector<std::string> known;
+    collect_paths(schema_of_described(prototype), "", known);
+    const std::string word = without_indices(unknown_);
+    const std::string_view near = nearest_path(word, known);
+    raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_,
+                       near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
+
+  const Json absent_struct_ = Json::object();
+  std::string_view source_;
+  RaiseError raise_;
+  std::vector<Place> places_;
+  std::string unknown_;  // path of the first unknown key
+  std::string missing_;  // message about the first missing key
+};
+
+}  // namespace
+
+void read_described(const Json& document, std::string_view source, RaiseError raise, ReadMode mode,
+                    const Describe& describe, const Describe& prototype) {
+  Reader reader(document, source, raise);
+  reader.visit_document(describe);
+  reader.report_keys(mode, prototype);
+}
+
+}  // namespace segue

@@ -1,0 +1,177 @@
+// Described structs: what is read, what is refused and in which words, what is written, what the schema says.
+#include "base/json_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "tests/message_of.h"
+
+namespace segue {
+namespace {
+
+enum class Colour : uint8_t { kRed, kGreen };
+
+std::span<const std::string_view> choices_of(Colour /*colour*/) {
+  static constexpr std::array<std::string_view, 2> kNames{"red", "green"};
+  return kNames;
+}
+
+struct Part {
+  std::string file = {};
+  int64_t tokens = 0;
+  void describe(JsonFields& fields) {
+    fields.required("file", file, {.meaning = "where it lies"});
+    fields.optional("tokens", tokens, {.meaning = "how many", .unit = "tokens", .minimum = 0});
+  }
+};
+
+struct Inner {
+  int64_t mem_len = 8;
+  double rate = 0.5;
+  bool same = false;
+  Colour colour = Colour::kRed;
+  void describe(JsonFields& fields) {
+    fields.optional("mem_len", mem_len, {.meaning = "memory", .unit = "tokens", .minimum = 0, .maximum = 100});
+    fields.optional("rate", rate, {.meaning = "probability", .minimum = 0, .below = 1});
+    fields.optional("same", same, {.meaning = "whether"});
+    fields.optional("colour", colour, {.meaning = "which"});
+  }
+};
+
+struct Outer {
+  std::string name = {};
+  Inner model = {};
+  std::vector<Part> parts = {};
+  std::vector<bool> flags{false};
+  std::vector<int64_t> sizes = {};
+  void describe(JsonFields& fields) {
+    fields.required("name", name, {.meaning = "what it is called"});
+    fields.optional("model", model, {.meaning = "the model"});
+    fields.optional("parts", parts, {.meaning = "the parts"});
+    fields.optional("flags", flags, {.meaning = "the flags"});
+    fields.optional("sizes", sizes, {.meaning = "the sizes", .minimum = 1});
+  }
+};
+
+Outer read(std::string_view text) { return read_fields<DataError, Outer>(parse_json<DataError>(text, "f"), "f"); }
+
+std::string error_of(std::string_view text) {
+  return message_of<DataError>([&] { read(text); });
+}
+
+TEST(JsonFields, ReadsEveryKindOfMember) {
+  const Outer outer = read(R"({"name": "n", "model": {"mem_len": 3, "rate": 0, "same": true, "colour": "green"},
+      "parts": [{"file": "a", "tokens": 5}, {"file": "b"}], "flags": [true, false, true], "sizes": [4, 2]})");
+  EXPECT_EQ(outer.name, "n");
+  EXPECT_EQ(outer.model.mem_len, 3);
+  EXPECT_EQ(outer.model.rate, 0.0);
+  EXPECT_TRUE(outer.model.same);
+  EXPECT_EQ(outer.model.colour, Colour::kGreen);
+  ASSERT_EQ(outer.parts.size(), 2U);
+  EXPECT_EQ(outer.parts[0].tokens, 5);
+  EXPECT_EQ(outer.parts[1].file, "b");
+  EXPECT_EQ(outer.flags, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(outer.sizes, (std::vector<int64_t>{4, 2}));
+}
+
+TEST(JsonFields, AbsentOptionalKeysKeepTheirDefaults) {
+  const Outer outer = read(R"({"name": "n"})");
+  EXPECT_EQ(outer.model.mem_len, 8);
+  EXPECT_EQ(outer.model.rate, 0.5);
+  EXPECT_EQ(outer.flags, std::vector<bool>{false});
+}
+
+TEST(JsonFields, NamesTheNearestKeyOfAnUnknownOne) {
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"mem_length": 3}})"),
+            "f: model.mem_length: unknown key; did you mean model.mem_len?");
+  EXPECT_EQ(error_of(R"({"name": "n", "mem_len": 3})"), "f: mem_len: unknown key; did you mean model.mem_len?");
+  EXPECT_EQ(error_of(R"({"name": "n", "modle": {}})"), "f: modle: unknown key; did you mean model?");
+  EXPECT_EQ(error_of(R"({"name": "n", "parts": [{"file": "a"}, {"file": "b", "tokns": 1}]})"),
+            "f: parts[1].tokns: unknown key; did you mean parts.tokens?");
+  EXPECT_EQ(error_of(R"({"name": "n", "qqqqqqqqqqqq": 1})"), "f: qqqqqqqqqqqq: unknown key");
+  EXPECT_EQ(error_of(R"({"name": "n", "a\nb": 1})"), "f: \"a\\nb\": unknown key");
+}
+
+TEST(JsonFields, NamesWhatWasExpectedAndFound) {
+  EXPECT_EQ(error_of("[1, 2]"), "f: the document: expected an object, found a list of 2");
+  EXPECT_EQ(error_of(R"({"name": 1})"), "f: name: expected a string, found 1");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": 1})"), "f: model: expected an object, found 1");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"mem_len": 1.5}})"),
+            "f: model.mem_len: expected an integer >= 0 and <= 100, found 1.5");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"mem_len": "four"}})"),
+            "f: model.mem_len: expected an integer >= 0 and <= 100, found \"four\"");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"mem_len": 101}})"),
+            "f: model.mem_len: expected an integer >= 0 and <= 100, found 101");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"rate": 1}})"),
+            "f: model.rate: expected a number >= 0 and < 1, found 1");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"rate": null}})"),
+            "f: model.rate: expected a number >= 0 and < 1, found null");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"same": 0}})"), "f: model.same: expected true or false, found 0");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"colour": "gren"}})"),
+            "f: model.colour: expected one of \"red\", \"green\", found \"gren\"; did you mean \"green\"?");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"colour": 1}})"),
+            "f: model.colour: expected one of \"red\", \"green\", found 1");
+  EXPECT_EQ(error_of(R"({"name": "n", "parts": {}})"), "f: parts: expected a list, found an object");
+  EXPECT_EQ(error_of(R"({"name": "n", "sizes": [1, 0]})"), "f: sizes[1]: expected an integer >= 1, found 0");
+}
+
+TEST(JsonFields, IntegersBeyondInt64AreRefused) {
+  EXPECT_EQ(read(R"({"name": "n", "sizes": [9223372036854775807]})").sizes[0], INT64_MAX);
+  EXPECT_EQ(error_of(R"({"name": "n", "sizes": [9223372036854775808]})"),
+            "f: sizes[0]: expected an integer >= 1, found 9223372036854775808");
+  EXPECT_EQ(error_of(R"({"name": "n", "sizes": [99223372036854775808]})"),
+            "f: sizes[0]: expected an integer >= 1, found 9.922337203685478e+19");
+}
+
+TEST(JsonFields, NotANumberIsRefused) {
+  const Json document{{"name", "n"}, {"model", {{"rate", std::numeric_limits<double>::quiet_NaN()}}}};
+  EXPECT_EQ(message_of<DataError>([&] { read_fields<DataError, Outer>(document, "f"); }),
+            "f: model.rate: expected a number >= 0 and < 1, found null");
+}
+
+TEST(JsonFields, RequiredKeysMayBeAbsentOnlyFromAPart) {
+  EXPECT_EQ(error_of("{}"), "f: name: required key is missing (what it is called)");
+  EXPECT_EQ(error_of(R"({"name": "n", "parts": [{}]})"), "f: parts[0].file: required key is missing (where it lies)");
+  EXPECT_EQ(error_of(R"({"nam": "n"})"), "f: nam: unknown key; did you mean name?");
+  Outer outer{.name = "before"};
+  read_fields_into<DataError>(outer, parse_json<DataError>(R"({"sizes": [7]})", "f"), "f", ReadMode::kPresentKeys);
+  EXPECT_EQ(outer.name, "before");
+  EXPECT_EQ(outer.sizes, std::vector<int64_t>{7});
+}
+
+TEST(JsonFields, WritesWhatItReads) {
+  Outer outer{.name = "n", .parts = {{.file = "a", .tokens = 2}}, .flags = {true}, .sizes = {3}};
+  outer.model.colour = Colour::kGreen;
+  outer.model.rate = 0.1;
+  const std::string text = write_fields(outer).dump();
+  EXPECT_EQ(text, R"({"name":"n","model":{"mem_len":8,"rate":0.1,"same":false,"colour":"green"},)"
+                  R"("parts":[{"file":"a","tokens":2}],"flags":[true],"sizes":[3]})");
+  EXPECT_EQ(write_fields(read(text)).dump(), text);
+}
+
+TEST(JsonFields, WritingNotANumberIsRefused) {
+  Inner inner{.rate = std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_EQ(message_of<ContractError>([&] { write_fields(inner); }), "JSON cannot hold nan (probability)");
+}
+
+TEST(JsonFields, SchemaHoldsMeaningUnitRangeChoicesAndDefault) {
+  const OrderedJson schema = schema_of<Outer>();
+  EXPECT_EQ(schema.at("required").dump(), R"(["name"])");
+  EXPECT_EQ(schema.at("additionalProperties"), false);
+  const OrderedJson& model = schema.at("properties").at("model").at("properties");
+  EXPECT_EQ(
+      model.at("mem_len").dump(),
+      R"json({"description":"memory (unit: tokens)","type":"integer","minimum":0,"maximum":100,"default":8})json");
+  EXPECT_EQ(model.at("rate").dump(),
+            R"({"description":"probability","type":"number","minimum":0.0,"exclusiveMaximum":1.0,"default":0.5})");
+  EXPECT_EQ(model.at("colour").dump(), R"({"description":"which","enum":["red","green"],"default":"red"})");
+  EXPECT_EQ(schema.at("properties").at("name").dump(), R"({"description":"what it is called","type":"string"})");
+  const OrderedJson& part = schema.at("properties").at("parts").at("items");
+  EXPECT_EQ(part.at("required").dump(), R"(["file"])");
+  EXPECT_EQ(schema.at("properties").at("flags").at("default").dump(), "[false]");
+}
+
+}  // namespace
+}  // namespace segue
