@@ -1,0 +1,145 @@
+"""Times the training step of the PyTorch peer: forward, backward, clip, Adam, with full memory from the first step."""
+
+import argparse
+import json
+import math
+import resource
+import statistics
+import time
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from flops import training_flops_per_token
+from transformer_xl import Sizes, TransformerXL
+
+WARM_UP_STEPS = 3
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    sizes = {"n-layer": 4, "d-model": 256, "n-head": 4, "d-head": 64, "d-inner": 1024, "tgt-len": 128, "mem-len": 128,
+             "batch": 8, "vocab": 256}
+    for name, value in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--dropatt", type=float, default=0.0)
+    parser.add_argument("--learning-rate", type=float, default=2.5e-4)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60, help="measured time, after the warm-up steps")
+    parser.add_argument("--window", type=float, default=1, help="seconds per window; the median is over windows")
+    parser.add_argument("--compile", action="store_true", help="torch.compile the model")
+    parser.add_argument("--data", help="train on the bytes of this file as contiguous streams; default: random tokens")
+    parser.add_argument("--report-every", type=int, default=100, help="steps between losses printed with --data")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def random_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tensor]]:
+    shape = (arguments.batch, arguments.tgt_len + 1)
+    while True:
+        tokens = torch.randint(arguments.vocab, shape)
+        yield tokens[:, :-1], tokens[:, 1:]
+
+
+def file_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tensor]]:
+    """Segments of `batch` contiguous streams over the file, again from the start when they end."""
+    stream = torch.from_file(arguments.data, size=file_size(arguments.data), dtype=torch.uint8)
+    length = len(stream) // arguments.batch
+    streams = stream[: length * arguments.batch].view(arguments.batch, length)
+    while True:
+        for begin in range(0, length - arguments.tgt_len, arguments.tgt_len):
+            tokens = streams[:, begin : begin + arguments.tgt_len + 1].long()
+            yield tokens[:, :-1], tokens[:, 1:]
+
+
+def file_size(path: str) -> int:
+    with open(path, "rb") as file:
+        return file.seek(0, 2)
+
+
+class Trainer:
+    def __init__(self, arguments: argparse.Namespace):
+        sizes = Sizes(arguments.vocab, arguments.n_layer, arguments.d_model, arguments.n_head, arguments.d_head,
+                      arguments.d_inner, arguments.mem_len, arguments.dropout, arguments.dropatt)
+        model = TransformerXL(sizes)
+        self.memory = model.empty_memory(arguments.batch, arguments.mem_len)
+        self.parameters = list(model.parameters())
+        self.optimizer = torch.optim.Adam(self.parameters, lr=arguments.learning_rate, fused=True)
+        self.forward = torch.compile(model, dynamic=False) if arguments.compile else model
+        self.segments = file_segments(arguments) if arguments.data else random_segments(arguments)
+
+    def step(self) -> float:
+        """One training step; the mean negative log-likelihood in nats."""
+        tokens, targets = next(self.segments)
+        nll, self.memory = self.forward(tokens, targets, self.memory)
+        loss = nll.mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, 0.25)
+        self.optimizer.step()
+        return loss.item()
+
+
+class LossReport:
+    """Prints the mean loss since the last line, in bits per byte, every so many steps."""
+
+    def __init__(self, every: int):
+        self.every = every
+        self.losses: list[float] = []
+        self.step = 0
+
+    def add(self, loss: float) -> None:
+        self.step += 1
+        self.losses.append(loss)
+        if self.step % self.every == 0:
+            bits = statistics.fmean(self.losses) / math.log(2)
+            print(json.dumps({"step": self.step, "bits_per_byte": round(bits, 4)}), flush=True)
+            self.losses.clear()
+
+
+def measure(trainer: Trainer, arguments: argparse.Namespace) -> list[float]:
+    """Tokens per second of each window."""
+    report = LossReport(arguments.report_every) if arguments.data else None
+    rates, steps, end = [], 0, time.perf_counter() + arguments.seconds
+    begin = time.perf_counter()
+    while True:
+        loss = trainer.step()
+        steps += 1
+        if report:
+            report.add(loss)
+        now = time.perf_counter()
+        if now - begin >= arguments.window or now >= end and not rates:
+            rates.append(steps * arguments.batch * arguments.tgt_len / (now - begin))
+            steps, begin = 0, now
+        if now >= end:
+            return rates
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(arguments.seed)
+    trainer = Trainer(arguments)
+    for _ in range(WARM_UP_STEPS):
+        trainer.step()
+    rates = measure(trainer, arguments)
+    median = statistics.median(rates)
+    flops = training_flops_per_token(arguments.vocab, arguments.n_layer, arguments.d_model, arguments.n_head,
+                                     arguments.d_head, arguments.d_inner, arguments.tgt_len, arguments.mem_len,
+                                     arguments.batch)
+    print(json.dumps({
+        "tokens_per_second": round(median, 1),
+        "tokens_per_second_range": [round(min(rates), 1), round(max(rates), 1)],
+        "windows": len(rates),
+        "gflops_per_second": round(median * flops / 1e9, 2),
+        "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "compiled": arguments.compile,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+    }))
+
+
+if __name__ == "__main__":
+    main()
