@@ -36,9 +36,9 @@ struct FieldInfo {
   std::string_view meaning;
   std::string_view unit = {};
   double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
   double above = -std::numeric_limits<double>::infinity();  // the value must be greater than this
-  double below = std::numeric_limits<double>::infinity();   // the value must be less than this
+  double maximum = std::numeric_limits<double>::infinity();
+  double below = std::numeric_limits<double>::infinity();  // the value must be less than this
 };
 
 template <typename T>

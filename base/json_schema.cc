@@ -69,15 +69,23 @@ class SchemaMaker : public JsonFields {
   std::vector<OrderedJson*> nodes_{&root_};  // from the root to the schema of the current value
 };
 
-// Gives every key that may be absent the value it then has.
-void add_defaults(OrderedJson& schema, const OrderedJson& values) {
+bool lists(const OrderedJson& schema, const std::string& key) {
   const OrderedJson required = schema.value("required", OrderedJson::array());
+  return std::find(required.begin(), required.end(), key) != required.end();
+}
+
+// Gives every key that may be absent the value it then has, and requires the structs that hold required keys.
+void complete(OrderedJson& schema, const OrderedJson& values) {
+  std::vector<std::string> required;
   for (auto& [key, node] : schema["properties"].items()) {
-    if (node.contains("properties"))
-      add_defaults(node, values[key]);
-    else if (std::find(required.begin(), required.end(), key) == required.end())
+    if (node.contains("properties")) {
+      complete(node, values[key]);
+      if (node.contains("required") && !lists(schema, key)) required.push_back(key);
+    } else if (!lists(schema, key)) {
       node["default"] = values[key];
+    }
   }
+  for (const std::string& key : required) schema["required"].push_back(key);
 }
 
 }  // namespace
@@ -85,7 +93,7 @@ void add_defaults(OrderedJson& schema, const OrderedJson& values) {
 OrderedJson schema_of_described(const Describe& prototype) {
   const OrderedJson values = write_described(prototype);
   OrderedJson schema = SchemaMaker().make(prototype);
-  add_defaults(schema, values);
+  complete(schema, values);
   return schema;
 }
 

@@ -1,0 +1,79 @@
+// Values that are right alone and cannot go together.
+#include "base/error.h"
+#include "core/config/config.h"
+
+namespace segue {
+namespace {
+
+void check_names(const Config& config, std::string_view source) {
+  const auto check = [source](std::string_view key, const std::string& name) {
+    if (name.empty()) throw ConfigError("{}: {}: expected a name, found \"\"", source, key);
+  };
+  check("data.path", config.data.path);
+  check("data.train_split", config.data.train_split);
+  check("evaluation.split", config.evaluation.split);
+}
+
+void check_model(const ModelConfig& model, std::string_view source) {
+  if (model.d_model % 2 != 0)
+    throw ConfigError(
+        "{}: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, "
+        "half cosines), found {}",
+        source, model.d_model);
+  if (model.head.tie_projs.size() != 1)
+    throw ConfigError(
+        "{}: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of {}", source,
+        model.head.tie_projs.size());
+}
+
+// With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory.
+void check_same_length(const Config& config, std::string_view source) {
+  const VisibilityConfig& visibility = config.model.visibility;
+  if (!visibility.same_length || visibility.same_length_extra_key) return;
+  constexpr std::string_view kWhy =
+      "with model.visibility.same_length = true and same_length_extra_key = false, or no "
+      "query sees a key";
+  if (config.model.mem_len == 0) throw ConfigError("{}: model.mem_len: expected at least 1 {}; found 0", source, kWhy);
+  if (evaluation_mem_len(config) == 0)
+    throw ConfigError("{}: evaluation.mem_len: expected at least 1 {}; found {} with evaluation.tgt_len = {}", source,
+                      kWhy, config.evaluation.mem_len, config.evaluation.tgt_len);
+}
+
+void check_lengths(const Config& config, std::string_view source) {
+  const int64_t longest = config.training.tgt_len + config.model.mem_len;
+  if (evaluation_mem_len(config) < 0)
+    throw ConfigError(
+        "{}: evaluation.tgt_len: expected at most training.tgt_len + model.mem_len = {} with "
+        "evaluation.mem_len = -1, found {}",
+        source, longest, config.evaluation.tgt_len);
+  if (config.training.batch_chunk > config.training.batch_size)
+    throw ConfigError("{}: training.batch_chunk: expected at most training.batch_size = {}, found {}", source,
+                      config.training.batch_size, config.training.batch_chunk);
+}
+
+void check_optimization(const Config& config, std::string_view source) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  const ScheduleConfig& schedule = config.schedule;
+  if (optimizer.kind == OptimizerKind::kAdam && optimizer.weight_decay != 0.0)
+    throw ConfigError(
+        "{}: optimizer.weight_decay: expected 0 with optimizer.kind = \"adam\" (\"adamw\" has it), found {}", source,
+        optimizer.weight_decay);
+  if (schedule.eta_min > optimizer.lr)
+    throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,
+                      schedule.eta_min);
+  if (schedule.warmup_step > config.training.max_step)
+    throw ConfigError("{}: schedule.warmup_step: expected at most training.max_step = {}, found {}", source,
+                      config.training.max_step, schedule.warmup_step);
+}
+
+}  // namespace
+
+void check_combinations(const Config& config, std::string_view source) {
+  check_names(config, source);
+  check_model(config.model, source);
+  check_lengths(config, source);
+  check_same_length(config, source);
+  check_optimization(config, source);
+}
+
+}  // namespace segue

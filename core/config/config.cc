@@ -1,0 +1,119 @@
+// What every key outside `model` means.
+#include "core/config/config.h"
+
+#include "base/json_fields.h"
+
+namespace segue {
+namespace {
+
+constexpr double kMostStreams = 1 << 15;
+constexpr double kLongest = 1 << 20;
+constexpr double kMostSteps = 1e12;
+constexpr double kMostThreads = 4096;
+constexpr double kLargestSeed = 9007199254740991;  // 2^53 - 1: other JSON tools keep such integers exactly
+
+}  // namespace
+
+void DataConfig::describe(JsonFields& fields) {
+  fields.required("path", path, {.meaning = "directory of the prepared dataset"});
+  fields.optional("train_split", train_split, {.meaning = "split to train on"});
+  fields.optional(
+      "read_ahead", read_ahead,
+      {.meaning = "how far the reader runs ahead of training", .unit = "segments", .minimum = 1, .maximum = 1024});
+}
+
+void OptimizerConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "adam, or adamw, which adds decoupled weight decay"});
+  fields.optional("lr", lr, {.meaning = "highest learning rate", .above = 0, .maximum = 1000});
+  fields.optional("beta1", beta1, {.meaning = "decay of the first moment", .minimum = 0, .below = 1});
+  fields.optional("beta2", beta2, {.meaning = "decay of the second moment", .minimum = 0, .below = 1});
+  fields.optional("epsilon", epsilon, {.meaning = "added to the root of the second moment", .above = 0});
+  fields.optional("weight_decay", weight_decay,
+                  {.meaning = "share of a weight removed per step, times the learning rate; adamw only", .minimum = 0});
+  fields.optional("clip", clip, {.meaning = "largest global norm of the gradients; 0: no limit", .minimum = 0});
+}
+
+void ScheduleConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "how the learning rate falls after the warm-up"});
+  fields.optional(
+      "warmup_step", warmup_step,
+      {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
+  fields.optional("eta_min", eta_min, {.meaning = "lowest learning rate, of cosine and linear", .minimum = 0});
+  fields.optional(
+      "rule", rule,
+      {.meaning = "whose arithmetic; pytorch: the first update at the full rate, decay over max_step whatever "
+                  "the warm-up; nvidia: the first update at the full rate, decay from the end of the warm-up; "
+                  "tensorflow: the first update at 0 when there is a warm-up, decay from its end"});
+}
+
+void TrainingConfig::describe(JsonFields& fields) {
+  fields.optional("batch_size", batch_size,
+                  {.meaning = "parallel streams of text, over all ranks",
+                   .unit = "streams",
+                   .minimum = 1,
+                   .maximum = kMostStreams});
+  fields.optional("tgt_len", tgt_len,
+                  {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
+  fields.optional("batch_chunk", batch_chunk,
+                  {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
+                   .minimum = 1,
+                   .maximum = kMostStreams});
+  fields.optional("max_step", max_step,
+                  {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
+  fields.optional("log_interval", log_interval,
+                  {.meaning = "between two lines of metrics", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
+  fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
+  fields.optional("init_from", init_from,
+                  {.meaning = "run or checkpoint directory whose weights start this run; empty: weights are drawn"});
+}
+
+void EvaluationConfig::describe(JsonFields& fields) {
+  fields.optional(
+      "interval", interval,
+      {.meaning = "between two evaluations; 0: never", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
+  fields.optional("split", split, {.meaning = "split to evaluate on"});
+  fields.optional("batch_size", batch_size,
+                  {.meaning = "parallel streams of text", .unit = "streams", .minimum = 1, .maximum = kMostStreams});
+  fields.optional(
+      "tgt_len", tgt_len,
+      {.meaning = "length of a segment; 0: training.tgt_len", .unit = "tokens", .minimum = 0, .maximum = kLongest});
+  fields.optional("mem_len", mem_len,
+                  {.meaning = "length of the memory; -1: so that tgt_len + mem_len is what it is in training",
+                   .unit = "tokens",
+                   .minimum = -1,
+                   .maximum = 2 * kLongest});
+  fields.optional("max_tokens", max_tokens,
+                  {.meaning = "stop after this many tokens; 0: the whole split", .unit = "tokens", .minimum = 0});
+}
+
+void CheckpointConfig::describe(JsonFields& fields) {
+  fields.optional("interval", interval,
+                  {.meaning = "between two checkpoints; 0: only at the end and when stopped",
+                   .unit = "steps",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
+  fields.optional("keep_last", keep_last, {.meaning = "checkpoints kept, newest first", .minimum = 1, .maximum = 1e6});
+  fields.optional("keep_best", keep_best, {.meaning = "also keep the checkpoint that evaluated best"});
+}
+
+void Config::describe(JsonFields& fields) {
+  fields.optional("seed", seed, {.meaning = "of all random numbers", .minimum = 0, .maximum = kLargestSeed});
+  fields.optional("data", data, {.meaning = "what to read"});
+  fields.optional("model", model, {.meaning = "what to train"});
+  fields.optional("optimizer", optimizer, {.meaning = "how gradients change weights"});
+  fields.optional("schedule", schedule, {.meaning = "the learning rate over time"});
+  fields.optional("training", training, {.meaning = "the run"});
+  fields.optional("evaluation", evaluation, {.meaning = "evaluations inside the run"});
+  fields.optional("checkpoint", checkpoint, {.meaning = "what is saved, and when"});
+}
+
+int64_t evaluation_tgt_len(const Config& config) {
+  return config.evaluation.tgt_len == 0 ? config.training.tgt_len : config.evaluation.tgt_len;
+}
+
+int64_t evaluation_mem_len(const Config& config) {
+  if (config.evaluation.mem_len >= 0) return config.evaluation.mem_len;
+  return config.training.tgt_len + config.model.mem_len - evaluation_tgt_len(config);
+}
+
+}  // namespace segue

@@ -1,0 +1,107 @@
+// The config of an experiment: typed, with defaults in code, read strictly from JSON. Meanings, units and ranges stand
+// in config.cc and model_config.cc, once: the reader, the writer and configs/segue.schema.json all come from there.
+// The vocabulary is not in it; it comes with the dataset.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/model_config.h"
+
+namespace segue {
+
+struct DataConfig {
+  std::string path;  // the one key without a default
+  std::string train_split = "train";
+  int64_t read_ahead = 4;
+  void describe(JsonFields& fields);
+};
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double lr = 0.00025;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
+  double clip = 0.25;  // 0: none
+  void describe(JsonFields& fields);
+};
+
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::kCosine;
+  int64_t warmup_step = 0;
+  double eta_min = 0.0;
+  ScheduleRule rule = ScheduleRule::kPytorch;
+  void describe(JsonFields& fields);
+};
+
+struct TrainingConfig {
+  int64_t batch_size = 8;
+  int64_t tgt_len = 128;
+  int64_t batch_chunk = 1;
+  int64_t max_step = 10000;
+  int64_t log_interval = 50;
+  int64_t threads = 0;    // 0: all
+  std::string init_from;  // empty: weights are drawn
+  void describe(JsonFields& fields);
+};
+
+struct EvaluationConfig {
+  int64_t interval = 1000;  // 0: never
+  std::string split = "valid";
+  int64_t batch_size = 8;
+  int64_t tgt_len = 0;     // 0: training.tgt_len; read it through evaluation_tgt_len
+  int64_t mem_len = -1;    // -1: see evaluation_mem_len
+  int64_t max_tokens = 0;  // 0: the whole split
+  void describe(JsonFields& fields);
+};
+
+struct CheckpointConfig {
+  int64_t interval = 1000;  // 0: only at the end and when stopped
+  int64_t keep_last = 3;
+  bool keep_best = true;
+  void describe(JsonFields& fields);
+};
+
+struct Config {
+  int64_t seed = 1111;
+  DataConfig data;
+  ModelConfig model;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainingConfig training;
+  EvaluationConfig evaluation;
+  CheckpointConfig checkpoint;
+  void describe(JsonFields& fields);
+};
+
+// Lengths of the evaluations inside a training run.
+int64_t evaluation_tgt_len(const Config& config);
+int64_t evaluation_mem_len(const Config& config);  // by default tgt_len + mem_len is what it is in training
+
+// Reads a config file, then overrides such as "model.mem_len=256", whose values are JSON or, failing that, plain text.
+// Throws ConfigError naming the file (or "--set ..."), the path, expected and found; FileError when it cannot be read.
+Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides = {});
+
+// The same from text; `source` is what errors call it.
+Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides = {});
+
+// Throws ConfigError when values that are right alone cannot go together, naming both keys.
+void check_combinations(const Config& config, std::string_view source);
+
+// The resolved config, every key.
+nlohmann::ordered_json to_json(const Config& config);
+
+// What differs, as "model.mem_len: 128 -> 256", in the order of the config.
+std::vector<std::string> diff_configs(const Config& before, const Config& after);
+
+// JSON Schema (draft 2020-12) of config files.
+nlohmann::ordered_json config_schema();
+
+}  // namespace segue

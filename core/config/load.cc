@@ -1,0 +1,105 @@
+// Files and overrides to configs, and configs back to JSON.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_fields.h"
+#include "core/config/config.h"
+
+namespace segue {
+namespace {
+
+constexpr int64_t kLargestFile = int64_t{1} << 20;
+constexpr const char* kSchemaKey = "$schema";  // editors complete from the schema it names
+
+// Any JSON; text that does not begin like a structure or a quoted string, and is no JSON, is a string as it stands.
+Json parse_value(std::string_view text, std::string_view source) {
+  const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"');
+  if (structured || Json::accept(text)) return parse_json<ConfigError>(text, source);
+  return Json(std::string(text));
+}
+
+// "model.mem_len=256" as {"model": {"mem_len": 256}}.
+Json parse_override(const std::string& text, std::string_view source) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw ConfigError("{}: expected KEY=VALUE, as in --set model.mem_len=256", source);
+  Json document = parse_value(std::string_view(text).substr(equals + 1), source);
+  std::string_view keys = std::string_view(text).substr(0, equals);
+  while (true) {
+    const size_t dot = keys.rfind('.');
+    const std::string innermost(keys.substr(dot + 1));  // npos + 1 is 0
+    Json parent = Json::object();
+    parent[innermost] = std::move(document);
+    document = std::move(parent);
+    if (dot == std::string_view::npos) return document;
+    keys = keys.substr(0, dot);
+  }
+}
+
+// Reads what is there into a scratch config: errors name this source although other keys come from elsewhere.
+void check_part(const Json& document, std::string_view source) {
+  Config scratch;
+  read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
+}
+
+Json parse_document(std::string_view text, std::string_view source) {
+  Json document = parse_json<ConfigError>(text, source, {.max_bytes = kLargestFile});
+  if (!document.is_object()) return document;
+  const auto schema = document.find(kSchemaKey);
+  if (schema == document.end()) return document;
+  if (!schema->is_string())
+    throw ConfigError("{}: {}: expected a string, found {}", source, kSchemaKey, describe_json(*schema));
+  document.erase(schema);
+  return document;
+}
+
+void add_differences(const OrderedJson& before, const OrderedJson& after, const std::string& path,
+                     std::vector<std::string>& lines) {
+  if (!before.is_object()) {
+    if (before != after) lines.push_back(fmt::format("{}: {} -> {}", path, before.dump(), after.dump()));
+    return;
+  }
+  for (const auto& [key, value] : before.items())
+    add_differences(value, after.at(key), join_json_path(path, key), lines);
+}
+
+}  // namespace
+
+Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
+  Json document = parse_document(text, source);
+  check_part(document, source);
+  for (const std::string& override_text : overrides) {
+    const std::string override_source = fmt::format("--set {}", override_text);
+    const Json part = parse_override(override_text, override_source);
+    check_part(part, override_source);
+    document.merge_patch(part);
+  }
+  auto config = read_fields<ConfigError, Config>(document, source);
+  check_combinations(config, source);
+  return config;
+}
+
+Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
+  return parse_config(read_file(path, kLargestFile), path.string(), overrides);
+}
+
+OrderedJson to_json(const Config& config) { return write_fields(config); }
+
+std::vector<std::string> diff_configs(const Config& before, const Config& after) {
+  std::vector<std::string> lines;
+  add_differences(to_json(before), to_json(after), "", lines);
+  return lines;
+}
+
+OrderedJson config_schema() {
+  OrderedJson schema;
+  schema[kSchemaKey] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "Config of a Segue experiment";
+  schema.update(schema_of<Config>());
+  schema["properties"][kSchemaKey] = {{"description", "where editors find this schema; ignored by segue"},
+                                      {"type", "string"}};
+  return schema;
+}
+
+}  // namespace segue

@@ -1,0 +1,113 @@
+// What every key of `model` means. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
+#include "core/config/model_config.h"
+
+#include "base/json_fields.h"
+
+namespace segue {
+namespace {
+
+constexpr double kMostLayers = 512;
+constexpr double kMostHeads = 1024;
+constexpr double kLargestHead = 256;  // the limit of the attention kernels
+constexpr double kWidest = 1 << 16;
+constexpr double kWidestInner = 1 << 20;
+constexpr double kLongest = 1 << 20;
+
+}  // namespace
+
+void PositionConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind,
+                  {.meaning = "how the model knows where tokens stand; relative: sinusoids of the "
+                              "distance between query and key, with the biases u and v"});
+  fields.optional("clamp_len", clamp_len,
+                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit",
+                   .unit = "tokens",
+                   .minimum = -1,
+                   .maximum = kLongest});
+  fields.optional("untie_r", untie_r,
+                  {.meaning = "every layer has its own biases u and v, instead of one pair for all"});
+}
+
+void VisibilityConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "which keys a query sees; causal: memory and segment up to itself"});
+  fields.optional("same_length", same_length,
+                  {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included"});
+  fields.optional(
+      "same_length_extra_key", same_length_extra_key,
+      {.meaning = "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes"});
+}
+
+void MemoryConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "what is remembered; hidden_states: the newest inputs of every layer"});
+  fields.optional("initial", initial,
+                  {.meaning = "memory before the first segment; empty: it grows; zeros: full length, and attended to"});
+}
+
+void DepthConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind,
+                  {.meaning = "how many layers a token passes; fixed: model.n_layer, each with its weights"});
+}
+
+void BlockConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind,
+                  {.meaning = "what a layer is; transformer: attention, then feed-forward, both residual"});
+  fields.optional("pre_lnorm", pre_lnorm, {.meaning = "layer norm before attention and feed-forward instead of after"});
+  fields.optional("layer_norm_epsilon", layer_norm_epsilon,
+                  {.meaning = "added to the variance in layer norms", .above = 0, .below = 1});
+  fields.optional("activation", activation, {.meaning = "of the feed-forward network; gelu is the exact form"});
+}
+
+void ScoreConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "how scores become attention weights"});
+}
+
+void HeadConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "how hidden states become a distribution over the vocabulary"});
+  fields.optional("tie_weight", tie_weight, {.meaning = "the output layer uses the embedding's table"});
+  fields.optional("tie_projs", tie_projs,
+                  {.meaning = "per cluster of the vocabulary (softmax: one): the output layer uses the embedding's "
+                              "projection between d_embed and d_model"});
+}
+
+void InitConfig::describe(JsonFields& fields) {
+  fields.optional("kind", kind, {.meaning = "distribution of weights and embeddings at the start"});
+  fields.optional("init_std", init_std,
+                  {.meaning = "standard deviation of normal weights, and of layer norm gains around 1", .minimum = 0});
+  fields.optional("init_range", init_range,
+                  {.meaning = "uniform weights lie between minus this and this", .minimum = 0});
+  fields.optional("proj_init_std", proj_init_std,
+                  {.meaning = "standard deviation of the projections between d_embed and d_model", .minimum = 0});
+}
+
+void ModelConfig::describe(JsonFields& fields) {
+  fields.optional("n_layer", n_layer, {.meaning = "number of layers", .minimum = 1, .maximum = kMostLayers});
+  fields.optional("n_head", n_head, {.meaning = "attention heads per layer", .minimum = 1, .maximum = kMostHeads});
+  fields.optional("d_model", d_model, {.meaning = "width of the hidden states", .minimum = 1, .maximum = kWidest});
+  fields.optional(
+      "d_head", d_head,
+      {.meaning = "width of a head; n_head * d_head need not be d_model", .minimum = 1, .maximum = kLargestHead});
+  fields.optional("d_inner", d_inner,
+                  {.meaning = "width inside the feed-forward network", .minimum = 1, .maximum = kWidestInner});
+  fields.optional("d_embed", d_embed,
+                  {.meaning = "width of the embedding table; 0: d_model", .minimum = 0, .maximum = kWidest});
+  fields.optional("mem_len", mem_len,
+                  {.meaning = "length of every layer's memory in training; 0: none",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest});
+  fields.optional("dropout", dropout, {.meaning = "probability of dropping an activation", .minimum = 0, .below = 1});
+  fields.optional("dropatt", dropatt,
+                  {.meaning = "probability of dropping an attention weight", .minimum = 0, .below = 1});
+  fields.optional("position", position, {.meaning = "axis: positions"});
+  fields.optional("visibility", visibility, {.meaning = "axis: which keys a query sees"});
+  fields.optional("memory", memory, {.meaning = "axis: what is kept of earlier segments"});
+  fields.optional("depth", depth, {.meaning = "axis: how many layers a token passes"});
+  fields.optional("block", block, {.meaning = "axis: what a layer is"});
+  fields.optional("score", score, {.meaning = "axis: how attention weighs keys"});
+  fields.optional("head", head, {.meaning = "axis: the output distribution"});
+  fields.optional("init", init, {.meaning = "weights at the start"});
+}
+
+int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }
+
+}  // namespace segue

@@ -1,0 +1,91 @@
+// The part of an experiment's config that says what the model is: its sizes, and one object for each of the seven axes,
+// whose `kind` selects the implementation. Meanings, units and ranges stand in model_config.cc, once, for people and
+// for programs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/config/kinds.h"
+
+namespace segue {
+
+class JsonFields;
+
+struct PositionConfig {
+  PositionKind kind = PositionKind::kRelative;
+  int64_t clamp_len = -1;  // none unless above 0
+  bool untie_r = false;
+  void describe(JsonFields& fields);
+};
+
+struct VisibilityConfig {
+  VisibilityKind kind = VisibilityKind::kCausal;
+  bool same_length = false;
+  bool same_length_extra_key = false;
+  void describe(JsonFields& fields);
+};
+
+struct MemoryConfig {
+  MemoryKind kind = MemoryKind::kHiddenStates;
+  InitialMemory initial = InitialMemory::kEmpty;
+  void describe(JsonFields& fields);
+};
+
+struct DepthConfig {
+  DepthKind kind = DepthKind::kFixed;
+  void describe(JsonFields& fields);
+};
+
+struct BlockConfig {
+  BlockKind kind = BlockKind::kTransformer;
+  bool pre_lnorm = false;
+  double layer_norm_epsilon = 1e-5;
+  ActivationKind activation = ActivationKind::kRelu;
+  void describe(JsonFields& fields);
+};
+
+struct ScoreConfig {
+  ScoreKind kind = ScoreKind::kSoftmax;
+  void describe(JsonFields& fields);
+};
+
+struct HeadConfig {
+  HeadKind kind = HeadKind::kSoftmax;
+  bool tie_weight = true;
+  std::vector<bool> tie_projs{false};  // one per cluster of the vocabulary; the plain softmax has one
+  void describe(JsonFields& fields);
+};
+
+struct InitConfig {
+  InitKind kind = InitKind::kNormal;
+  double init_std = 0.02;
+  double init_range = 0.1;
+  double proj_init_std = 0.01;
+  void describe(JsonFields& fields);
+};
+
+struct ModelConfig {
+  int64_t n_layer = 4;
+  int64_t n_head = 4;
+  int64_t d_model = 256;
+  int64_t d_head = 64;
+  int64_t d_inner = 1024;
+  int64_t d_embed = 0;  // 0: d_model; read it through effective_d_embed
+  int64_t mem_len = 128;
+  double dropout = 0.1;
+  double dropatt = 0.0;
+  PositionConfig position;
+  VisibilityConfig visibility;
+  MemoryConfig memory;
+  DepthConfig depth;
+  BlockConfig block;
+  ScoreConfig score;
+  HeadConfig head;
+  InitConfig init;
+  void describe(JsonFields& fields);
+};
+
+int64_t effective_d_embed(const ModelConfig& model);
+
+}  // namespace segue
