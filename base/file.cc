@@ -88,6 +88,11 @@ void sync_directory(const std::filesystem::path& directory) {
   if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason());
 }
 
+bool path_exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
   std::filesystem::rename(from, to, error);

@@ -32,6 +32,9 @@ class FileWriter {
 // Makes the entries of a directory durable after a rename or an unlink.
 void sync_directory(const std::filesystem::path& directory);
 
+// Whether there is anything of this name; false also when the system does not tell.
+bool path_exists(const std::filesystem::path& path);
+
 // Renames and makes the new entry durable; an existing file (not a directory) at `to` is replaced.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -1,0 +1,106 @@
+// Writing and verifying one checkpoint directory.
+#include "core/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/file.h"
+
+namespace segue {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void verify(const fs::path& path, const ManifestFile& expected) {
+  if (!path_exists(path)) {
+    throw CheckpointError("{}: missing, the manifest expects {} bytes", path.string(), expected.bytes);
+  }
+  const MappedFile file(path);
+  if (static_cast<int64_t>(file.bytes().size()) != expected.bytes) {
+    throw CheckpointError("{}: damaged: expected {} bytes, found {}", path.string(), expected.bytes,
+                          file.bytes().size());
+  }
+  const std::string checksum = checksum_of(file.bytes());
+  if (checksum != expected.checksum) {
+    throw CheckpointError("{}: damaged: expected checksum {}, found {}", path.string(), expected.checksum, checksum);
+  }
+}
+
+std::vector<ManifestFile> write_files(const fs::path& directory, const CheckpointContents& contents) {
+  std::vector<ManifestFile> written;
+  for (const TensorFile& file : contents.tensor_files) {
+    const WrittenFile result = write_safetensors(directory / file.name, file.tensors, file.metadata);
+    written.push_back({file.name, result.bytes, result.checksum});
+  }
+  for (const TextFile& file : contents.text_files) {
+    write_file_atomically(directory / file.name, file.text);
+    written.push_back(
+        {file.name, static_cast<int64_t>(file.text.size()), checksum_of(std::as_bytes(std::span(file.text)))});
+  }
+  return written;
+}
+
+// "a/b/" names the same directory as "a/b", whose siblings lie in "a".
+fs::path without_trailing_slash(const fs::path& directory) {
+  return directory.has_filename() ? directory : directory.parent_path();
+}
+
+}  // namespace
+
+Manifest read_manifest(const fs::path& directory) {
+  constexpr int64_t kLongest = int64_t{16} << 20;
+  const fs::path path = directory / kManifestName;
+  if (!path_exists(path)) throw CheckpointError("{}: missing, expected in every checkpoint", path.string());
+  return parse_manifest(read_file(path, kLongest), path.string());
+}
+
+Checkpoint::Checkpoint(fs::path directory) : directory_(std::move(directory)), manifest_(read_manifest(directory_)) {
+  for (const ManifestFile& file : manifest_.files) verify(directory_ / file.name, file);
+}
+
+bool Checkpoint::contains(std::string_view name) const {
+  return std::any_of(manifest_.files.begin(), manifest_.files.end(),
+                     [name](const ManifestFile& file) { return file.name == name; });
+}
+
+fs::path Checkpoint::checked_path(const std::string& name) const {
+  if (!contains(name)) throw CheckpointError("{}: expected a checkpoint with {}", directory_.string(), name);
+  return directory_ / name;
+}
+
+SafetensorsFile Checkpoint::tensors(const std::string& name) const { return SafetensorsFile(checked_path(name)); }
+
+std::string Checkpoint::text(const std::string& name) const { return read_file(checked_path(name)); }
+
+PartialCheckpoint::PartialCheckpoint(const fs::path& target)
+    : target_(without_trailing_slash(target)),
+      partial_(target_.parent_path() / fmt::format(".{}.partial", target_.filename().string())) {
+  remove_tree(partial_);
+  make_directories(partial_);
+}
+
+// Delegates, so that the destructor cleans up after an exception in this body too.
+PartialCheckpoint::PartialCheckpoint(const fs::path& target, int64_t step, int64_t saved,
+                                     const CheckpointContents& contents)
+    : PartialCheckpoint(target) {
+  const Manifest manifest{.step = step, .saved = saved, .files = write_files(partial_, contents)};
+  write_file_atomically(partial_ / kManifestName, manifest_text(manifest));
+}
+
+// After publish() nothing is left under the partial name, and this does nothing.
+PartialCheckpoint::~PartialCheckpoint() {
+  std::error_code ignored;
+  fs::remove_all(partial_, ignored);
+}
+
+void PartialCheckpoint::publish() { rename_durably(partial_, target_); }
+
+void write_checkpoint(const fs::path& directory, int64_t step, const CheckpointContents& contents) {
+  if (path_exists(directory)) throw CheckpointError("{}: exists already", directory.string());
+  PartialCheckpoint(directory, step, 0, contents).publish();
+}
+
+}  // namespace segue

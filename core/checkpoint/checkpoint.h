@@ -1,0 +1,74 @@
+// One checkpoint: a directory of safetensors and text files that appears whole or not at all, and is verified when
+// read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/manifest.h"
+#include "core/checkpoint/safetensors.h"
+
+namespace segue {
+
+// Names are those of the files, extension included: "weights.safetensors", "state.json".
+struct TensorFile {
+  std::string name;
+  std::vector<NamedTensor> tensors;
+  Metadata metadata;
+};
+struct TextFile {
+  std::string name;
+  std::string text;
+};
+struct CheckpointContents {
+  std::vector<TensorFile> tensor_files;
+  std::vector<TextFile> text_files;
+};
+
+// A checkpoint whose every file had the size and checksum of its manifest when this object was made.
+class Checkpoint {
+ public:
+  // Throws CheckpointError naming the file, what was expected and what was found.
+  explicit Checkpoint(std::filesystem::path directory);
+
+  const std::filesystem::path& directory() const { return directory_; }
+  int64_t step() const { return manifest_.step; }
+  bool contains(std::string_view name) const;
+  // Throw CheckpointError when the manifest does not list the file.
+  SafetensorsFile tensors(const std::string& name) const;
+  std::string text(const std::string& name) const;
+
+ private:
+  std::filesystem::path checked_path(const std::string& name) const;
+  std::filesystem::path directory_;
+  Manifest manifest_;
+};
+
+// Reads only the manifest; throws CheckpointError when there is none.
+Manifest read_manifest(const std::filesystem::path& directory);
+
+// A directory that exists for the time of a save: `.NAME.partial` beside the `target` it will be renamed to. What an
+// earlier, killed save left there is removed; what this one leaves is removed unless it was published.
+class PartialCheckpoint {
+ public:
+  // Writes and syncs every file, the manifest last. Throws FileError, also when the disk is full.
+  PartialCheckpoint(const std::filesystem::path& target, int64_t step, int64_t saved,
+                    const CheckpointContents& contents);
+  ~PartialCheckpoint();
+  PartialCheckpoint(const PartialCheckpoint&) = delete;
+  PartialCheckpoint& operator=(const PartialCheckpoint&) = delete;
+  // The one moment at which the checkpoint begins to exist; `target` must not exist before.
+  void publish();
+
+ private:
+  explicit PartialCheckpoint(const std::filesystem::path& target);
+  std::filesystem::path target_;
+  std::filesystem::path partial_;
+};
+
+// A checkpoint on its own, such as an import. Throws CheckpointError when `directory` exists already.
+void write_checkpoint(const std::filesystem::path& directory, int64_t step, const CheckpointContents& contents);
+
+}  // namespace segue

@@ -1,0 +1,192 @@
+// The checkpoints of a run: order, replacement, pruning, damage and the ways to name one.
+#include "core/checkpoint/checkpoint_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tests/core/checkpoint/sample_checkpoint.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class CheckpointStoreTest : public testing::Test {
+ protected:
+  void save(int64_t step, float value) { store_.save(step, SampleCheckpoint(value).contents()); }
+  void save(int64_t step) { save(step, static_cast<float>(step)); }
+  void damage(int64_t step, const std::string& file) {
+    std::ofstream(store_.path_of(step) / file, std::ios::app) << "x";
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(store_.directory())) names.push_back(entry.path().filename());
+    return names;
+  }
+  const TemporaryDirectory run_;
+  CheckpointStore store_{run_ / "checkpoints"};
+};
+
+TEST_F(CheckpointStoreTest, EmptyStoreHasNothing) {
+  EXPECT_TRUE(store_.list().empty());
+  EXPECT_EQ(store_.newest(), std::nullopt);
+  EXPECT_EQ(store_.best(), std::nullopt);
+  EXPECT_FALSE(store_.newest_intact().checkpoint.has_value());
+}
+
+TEST_F(CheckpointStoreTest, ListsInTheOrderOfSaves) {
+  save(9);
+  save(10);
+  save(123456789012);
+  EXPECT_THAT(store_.list(), ElementsAre(9, 10, 123456789012));
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000009", "step-00000010", "step-123456789012"));
+  EXPECT_EQ(value_of(store_.open(10)), 10.0F);
+}
+
+TEST_F(CheckpointStoreTest, RunThatWentBackHasItsNewSavesAsNewest) {
+  for (const int64_t step : {80, 100, 120}) save(step);
+  save(110);
+  EXPECT_THAT(store_.list(), ElementsAre(80, 100, 120, 110));
+  EXPECT_EQ(store_.newest(), 110);
+  EXPECT_EQ(store_.newest_intact().checkpoint->step(), 110);
+  store_.prune(2);
+  EXPECT_THAT(store_.list(), ElementsAre(120, 110));
+}
+
+TEST_F(CheckpointStoreTest, SavingAStepAgainReplacesIt) {
+  save(10, 1.0F);
+  save(20, 2.0F);
+  save(10, 3.0F);
+  EXPECT_EQ(value_of(store_.open(10)), 3.0F);
+  EXPECT_THAT(store_.list(), ElementsAre(20, 10));
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000010", "step-00000020"));
+}
+
+TEST_F(CheckpointStoreTest, PruneKeepsTheNewestAndTheBest) {
+  for (int64_t step = 1; step <= 5; ++step) {
+    save(step);
+    if (step == 2) store_.mark_best(step);
+    store_.prune(2);
+  }
+  EXPECT_THAT(store_.list(), ElementsAre(2, 4, 5));
+  EXPECT_EQ(store_.best(), 2);
+  EXPECT_EQ(value_of(Checkpoint(store_.directory() / "best")), 2.0F);
+  store_.mark_best(5);
+  store_.prune(2);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000004", "step-00000005", "best"));
+  EXPECT_EQ(message_of<ContractError>([&] { store_.prune(0); }), "keep_last is 0, expected at least 1");
+}
+
+TEST_F(CheckpointStoreTest, BestMustExist) {
+  EXPECT_THAT(message_of<ContractError>([&] { store_.mark_best(1); }), HasSubstr("step 1 marked best"));
+  save(1);
+  store_.mark_best(1);
+  fs::remove_all(store_.path_of(1));
+  EXPECT_EQ(store_.best(), std::nullopt);
+}
+
+TEST_F(CheckpointStoreTest, LeftoversOfKilledProcessesAreClearedByTheNextSave) {
+  save(10, 1.0F);
+  const fs::path at = store_.directory();
+  fs::copy(at / "step-00000010", at / ".step-00000020.partial");
+  fs::copy(at / "step-00000010", at / ".step-00000005.removed");
+  fs::copy(at / "step-00000010", at / ".step-00000010.replaced");
+  fs::create_directory(at / ".notes of a person");
+  EXPECT_THAT(store_.list(), ElementsAre(10));
+  save(30);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000010", "step-00000030", ".notes of a person"));
+}
+
+TEST_F(CheckpointStoreTest, CheckpointSetAsideCountsUntilItsSuccessorIsThere) {
+  save(10, 1.0F);
+  fs::rename(store_.directory() / "step-00000010", store_.directory() / ".step-00000010.replaced");
+  EXPECT_EQ(store_.newest(), 10);
+  EXPECT_EQ(value_of(store_.open(10)), 1.0F);
+  save(20);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000010", "step-00000020"));
+}
+
+TEST_F(CheckpointStoreTest, DamageIsReportedWithTheNewestIntactOther) {
+  for (const int64_t step : {100, 110, 120}) save(step);
+  damage(110, "state.json");
+  damage(120, "weights.safetensors");
+  const std::string complaint = message_of<CheckpointError>([&] { store_.open(120); });
+  EXPECT_THAT(complaint, HasSubstr("step-00000120/weights.safetensors: damaged: expected "));
+  EXPECT_THAT(complaint, HasSubstr("; the newest intact other checkpoint is step 100: --resume-from " +
+                                   store_.path_of(100).string()));
+}
+
+TEST_F(CheckpointStoreTest, NewestIntactComplainsOfTheDamagedOnesItPassed) {
+  for (const int64_t step : {100, 110, 120}) save(step);
+  damage(110, "manifest.json");
+  damage(120, "memory.safetensors");
+  const IntactCheckpoint found = store_.newest_intact();
+  ASSERT_TRUE(found.checkpoint.has_value());
+  EXPECT_EQ(found.checkpoint->step(), 100);
+  EXPECT_THAT(found.complaints, ElementsAre(HasSubstr("step-00000110/manifest.json: "),
+                                            HasSubstr("step-00000120/memory.safetensors: damaged")));
+}
+
+TEST_F(CheckpointStoreTest, PruneLeavesDamagedManifestsForAPerson) {
+  for (const int64_t step : {100, 110, 120}) save(step);
+  damage(100, "manifest.json");
+  store_.prune(1);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000100", "step-00000120"));
+}
+
+TEST_F(CheckpointStoreTest, DamagedOneCanBeSavedAgain) {
+  save(10, 1.0F);
+  damage(10, "manifest.json");
+  save(10, 2.0F);
+  EXPECT_EQ(value_of(store_.open(10)), 2.0F);
+}
+
+TEST_F(CheckpointStoreTest, ResolvesEveryWayToNameACheckpoint) {
+  save(10);
+  save(20);
+  store_.mark_best(10);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).checkpoint.step(), 20);
+  EXPECT_EQ(resolve_checkpoint(run_ / "").checkpoint.step(), 20);
+  EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints").checkpoint.step(), 20);
+  EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints/best").checkpoint.step(), 10);
+  EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints/step-00000010").checkpoint.step(), 10);
+  write_checkpoint(run_ / "imported", 7, SampleCheckpoint(1.0F).contents());
+  EXPECT_EQ(resolve_checkpoint(run_ / "imported").checkpoint.step(), 7);
+}
+
+TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
+  save(10);
+  save(20);
+  damage(20, "state.json");
+  const ResolvedCheckpoint found = resolve_checkpoint(run_.path());
+  EXPECT_EQ(found.checkpoint.step(), 10);
+  EXPECT_THAT(found.complaints, ElementsAre(HasSubstr("state.json: damaged")));
+  EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_ / "checkpoints/step-00000020"); }),
+              HasSubstr("--resume-from"));
+}
+
+TEST_F(CheckpointStoreTest, ResolveSaysWhatIsNotThere) {
+  EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_ / "nowhere"); }),
+              HasSubstr("nowhere: expected a checkpoint: No such file"));
+  EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_.path()); }),
+              HasSubstr(": expected a run's directory, its checkpoints, or one checkpoint"));
+  fs::create_directory(store_.directory());
+  EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_.path()); }),
+              HasSubstr("checkpoints: expected a checkpoint, found none"));
+  save(10);
+  damage(10, "state.json");
+  EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_.path()); }),
+              HasSubstr("none of its 1 checkpoints is intact: "));
+}
+
+}  // namespace
+}  // namespace segue
