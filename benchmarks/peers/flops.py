@@ -7,20 +7,20 @@ Per visible pair and head the forward has three products of length H (content, p
 (dp, dq by content, dq by position, dk, dr, dv). Recomputation, masked pairs and padding are nobody's merit and not counted.
 """
 
-
-def visible_keys_per_query(tgt_len: int, mem_len: int, same_length: bool) -> float:
-    visible = (min(mem_len, mem_len + i + 1) if same_length else mem_len + i + 1 for i in range(tgt_len))
-    return sum(visible) / tgt_len
+from sizes import Sizes
 
 
-def training_flops_per_token(vocab: int, n_layer: int, d_model: int, n_head: int, d_head: int, d_inner: int,
-                             tgt_len: int, mem_len: int, batch: int, pre_lnorm: bool = False,
-                             same_length: bool = False) -> float:
+def visible_keys_per_query(sizes: Sizes, tgt_len: int) -> float:
+    """The mean over the queries of a segment, with full memory."""
+    return sizes.mem_len if sizes.same_length else sizes.mem_len + (tgt_len + 1) / 2
+
+
+def training_flops_per_token(sizes: Sizes, tgt_len: int, batch: int) -> float:
     """Forward and backward of a step with full memory, divided by its batch * tgt_len tokens."""
-    width = n_head * d_head
-    dense = 3 * (4 * d_model * width + 2 * d_model * d_inner)  # q, k, v, output; feed-forward
-    memory_rows = (3 if pre_lnorm else 2) * 2 * d_model * width * mem_len / tgt_len  # k, v with today's weights
+    d_model, width, mem_len = sizes.d_model, sizes.n_head * sizes.d_head, sizes.mem_len
+    dense = 3 * (4 * d_model * width + 2 * d_model * sizes.d_inner)  # q, k, v, output; feed-forward
+    memory_rows = (3 if sizes.pre_lnorm else 2) * 2 * d_model * width * mem_len / tgt_len  # k, v with today's weights
     positions = 2 * d_model * width * (mem_len + tgt_len) / (tgt_len * batch)  # r, once for the whole batch
-    attention = 3 * 3 * width * visible_keys_per_query(tgt_len, mem_len, same_length)
-    head = 3 * d_model * vocab
-    return 2 * (n_layer * (dense + memory_rows + positions + attention) + head)
+    attention = 3 * 3 * width * visible_keys_per_query(sizes, tgt_len)
+    head = 3 * d_model * sizes.vocab
+    return 2 * (sizes.n_layer * (dense + memory_rows + positions + attention) + head)

@@ -7,24 +7,36 @@ import resource
 import statistics
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 
 import torch
 from torch import Tensor
 
 from flops import training_flops_per_token
-from transformer_xl import Sizes, TransformerXL
+from sizes import Sizes
+from transformer_xl import TransformerXL
 
 WARM_UP_STEPS = 3
 
 
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def sizes_of(arguments: argparse.Namespace) -> Sizes:
+    return Sizes(**{field.name: getattr(arguments, field.name) for field in fields(Sizes)})
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    sizes = {"n-layer": 4, "d-model": 256, "n-head": 4, "d-head": 64, "d-inner": 1024, "tgt-len": 128, "mem-len": 128,
-             "batch": 8, "vocab": 256}
-    for name, value in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--dropatt", type=float, default=0.0)
+    for field in fields(Sizes):
+        if field.type is not bool:
+            parser.add_argument(option(field.name), type=field.type, default=field.default)
+        else:
+            parser.add_argument(option(field.name), action="store_true")
+    parser.set_defaults(dropout=0.1)
+    parser.add_argument("--tgt-len", type=int, default=128)
+    parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--learning-rate", type=float, default=2.5e-4)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60, help="measured time, after the warm-up steps")
@@ -61,9 +73,7 @@ def file_size(path: str) -> int:
 
 class Trainer:
     def __init__(self, arguments: argparse.Namespace):
-        sizes = Sizes(arguments.vocab, arguments.n_layer, arguments.d_model, arguments.n_head, arguments.d_head,
-                      arguments.d_inner, arguments.mem_len, arguments.dropout, arguments.dropatt)
-        model = TransformerXL(sizes)
+        model = TransformerXL(sizes_of(arguments))
         self.memory = model.empty_memory(arguments.batch, arguments.mem_len)
         self.parameters = list(model.parameters())
         self.optimizer = torch.optim.Adam(self.parameters, lr=arguments.learning_rate, fused=True)
@@ -126,9 +136,7 @@ def main() -> None:
         trainer.step()
     rates = measure(trainer, arguments)
     median = statistics.median(rates)
-    flops = training_flops_per_token(arguments.vocab, arguments.n_layer, arguments.d_model, arguments.n_head,
-                                     arguments.d_head, arguments.d_inner, arguments.tgt_len, arguments.mem_len,
-                                     arguments.batch)
+    flops = training_flops_per_token(sizes_of(arguments), arguments.tgt_len, arguments.batch)
     print(json.dumps({
         "tokens_per_second": round(median, 1),
         "tokens_per_second_range": [round(min(rates), 1), round(max(rates), 1)],

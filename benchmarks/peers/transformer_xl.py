@@ -1,27 +1,12 @@
 """A Transformer-XL in eager PyTorch, written from the paper (Dai et al. 2019), as a peer for speed and numerics."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-
-@dataclass(frozen=True)
-class Sizes:
-    vocab: int
-    n_layer: int
-    d_model: int
-    n_head: int
-    d_head: int
-    d_inner: int
-    mem_len: int
-    dropout: float = 0.0
-    dropatt: float = 0.0
-    pre_lnorm: bool = False
-    clamp_len: int = -1  # distances beyond it share one position vector; -1: none do
-    same_length: bool = False  # every query sees mem_len keys, its own position included
+from sizes import Sizes
 
 
 def shift_to_distance(scores: Tensor) -> Tensor:

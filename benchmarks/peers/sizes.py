@@ -1,0 +1,19 @@
+"""The sizes of a Transformer-XL, shared by the model and by what counts its arithmetic."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    vocab: int = 256
+    n_layer: int = 4
+    d_model: int = 256
+    n_head: int = 4
+    d_head: int = 64
+    d_inner: int = 1024
+    mem_len: int = 128
+    dropout: float = 0.0
+    dropatt: float = 0.0
+    pre_lnorm: bool = False
+    clamp_len: int = -1  # distances beyond it share one position vector; -1: none do
+    same_length: bool = False  # every query sees mem_len keys, its own position included
