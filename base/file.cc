@@ -24,10 +24,13 @@ class Descriptor {
   Descriptor(const std::filesystem::path& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {
     if (value_ < 0) throw FileError("{}: cannot open: {}", path.string(), reason());
   }
-  ~Descriptor() { ::close(value_); }
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
 
  private:
   int value_;
@@ -40,6 +43,19 @@ int64_t regular_file_size(const Descriptor& file, const std::filesystem::path& p
   return status.st_size;
 }
 
+// The part of `block` that was filled before the file ended.
+std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const std::filesystem::path& path) {
+  size_t done = 0;
+  while (done < block.size()) {
+    const ssize_t got = ::read(descriptor, block.data() + done, block.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return block.first(done);
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
@@ -47,16 +63,20 @@ std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
   const int64_t size = regular_file_size(file, path);
   if (size > max_bytes) throw FileError("{}: {} bytes, expected at most {}", path.string(), size, max_bytes);
   std::string text(static_cast<size_t>(size), '\0');
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
-    if (got == 0) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, size);
-    done += static_cast<size_t>(got);
-  }
+  const size_t done = read_into(std::as_writable_bytes(std::span(text)), file.get(), path).size();
+  if (done < text.size()) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, size);
   return text;
 }
+
+FileReader::FileReader(const std::filesystem::path& path) : path_(path) {
+  Descriptor file(path, O_RDONLY);
+  regular_file_size(file, path);
+  descriptor_ = file.release();
+}
+
+FileReader::~FileReader() { ::close(descriptor_); }
+
+std::span<std::byte> FileReader::read(std::span<std::byte> block) { return read_into(block, descriptor_, path_); }
 
 FileWriter::FileWriter(const std::filesystem::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {

@@ -13,6 +13,21 @@ namespace segue {
 // The whole file as text; throws FileError, also when it is larger than max_bytes.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 30);
 
+// An open file for sequential reading, of which only the caller's block is in memory.
+class FileReader {
+ public:
+  explicit FileReader(const std::filesystem::path& path);  // throws FileError, also when it is no regular file
+  ~FileReader();
+  FileReader(const FileReader&) = delete;
+  FileReader& operator=(const FileReader&) = delete;
+  // Fills `block` as far as the file goes; the part of it that was filled, empty at the end.
+  std::span<std::byte> read(std::span<std::byte> block);
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
 // An open file for sequential writing. Every short write, full disk or failed sync throws FileError naming the path.
 class FileWriter {
  public:
