@@ -1,0 +1,145 @@
+// The scores of one tile: content by queries and keys, position by queries and a band of distances.
+#include "kernels/cpu/attention_tile.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+// Interleaves the lower (kHalf = 0) or upper (kHalf = 1) halves of two vectors.
+template <int kHalf, size_t... kLane>
+Vector interleaved(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, (kLane % 2 * kLanes + kHalf * kLanes / 2 + kLane / 2)...);
+}
+
+// A square of kLanes x kLanes. Interleaving row i with row i + kLanes/2, as one shuffles two halves of a deck of cards,
+// moves every element one bit of its row number into its column number: after log2(kLanes) times they are exchanged.
+void transpose_square(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+  constexpr auto kLaneNumbers = std::make_index_sequence<kLanes>();
+  Vector rows[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) rows[i] = load_vector(from + i * from_stride);
+#pragma GCC unroll 4
+  for (int64_t done = 1; done < kLanes; done *= 2) {
+    Vector shuffled[kLanes];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kLanes / 2; ++i) {
+      shuffled[2 * i] = interleaved<0>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
+      shuffled[2 * i + 1] = interleaved<1>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
+    }
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanes; ++i) rows[i] = shuffled[i];
+  }
+  for (int64_t i = 0; i < kLanes; ++i) store_vector(to + i * to_stride, rows[i]);
+}
+
+void load_biased(const AttentionShape& shape, const Rows<const float>& rows, Range queries, const float* bias,
+                 float* to) {
+  load_rows(shape, queries.count, rows.from(queries.first), to);
+  for (int64_t row = 0; row < queries.count; ++row) {
+    for (int64_t h = 0; h < shape.width; ++h) {
+      float& element = to[row * shape.row_stride + h];
+      element = shape.scale * (element + bias[h]);
+    }
+  }
+}
+
+// The band's right block for the distances farthest, farthest - 1, ... Distances beyond the last row of r read that row
+// (the clamp); those in the future are masked later and only have to be numbers.
+void compute_band_block(const AttentionShape& shape, const HeadInputs& head, int64_t queries, int64_t farthest,
+                        ScoreBuffers& buffers) {
+  const auto position = [&](int64_t column) {
+    const int64_t distance = farthest - column;
+    return distance < 0 ? nullptr : head.positions(std::min(distance, shape.positions - 1));
+  };
+  load_rows(shape, shape.tile, position, buffers.positions.data());
+  transpose_rows(shape, shape.tile, buffers.positions.data(), buffers.columns.data());
+  tile_gemm({.rows = queries,
+             .columns = shape.tile,
+             .depth = shape.width,
+             .a = {buffers.position_queries.data(), shape.row_stride},
+             .b = buffers.columns.data(),
+             .b_stride = shape.tile,
+             .c = buffers.band.data() + shape.tile,
+             .c_stride = 2 * shape.tile});
+}
+
+// The right block becomes the left one; the nearer block is computed, unless it lies altogether in the future.
+void advance_band(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers) {
+  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first) - shape.tile;
+  for (int64_t row = 0; row < tile.queries.count; ++row) {
+    float* left = buffers.band.data() + row * 2 * shape.tile;
+    float* right = left + shape.tile;
+    std::copy(right, right + shape.tile, left);
+    if (farthest < 0) std::fill(right, right + shape.tile, 0.0F);
+  }
+  if (farthest >= 0) compute_band_block(shape, head, tile.queries.count, farthest, buffers);
+}
+
+// The columns of the tile, [begin, end), that its query `row` sees.
+std::pair<int64_t, int64_t> seen_columns(const AttentionShape& shape, const Tile& tile, int64_t row) {
+  const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
+  const int64_t begin = seen.first - tile.keys.first;
+  return {std::clamp<int64_t>(begin, 0, tile.keys.count), std::clamp<int64_t>(begin + seen.count, 0, tile.keys.count)};
+}
+
+void add_positions_and_mask(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  const int64_t columns = padded(tile.keys.count);
+  for (int64_t row = 0; row < tile.queries.count; ++row) {
+    float* scores = buffers.scores.data() + row * shape.tile;
+    const float* positions = buffers.band.data() + row * 2 * shape.tile + shape.tile - 1 - row;
+    for (int64_t column = 0; column < columns; column += kLanes)
+      store_vector(scores + column, load_vector(scores + column) + load_vector(positions + column));
+    const auto [begin, end] = seen_columns(shape, tile, row);
+    std::fill(scores, scores + begin, kHidden);
+    std::fill(scores + end, scores + columns, kHidden);
+  }
+}
+
+}  // namespace
+
+AttentionShape::AttentionShape(ConstTensorView qkv, ConstTensorView memory_kv, ConstTensorView r, int64_t window_size)
+    : streams(qkv.shape[0]),
+      queries(qkv.shape[1]),
+      memory(memory_kv.shape[1]),
+      heads(qkv.shape[3]),
+      width(qkv.shape[4]),
+      positions(r.shape[0]),
+      window(window_size),
+      row_stride(padded(width)),
+      tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
+      scale(static_cast<float>(1.0 / std::sqrt(static_cast<double>(width)))) {}
+
+void transpose_rows(const AttentionShape& shape, int64_t count, const float* rows, float* columns) {
+  for (int64_t row = 0; row < count; row += kLanes) {
+    for (int64_t h = 0; h < shape.width; h += kLanes)
+      transpose_square(rows + row * shape.row_stride + h, shape.row_stride, columns + h * shape.tile + row, shape.tile);
+  }
+}
+
+void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range queries, ScoreBuffers& buffers) {
+  load_biased(shape, head.rows.queries, queries, head.content_bias, buffers.content_queries.data());
+  load_biased(shape, head.rows.queries, queries, head.position_bias, buffers.position_queries.data());
+  const int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
+  compute_band_block(shape, head, queries.count, farthest, buffers);
+}
+
+void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers) {
+  load_rows(shape, tile.keys.count, head.rows.keys.from(tile.keys.first), buffers.keys.data());
+  transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
+  tile_gemm({.rows = tile.queries.count,
+             .columns = padded(tile.keys.count),
+             .depth = shape.width,
+             .a = {buffers.content_queries.data(), shape.row_stride},
+             .b = buffers.columns.data(),
+             .b_stride = shape.tile,
+             .c = buffers.scores.data(),
+             .c_stride = shape.tile});
+  advance_band(shape, head, tile, buffers);
+  add_positions_and_mask(shape, tile, buffers);
+}
+
+}  // namespace segue::kernels::cpu

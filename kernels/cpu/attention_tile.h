@@ -1,0 +1,181 @@
+// What the forward and the backward of fused relative attention share: where the rows of a head lie, how its scores are
+// cut into tiles, and the scores of one tile.
+//
+// The position term, and why it costs about one more tile product. Within a tile of queries x keys it depends on the
+// query and on the distance d = M + i - j alone, so one product of the tile's queries with a band of r, the few
+// distances that occur, gives every position score there is. With distances in decreasing order the scores of query i
+// are a run of neighbours in its row of the band, beginning one column earlier than those of query i - 1:
+//
+//                 block of `tile` distances | the next `tile` distances, nearer
+//     query 0     .  .  .  .  .  .  .  .  x | x  x  x  x  x  x  x  x  .
+//     query 1     .  .  .  .  .  .  .  x  x | x  x  x  x  x  x  x  .  .         x: added to the tile's scores
+//     query 2     .  .  .  .  .  .  x  x  x | x  x  x  x  x  x  .  .  .
+//
+// The next tile of keys is nearer by `tile` distances: its left block is this tile's right block. So each tile computes
+// one new block, a product as large as that of queries and keys: three tile products in all where attention without
+// positions has two. No shifted copy is made and no [T, K] tensor exists.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kernels/cpu/tile_gemm.h"
+#include "kernels/relative_attention.h"
+
+namespace segue::kernels::cpu {
+
+// Queries and keys of a tile, and the floats of a tile of rows of H. 32 KiB keep a product's three tiles in the second
+// level cache, and a thread's tiles within a small stack.
+constexpr int64_t kMaxTile = 64;
+constexpr int64_t kTileFloats = 8192;
+constexpr int64_t kMaxHeadWidth = kTileFloats / 32;
+constexpr size_t kMaxScratchBytes = size_t{448} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
+
+struct AttentionShape {
+  int64_t streams = 0;
+  int64_t queries = 0;     // T
+  int64_t memory = 0;      // M
+  int64_t heads = 0;       // N
+  int64_t width = 0;       // H
+  int64_t positions = 0;   // P
+  int64_t window = 0;      // 0: unlimited
+  int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
+  int64_t tile = 0;        // queries and keys of a full tile
+  float scale = 0.0F;
+
+  AttentionShape(ConstTensorView qkv, ConstTensorView memory_kv, ConstTensorView r, int64_t window_size);
+  int64_t keys() const { return memory + queries; }
+};
+
+// Rows of one head inside a tensor: row i begins at data + i * stride.
+template <typename Float>
+struct Rows {
+  Float* data = nullptr;
+  int64_t stride = 0;
+  Float* operator()(int64_t row) const { return data + row * stride; }
+  auto from(int64_t first) const {
+    return [rows = *this, first](int64_t row) { return rows(first + row); };
+  }
+};
+
+// Keys or values: the memory's rows, then the segment's, in the two tensors that hold them.
+template <typename Float>
+struct KeyRows {
+  Rows<Float> memory;
+  Rows<Float> segment;
+  int64_t memory_rows = 0;
+  Float* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
+  auto from(int64_t first) const {
+    return [rows = *this, first](int64_t row) { return rows(first + row); };
+  }
+};
+
+// Queries, keys and values of one stream and head, or their gradients.
+template <typename Float>
+struct HeadRows {
+  Rows<Float> queries;
+  KeyRows<Float> keys;
+  KeyRows<Float> values;
+
+  HeadRows(const AttentionShape& shape, Float* qkv, Float* memory_kv, int64_t stream, int64_t head) {
+    const int64_t model_width = shape.heads * shape.width;
+    Float* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
+    queries = {segment, 3 * model_width};
+    keys.segment = {segment + model_width, 3 * model_width};
+    values.segment = {segment + 2 * model_width, 3 * model_width};
+    keys.memory_rows = values.memory_rows = shape.memory;
+    if (shape.memory == 0) return;
+    Float* memory = memory_kv + stream * shape.memory * 2 * model_width + head * shape.width;
+    keys.memory = {memory, 2 * model_width};
+    values.memory = {memory + model_width, 2 * model_width};
+  }
+};
+
+// What one head attends with.
+struct HeadInputs {
+  HeadRows<const float> rows;
+  Rows<const float> positions;
+  const float* content_bias;   // u
+  const float* position_bias;  // w
+};
+
+template <typename Args>
+HeadInputs head_inputs(const AttentionShape& shape, const Args& args, int64_t stream, int64_t head) {
+  const int64_t offset = head * shape.width;
+  return {
+      .rows = {shape, args.qkv.template as<float>(), args.memory_kv.template as<float>(), stream, head},
+      .positions = {args.r.template as<float>() + offset, shape.heads * shape.width},
+      .content_bias = args.u.template as<float>() + offset,
+      .position_bias = args.w.template as<float>() + offset,
+  };
+}
+
+struct Range {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+// A block of the score matrix.
+struct Tile {
+  Range queries;
+  Range keys;
+};
+
+// Distance of the farthest pair a full tile of these queries and keys would hold: column 0 of its band. Column c is
+// nearer by c.
+inline int64_t farthest_distance(const AttentionShape& shape, int64_t first_query, int64_t first_key) {
+  return shape.memory + first_query - first_key + shape.tile - 1;
+}
+
+// The keys that one of the queries, at least, sees.
+inline Range seen_keys(const AttentionShape& shape, Range queries) {
+  const int64_t diagonal = shape.memory + queries.first;
+  const int64_t first = shape.window > 0 ? std::max<int64_t>(0, diagonal - shape.window + 1) : 0;
+  return {first, diagonal + queries.count - first};
+}
+
+// Calls visit(tile) along the seen keys in increasing order; tiles in the future or beyond the window are never met.
+template <typename Visit>
+void visit_tiles(const AttentionShape& shape, Range queries, Visit visit) {
+  const Range seen = seen_keys(shape, queries);
+  for (int64_t done = 0; done < seen.count; done += shape.tile)
+    visit(Tile{queries, {seen.first + done, std::min(shape.tile, seen.count - done)}});
+}
+
+// The scratch of one thread. A row has row_stride floats in a tile of rows, `tile` in a tile of columns or scores, and
+// 2 * tile in the band.
+struct ScoreBuffers {
+  using RowTile = std::array<float, kTileFloats>;
+  alignas(64) RowTile content_queries;   // scale * (q + u)
+  alignas(64) RowTile position_queries;  // scale * (q + w)
+  alignas(64) RowTile keys;
+  alignas(64) RowTile positions;  // rows of r for the band's right block
+  alignas(64) RowTile columns;    // the transpose of a tile of rows
+  alignas(64) std::array<float, kMaxTile * kMaxTile> scores;
+  alignas(64) std::array<float, 2 * kMaxTile * kMaxTile> band;
+};
+
+// Copies rows row_at(0) .. row_at(count - 1), padded with zeros; a null row is zeros.
+template <typename RowAt>
+void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* tile) {
+  for (int64_t row = 0; row < padded(count); ++row) {
+    float* to = tile + row * shape.row_stride;
+    const float* from = row < count ? row_at(row) : nullptr;
+    const int64_t filled = from == nullptr ? 0 : shape.width;
+    std::copy_n(from, filled, to);
+    std::fill(to + filled, to + shape.row_stride, 0.0F);
+  }
+}
+
+// columns[h][row] = rows[row][h], all padding included.
+void transpose_rows(const AttentionShape& shape, int64_t count, const float* rows, float* columns);
+
+// Before the first tile of some queries: scale * (q + u), scale * (q + w), and the left block of the first band.
+void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range queries, ScoreBuffers& buffers);
+
+// The tile's scores, -infinity where query and key do not see each other; the band moves on by one block. Leaves the
+// tile's keys, and the positions of the band's right block unless that lies in the future, in their buffers.
+void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers);
+
+}  // namespace segue::kernels::cpu

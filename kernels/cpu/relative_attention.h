@@ -1,0 +1,11 @@
+// Relative attention on the processor: the arguments are as kernels/relative_attention.h says and have been checked.
+#pragma once
+
+#include "kernels/relative_attention.h"
+
+namespace segue::kernels::cpu {
+
+void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args);
+void relative_attention_backward(const Stream& stream, const RelativeAttentionBackward& args);
+
+}  // namespace segue::kernels::cpu

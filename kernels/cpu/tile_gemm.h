@@ -1,0 +1,90 @@
+// Products of tiles that already lie in cache: the inner loops of fused attention. Large matrices belong to gemm.h.
+//
+// c = a · b or c += a · b with a [rows, depth], b [depth, columns], c [rows, columns]. A block of c is kept in
+// registers while the depth is walked once: each step loads two vectors of b and broadcasts one element of a per row,
+// so that b and c are rows of whole vectors while a may have any strides: the transpose of a tile is the tile with its
+// strides exchanged, and costs no copy.
+#pragma once
+
+#include <cstdint>
+
+namespace segue::kernels::cpu {
+
+#ifdef __AVX512F__
+constexpr int64_t kLanes = 16;     // floats of one register
+constexpr int64_t kBlockRows = 8;  // with two vectors a row: 16 sums in flight, 32 registers
+#else
+constexpr int64_t kLanes = 8;
+constexpr int64_t kBlockRows = 4;  // 8 sums in flight, 16 registers
+#endif
+
+using Vector __attribute__((vector_size(kLanes * sizeof(float)))) = float;
+using VectorAnywhere __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
+
+inline Vector load_vector(const float* from) { return *reinterpret_cast<const VectorAnywhere*>(from); }
+inline void store_vector(float* to, Vector value) { *reinterpret_cast<VectorAnywhere*>(to) = value; }
+
+// Rows and columns of a tile are padded to whole vectors.
+constexpr int64_t padded(int64_t extent) { return (extent + kLanes - 1) / kLanes * kLanes; }
+
+// The left operand: element (row, column) is data[row * row_stride + column * column_stride].
+struct TileOperand {
+  const float* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t column_stride = 1;
+
+  TileOperand transposed() const { return {data, column_stride, row_stride}; }
+};
+
+struct TileGemm {
+  int64_t rows = 0;     // rounded up to kBlockRows by the product: a and c hold that many
+  int64_t columns = 0;  // a multiple of kLanes
+  int64_t depth = 0;
+  TileOperand a;
+  const float* b = nullptr;
+  int64_t b_stride = 0;  // elements from one row to the next
+  float* c = nullptr;
+  int64_t c_stride = 0;
+  bool accumulate = false;
+};
+
+// One block, kBlockRows rows by kVectors vectors, at args.c. By value: a store to c then cannot change a stride.
+template <int64_t kVectors>
+inline void tile_gemm_block(TileGemm args) {
+  Vector sums[kBlockRows][kVectors] = {};
+  for (int64_t k = 0; k < args.depth; ++k) {
+    Vector right[kVectors];
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kVectors; ++v) right[v] = load_vector(args.b + v * kLanes);
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < kBlockRows; ++row) {
+      const float left = args.a.data[row * args.a.row_stride];
+#pragma GCC unroll 8
+      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] += left * right[v];
+    }
+    args.a.data += args.a.column_stride;
+    args.b += args.b_stride;
+  }
+#pragma GCC unroll 8
+  for (int64_t row = 0; row < kBlockRows; ++row) {
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kVectors; ++v) {
+      float* to = args.c + row * args.c_stride + v * kLanes;
+      store_vector(to, args.accumulate ? load_vector(to) + sums[row][v] : sums[row][v]);
+    }
+  }
+}
+
+inline void tile_gemm(const TileGemm& args) {
+  TileGemm block = args;
+  for (int64_t row = 0; row < args.rows; row += kBlockRows) {
+    block.a.data = args.a.data + row * args.a.row_stride;
+    for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
+      block.b = args.b + column;
+      block.c = args.c + row * args.c_stride + column;
+      column + kLanes < args.columns ? tile_gemm_block<2>(block) : tile_gemm_block<1>(block);
+    }
+  }
+}
+
+}  // namespace segue::kernels::cpu

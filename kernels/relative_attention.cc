@@ -1,0 +1,116 @@
+// The door of relative attention: what its arguments must be, then the implementation for this machine.
+#include "kernels/relative_attention.h"
+
+#include "kernels/check.h"
+#include "kernels/cpu/attention_tile.h"
+#include "kernels/cpu/relative_attention.h"
+
+namespace segue::kernels {
+
+namespace {
+
+// The letters of the contract, as the shapes of qkv, memory_kv and r give them.
+struct Extents {
+  int64_t b, t, m, n, h, p;
+};
+
+template <typename Args>
+Extents extents_of(const Contract& contract, const Args& args) {
+  contract.rank("qkv", args.qkv, 5);
+  contract.rank("memory_kv", args.memory_kv, 5);
+  contract.rank("r", args.r, 3);
+  return {.b = args.qkv.shape[0],
+          .t = args.qkv.shape[1],
+          .m = args.memory_kv.shape[1],
+          .n = args.qkv.shape[3],
+          .h = args.qkv.shape[4],
+          .p = args.r.shape[0]};
+}
+
+// What forward and backward read alike.
+template <typename Args>
+void check_inputs(const Contract& contract, std::string_view operation, const Args& args, const Extents& e) {
+  if (e.b * e.t * e.n * e.h == 0)
+    throw ContractError("{}: qkv: expected at least one element, found {}", operation, args.qkv.shape.text());
+  if (e.h > cpu::kMaxHeadWidth)
+    throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, cpu::kMaxHeadWidth, e.h);
+  if (e.p < 1 || e.p > e.m + e.t)
+    throw ContractError("{}: r: expected between 1 and {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
+  if (args.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, args.window);
+  contract.floats("qkv", args.qkv, {e.b, e.t, 3, e.n, e.h});
+  contract.floats("memory_kv", args.memory_kv, {e.b, e.m, 2, e.n, e.h});
+  contract.floats("r", args.r, {e.p, e.n, e.h});
+  contract.floats("u", args.u, {e.n, e.h});
+  contract.floats("w", args.w, {e.n, e.h});
+  contract.probability("dropout.p", static_cast<double>(args.dropout.p));
+}
+
+void check_workspace(ConstTensorView workspace, int64_t needed) {
+  if (workspace.dtype != DType::kFloat32 || workspace.elements() < needed || workspace.data == nullptr) {
+    throw ContractError("relative_attention_backward: workspace: expected at least {} float32, found {} {}", needed,
+                        name_of(workspace.dtype), workspace.shape.text());
+  }
+}
+
+// An output overlaps nothing that is still read when it is written.
+template <size_t kOutputs, size_t kInputs>
+void check_apart(const Contract& contract, const std::pair<std::string_view, ConstTensorView> (&outputs)[kOutputs],
+                 const std::pair<std::string_view, ConstTensorView> (&inputs)[kInputs]) {
+  for (size_t i = 0; i < kOutputs; ++i) {
+    for (const auto& [name, input] : inputs) contract.disjoint(outputs[i].first, outputs[i].second, name, input);
+    for (size_t j = 0; j < i; ++j)
+      contract.disjoint(outputs[i].first, outputs[i].second, outputs[j].first, outputs[j].second);
+  }
+}
+
+}  // namespace
+
+void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
+  const std::string_view operation = "relative_attention_forward";
+  const Contract contract(operation);
+  const Extents e = extents_of(contract, args);
+  check_inputs(contract, operation, args, e);
+  contract.floats("output", args.output, {e.b, e.t, e.n, e.h});
+  contract.floats("lse", args.lse, {e.b, e.n, e.t});
+  check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
+              {{"qkv", args.qkv}, {"memory_kv", args.memory_kv}, {"r", args.r}, {"u", args.u}, {"w", args.w}});
+  cpu::relative_attention_forward(stream, args);
+}
+
+void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
+  const std::string_view operation = "relative_attention_backward";
+  const Contract contract(operation);
+  const Extents e = extents_of(contract, args);
+  check_inputs(contract, operation, args, e);
+  contract.floats("doutput", args.doutput, {e.b, e.t, e.n, e.h});
+  contract.floats("output", args.output, {e.b, e.t, e.n, e.h});
+  contract.floats("lse", args.lse, {e.b, e.n, e.t});
+  check_workspace(args.workspace, relative_attention_workspace(e.b, e.p, e.n, e.h));
+  contract.floats("dqkv", args.dqkv, {e.b, e.t, 3, e.n, e.h});
+  contract.floats("dmemory_kv", args.dmemory_kv, {e.b, e.m, 2, e.n, e.h});
+  contract.floats("dr", args.dr, {e.p, e.n, e.h});
+  contract.floats("du", args.du, {e.n, e.h});
+  contract.floats("dw", args.dw, {e.n, e.h});
+  check_apart(contract,
+              {{"workspace", args.workspace},
+               {"dqkv", args.dqkv},
+               {"dmemory_kv", args.dmemory_kv},
+               {"dr", args.dr},
+               {"du", args.du},
+               {"dw", args.dw}},
+              {{"doutput", args.doutput},
+               {"qkv", args.qkv},
+               {"memory_kv", args.memory_kv},
+               {"r", args.r},
+               {"u", args.u},
+               {"w", args.w},
+               {"output", args.output},
+               {"lse", args.lse}});
+  cpu::relative_attention_backward(stream, args);
+}
+
+int64_t relative_attention_workspace(int64_t streams, int64_t positions, int64_t heads, int64_t d_head) {
+  return streams * heads * (positions + 2) * d_head;
+}
+
+}  // namespace segue::kernels

@@ -1,0 +1,105 @@
+// The parts of fused attention: tile products, tile transposes, and the cut of the score matrix into tiles.
+#include "kernels/cpu/attention_tile.h"
+
+#include "tests/kernels/testing.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+AttentionShape shape_of(int64_t queries, int64_t memory, int64_t width, int64_t window = 0) {
+  const auto view = [](const Shape& shape) { return ConstTensorView{nullptr, DType::kFloat32, shape}; };
+  return {view({1, queries, 3, 1, width}), view({1, memory, 2, 1, width}), view({memory + queries, 1, width}), window};
+}
+
+void expect_product(TileGemm args) {
+  const int64_t rows = (args.rows + kBlockRows - 1) / kBlockRows * kBlockRows;
+  const OwnedTensor a = random_tensor({args.depth + rows, args.depth + rows}, 1);
+  const OwnedTensor b = random_tensor({args.depth, args.columns + 3}, 2);
+  OwnedTensor c = random_tensor({rows + 1, args.columns + 5}, 3);
+  std::vector<double> expected = oracle_values(c.view());
+  args.a.data = a.as<float>();
+  args.b = b.as<float>();
+  args.b_stride = args.columns + 3;
+  args.c = c.as<float>();
+  args.c_stride = args.columns + 5;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < args.columns; ++j) {
+      double& sum = expected[static_cast<size_t>(i * args.c_stride + j)];
+      if (!args.accumulate) sum = 0.0;
+      for (int64_t k = 0; k < args.depth; ++k) {
+        sum += static_cast<double>(args.a.data[i * args.a.row_stride + k * args.a.column_stride]) *
+               static_cast<double>(args.b[k * args.b_stride + j]);
+      }
+    }
+  }
+  tile_gemm(args);
+  expect_close("c", c.view(), expected, kReduction);
+}
+
+// The elements beside c keep their values: expected holds them too.
+TEST(TileGemm, EqualsPlainLoops) {
+  for (const int64_t rows : {int64_t{1}, kBlockRows, kBlockRows + 1, int64_t{64}}) {
+    for (const int64_t columns : {kLanes, 2 * kLanes, 3 * kLanes, 4 * kLanes}) {
+      for (const int64_t depth : {0, 1, 5, 64}) {
+        for (const bool accumulate : {false, true}) {
+          const TileOperand a{.row_stride = depth + rows};
+          expect_product({.rows = rows, .columns = columns, .depth = depth, .a = a, .accumulate = accumulate});
+          expect_product(
+              {.rows = rows, .columns = columns, .depth = depth, .a = a.transposed(), .accumulate = accumulate});
+        }
+      }
+    }
+  }
+}
+
+TEST(TransposeRows, ExchangesRowsAndFeatures) {
+  for (const int64_t width : {1, 16, 33, 64, 129, 256}) {
+    const AttentionShape shape = shape_of(64, 0, width);
+    for (const int64_t count : {int64_t{1}, kLanes, kLanes + 1, shape.tile}) {
+      const OwnedTensor from = random_tensor({shape.tile, shape.row_stride}, 1);
+      OwnedTensor to = unset_tensor({shape.row_stride, shape.tile});
+      transpose_rows(shape, count, from.as<float>(), to.as<float>());
+      for (int64_t row = 0; row < count; ++row) {
+        for (int64_t h = 0; h < width; ++h)
+          ASSERT_EQ(to.as<float>()[h * shape.tile + row], from.as<float>()[row * shape.row_stride + h]);
+      }
+    }
+  }
+}
+
+TEST(AttentionShape, TilesFitTheirBuffers) {
+  for (int64_t width = 1; width <= kMaxHeadWidth; ++width) {
+    const AttentionShape shape = shape_of(1, 0, width);
+    EXPECT_LE(shape.tile * shape.row_stride, kTileFloats);
+    EXPECT_LE(shape.tile, kMaxTile);
+    EXPECT_GE(shape.tile, kLanes);
+    EXPECT_EQ(shape.tile % kLanes, 0);
+  }
+}
+
+// Every visible pair lies in exactly one tile, and no tile is without one.
+TEST(VisitTiles, CoversWhatIsVisible) {
+  for (const int64_t memory : {0, 1, 63, 64, 200}) {
+    for (const int64_t window : {0, 1, 64, 65, 500}) {
+      const AttentionShape shape = shape_of(150, memory, 16, window);
+      for (int64_t first = 0; first < shape.queries; first += shape.tile) {
+        const Range queries{first, std::min(shape.tile, shape.queries - first)};
+        std::vector<int> visits(static_cast<size_t>(shape.keys()));
+        visit_tiles(shape, queries, [&](const Tile& tile) {
+          ASSERT_LE(tile.keys.first, memory + first + queries.count - 1);
+          ASSERT_TRUE(window == 0 || tile.keys.first + tile.keys.count - 1 > memory + first - window);
+          for (int64_t key = 0; key < tile.keys.count; ++key) ++visits[static_cast<size_t>(tile.keys.first + key)];
+        });
+        for (int64_t key = 0; key < shape.keys(); ++key) {
+          const bool seen = key < memory + first + queries.count && (window == 0 || key > memory + first - window);
+          EXPECT_EQ(visits[static_cast<size_t>(key)], seen ? 1 : 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,127 @@
+// A relative attention to be solved in a test: random inputs, the fused operation's outputs, and the oracle's view.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "kernels/relative_attention.h"
+#include "tests/kernels/testing.h"
+#include "tests/oracle/relative_attention.h"
+
+namespace segue::kernels {
+
+struct AttentionCase {
+  int64_t b = 1, t = 1, m = 0, n = 1, h = 8;
+  int64_t p = 0;  // 0: one position per key
+  int64_t window = 0;
+  float dropatt = 0.0F;
+  double deviation = 1.0;  // of queries and keys
+
+  int64_t keys() const { return m + t; }
+  int64_t positions() const { return p == 0 ? keys() : p; }
+};
+
+inline Dropout dropatt_of(const AttentionCase& c) {
+  return {.p = c.dropatt, .random = {.seed = 77, .step = 5, .site = 3}, .first_element = 12345};
+}
+
+struct AttentionProblem {
+  AttentionCase extents;
+  OwnedTensor qkv, memory_kv, r, u, w, doutput;
+
+  explicit AttentionProblem(const AttentionCase& c)
+      : extents(c),
+        qkv(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation)),
+        memory_kv(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation)),
+        r(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation)),
+        u(random_tensor({c.n, c.h}, 4)),
+        w(random_tensor({c.n, c.h}, 5)),
+        doutput(random_tensor({c.b, c.t, c.n, c.h}, 6)) {}
+};
+
+// Overwritten outputs begin as NaN; the accumulated ones as `before`.
+struct AttentionSolution {
+  OwnedTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw;
+
+  explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
+      : output(unset_tensor({c.b, c.t, c.n, c.h})),
+        lse(unset_tensor({c.b, c.n, c.t})),
+        workspace(unset_tensor({relative_attention_workspace(c.b, c.positions(), c.n, c.h)})),
+        dqkv(unset_tensor({c.b, c.t, 3, c.n, c.h})),
+        dmemory_kv(unset_tensor({c.b, c.m, 2, c.n, c.h})),
+        dr(unset_tensor({c.positions(), c.n, c.h})),
+        du(filled_tensor({c.n, c.h}, before)),
+        dw(filled_tensor({c.n, c.h}, before)) {}
+
+  // In the order of AttentionTensors, after output and lse.
+  std::vector<std::pair<std::string, ConstTensorView>> results() const {
+    return {{"output", output.view()}, {"lse", lse.view()}, {"dqkv", dqkv.view()}, {"dmemory_kv", dmemory_kv.view()},
+            {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()}};
+  }
+};
+
+inline RelativeAttentionForward forward_args(const AttentionProblem& x, AttentionSolution& y) {
+  return {.qkv = x.qkv.view(),
+          .memory_kv = x.memory_kv.view(),
+          .r = x.r.view(),
+          .u = x.u.view(),
+          .w = x.w.view(),
+          .window = x.extents.window,
+          .dropout = dropatt_of(x.extents),
+          .output = y.output.view(),
+          .lse = y.lse.view()};
+}
+
+inline RelativeAttentionBackward backward_args(const AttentionProblem& x, AttentionSolution& y) {
+  return {.doutput = x.doutput.view(),
+          .qkv = x.qkv.view(),
+          .memory_kv = x.memory_kv.view(),
+          .r = x.r.view(),
+          .u = x.u.view(),
+          .w = x.w.view(),
+          .window = x.extents.window,
+          .dropout = dropatt_of(x.extents),
+          .output = y.output.view(),
+          .lse = y.lse.view(),
+          .workspace = y.workspace.view(),
+          .dqkv = y.dqkv.view(),
+          .dmemory_kv = y.dmemory_kv.view(),
+          .dr = y.dr.view(),
+          .du = y.du.view(),
+          .dw = y.dw.view()};
+}
+
+inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float before = 0.0F) {
+  Stream stream(threads);
+  AttentionSolution y(x.extents, before);
+  relative_attention_forward(stream, forward_args(x, y));
+  relative_attention_backward(stream, backward_args(x, y));
+  return y;
+}
+
+template <typename Scalar = double>
+oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
+  const AttentionCase& c = x.extents;
+  const auto size = [](int64_t extent) { return static_cast<size_t>(extent); };
+  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(c.positions()), size(c.window)},
+          oracle_values<Scalar>(x.qkv.view()),
+          oracle_values<Scalar>(x.memory_kv.view()),
+          oracle_values<Scalar>(x.r.view()),
+          oracle_values<Scalar>(x.u.view()),
+          oracle_values<Scalar>(x.w.view())};
+}
+
+// dropatt's multipliers, one element at a time as the contract numbers them.
+inline std::vector<double> oracle_multipliers(const AttentionCase& c) {
+  const Dropout dropout = dropatt_of(c);
+  const double kept = 1.0 / (1.0 - static_cast<double>(dropout.p));
+  std::vector<double> multipliers(static_cast<size_t>(c.b * c.n * c.t * c.keys()), 1.0);
+  if (dropout.p == 0.0F) return multipliers;
+  for (size_t element = 0; element < multipliers.size(); ++element) {
+    const uint32_t bits = random_bits(dropout.random, dropout.first_element + element);
+    multipliers[element] = bits >= dropout_threshold(dropout.p) ? kept : 0.0;
+  }
+  return multipliers;
+}
+
+}  // namespace segue::kernels

@@ -1,0 +1,113 @@
+// Relative attention from plain operations in float32: matrix products, a shift and a softmax on [T, K] scores.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/gemm.h"
+#include "tests/kernels/relative_attention_problem.h"
+
+namespace segue::kernels {
+
+using Floats = std::vector<float>;
+
+// One stream and head, everything materialised.
+class UnfusedHead {
+ public:
+  UnfusedHead(const AttentionProblem& x, const std::vector<double>& multipliers, int64_t b, int64_t n)
+      : c_(x.extents), scale_(1.0F / std::sqrt(static_cast<float>(c_.h))), m_(size(c_.t * c_.keys())) {
+    std::transform(multipliers.begin() + (b * c_.n + n) * c_.t * c_.keys(),
+                   multipliers.begin() + (b * c_.n + n + 1) * c_.t * c_.keys(), m_.begin(),
+                   [](double m) { return static_cast<float>(m); });
+    const auto gather = [&](Floats& to, const OwnedTensor& from, int64_t row) {
+      const float* begin = from.as<float>() + (row * c_.n + n) * c_.h;
+      to.insert(to.end(), begin, begin + c_.h);
+    };
+    for (int64_t j = 0; j < c_.keys(); ++j) {
+      const int64_t i = j - c_.m;
+      gather(k_, i < 0 ? x.memory_kv : x.qkv, i < 0 ? (b * c_.m + j) * 2 : (b * c_.t + i) * 3 + 1);
+      gather(v_, i < 0 ? x.memory_kv : x.qkv, i < 0 ? (b * c_.m + j) * 2 + 1 : (b * c_.t + i) * 3 + 2);
+    }
+    for (int64_t d = 0; d < c_.positions(); ++d) gather(r_, x.r, d);
+    for (int64_t i = 0; i < c_.t; ++i) {
+      gather(qu_, x.qkv, (b * c_.t + i) * 3);
+      gather(doutput_, x.doutput, b * c_.t + i);
+    }
+    qw_ = qu_;
+    for (int64_t e = 0; e < c_.t * c_.h; ++e) {
+      qu_[size(e)] += x.u.as<float>()[n * c_.h + e % c_.h];
+      qw_[size(e)] += x.w.as<float>()[n * c_.h + e % c_.h];
+    }
+  }
+
+  void forward() {
+    p_ = product(qu_, false, k_, true, c_.t, c_.keys(), c_.h);
+    const Floats position = product(qw_, false, r_, true, c_.t, c_.positions(), c_.h);
+    for (int64_t i = 0; i < c_.t; ++i) {
+      float* row = p_.data() + i * c_.keys();
+      for (int64_t j = 0; j < c_.keys(); ++j)
+        row[j] = sees(i, j) ? scale_ * (row[j] + position[size(at_position(i, j))]) : -INFINITY;
+      const float largest = *std::max_element(row, row + c_.keys());
+      float sum = 0.0F;
+      for (int64_t j = 0; j < c_.keys(); ++j) sum += row[j] = std::exp(row[j] - largest);
+      for (int64_t j = 0; j < c_.keys(); ++j) row[j] /= sum;
+    }
+    output = product(dropped(), false, v_, false, c_.t, c_.h, c_.keys());
+  }
+
+  void backward() {
+    Floats ds = product(doutput_, false, v_, true, c_.t, c_.keys(), c_.h);
+    Floats dposition(size(c_.t * c_.positions()));
+    for (int64_t i = 0; i < c_.t; ++i) {
+      float delta = 0.0F;
+      for (int64_t j = i * c_.keys(); j < (i + 1) * c_.keys(); ++j) delta += p_[size(j)] * (ds[size(j)] *= m_[size(j)]);
+      for (int64_t j = 0; j < c_.keys(); ++j) {
+        float& element = ds[size(i * c_.keys() + j)];
+        element = scale_ * p_[size(i * c_.keys() + j)] * (element - delta);
+        if (sees(i, j)) dposition[size(at_position(i, j))] += element;
+      }
+    }
+    dcontent_q = product(ds, false, k_, false, c_.t, c_.h, c_.keys());
+    dposition_q = product(dposition, false, r_, false, c_.t, c_.h, c_.positions());
+    dk = product(ds, true, qu_, false, c_.keys(), c_.h, c_.t);
+    dv = product(dropped(), true, doutput_, false, c_.keys(), c_.h, c_.t);
+    dr = product(dposition, true, qw_, false, c_.positions(), c_.h, c_.t);
+  }
+
+  Floats output, dcontent_q, dposition_q, dk, dv, dr;
+
+ private:
+  static size_t size(int64_t extent) { return static_cast<size_t>(extent); }
+  bool sees(int64_t i, int64_t j) const { return j <= c_.m + i && (c_.window == 0 || c_.m + i - j < c_.window); }
+  int64_t at_position(int64_t i, int64_t j) const {
+    return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
+  }
+  Floats dropped() const {
+    Floats dropped = p_;
+    for (size_t e = 0; e < dropped.size(); ++e) dropped[e] *= m_[e];
+    return dropped;
+  }
+  static Floats product(const Floats& a, bool transpose_a, const Floats& b, bool transpose_b, int64_t rows,
+                        int64_t columns, int64_t depth) {
+    Floats c(size(rows * columns));
+    cpu::gemm_in_thread({.m = rows,
+                         .n = columns,
+                         .k = depth,
+                         .a = a.data(),
+                         .a_stride = transpose_a ? rows : depth,
+                         .transpose_a = transpose_a,
+                         .b = b.data(),
+                         .b_stride = transpose_b ? depth : columns,
+                         .transpose_b = transpose_b,
+                         .c = c.data(),
+                         .c_stride = columns});
+    return c;
+  }
+
+  AttentionCase c_;
+  float scale_;
+  Floats m_, k_, v_, r_, qu_, qw_, doutput_, p_;
+};
+
+}  // namespace segue::kernels
