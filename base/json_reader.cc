@@ -34,8 +34,9 @@ void collect_paths(const OrderedJson& schema, const std::string& prefix, std::ve
   if (schema.contains("items")) return collect_paths(schema["items"], prefix, paths);
   if (!schema.contains("properties")) return;
   for (const auto& [key, node] : schema["properties"].items()) {
-    paths.push_back(join_json_path(prefix, key));
-    collect_paths(node, paths.back(), paths);
+    const std::string path = join_json_path(prefix, key);
+    paths.push_back(path);
+    collect_paths(node, path, paths);
   }
 }
 
@@ -171,8 +172,12 @@ class Reader : public JsonFields {
 
   std::string path() const {
     std::string text;
-    for (auto place = std::next(places_.begin()); place != places_.end(); ++place)
-      text = place->key.empty() ? text + index_in_path(place->index) : join_json_path(text, place->key);
+    for (auto place = std::next(places_.begin()); place != places_.end(); ++place) {
+      if (place->key.empty())
+        text += index_in_path(place->index);
+      else
+        text = join_json_path(text, place->key);
+    }
     return text;
   }
 

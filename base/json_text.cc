@@ -110,7 +110,10 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
     std::string text;
     for (size_t level = 0; level + 1 < open_.size(); ++level) {
       const int64_t last = static_cast<int64_t>(open_[level]->size()) - 1;
-      text = open_[level]->is_array() ? text + index_in_path(last) : join_json_path(text, keys_[level]);
+      if (open_[level]->is_array())
+        text += index_in_path(last);
+      else
+        text = join_json_path(text, keys_[level]);
     }
     return text;
   }

@@ -56,7 +56,7 @@ void check_optimization(const Config& config, std::string_view source) {
   const ScheduleConfig& schedule = config.schedule;
   if (optimizer.kind == OptimizerKind::kAdam && optimizer.weight_decay != 0.0)
     throw ConfigError(
-        "{}: optimizer.weight_decay: expected 0 with optimizer.kind = \"adam\" (\"adamw\" has it), found {}", source,
+        R"({}: optimizer.weight_decay: expected 0 with optimizer.kind = "adam" ("adamw" has it), found {})", source,
         optimizer.weight_decay);
   if (schedule.eta_min > optimizer.lr)
     throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,

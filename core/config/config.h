@@ -16,7 +16,7 @@
 namespace segue {
 
 struct DataConfig {
-  std::string path;  // the one key without a default
+  std::string path = {};  // the one key without a default
   std::string train_split = "train";
   int64_t read_ahead = 4;
   void describe(JsonFields& fields);
@@ -47,8 +47,8 @@ struct TrainingConfig {
   int64_t batch_chunk = 1;
   int64_t max_step = 10000;
   int64_t log_interval = 50;
-  int64_t threads = 0;    // 0: all
-  std::string init_from;  // empty: weights are drawn
+  int64_t threads = 0;         // 0: all
+  std::string init_from = {};  // empty: weights are drawn
   void describe(JsonFields& fields);
 };
 
@@ -71,13 +71,13 @@ struct CheckpointConfig {
 
 struct Config {
   int64_t seed = 1111;
-  DataConfig data;
-  ModelConfig model;
-  OptimizerConfig optimizer;
-  ScheduleConfig schedule;
-  TrainingConfig training;
-  EvaluationConfig evaluation;
-  CheckpointConfig checkpoint;
+  DataConfig data = {};
+  ModelConfig model = {};
+  OptimizerConfig optimizer = {};
+  ScheduleConfig schedule = {};
+  TrainingConfig training = {};
+  EvaluationConfig evaluation = {};
+  CheckpointConfig checkpoint = {};
   void describe(JsonFields& fields);
 };
 

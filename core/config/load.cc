@@ -16,7 +16,8 @@ constexpr const char* kSchemaKey = "$schema";  // editors complete from the sche
 Json parse_value(std::string_view text, std::string_view source) {
   const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"');
   if (structured || Json::accept(text)) return parse_json<ConfigError>(text, source);
-  return Json(std::string(text));
+  Json value = std::string(text);
+  return value;
 }
 
 // "model.mem_len=256" as {"model": {"mem_len": 256}}.

@@ -75,14 +75,14 @@ struct ModelConfig {
   int64_t mem_len = 128;
   double dropout = 0.1;
   double dropatt = 0.0;
-  PositionConfig position;
-  VisibilityConfig visibility;
-  MemoryConfig memory;
-  DepthConfig depth;
-  BlockConfig block;
-  ScoreConfig score;
-  HeadConfig head;
-  InitConfig init;
+  PositionConfig position = {};
+  VisibilityConfig visibility = {};
+  MemoryConfig memory = {};
+  DepthConfig depth = {};
+  BlockConfig block = {};
+  ScoreConfig score = {};
+  HeadConfig head = {};
+  InitConfig init = {};
   void describe(JsonFields& fields);
 };
 

@@ -1,0 +1,93 @@
+// Values that are right alone and cannot go together: the message names both keys.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "core/config/config.h"
+#include "tests/message_of.h"
+
+namespace segue {
+namespace {
+
+std::string error_with(const std::vector<std::string>& overrides) {
+  return message_of<ConfigError>([&] { parse_config(R"({"data": {"path": "d"}})", "c", overrides); });
+}
+
+TEST(Combinations, NamesAreNotEmpty) {
+  EXPECT_EQ(error_with({"data.path="}), "c: data.path: expected a name, found \"\"");
+  EXPECT_EQ(error_with({"data.train_split="}), "c: data.train_split: expected a name, found \"\"");
+  EXPECT_EQ(error_with({"evaluation.split="}), "c: evaluation.split: expected a name, found \"\"");
+}
+
+TEST(Combinations, SinusoidsNeedAnEvenWidth) {
+  EXPECT_EQ(error_with({"model.d_model=33"}),
+            "c: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, half "
+            "cosines), found 33");
+}
+
+TEST(Combinations, HeadsNeedNotFillTheWidth) {
+  EXPECT_EQ(error_with({"model.n_head=3", "model.d_head=5"}), "no error");
+}
+
+TEST(Combinations, PlainSoftmaxHasOneProjection) {
+  EXPECT_EQ(error_with({"model.head.tie_projs=[false, true]"}),
+            "c: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of 2");
+  EXPECT_EQ(error_with({"model.head.tie_projs=[]"}),
+            "c: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of 0");
+}
+
+TEST(Combinations, EveryQuerySeesAKey) {
+  const std::string same_length = "model.visibility.same_length=true";
+  EXPECT_EQ(
+      error_with({same_length, "model.mem_len=0"}),
+      "c: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = "
+      "false, or no query sees a key; found 0");
+  EXPECT_EQ(error_with({same_length, "evaluation.mem_len=0"}),
+            "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
+            "same_length_extra_key = false, or no query sees a key; found 0 with evaluation.tgt_len = 0");
+  EXPECT_EQ(error_with({same_length, "evaluation.tgt_len=256"}),
+            "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
+            "same_length_extra_key = false, or no query sees a key; found -1 with evaluation.tgt_len = 256");
+  EXPECT_EQ(error_with({same_length, "model.mem_len=0", "model.visibility.same_length_extra_key=true"}), "no error");
+  EXPECT_EQ(error_with({"model.mem_len=0"}), "no error");
+}
+
+TEST(Combinations, EvaluationLengthsFollowTraining) {
+  Config config;
+  EXPECT_EQ(evaluation_tgt_len(config), 128);
+  EXPECT_EQ(evaluation_mem_len(config), 128);
+  config.evaluation.tgt_len = 32;
+  EXPECT_EQ(evaluation_mem_len(config), 224);
+  config.evaluation.mem_len = 0;
+  EXPECT_EQ(evaluation_mem_len(config), 0);
+  EXPECT_EQ(
+      error_with({"evaluation.tgt_len=257"}),
+      "c: evaluation.tgt_len: expected at most training.tgt_len + model.mem_len = 256 with evaluation.mem_len = -1, "
+      "found 257");
+  EXPECT_EQ(error_with({"evaluation.tgt_len=257", "evaluation.mem_len=0"}), "no error");
+}
+
+TEST(Combinations, AnEmbeddingWithoutItsOwnWidthIsAsWideAsTheModel) {
+  EXPECT_EQ(effective_d_embed({.d_model = 96}), 96);
+  EXPECT_EQ(effective_d_embed({.d_model = 96, .d_embed = 12}), 12);
+}
+
+TEST(Combinations, ChunksHoldStreams) {
+  EXPECT_EQ(error_with({"training.batch_chunk=9"}),
+            "c: training.batch_chunk: expected at most training.batch_size = 8, found 9");
+  EXPECT_EQ(error_with({"training.batch_chunk=3"}), "no error");
+}
+
+TEST(Combinations, AdamHasNoWeightDecay) {
+  EXPECT_EQ(error_with({"optimizer.weight_decay=0.1"}),
+            "c: optimizer.weight_decay: expected 0 with optimizer.kind = \"adam\" (\"adamw\" has it), found 0.1");
+}
+
+TEST(Combinations, ScheduleFitsTheRun) {
+  EXPECT_EQ(error_with({"schedule.eta_min=0.5"}),
+            "c: schedule.eta_min: expected at most optimizer.lr = 0.00025, found 0.5");
+  EXPECT_EQ(error_with({"schedule.warmup_step=30", "training.max_step=20"}),
+            "c: schedule.warmup_step: expected at most training.max_step = 20, found 30");
+}
+
+}  // namespace
+}  // namespace segue

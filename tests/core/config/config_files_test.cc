@@ -1,0 +1,63 @@
+// The files in configs/: the schema is what the structs say, and every experiment loads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "core/config/config.h"
+
+namespace segue {
+namespace {
+
+std::filesystem::path configs() { return SEGUE_CONFIGS_DIR; }
+
+// Every value described, typed or enumerated; every optional one with a default.
+void expect_complete(const OrderedJson& schema, const std::string& path) {
+  const OrderedJson required = schema.value("required", OrderedJson::array());
+  for (const auto& [key, node] : schema.at("properties").items()) {
+    const std::string here = join_json_path(path, key);
+    EXPECT_FALSE(node.at("description").get<std::string>().empty()) << here;
+    EXPECT_TRUE(node.contains("type") || node.contains("enum")) << here;
+    if (node.contains("properties")) {
+      EXPECT_EQ(node.at("additionalProperties"), OrderedJson(false)) << here;
+      expect_complete(node, here);
+    } else if (key != "$schema") {
+      const bool is_required = std::find(required.begin(), required.end(), key) != required.end();
+      EXPECT_NE(node.contains("default"), is_required) << here;
+    }
+  }
+}
+
+TEST(ConfigFiles, SchemaIsUpToDate) {
+  EXPECT_TRUE(read_file(configs() / "segue.schema.json") == format_json(config_schema()))
+      << "The config structs changed. Run: segue schema > configs/segue.schema.json";
+}
+
+TEST(ConfigFiles, SchemaExplainsEveryKey) { expect_complete(config_schema(), ""); }
+
+TEST(ConfigFiles, SchemaKnowsWhatTheWriterWrites) {
+  const OrderedJson values = to_json(Config{});
+  const OrderedJson schema = config_schema();
+  for (const auto& [group, members] : values.items()) {
+    const OrderedJson& node = schema.at("properties").at(group);
+    if (!members.is_object()) continue;
+    for (const auto& [key, value] : members.items())
+      EXPECT_TRUE(node.at("properties").contains(key)) << group << "." << key;
+  }
+}
+
+TEST(ConfigFiles, EveryExperimentLoads) {
+  int64_t experiments = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(configs())) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".json" || name == "segue.schema.json") continue;
+    EXPECT_NO_THROW(load_config(entry.path())) << name;
+    ++experiments;
+  }
+  EXPECT_GE(experiments, 2);
+}
+
+}  // namespace
+}  // namespace segue

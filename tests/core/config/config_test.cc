@@ -1,0 +1,151 @@
+// Configs from text and overrides: values, defaults, and the words of every kind of error.
+#include "core/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "tests/message_of.h"
+
+namespace segue {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+constexpr std::string_view kSmallest = R"({"data": {"path": "d"}})";
+
+Config parse(std::string_view text, const Overrides& overrides = {}) { return parse_config(text, "c.json", overrides); }
+
+std::string error_of(std::string_view text, const Overrides& overrides = {}) {
+  return message_of<ConfigError>([&] { parse(text, overrides); });
+}
+
+std::string override_error(const std::string& text) { return error_of(kSmallest, {text}); }
+
+TEST(Config, OnlyTheDatasetIsRequired) {
+  const Config config = parse(kSmallest);
+  EXPECT_EQ(config.data.path, "d");
+  EXPECT_EQ(to_json(config), to_json(Config{.data = {.path = "d"}}));
+  EXPECT_EQ(error_of("{}"), "c.json: data.path: required key is missing (directory of the prepared dataset)");
+}
+
+TEST(Config, DefaultsAreThoseOfTheReference) {
+  const Config config = parse(kSmallest);
+  EXPECT_EQ(config.seed, 1111);
+  EXPECT_EQ(config.model.position.clamp_len, -1);
+  EXPECT_FALSE(config.model.visibility.same_length_extra_key);
+  EXPECT_EQ(config.model.memory.initial, InitialMemory::kEmpty);
+  EXPECT_FALSE(config.model.block.pre_lnorm);
+  EXPECT_EQ(config.model.block.activation, ActivationKind::kRelu);
+  EXPECT_EQ(config.model.init.init_std, 0.02);
+  EXPECT_EQ(config.optimizer.lr, 0.00025);
+  EXPECT_EQ(config.optimizer.clip, 0.25);
+  EXPECT_EQ(config.schedule.rule, ScheduleRule::kPytorch);
+}
+
+TEST(Config, EveryKeySurvivesARoundTrip) {
+  const std::string text = to_json(parse(kSmallest)).dump();
+  EXPECT_EQ(to_json(parse(text)).dump(), text);
+}
+
+TEST(Config, ReadsEveryAxis) {
+  const Config config = parse(R"({"data": {"path": "d"}, "model": {
+      "position": {"kind": "relative", "clamp_len": 5, "untie_r": true},
+      "visibility": {"kind": "causal", "same_length": true, "same_length_extra_key": true},
+      "memory": {"kind": "hidden_states", "initial": "zeros"}, "depth": {"kind": "fixed"},
+      "block": {"kind": "transformer", "pre_lnorm": true, "layer_norm_epsilon": 1e-12, "activation": "gelu"},
+      "score": {"kind": "softmax"}, "head": {"kind": "softmax", "tie_weight": false, "tie_projs": [true]},
+      "init": {"kind": "uniform", "init_range": 0.05}}})");
+  EXPECT_EQ(config.model.position.clamp_len, 5);
+  EXPECT_TRUE(config.model.position.untie_r);
+  EXPECT_TRUE(config.model.visibility.same_length);
+  EXPECT_TRUE(config.model.visibility.same_length_extra_key);
+  EXPECT_EQ(config.model.memory.initial, InitialMemory::kZeros);
+  EXPECT_EQ(config.model.block.layer_norm_epsilon, 1e-12);
+  EXPECT_EQ(config.model.block.activation, ActivationKind::kGelu);
+  EXPECT_FALSE(config.model.head.tie_weight);
+  EXPECT_EQ(config.model.head.tie_projs, std::vector<bool>{true});
+  EXPECT_EQ(config.model.init.kind, InitKind::kUniform);
+}
+
+TEST(Config, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "model": {"mem_length": 3}})"),
+            "c.json: model.mem_length: unknown key; did you mean model.mem_len?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "model": {"clamp_len": 3}})"),
+            "c.json: model.clamp_len: unknown key; did you mean model.position.clamp_len?");
+  EXPECT_EQ(error_of(R"({"dta": {"path": "d"}})"), "c.json: dta: unknown key; did you mean data?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d", "vocab_size": 256}})"), "c.json: data.vocab_size: unknown key");
+}
+
+TEST(Config, WrongValuesNameExpectedAndFound) {
+  EXPECT_EQ(error_of(R"({"model": {"n_layer": 1.5}})"),
+            "c.json: model.n_layer: expected an integer >= 1 and <= 512, found 1.5");
+  EXPECT_EQ(error_of(R"({"model": {"dropout": 1}})"), "c.json: model.dropout: expected a number >= 0 and < 1, found 1");
+  EXPECT_EQ(error_of(R"({"optimizer": {"lr": "0.1"}})"),
+            "c.json: optimizer.lr: expected a number > 0 and <= 1000, found \"0.1\"");
+  EXPECT_EQ(
+      error_of(R"({"schedule": {"kind": "cosin"}})"),
+      "c.json: schedule.kind: expected one of \"constant\", \"cosine\", \"inv_sqrt\", \"linear\", found \"cosin\"; "
+      "did you mean \"cosine\"?");
+  EXPECT_EQ(error_of("[]"), "c.json: the document: expected an object, found a list of 0");
+  EXPECT_EQ(error_of(R"({"seed": 1, "seed": 2})"), "c.json: seed: duplicate key");
+  EXPECT_THAT(error_of("{\n  \"seed\": 1,\n}"), testing::StartsWith("c.json: line 3, column 1: syntax error"));
+}
+
+TEST(Config, EditorsMayNameTheSchema) {
+  EXPECT_EQ(parse(R"({"$schema": "segue.schema.json", "data": {"path": "d"}})").data.path, "d");
+  EXPECT_EQ(error_of(R"({"$schema": 1})"), "c.json: $schema: expected a string, found 1");
+}
+
+TEST(Config, OverridesWinInTheirOrder) {
+  const Config config =
+      parse(kSmallest, {"model.mem_len=256", "model.mem_len=64", "optimizer.kind=adamw", "data.path=/a=b",
+                        "optimizer.weight_decay=1e-2", R"(model.position={"clamp_len": 7})"});
+  EXPECT_EQ(config.model.mem_len, 64);
+  EXPECT_EQ(config.optimizer.kind, OptimizerKind::kAdamw);
+  EXPECT_EQ(config.optimizer.weight_decay, 0.01);
+  EXPECT_EQ(config.data.path, "/a=b");
+  EXPECT_EQ(config.model.position.clamp_len, 7);
+  EXPECT_EQ(parse("{}", {"data.path=d"}).data.path, "d");
+  EXPECT_EQ(parse("{}", {R"(data.path="123")"}).data.path, "123");
+}
+
+TEST(Config, OverrideErrorsNameTheOverride) {
+  EXPECT_EQ(override_error("model.mem_length=3"),
+            "--set model.mem_length=3: model.mem_length: unknown key; did you mean model.mem_len?");
+  EXPECT_EQ(override_error("mem_len=3"), "--set mem_len=3: mem_len: unknown key; did you mean model.mem_len?");
+  EXPECT_EQ(override_error("model.mem_len=four"),
+            "--set model.mem_len=four: model.mem_len: expected an integer >= 0 and <= 1048576, found \"four\"");
+  EXPECT_EQ(override_error("model.mem_len=null"),
+            "--set model.mem_len=null: model.mem_len: expected an integer >= 0 and <= 1048576, found null");
+  EXPECT_EQ(override_error("model=3"), "--set model=3: model: expected an object, found 3");
+  EXPECT_EQ(override_error("model.mem_len.x=3"),
+            "--set model.mem_len.x=3: model.mem_len: expected an integer >= 0 and <= 1048576, found an object");
+  EXPECT_EQ(override_error("model.mem_len"), "--set model.mem_len: expected KEY=VALUE, as in --set model.mem_len=256");
+  EXPECT_EQ(override_error("=3"), "--set =3: expected KEY=VALUE, as in --set model.mem_len=256");
+  EXPECT_EQ(override_error(".seed=3"), "--set .seed=3: \"\": unknown key");
+  EXPECT_THAT(override_error("model={"), testing::StartsWith("--set model={: line 1, column 2: syntax error"));
+}
+
+TEST(Config, AnOverrideDoesNotHideAMistakeInTheFile) {
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "seed": "x"})", {"seed=1"}),
+            "c.json: seed: expected an integer >= 0 and <= 9007199254740991, found \"x\"");
+}
+
+TEST(Config, AMissingFileIsNamed) {
+  EXPECT_THAT(message_of<FileError>([] { load_config("/nowhere/c.json"); }), testing::HasSubstr("/nowhere/c.json"));
+}
+
+TEST(Config, DifferencesAreListedByPath) {
+  const Config before = parse(kSmallest);
+  EXPECT_THAT(diff_configs(before, before), testing::IsEmpty());
+  const Config after = parse(kSmallest, {"optimizer.kind=adamw", "model.mem_len=256", "model.head.tie_projs=[true]"});
+  EXPECT_THAT(diff_configs(before, after),
+              testing::ElementsAre("model.mem_len: 128 -> 256", "model.head.tie_projs: [false] -> [true]",
+                                   "optimizer.kind: \"adam\" -> \"adamw\""));
+}
+
+}  // namespace
+}  // namespace segue
