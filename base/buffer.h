@@ -8,7 +8,8 @@
 
 namespace segue {
 
-// A block of host memory, zero-filled, aligned to 64 bytes; movable, not copyable.
+// A block of host memory, zero-filled, aligned to 64 bytes; movable, not copyable. Pages of a large block that nobody
+// touches cost nothing.
 class Buffer {
  public:
   Buffer() = default;
@@ -24,7 +25,8 @@ class Buffer {
   int64_t bytes() const { return bytes_; }
 
  private:
-  std::byte* data_ = nullptr;
+  void* block_ = nullptr;      // as allocated
+  std::byte* data_ = nullptr;  // its first aligned byte
   int64_t bytes_ = 0;
 };
 

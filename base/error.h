@@ -53,5 +53,6 @@ using DeviceError = ErrorOf<ExitCode::kDevice>;
 using PeerError = ErrorOf<ExitCode::kPeer>;
 using ContractError = ErrorOf<ExitCode::kContract>;
 using DivergedError = ErrorOf<ExitCode::kDiverged>;
+using InterruptedError = ErrorOf<ExitCode::kInterrupted>;
 
 }  // namespace segue

@@ -14,29 +14,13 @@ void check_names(const Config& config, std::string_view source) {
   check("evaluation.split", config.evaluation.split);
 }
 
-void check_model(const ModelConfig& model, std::string_view source) {
-  if (model.d_model % 2 != 0)
-    throw ConfigError(
-        "{}: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, "
-        "half cosines), found {}",
-        source, model.d_model);
-  if (model.head.tie_projs.size() != 1)
-    throw ConfigError(
-        "{}: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of {}", source,
-        model.head.tie_projs.size());
-}
-
 // With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory.
-void check_same_length(const Config& config, std::string_view source) {
-  const VisibilityConfig& visibility = config.model.visibility;
-  if (!visibility.same_length || visibility.same_length_extra_key) return;
-  constexpr std::string_view kWhy =
-      "with model.visibility.same_length = true and same_length_extra_key = false, or no "
-      "query sees a key";
-  if (config.model.mem_len == 0) throw ConfigError("{}: model.mem_len: expected at least 1 {}; found 0", source, kWhy);
-  if (evaluation_mem_len(config) == 0)
-    throw ConfigError("{}: evaluation.mem_len: expected at least 1 {}; found {} with evaluation.tgt_len = {}", source,
-                      kWhy, config.evaluation.mem_len, config.evaluation.tgt_len);
+void check_same_length(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
+  if (!model.visibility.same_length || model.visibility.same_length_extra_key || mem_len > 0) return;
+  throw ConfigError(
+      "{}: {}: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = false, or no "
+      "query sees a key; found 0",
+      source, key);
 }
 
 void check_lengths(const Config& config, std::string_view source) {
@@ -68,11 +52,24 @@ void check_optimization(const Config& config, std::string_view source) {
 
 }  // namespace
 
+void check_model(const ModelConfig& model, std::string_view source) {
+  if (model.d_model % 2 != 0)
+    throw ConfigError(
+        "{}: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, "
+        "half cosines), found {}",
+        source, model.d_model);
+  if (model.head.tie_projs.size() != 1)
+    throw ConfigError(
+        "{}: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of {}", source,
+        model.head.tie_projs.size());
+  check_same_length(model, model.mem_len, "model.mem_len", source);
+}
+
 void check_combinations(const Config& config, std::string_view source) {
   check_names(config, source);
   check_model(config.model, source);
   check_lengths(config, source);
-  check_same_length(config, source);
+  check_same_length(config.model, evaluation_mem_len(config), "evaluation.mem_len", source);
   check_optimization(config, source);
 }
 

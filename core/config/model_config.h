@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/config/kinds.h"
@@ -87,5 +88,8 @@ struct ModelConfig {
 };
 
 int64_t effective_d_embed(const ModelConfig& model);
+
+// Throws ConfigError naming `source` and both keys when values that are right alone cannot go together.
+void check_model(const ModelConfig& model, std::string_view source);
 
 }  // namespace segue

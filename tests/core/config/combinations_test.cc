@@ -43,10 +43,10 @@ TEST(Combinations, EveryQuerySeesAKey) {
       "false, or no query sees a key; found 0");
   EXPECT_EQ(error_with({same_length, "evaluation.mem_len=0"}),
             "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
-            "same_length_extra_key = false, or no query sees a key; found 0 with evaluation.tgt_len = 0");
+            "same_length_extra_key = false, or no query sees a key; found 0");
   EXPECT_EQ(error_with({same_length, "evaluation.tgt_len=256"}),
             "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
-            "same_length_extra_key = false, or no query sees a key; found -1 with evaluation.tgt_len = 256");
+            "same_length_extra_key = false, or no query sees a key; found 0");
   EXPECT_EQ(error_with({same_length, "model.mem_len=0", "model.visibility.same_length_extra_key=true"}), "no error");
   EXPECT_EQ(error_with({"model.mem_len=0"}), "no error");
 }

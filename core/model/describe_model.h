@@ -1,0 +1,15 @@
+// A model explained to people: its parameters, what it computes and what it needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/config/model_config.h"
+
+namespace segue {
+
+// Parameter table and count, operations per token, reach in tokens, and the memory of a training step over `streams`
+// streams of `tgt_len` tokens with full memory; several lines, each ended.
+std::string describe_model(const ModelConfig& model, int64_t vocab_size, int64_t tgt_len, int64_t streams);
+
+}  // namespace segue

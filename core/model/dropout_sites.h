@@ -1,0 +1,19 @@
+// The numbers of the places where a Transformer-XL applies dropout. They enter the random numbers of every mask, so
+// they never change: a resumed run draws the masks of the run before.
+#pragma once
+
+#include <cstdint>
+
+namespace segue {
+
+inline constexpr uint16_t kEmbeddingDropoutSite = 0;
+inline constexpr uint16_t kPositionDropoutSite = 1;
+inline constexpr uint16_t kOutputDropoutSite = 2;
+
+enum class LayerDropout : uint16_t { kAttentionScores = 0, kAttentionOutput = 1, kHidden = 2, kFeedForwardOutput = 3 };
+
+inline uint16_t layer_dropout_site(int64_t layer, LayerDropout place) {
+  return static_cast<uint16_t>(16 + 8 * layer + static_cast<int64_t>(place));
+}
+
+}  // namespace segue

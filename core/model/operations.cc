@@ -1,0 +1,379 @@
+// Forward and backward of each coarse operation, in terms of the kernel families.
+#include "core/model/operations.h"
+
+#include "kernels/cross_entropy.h"
+#include "kernels/embedding.h"
+#include "kernels/layer_norm.h"
+#include "kernels/matmul.h"
+#include "kernels/relative_attention.h"
+
+namespace segue {
+
+using kernels::Stream;
+
+namespace {
+
+int64_t last_extent(const Shape& shape) { return shape[shape.rank() - 1]; }
+
+Shape as_rows(const Shape& shape) { return {shape.elements() / last_extent(shape), last_extent(shape)}; }
+
+template <typename View>
+View rows_of(const View& view) {
+  return view.empty() ? View{} : view.reshaped(as_rows(view.shape));
+}
+
+Shape with_last_extent(const Shape& shape, int64_t last) {
+  Shape changed;
+  for (int i = 0; i + 1 < shape.rank(); ++i) changed.append(shape[i]);
+  changed.append(last);
+  return changed;
+}
+
+// Elements of one stream in a tensor whose outermost extent counts streams.
+int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
+
+// y = x · op(W) with its two gradients; `transposed` means y = x · Wᵀ for a weight [out, in].
+Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool transposed) {
+  const int64_t out = transposed ? weight.value.shape[0] : weight.value.shape[1];
+  const Value y = tape.new_value(with_last_extent(tape.shape(x.data), out));
+  if (tape.shape(x.data).elements() == 0) return y;  // an empty memory has no rows to project
+  const GradientUse dx = tape.use_gradient(x);
+  tape.record({
+      .name = "matmul",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::matmul(stream, {.a = rows_of(tape.read(x.data)),
+                                     .b = weight.value,
+                                     .transpose_b = transposed,
+                                     .c = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {x.data, y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            const ConstTensorView x_rows = rows_of(tape.read(x.data));
+            const ConstTensorView dy = rows_of(tape.read(y.gradient));
+            kernels::matmul(stream, {.a = transposed ? dy : x_rows,
+                                     .transpose_a = true,
+                                     .b = transposed ? x_rows : dy,
+                                     .c = weight.gradient,
+                                     .accumulate = true});
+            if (!dx.exists()) return;
+            kernels::matmul(stream, {.a = dy,
+                                     .b = weight.value,
+                                     .transpose_b = !transposed,
+                                     .c = rows_of(tape.write(dx.slot)),
+                                     .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+}  // namespace
+
+Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const DropoutSite& site) {
+  const Shape& ids = tape.shape(tokens);
+  const int64_t width = table.value.shape[1];
+  const Value y = tape.new_value({ids[0], ids[1], width});
+  const int64_t rows = ids.elements();
+  const int64_t per_stream = ids[1] * width;
+  tape.record({
+      .name = "embedding",
+      .forward_slots = {y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::embedding_forward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
+                                                .table = table.value,
+                                                .scale = scale,
+                                                .dropout = tape.dropout(site, per_stream),
+                                                .y = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {y.gradient},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::embedding_backward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
+                                                 .dy = rows_of(tape.read(y.gradient)),
+                                                 .scale = scale,
+                                                 .dropout = tape.dropout(site, per_stream),
+                                                 .dtable = table.gradient});
+          },
+  });
+  return y;
+}
+
+Value linear(Tape& tape, const Value& x, const Parameter& weight) { return matrix_product(tape, x, weight, true); }
+
+Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
+  return matrix_product(tape, x, weight, false);
+}
+
+Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
+  if (site.p == 0.0 || !tape.training()) return x;
+  const Value y = tape.new_value(tape.shape(x.data));
+  const int64_t per_stream = elements_per_stream(tape.shape(x.data));
+  const GradientUse dx = tape.use_gradient(x);
+  tape.record({
+      .name = "dropout",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::dropout_forward(
+                stream, {.x = tape.read(x.data), .dropout = tape.dropout(site, per_stream), .y = tape.write(y.data)});
+          },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            if (!dx.exists()) return;
+            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                               .dropout = tape.dropout(site, per_stream),
+                                               .dx = tape.write(dx.slot),
+                                               .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+namespace {
+
+// Both forms of layer norm. `sum` is a value of its own when somebody reads it on, otherwise only saved for backward.
+Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormParameters& norm, const Value& sum) {
+  const Value& x = residual.stream;
+  const Value& branch = residual.branch;
+  const Shape& shape = tape.shape(x.data);
+  const int64_t rows = as_rows(shape)[0];
+  const Value y = tape.new_value(shape);
+  const Slot mean = tape.new_slot({rows});
+  const Slot rstd = tape.new_slot({rows});
+  const Slot saved = sum.data.exists() ? sum.data : x.data;
+  const int64_t per_stream = elements_per_stream(shape);
+  const GradientUse dx = tape.use_gradient(x);
+  const GradientUse dbranch = tape.use_gradient(branch);
+  tape.record({
+      .name = "layer_norm",
+      .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::layer_norm_forward(stream, {.x = rows_of(tape.read(x.data)),
+                                                 .branch = rows_of(tape.read(branch.data)),
+                                                 .dropout = tape.dropout(residual.site, per_stream),
+                                                 .gain = norm.gain.value,
+                                                 .bias = norm.bias.value,
+                                                 .epsilon = norm.epsilon,
+                                                 .sum = rows_of(tape.write(sum.data)),
+                                                 .y = rows_of(tape.write(y.data)),
+                                                 .mean = tape.write(mean),
+                                                 .rstd = tape.write(rstd)});
+          },
+      .backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::layer_norm_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
+                                                  .ds_other = rows_of(tape.read(sum.gradient)),
+                                                  .sum = rows_of(tape.read(saved)),
+                                                  .mean = tape.read(mean),
+                                                  .rstd = tape.read(rstd),
+                                                  .gain = norm.gain.value,
+                                                  .dropout = tape.dropout(residual.site, per_stream),
+                                                  .dx = rows_of(tape.write(dx.slot)),
+                                                  .accumulate_dx = dx.exists() && tape.accumulates(dx),
+                                                  .dbranch = rows_of(tape.write(dbranch.slot)),
+                                                  .dgain = norm.gain.gradient,
+                                                  .dbias = norm.bias.gradient});
+          },
+  });
+  return y;
+}
+
+}  // namespace
+
+NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
+  if (!residual.branch.data.exists()) return {residual.stream, record_layer_norm(tape, residual, norm, {})};
+  const Value sum = tape.new_value(tape.shape(residual.stream.data));
+  return {sum, record_layer_norm(tape, residual, norm, sum)};
+}
+
+Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
+  if (tape.shape(residual.stream.data).elements() == 0) return residual.stream;  // an empty memory
+  if (!residual.branch.data.exists()) return record_layer_norm(tape, residual, norm, {});
+  const Value sum{.data = tape.new_slot(tape.shape(residual.stream.data)), .gradient = {}};
+  return record_layer_norm(tape, residual, norm, sum);
+}
+
+Value add(Tape& tape, const Residual& residual) {
+  const Value& x = residual.stream;
+  const Value& branch = residual.branch;
+  const Value y = tape.new_value(tape.shape(x.data));
+  const int64_t per_stream = elements_per_stream(tape.shape(x.data));
+  const GradientUse dx = tape.use_gradient(x);
+  const GradientUse dbranch = tape.use_gradient(branch);
+  tape.record({
+      .name = "residual_sum",
+      .forward_slots = {x.data, branch.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::dropout_forward(stream, {.x = tape.read(x.data), .dropout = {}, .y = tape.write(y.data)});
+            kernels::dropout_forward(stream, {.x = tape.read(branch.data),
+                                              .dropout = tape.dropout(residual.site, per_stream),
+                                              .y = tape.write(y.data),
+                                              .accumulate = true});
+          },
+      .backward_slots = {y.gradient, dx.slot, dbranch.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                               .dropout = tape.dropout(residual.site, per_stream),
+                                               .dx = tape.write(dbranch.slot),
+                                               .accumulate = tape.accumulates(dbranch)});
+            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                               .dropout = {},
+                                               .dx = tape.write(dx.slot),
+                                               .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site) {
+  const Shape& shape = tape.shape(x.data);
+  const int64_t d_inner = parameters.w1.value.shape[0];
+  const Shape inner = with_last_extent(shape, d_inner);
+  const Value y = tape.new_value(shape);
+  const bool gelu = parameters.activation == kernels::Activation::kGelu;
+  const Slot pre = gelu ? tape.new_slot(inner) : Slot{};
+  const Slot hidden = tape.new_slot(inner);
+  const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner)) : Slot{};
+  const int64_t per_stream = elements_per_stream(inner);
+  const GradientUse dx = tape.use_gradient(x);
+  tape.record({
+      .name = "feed_forward",
+      .forward_slots = {x.data, pre, hidden, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::feed_forward_forward(stream, {.x = rows_of(tape.read(x.data)),
+                                                   .w1 = parameters.w1.value,
+                                                   .b1 = parameters.b1.value,
+                                                   .w2 = parameters.w2.value,
+                                                   .b2 = parameters.b2.value,
+                                                   .activation = parameters.activation,
+                                                   .dropout = tape.dropout(site, per_stream),
+                                                   .pre = rows_of(tape.write(pre)),
+                                                   .hidden = rows_of(tape.write(hidden)),
+                                                   .y = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {y.gradient, x.data, pre, hidden, workspace, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::feed_forward_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
+                                                    .x = rows_of(tape.read(x.data)),
+                                                    .w1 = parameters.w1.value,
+                                                    .w2 = parameters.w2.value,
+                                                    .pre = rows_of(tape.read(pre)),
+                                                    .hidden = rows_of(tape.read(hidden)),
+                                                    .activation = parameters.activation,
+                                                    .dropout = tape.dropout(site, per_stream),
+                                                    .workspace = tape.write(workspace),
+                                                    .dx = rows_of(tape.write(dx.slot)),
+                                                    .accumulate_dx = tape.accumulates(dx),
+                                                    .dw1 = parameters.w1.gradient,
+                                                    .db1 = parameters.b1.gradient,
+                                                    .dw2 = parameters.w2.gradient,
+                                                    .db2 = parameters.b2.gradient});
+          },
+  });
+  return y;
+}
+
+Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
+  const Shape& heads = in.u.value.shape;  // [N, H]
+  const Shape& segment = tape.shape(in.qkv.data);
+  const int64_t streams = segment[0];
+  const int64_t tgt_len = segment[1];
+  const int64_t mem_len = tape.shape(in.memory_kv.data)[1];
+  const Shape qkv_shape{streams, tgt_len, 3, heads[0], heads[1]};
+  const Shape memory_shape{streams, mem_len, 2, heads[0], heads[1]};
+  const Shape r_shape{tape.shape(in.r.data)[0], heads[0], heads[1]};
+  const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
+  const int64_t workspace_size = kernels::relative_attention_workspace(streams, r_shape[0], heads[0], heads[1]);
+
+  const Value output = tape.new_value({streams, tgt_len, heads.elements()});
+  const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
+  const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
+  const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
+  const GradientUse dqkv = tape.use_gradient(in.qkv);
+  const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
+  const GradientUse dr = tape.use_gradient(in.r);
+  tape.record({
+      .name = "relative_attention",
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::relative_attention_forward(stream,
+                                                {.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
+                                                 .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
+                                                 .r = tape.read(in.r.data).reshaped(r_shape),
+                                                 .u = in.u.value,
+                                                 .w = in.w.value,
+                                                 .window = in.window,
+                                                 .dropout = tape.dropout(in.dropatt, per_stream),
+                                                 .output = tape.write(output.data).reshaped(output_shape),
+                                                 .lse = tape.write(lse)});
+          },
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
+                         dqkv.slot, dmemory_kv.slot, dr.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::relative_attention_backward(stream,
+                                                 {.doutput = tape.read(output.gradient).reshaped(output_shape),
+                                                  .qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
+                                                  .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
+                                                  .r = tape.read(in.r.data).reshaped(r_shape),
+                                                  .u = in.u.value,
+                                                  .w = in.w.value,
+                                                  .window = in.window,
+                                                  .dropout = tape.dropout(in.dropatt, per_stream),
+                                                  .output = tape.read(output.data).reshaped(output_shape),
+                                                  .lse = tape.read(lse),
+                                                  .workspace = tape.write(workspace),
+                                                  .dqkv = tape.write(dqkv.slot).reshaped(qkv_shape),
+                                                  .dmemory_kv = tape.write(dmemory_kv.slot).reshaped(memory_shape),
+                                                  .dr = tape.write(dr.slot).reshaped(r_shape),
+                                                  .du = in.u.gradient,
+                                                  .dw = in.w.gradient});
+          },
+  });
+  return output;
+}
+
+Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets) {
+  const int64_t rows = tape.shape(targets).elements();
+  const Slot nll = tape.new_slot({rows});
+  const Slot lse = tape.new_slot({rows});
+  tape.keep(nll);
+  const GradientUse dlogits = tape.use_gradient(logits);
+  if (dlogits.exists()) tape.share(dlogits.slot, logits.data);  // the gradient overwrites the logits
+  tape.record({
+      .name = "cross_entropy",
+      .forward_slots = {logits.data, nll, lse},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::cross_entropy_forward(stream, {.logits = rows_of(tape.read(logits.data)),
+                                                    .bias = bias.value,
+                                                    .targets = tape.read(targets).reshaped({rows}),
+                                                    .nll = tape.write(nll),
+                                                    .lse = tape.write(lse)});
+          },
+      .backward_slots = {logits.data, lse, dlogits.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::cross_entropy_backward(stream, {.logits = rows_of(tape.write(dlogits.slot)),
+                                                     .bias = bias.value,
+                                                     .targets = tape.read(targets).reshaped({rows}),
+                                                     .lse = tape.read(lse),
+                                                     .scale = tape.info().loss_scale,
+                                                     .dbias = bias.gradient});
+          },
+  });
+  return nll;
+}
+
+}  // namespace segue

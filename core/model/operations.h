@@ -1,0 +1,69 @@
+// The coarse operations a model is written in. Each records a forward and a backward on the tape.
+//
+// Rows are tokens: a value [B, T, D] is used as B*T rows of D where the operation works row by row.
+#pragma once
+
+#include "core/model/parameters.h"
+#include "core/model/tape.h"
+#include "kernels/feed_forward.h"
+
+namespace segue {
+
+// scale * table[tokens], with dropout: [B, T] -> [B, T, E].
+Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const DropoutSite& site);
+
+// x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
+Value linear(Tape& tape, const Value& x, const Parameter& weight);
+
+// x · W: [..., in] -> [..., out] for a weight [in, out].
+Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight);
+
+Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
+
+// A residual stream and a branch not yet added to it: stream + dropout(branch). The branch may be missing.
+struct Residual {
+  Value stream;
+  Value branch;
+  DropoutSite site;
+};
+
+struct LayerNormParameters {
+  Parameter gain, bias;
+  float epsilon = 1e-5F;
+};
+
+// Layer norm of the residual sum, and the sum itself as a stream to go on with (pre-norm).
+struct NormalisedResidual {
+  Value sum;
+  Value normalised;
+};
+NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
+
+// Layer norm of the residual sum, which nobody else reads (post-norm), or of rows without a branch.
+Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
+
+// The residual sum alone.
+Value add(Tape& tape, const Residual& residual);
+
+struct FeedForwardParameters {
+  Parameter w1, b1, w2, b2;
+  kernels::Activation activation = kernels::Activation::kRelu;
+};
+Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site);
+
+// Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions by a weight.
+struct RelativeAttentionInputs {
+  Value qkv;        // [B, T, 3*N*H]
+  Value memory_kv;  // [B, M, 2*N*H]
+  Value r;          // [P, N*H]
+  Parameter u, w;   // [N, H]
+  int64_t window = 0;
+  DropoutSite dropatt;
+};
+Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
+
+// Cross-entropy of logits [B, T, V] against targets [B, T]: the loss of every token in nats, [B*T], kept after a
+// replay. Its backward starts from ReplayInfo::loss_scale.
+Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets);
+
+}  // namespace segue

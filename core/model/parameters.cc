@@ -1,0 +1,84 @@
+// Layout, look-up and initial values.
+#include "core/model/parameters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/random.h"
+
+namespace segue {
+
+namespace {
+
+constexpr int64_t kAlignment = 16;  // floats: 64 bytes
+
+double draw(const InitConfig& init, Initializer initializer, const RandomStream& random, uint64_t element) {
+  switch (initializer) {
+    case Initializer::kZero:
+      return 0.0;
+    case Initializer::kGain:
+      return 1.0 + init.init_std * random_normal(random, element);
+    case Initializer::kProjection:
+      return init.proj_init_std * random_normal(random, element);
+    case Initializer::kWeight:
+      break;
+  }
+  if (init.kind == InitKind::kUniform) return init.init_range * (2.0 * random_uniform(random, element) - 1.0);
+  return init.init_std * random_normal(random, element);
+}
+
+}  // namespace
+
+Parameters::Parameters(std::vector<ParameterSpec> specs) : specs_(std::move(specs)) {
+  int64_t size = 0;
+  for (const ParameterSpec& spec : specs_) {
+    offsets_.push_back(size);
+    size += (spec.shape.elements() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  values_ = OwnedTensor(DType::kFloat32, {size});
+  gradients_ = OwnedTensor(DType::kFloat32, {size});
+}
+
+void Parameters::initialize(const InitConfig& init, uint64_t seed) {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    const RandomStream random{.seed = seed, .step = 0, .site = static_cast<uint16_t>(i)};
+    float* values = part_of(values_.view(), i).as<float>();
+    for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {
+      values[e] = static_cast<float>(draw(init, specs_[i].initializer, random, static_cast<uint64_t>(e)));
+    }
+  }
+}
+
+size_t Parameters::index_of(std::string_view name) const {
+  const auto found = std::find_if(specs_.begin(), specs_.end(), [&](const ParameterSpec& s) { return s.name == name; });
+  return static_cast<size_t>(found - specs_.begin());
+}
+
+bool Parameters::contains(std::string_view name) const { return index_of(name) < specs_.size(); }
+
+Parameter Parameters::operator[](std::string_view name) {
+  const size_t i = index_of(name);
+  if (i == specs_.size()) throw ContractError("no parameter is called {}", name);
+  return {part_of(values_.view(), i), part_of(gradients_.view(), i)};
+}
+
+int64_t Parameters::count() const {
+  int64_t total = 0;
+  for (const ParameterSpec& spec : specs_) total += spec.shape.elements();
+  return total;
+}
+
+TensorView Parameters::values() { return values_.view(); }
+TensorView Parameters::gradients() { return gradients_.view(); }
+
+void Parameters::clear_gradients() {
+  const TensorView flat = gradients();
+  std::memset(flat.data, 0, static_cast<size_t>(flat.bytes()));
+}
+
+TensorView Parameters::part_of(TensorView flat, size_t i) const {
+  return {flat.data + offsets_[i] * bytes_of(flat.dtype), flat.dtype, specs_[i].shape};
+}
+
+}  // namespace segue

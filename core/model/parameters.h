@@ -1,0 +1,61 @@
+// The weights: a list of named shapes, and one flat block of memory that holds them with their gradients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+#include "core/config/config.h"
+
+namespace segue {
+
+// How a parameter is drawn at the start (transformer-xl initialisers: weights and tables by `model.init`, projections
+// with their own deviation, layer norm gains around one, biases zero).
+enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero };
+
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  Initializer initializer = Initializer::kWeight;
+};
+
+// One parameter: fp32 value and the gradient that backward passes add to.
+struct Parameter {
+  TensorView value;
+  TensorView gradient;
+  Parameter rows(int64_t begin, int64_t count) const { return {value.rows(begin, count), gradient.rows(begin, count)}; }
+};
+
+class Parameters {
+ public:
+  explicit Parameters(std::vector<ParameterSpec> specs);
+
+  // Draws every parameter as a pure function of (seed, its place in the list, element).
+  void initialize(const InitConfig& init, uint64_t seed);
+
+  Parameter operator[](std::string_view name);  // throws ContractError for an unknown name
+  bool contains(std::string_view name) const;
+  std::span<const ParameterSpec> specs() const { return specs_; }
+  int64_t count() const;  // scalars, without padding
+
+  // The flat blocks, each parameter at a 64-byte boundary, zeros between: for norms, optimizers and reductions.
+  TensorView values();
+  TensorView gradients();
+  void clear_gradients();
+
+  // The part of a flat block that belongs to parameter i, shaped like it.
+  TensorView part_of(TensorView flat, size_t i) const;
+
+ private:
+  size_t index_of(std::string_view name) const;
+  std::vector<ParameterSpec> specs_;
+  std::vector<int64_t> offsets_;
+  OwnedTensor values_;
+  OwnedTensor gradients_;
+};
+
+}  // namespace segue

@@ -1,0 +1,69 @@
+// Reset, update and restore.
+#include "core/model/segment_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/segment_memory.h"
+
+namespace segue {
+
+SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape) : shape_(shape) {
+  for (int64_t l = 0; l < shape.layers; ++l) {
+    layers_.emplace_back(DType::kFloat32, Shape{shape.streams, shape.capacity, shape.d_model});
+  }
+  reset();
+}
+
+ConstTensorView SegmentMemory::layer(int64_t l) const {
+  const OwnedTensor& owner = layers_[static_cast<size_t>(l)];
+  return {owner.view().data, DType::kFloat32, {shape_.streams, length_, shape_.d_model}};
+}
+
+TensorView SegmentMemory::rows(int64_t l, int64_t length) {
+  return {layers_[static_cast<size_t>(l)].view().data, DType::kFloat32, {shape_.streams, length, shape_.d_model}};
+}
+
+void SegmentMemory::reset() {
+  length_ = shape_.starts_full ? shape_.capacity : 0;
+  for (OwnedTensor& owner : layers_) {
+    const TensorView view = owner.view();
+    std::fill_n(view.data, view.bytes(), std::byte{0});
+  }
+}
+
+void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorView> hidden) {
+  if (std::ssize(hidden) != shape_.layers)
+    throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
+  if (shape_.capacity == 0) return;
+  const int64_t updated = std::min(shape_.capacity, length_ + hidden[0].shape[1]);
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    kernels::segment_memory_update(
+        stream, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});
+  }
+  length_ = updated;
+}
+
+void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
+  const int64_t length = layers.empty() ? 0 : layers[0].shape[1];
+  const Shape expected{shape_.streams, length, shape_.d_model};
+  if (std::ssize(layers) != shape_.layers || length > shape_.capacity) {
+    throw CheckpointError("memory of {} layers and {} rows, expected {} layers and at most {} rows", layers.size(),
+                          length, shape_.layers, shape_.capacity);
+  }
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    const ConstTensorView& saved = layers[static_cast<size_t>(l)];
+    if (saved.shape != expected || saved.dtype != DType::kFloat32) {
+      throw CheckpointError("memory of layer {} is {} {}, expected float32 {}", l, name_of(saved.dtype),
+                            saved.shape.text(), expected.text());
+    }
+    if (!saved.empty()) std::memcpy(rows(l, length).data, saved.data, static_cast<size_t>(saved.bytes()));
+  }
+  length_ = length;
+}
+
+int64_t SegmentMemory::bytes() const {
+  return shape_.layers * shape_.streams * shape_.capacity * shape_.d_model * bytes_of(DType::kFloat32);
+}
+
+}  // namespace segue

@@ -1,0 +1,43 @@
+// The memory: for every layer and stream, the newest inputs of that layer from earlier segments (Dai et al. 2019, 3.2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+struct SegmentMemoryShape {
+  int64_t layers = 0;
+  int64_t streams = 0;
+  int64_t capacity = 0;  // mem_len: rows kept per layer and stream
+  int64_t d_model = 0;
+  bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
+};
+
+// Owns its rows; they carry no gradient. All streams of one memory are at the same point of their segments.
+class SegmentMemory {
+ public:
+  explicit SegmentMemory(const SegmentMemoryShape& shape);
+
+  int64_t length() const { return length_; }  // rows per layer and stream there are now
+  int64_t layers() const { return shape_.layers; }
+  ConstTensorView layer(int64_t l) const;  // [B, length, D]
+  void reset();                            // back to the start of a stream
+  // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
+  void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
+  // Takes over saved rows, layer by layer [B, length, D]; CheckpointError when they do not fit this shape.
+  void restore(std::span<const ConstTensorView> layers);
+  int64_t bytes() const;
+
+ private:
+  TensorView rows(int64_t l, int64_t length);
+  SegmentMemoryShape shape_;
+  std::vector<OwnedTensor> layers_;  // each with room for the capacity
+  int64_t length_ = 0;
+};
+
+}  // namespace segue

@@ -1,0 +1,55 @@
+// model.json and weights.safetensors.
+#include "core/model/stored_model.h"
+
+#include <cstring>
+
+#include "base/json_fields.h"
+
+namespace segue {
+
+void StoredModel::describe(JsonFields& fields) {
+  fields.required("model", model, {.meaning = "the model"});
+  fields.required("vocab_size", vocab_size, {.meaning = "size of the vocabulary", .unit = "tokens", .minimum = 2});
+  fields.required("tgt_len", tgt_len, {.meaning = "segment length of the training", .unit = "tokens", .minimum = 1});
+  fields.required("tokenizer", tokenizer, {.meaning = "tokenizer of the training data; empty when unknown"});
+}
+
+TextFile model_file(const StoredModel& stored) { return {kModelFile, write_fields(stored).dump(2) + "\n"}; }
+
+std::vector<NamedTensor> named_parts(const Parameters& parameters, TensorView flat) {
+  std::vector<NamedTensor> parts;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    parts.push_back({parameters.specs()[i].name, parameters.part_of(flat, i)});
+  }
+  return parts;
+}
+
+void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat) {
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    const ConstTensorView saved = file.tensor(spec.name, DType::kFloat32, spec.shape);
+    std::memcpy(parameters.part_of(flat, i).data, saved.data, static_cast<size_t>(saved.bytes()));
+  }
+  for (const std::string& name : file.names()) {
+    if (!parameters.contains(name))
+      throw CheckpointError("{}: tensor {} is not one of the model's", file.source(), name);
+  }
+}
+
+TensorFile weights_file(Parameters& parameters) {
+  return {kWeightsFile, named_parts(parameters, parameters.values()), {{"format", "segue"}}};
+}
+
+StoredModel read_model(const Checkpoint& checkpoint) {
+  const std::string source = (checkpoint.directory() / kModelFile).string();
+  const Json document = parse_json<CheckpointError>(checkpoint.text(kModelFile), source);
+  const auto stored = read_fields<CheckpointError, StoredModel>(document, source);
+  check_model(stored.model, source);
+  return stored;
+}
+
+void read_weights(const Checkpoint& checkpoint, Parameters& parameters) {
+  read_parts(checkpoint.tensors(kWeightsFile), parameters, parameters.values());
+}
+
+}  // namespace segue

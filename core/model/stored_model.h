@@ -1,0 +1,38 @@
+// A model in a checkpoint: what it takes to rebuild and evaluate it, without anything of the run that trained it.
+//
+//   model.json           StoredModel
+//   weights.safetensors  every parameter under its name, float32
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
+#include "core/model/parameters.h"
+
+namespace segue {
+
+inline constexpr const char* kModelFile = "model.json";
+inline constexpr const char* kWeightsFile = "weights.safetensors";
+
+struct StoredModel {
+  ModelConfig model;
+  int64_t vocab_size = 0;
+  int64_t tgt_len = 0;    // segment length it was trained with
+  std::string tokenizer;  // of the dataset it was trained on; empty when unknown (an import)
+  void describe(JsonFields& fields);
+};
+
+TextFile model_file(const StoredModel& stored);
+TensorFile weights_file(Parameters& parameters);
+
+// Throw CheckpointError naming file and tensor, expected and found.
+StoredModel read_model(const Checkpoint& checkpoint);
+void read_weights(const Checkpoint& checkpoint, Parameters& parameters);
+
+// The tensors of a flat block (parameters, gradients, moments) under the parameters' names.
+std::vector<NamedTensor> named_parts(const Parameters& parameters, TensorView flat);
+void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat);
+
+}  // namespace segue

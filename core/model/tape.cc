@@ -1,0 +1,158 @@
+// Recording, memory planning and replay.
+#include "core/model/tape.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace segue {
+
+void Arena::reserve(int64_t bytes) {
+  if (bytes > buffer_.bytes()) buffer_ = Buffer(bytes);
+}
+
+Slot Tape::new_slot(const Shape& shape, DType dtype) {
+  if (sealed_) throw ContractError("the tape is sealed");
+  SlotState fresh;
+  fresh.shape = shape;
+  fresh.dtype = dtype;
+  slots_.push_back(fresh);
+  return {static_cast<int>(slots_.size()) - 1};
+}
+
+Value Tape::new_value(const Shape& shape) {
+  const Slot data = new_slot(shape);
+  return {data, training() ? new_slot(shape) : Slot{}};
+}
+
+Slot Tape::bound(const Shape& shape, DType dtype) {
+  const Slot slot = new_slot(shape, dtype);
+  state(slot).external = true;
+  return slot;
+}
+
+Slot Tape::constant(OwnedTensor tensor) {
+  constants_.push_back(std::move(tensor));
+  const ConstTensorView view = std::as_const(constants_.back()).view();
+  const Slot slot = bound(view.shape, view.dtype);
+  bind(slot, view);
+  return slot;
+}
+
+GradientUse Tape::use_gradient(const Value& value) {
+  if (!value.gradient.exists()) return {};
+  return {value.gradient, state(value.gradient).gradient_uses++};
+}
+
+void Tape::record(Operation operation) {
+  if (sealed_) throw ContractError("the tape is sealed");
+  if (!training()) {
+    operation.backward = nullptr;
+    operation.backward_slots.clear();
+  }
+  operations_.push_back(std::move(operation));
+}
+
+void Tape::share(Slot slot, Slot owner) {
+  if (state(slot).shape != state(owner).shape) throw ContractError("only equal shapes share memory");
+  state(slot).owner = owner.index;
+}
+
+Slot Tape::owner_of(Slot slot) const { return state(slot).owner < 0 ? slot : Slot{state(slot).owner}; }
+
+void Tape::keep(Slot slot) { kept_.push_back(slot); }
+
+void Tape::touch(Slot slot, int time) {
+  if (!slot.exists()) return;
+  SlotState& used = state(owner_of(slot));
+  if (used.first_use < 0) used.first_use = time;
+  used.first_use = std::min(used.first_use, time);
+  used.last_use = std::max(used.last_use, time);
+}
+
+void Tape::seal() {
+  if (std::exchange(sealed_, true)) throw ContractError("the tape is sealed");
+  const int count = static_cast<int>(operations_.size());
+  for (int i = 0; i < count; ++i) {
+    for (const Slot slot : operations_[static_cast<size_t>(i)].forward_slots) touch(slot, i);
+    for (const Slot slot : operations_[static_cast<size_t>(i)].backward_slots) touch(slot, 2 * count - 1 - i);
+  }
+  for (const Slot slot : kept_) touch(slot, 2 * count);
+  place_slots();
+}
+
+// Largest first, each at the lowest offset where no tensor that lives at the same time already is.
+void Tape::place_slots() {
+  struct Placed {
+    int64_t begin, end;
+    int first_use, last_use;
+  };
+  constexpr int64_t kAlignment = 64;
+  std::vector<size_t> order(slots_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto bytes = [&](size_t i) { return slots_[i].shape.elements() * bytes_of(slots_[i].dtype); };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bytes(a) > bytes(b); });
+
+  std::vector<Placed> placed;  // in increasing order of `begin`
+  for (const size_t i : order) {
+    SlotState& slot = slots_[i];
+    if (slot.external || slot.first_use < 0) continue;
+    const int64_t size = (bytes(i) + kAlignment - 1) / kAlignment * kAlignment;
+    int64_t begin = 0;
+    for (const Placed& other : placed) {
+      if (other.last_use < slot.first_use || slot.last_use < other.first_use) continue;
+      if (begin + size <= other.begin) break;
+      begin = std::max(begin, other.end);
+    }
+    slot.offset = begin;
+    const Placed mine{begin, begin + size, slot.first_use, slot.last_use};
+    const auto less = [](const Placed& a, const Placed& b) { return a.begin < b.begin; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), mine, less), mine);
+    planned_bytes_ = std::max(planned_bytes_, mine.end);
+  }
+}
+
+void Tape::bind(Slot slot, ConstTensorView view) {
+  SlotState& target = state(slot);
+  if (!target.external) throw ContractError("only bound tensors can be bound");
+  if (view.shape != target.shape || view.dtype != target.dtype) {
+    throw ContractError("bound tensor is {} {}, expected {} {}", name_of(view.dtype), view.shape.text(),
+                        name_of(target.dtype), target.shape.text());
+  }
+  target.external_view = view;
+}
+
+void Tape::forward(kernels::Stream& stream) {
+  arena_.reserve(planned_bytes_);
+  for (const Operation& operation : operations_) operation.forward(stream);
+}
+
+void Tape::backward(kernels::Stream& stream) {
+  for (auto operation = operations_.rbegin(); operation != operations_.rend(); ++operation) {
+    if (operation->backward) operation->backward(stream);
+  }
+}
+
+ConstTensorView Tape::read(Slot slot) const {
+  if (!slot.exists()) return {};
+  return state(slot).external ? state(slot).external_view : write(slot);
+}
+
+TensorView Tape::write(Slot slot) const {
+  if (!slot.exists()) return {};
+  const SlotState& target = state(slot);
+  if (target.external) throw ContractError("a bound tensor is read only");
+  return {arena_.data() + state(owner_of(slot)).offset, target.dtype, target.shape};
+}
+
+// The last consumer recorded is the first to run backward.
+bool Tape::accumulates(const GradientUse& use) const { return use.order + 1 < state(use.slot).gradient_uses; }
+
+kernels::Dropout Tape::dropout(const DropoutSite& site, int64_t elements_per_stream) const {
+  const auto first = site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0};
+  return {.p = training() ? static_cast<float>(site.p) : 0.0F,
+          .random = {.seed = info_.seed, .step = info_.step, .site = site.site},
+          .first_element = static_cast<uint64_t>(first)};
+}
+
+}  // namespace segue

@@ -1,0 +1,143 @@
+// The tape: the coarse operations of one segment, recorded once for a shape and replayed every step.
+//
+// Recording an operation declares which tensors its forward and its backward touch. Sealing the tape derives from that
+// when each tensor is first and last needed and packs all of them into one arena, so that a replay allocates nothing,
+// activations are gone as soon as nobody needs them, and the memory a step takes is known before it runs. A tape
+// without backward (evaluation) keeps almost nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+#include "kernels/dropout.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+// One block of memory shared by all tapes of a process that never run at the same time. Grows only while tapes are
+// sealed.
+class Arena {
+ public:
+  void reserve(int64_t bytes);
+  std::byte* data() { return buffer_.data(); }
+  int64_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  Buffer buffer_;
+};
+
+// A tensor of the tape.
+struct Slot {
+  int index = -1;
+  bool exists() const { return index >= 0; }
+};
+
+// An activation: its data, and its gradient when one is wanted.
+struct Value {
+  Slot data;
+  Slot gradient;
+};
+
+// A gradient written by one consumer of a value. Consumers run in reverse: the first to run overwrites, the others add.
+struct GradientUse {
+  Slot slot;
+  int order = -1;
+  bool exists() const { return slot.exists(); }
+};
+
+// What differs from replay to replay besides the bound tensors.
+struct ReplayInfo {
+  uint64_t seed = 0;
+  uint64_t step = 0;         // of the optimizer, for dropout
+  int64_t first_stream = 0;  // global number of the segment's first stream, for dropout
+  float loss_scale = 1.0F;   // gradient of the total loss with respect to each token's loss
+};
+
+// Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.
+struct DropoutSite {
+  double p = 0.0;
+  uint16_t site = 0;
+  bool per_stream = true;
+};
+
+class Tape {
+ public:
+  using Action = std::function<void(kernels::Stream&)>;
+
+  struct Operation {
+    const char* name = "";
+    std::vector<Slot> forward_slots;
+    Action forward;
+    std::vector<Slot> backward_slots;
+    Action backward;
+  };
+
+  enum class Mode : uint8_t { kTraining, kEvaluation };
+
+  Tape(Arena& arena, Mode mode) : arena_(arena), mode_(mode) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  bool training() const { return mode_ == Mode::kTraining; }
+
+  // Recording. `new_value` adds a gradient in training mode; `bound` tensors are given at replay by `bind`.
+  Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
+  Value new_value(const Shape& shape);
+  Slot bound(const Shape& shape, DType dtype);
+  Slot constant(OwnedTensor tensor);
+  GradientUse use_gradient(const Value& value);
+  void record(Operation operation);
+  void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
+  void keep(Slot slot);               // readable until the next replay
+  void seal();                        // plans the memory and reserves it in the arena; nothing is recorded afterwards
+
+  // Replaying.
+  void bind(Slot slot, ConstTensorView view);
+  ReplayInfo& info() { return info_; }
+  void forward(kernels::Stream& stream);
+  void backward(kernels::Stream& stream);
+
+  // For operations, at replay time.
+  const Shape& shape(Slot slot) const { return slots_[static_cast<size_t>(slot.index)].shape; }
+  ConstTensorView read(Slot slot) const;  // an empty view for a slot that does not exist
+  TensorView write(Slot slot) const;
+  bool accumulates(const GradientUse& use) const;
+  kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;
+
+  int64_t planned_bytes() const { return planned_bytes_; }
+  size_t operation_count() const { return operations_.size(); }
+
+ private:
+  struct SlotState {
+    Shape shape;
+    DType dtype = DType::kFloat32;
+    bool external = false;
+    int owner = -1;  // another slot whose memory this one shares
+    ConstTensorView external_view;
+    int64_t offset = 0;
+    int first_use = -1;
+    int last_use = -1;
+    int gradient_uses = 0;
+  };
+  Slot owner_of(Slot slot) const;
+  SlotState& state(Slot slot) { return slots_[static_cast<size_t>(slot.index)]; }
+  const SlotState& state(Slot slot) const { return slots_[static_cast<size_t>(slot.index)]; }
+  void touch(Slot slot, int time);
+  void place_slots();
+
+  Arena& arena_;
+  Mode mode_;
+  ReplayInfo info_;
+  std::vector<SlotState> slots_;
+  std::vector<Operation> operations_;
+  std::vector<OwnedTensor> constants_;
+  std::vector<Slot> kept_;
+  int64_t planned_bytes_ = 0;
+  bool sealed_ = false;
+};
+
+}  // namespace segue

@@ -1,0 +1,100 @@
+// The path of a segment: embed, L blocks that each read their own memory, the head's loss.
+#include "core/model/transformer.h"
+
+#include <algorithm>
+
+#include "core/model/dropout_sites.h"
+#include "core/model/visibility.h"
+
+namespace segue {
+
+Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
+    : config_(model),
+      vocab_size_(vocab_size),
+      position_(make_position(model)),
+      block_(make_block(model, *position_)),
+      head_(make_head(model, vocab_size)) {}
+
+std::vector<ParameterSpec> Transformer::parameter_specs() const {
+  std::vector<ParameterSpec> specs;
+  position_->declare_shared(specs);
+  head_->declare_embedding(specs);
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) block_->declare(layer, specs);
+  head_->declare_output(specs);
+  return specs;
+}
+
+std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
+                                                 const SegmentShape& shape) const {
+  auto segment = std::make_unique<SegmentTape>(arena, mode);
+  Tape& tape = segment->tape;
+  segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
+  segment->targets = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
+  const Value encoding = position_->encode(tape, shape.memory_length + shape.tgt_len);
+
+  Residual stream{.stream = head_->embed_tokens(tape, parameters, segment->tokens), .branch = {}, .site = {}};
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    const Slot memory = tape.bound({shape.streams, shape.memory_length, config_.d_model}, DType::kFloat32);
+    const Value memory_value{.data = memory, .gradient = {}};
+    const LayerOutputs outputs =
+        block_->apply(tape, parameters, stream, {.layer = layer, .memory = memory_value, .encoding = encoding});
+    tape.keep(outputs.hidden.data);
+    segment->memories.push_back(memory);
+    segment->hidden.push_back(outputs.hidden.data);
+    stream = outputs.residual;
+  }
+  const Value last = stream.branch.data.exists() ? add(tape, stream) : stream.stream;
+  const Value output = dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite});
+  segment->nll = head_->loss(tape, parameters, output, segment->targets);
+  tape.seal();
+  return segment;
+}
+
+SegmentMemory Transformer::make_memory(int64_t streams) const {
+  return SegmentMemory({.layers = config_.n_layer,
+                        .streams = streams,
+                        .capacity = config_.mem_len,
+                        .d_model = config_.d_model,
+                        .starts_full = config_.memory.initial == InitialMemory::kZeros});
+}
+
+namespace {
+
+// Pairs of query and key of one stream and head that are not masked.
+double visible_pairs(const ModelConfig& model, const SegmentShape& shape) {
+  const int64_t window = visible_window(model);
+  double pairs = 0.0;
+  for (int64_t i = 0; i < shape.tgt_len; ++i) {
+    const int64_t earlier = shape.memory_length + i + 1;
+    pairs += static_cast<double>(window > 0 ? std::min(window, earlier) : earlier);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape) {
+  const auto d_model = static_cast<double>(model.d_model);
+  const auto heads = static_cast<double>(model.n_head * model.d_head);
+  const auto d_embed = static_cast<double>(effective_d_embed(model));
+  const auto streams = static_cast<double>(shape.streams);
+  const double tokens = streams * static_cast<double>(shape.tgt_len);
+  const double memory = streams * static_cast<double>(shape.memory_length);
+  const auto keys = static_cast<double>(shape.memory_length + shape.tgt_len);
+
+  const double projections = (3.0 * tokens + 2.0 * memory + keys) * d_model * heads + tokens * heads * d_model;
+  const double attention = 3.0 * streams * visible_pairs(model, shape) * heads;  // content, position, values
+  const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);
+  const double embedding_projections = d_embed == d_model ? 0.0 : 2.0 * tokens * d_model * d_embed;
+  const double head = tokens * d_embed * static_cast<double>(vocab_size);
+  return 2.0 *
+         (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) + embedding_projections + head);
+}
+
+int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {
+  const int64_t window = visible_window(model);
+  const int64_t full = tgt_len - 1 + model.n_layer * model.mem_len;
+  return window > 0 ? std::min(full, model.n_layer * (window - 1)) : full;
+}
+
+}  // namespace segue

@@ -1,0 +1,60 @@
+// Appending, and dropping what a resumed run will write again.
+#include "core/train/metrics_log.h"
+
+#include <fmt/format.h>
+
+#include <numbers>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace segue {
+
+namespace {
+
+// A killed process may leave half a line; it is dropped with those that come after the step.
+std::string lines_up_to(const std::string& text, int64_t step) {
+  std::string kept;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json parsed = Json::parse(line, nullptr, false);
+    if (!parsed.is_object() || !parsed.contains("step") || !parsed["step"].is_number_integer()) continue;
+    if (parsed["step"].get<int64_t>() <= step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t resumed_step) : path_(path) {
+  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(read_file(path), resumed_step));
+  file_.open(path, std::ios::app);
+  if (!file_) throw FileError("{}: cannot open for appending", path.string());
+}
+
+void MetricsLog::write(const OrderedJson& line) {
+  file_ << line.dump() << '\n' << std::flush;
+  if (!file_) throw FileError("{}: cannot write", path_.string());
+}
+
+void MetricsLog::write(const StepMetrics& metrics) {
+  write(OrderedJson{{"step", metrics.step},
+                    {"loss", metrics.loss},
+                    {"bits_per_token", metrics.loss / std::numbers::ln2},
+                    {"gradient_norm", metrics.gradient_norm},
+                    {"learning_rate", metrics.learning_rate},
+                    {"tokens", metrics.tokens},
+                    {"tokens_per_second", metrics.tokens_per_second},
+                    {"seconds", metrics.seconds}});
+}
+
+std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
+  return fmt::format("step {}/{}  loss {:.4f}  {:.4f} bits/token  lr {:.2e}  |g| {:.3f}  {} tokens/s  ETA {}",
+                     metrics.step, max_step, metrics.loss, metrics.loss / std::numbers::ln2, metrics.learning_rate,
+                     metrics.gradient_norm, human_count(static_cast<int64_t>(metrics.tokens_per_second)),
+                     human_duration(eta_seconds));
+}
+
+}  // namespace segue

@@ -1,0 +1,41 @@
+// metrics.jsonl: one JSON object per line, for programs; the console line, for people.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json_text.h"
+#include "base/log.h"
+
+namespace segue {
+
+// What is logged every `log_interval` steps. Loss in nats per token; rates over the interval.
+struct StepMetrics {
+  int64_t step = 0;
+  double loss = 0.0;           // mean over the interval
+  double gradient_norm = 0.0;  // of the last step, before clipping
+  double learning_rate = 0.0;  // of the last step
+  int64_t tokens = 0;          // trained on so far
+  double tokens_per_second = 0.0;
+  double seconds = 0.0;  // of training so far, all sessions of the run together
+};
+
+class MetricsLog {
+ public:
+  // Opens `path` for appending; lines of steps beyond `resumed_step`, written after the checkpoint that is resumed
+  // from, are dropped. Throws FileError.
+  MetricsLog(const std::filesystem::path& path, int64_t resumed_step);
+
+  void write(const OrderedJson& line);  // throws FileError, a full disk included
+  void write(const StepMetrics& metrics);
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream file_;
+};
+
+// "step 1200/4000  loss 1.23  1.77 bits/token  lr 2.5e-04  |g| 0.31  9,876 tokens/s  ETA 3 min 20 s"
+std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds);
+
+}  // namespace segue

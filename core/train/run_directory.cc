@@ -1,0 +1,17 @@
+// Creation of a run's directory.
+#include "core/train/run_directory.h"
+
+#include "base/file.h"
+
+namespace segue {
+
+void RunDirectory::create(const Config& run_config, bool resuming) const {
+  if (!resuming && std::filesystem::exists(config())) {
+    throw UsageError("{}: a run is there already; continue it with --resume or name another directory with --run",
+                     path_.string());
+  }
+  create_directories(path_ / "checkpoints");
+  write_file_atomically(config(), to_json(run_config).dump(2) + "\n");
+}
+
+}  // namespace segue

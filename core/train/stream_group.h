@@ -1,0 +1,21 @@
+// The streams of a batch, cut into groups that run one after another: gradient accumulation over columns of the batch.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/transformer.h"
+
+namespace segue {
+
+// Streams first .. first + count - 1, with their memory. Which group a stream is in changes nothing but rounding.
+struct StreamGroup {
+  int64_t first = 0;
+  int64_t count = 0;
+  SegmentMemory memory;
+};
+
+// `streams` streams in `groups` groups whose sizes differ by at most one, the larger first.
+std::vector<StreamGroup> make_stream_groups(const Transformer& model, int64_t streams, int64_t groups);
+
+}  // namespace segue

@@ -1,0 +1,205 @@
+// One process's training loop.
+#include "core/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "base/checksum.h"
+#include "base/text.h"
+#include "core/train/schedule.h"
+
+namespace segue {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The model of the evaluations inside the run: the same weights, another memory length.
+ModelConfig evaluation_model(const Config& config) {
+  ModelConfig model = config.model;
+  model.mem_len = evaluation_mem_len(config);
+  return model;
+}
+
+// The same tokens in the same order have the same identity, wherever the dataset lies.
+std::string identity_of(const DatasetManifest& manifest, const std::string& split) {
+  Checksum checksum;
+  for (const SplitInfo& info : manifest.splits) {
+    if (info.name != split) continue;
+    for (const ShardInfo& shard : info.shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
+  }
+  return checksum.text();
+}
+
+}  // namespace
+
+Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
+                 Logger& logger)
+    : config_(config),
+      dataset_(dataset),
+      run_(run),
+      store_(run.checkpoints()),
+      logger_(logger),
+      model_(config.model, dataset.vocabulary()),
+      evaluation_model_(evaluation_model(config), dataset.vocabulary()),
+      parameters_(model_.parameter_specs()),
+      optimizer_(config.optimizer, parameters_, stream),
+      engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
+      evaluator_(evaluation_model_, parameters_, arena_, stream),
+      groups_(make_stream_groups(model_, config.training.batch_size, config.training.batch_chunk)),
+      segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
+                                                         .local_streams = config.training.batch_size,
+                                                         .segment_length = config.training.tgt_len,
+                                                         .read_ahead = config.data.read_ahead}) {
+  state_.dataset = identity_of(dataset.manifest(), config.data.train_split);
+  parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
+}
+
+void Trainer::start_from(const Checkpoint& checkpoint) {
+  read_weights(checkpoint, parameters_);
+  logger_.info("weights from {}", checkpoint.directory().string());
+}
+
+void Trainer::resume_from(const Checkpoint& checkpoint) {
+  const std::string dataset = state_.dataset;
+  restore_training(checkpoint, parts());
+  if (state_.dataset != dataset) {
+    throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
+                          state_.dataset, dataset_.directory().string(), dataset);
+  }
+  segments_.restore({.epoch = state_.epoch, .row = state_.row});
+  // A process killed between a save and the mark left the mark behind.
+  if (state_.evaluations > 0 && state_.best_step == state_.step) store_.mark_best(state_.best_step);
+  logger_.info("resumed from {} at step {}", checkpoint.directory().string(), state_.step);
+}
+
+TrainingOutcome Trainer::run(const StopSignal& stop) {
+  metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
+  log_plan();
+  int64_t saved_step = state_.step;
+  while (state_.step < config_.training.max_step && !stop.requested()) {
+    train_step(*segments_.next());
+    if (state_.step % config_.training.log_interval == 0) log_interval();
+
+    const auto due = [&](int64_t interval) { return interval > 0 && state_.step % interval == 0; };
+    const bool is_best = due(config_.evaluation.interval) && evaluate() && config_.checkpoint.keep_best;
+    if (is_best || due(config_.checkpoint.interval)) {
+      save(is_best);
+      saved_step = state_.step;
+    }
+  }
+  if (interval_.steps > 0) log_interval();
+  if (saved_step != state_.step) save(false);
+  return state_.step < config_.training.max_step ? TrainingOutcome::kStopped : TrainingOutcome::kFinished;
+}
+
+void Trainer::train_step(const Segment& segment) {
+  const auto start = std::chrono::steady_clock::now();
+  if (segment.starts_epoch) {
+    for (StreamGroup& group : groups_) group.memory.reset();
+  }
+  const double loss = forward_backward(segment);
+  if (!std::isfinite(loss)) diverge("loss", loss);
+  learning_rate_ = learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1);
+  gradient_norm_ = optimizer_.step(learning_rate_);
+  if (!std::isfinite(gradient_norm_)) diverge("gradient norm", gradient_norm_);
+
+  const double seconds = seconds_since(start);
+  const int64_t tokens = segment.tokens.elements();
+  interval_ = {.loss = interval_.loss + loss,
+               .steps = interval_.steps + 1,
+               .tokens = interval_.tokens + tokens,
+               .seconds = interval_.seconds + seconds};
+  ++state_.step;
+  state_.optimizer_step = optimizer_.steps();
+  state_.tokens += tokens;
+  state_.seconds += seconds;
+  const StreamPosition position = segments_.position();
+  state_.epoch = position.epoch;
+  state_.row = position.row;
+}
+
+double Trainer::forward_backward(const Segment& segment) {
+  const auto tokens = static_cast<double>(segment.tokens.elements());
+  double total = 0.0;
+  parameters_.clear_gradients();
+  for (StreamGroup& group : groups_) {
+    const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first, group.count),
+                               .targets = segment.targets.rows(group.first, group.count),
+                               .info = {.seed = static_cast<uint64_t>(config_.seed),
+                                        .step = static_cast<uint64_t>(state_.step + 1),
+                                        .first_stream = group.first,
+                                        .loss_scale = static_cast<float>(1.0 / tokens)}};
+    const std::span<const float> nll = engine_.run(inputs, group.memory);
+    total = std::accumulate(nll.begin(), nll.end(), total);
+  }
+  return total / tokens;
+}
+
+void Trainer::log_interval() {
+  const StepMetrics metrics{.step = state_.step,
+                            .loss = interval_.loss / static_cast<double>(interval_.steps),
+                            .gradient_norm = gradient_norm_,
+                            .learning_rate = learning_rate_,
+                            .tokens = state_.tokens,
+                            .tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds,
+                            .seconds = state_.seconds};
+  const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
+  const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
+  metrics_->write(metrics);
+  logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
+  interval_ = {};
+}
+
+bool Trainer::evaluate() {
+  const EvaluationResult result = evaluator_.run(dataset_.split(config_.evaluation.split),
+                                                 {.batch_size = config_.evaluation.batch_size,
+                                                  .tgt_len = evaluation_tgt_len(config_),
+                                                  .max_tokens = config_.evaluation.max_tokens},
+                                                 nullptr, nullptr);
+  const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
+  ++state_.evaluations;
+  if (is_best) {
+    state_.best_loss = result.loss();
+    state_.best_step = state_.step;
+  }
+  metrics_->write(OrderedJson{{"step", state_.step},
+                              {"evaluation", config_.evaluation.split},
+                              {"loss", result.loss()},
+                              {"bits_per_token", result.bits_per_token()},
+                              {"perplexity", result.perplexity()},
+                              {"tokens", result.tokens}});
+  logger_.info("step {}  {}: loss {:.4f}  {:.4f} bits/token  perplexity {:.3f}{}", state_.step,
+               config_.evaluation.split, result.loss(), result.bits_per_token(), result.perplexity(),
+               is_best ? "  (best)" : "");
+  return is_best;
+}
+
+void Trainer::save(bool is_best) {
+  save_training(store_, parts(), config_,
+                {.model = config_.model,
+                 .vocab_size = dataset_.vocabulary(),
+                 .tgt_len = config_.training.tgt_len,
+                 .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))});
+  if (is_best) store_.mark_best(state_.step);
+  store_.prune(config_.checkpoint.keep_last);
+}
+
+void Trainer::diverge(const char* what, double value) const {
+  const std::optional<int64_t> last = store_.newest();
+  throw DivergedError("step {}: the {} is {}; {}", state_.step + 1, what, value,
+                      last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())
+                           : std::string("there is no checkpoint yet"));
+}
+
+void Trainer::log_plan() const {
+  const int64_t streams = config_.training.batch_size;
+  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step, reach {} tokens",
+               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len,
+               human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
+}
+
+}  // namespace segue

@@ -1,0 +1,80 @@
+// The training loop: next segment, forward and backward, clip and update, metrics; evaluation and checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "core/evaluation/evaluator.h"
+#include "core/train/metrics_log.h"
+#include "core/train/optimizer.h"
+#include "core/train/run_directory.h"
+#include "core/train/stop_signal.h"
+#include "core/train/stream_group.h"
+#include "core/train/training_checkpoint.h"
+#include "data_pipeline/dataset.h"
+
+namespace segue {
+
+enum class TrainingOutcome : uint8_t { kFinished, kStopped };
+
+class Trainer {
+ public:
+  // Everything passed in outlives the trainer.
+  Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
+          Logger& logger);
+
+  // Weights of another checkpoint of the same shapes; everything else starts fresh.
+  void start_from(const Checkpoint& checkpoint);
+
+  // Goes on exactly where the checkpoint was saved. Throws CheckpointError when it belongs to another dataset or model.
+  void resume_from(const Checkpoint& checkpoint);
+
+  // Trains to `training.max_step`, or until `stop` is requested; saves in both cases. Throws DivergedError when the
+  // loss or the gradient is not finite.
+  TrainingOutcome run(const StopSignal& stop);
+
+ private:
+  // Sums since the last log line.
+  struct Interval {
+    double loss = 0.0;
+    int64_t steps = 0;
+    int64_t tokens = 0;
+    double seconds = 0.0;
+  };
+
+  void train_step(const Segment& segment);
+  double forward_backward(const Segment& segment);  // mean loss, nats per token
+  void log_interval();
+  bool evaluate();  // true when it is the best so far
+  void save(bool is_best);
+  void log_plan() const;
+  [[noreturn]] void diverge(const char* what, double value) const;
+  TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
+
+  const Config& config_;
+  const Dataset& dataset_;
+  const RunDirectory& run_;
+  CheckpointStore store_;
+  Logger& logger_;
+
+  Transformer model_;
+  Transformer evaluation_model_;
+  Parameters parameters_;
+  Optimizer optimizer_;
+  Arena arena_;
+  SegmentEngine engine_;
+  Evaluator evaluator_;
+  std::vector<StreamGroup> groups_;
+  SegmentStreams segments_;
+  std::unique_ptr<MetricsLog> metrics_;
+
+  TrainingState state_;
+  Interval interval_;
+  double gradient_norm_ = 0.0;  // of the last step
+  double learning_rate_ = 0.0;  // of the last step
+};
+
+}  // namespace segue

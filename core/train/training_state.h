@@ -1,0 +1,35 @@
+// What a checkpoint holds beside the model, so that a run goes on as if it had never stopped.
+//
+//   state.json             TrainingState: counters, position in the data, best score
+//   config.json            the resolved configuration
+//   optimizer.safetensors  first_moment and second_moment of every parameter, as "first_moment.NAME"
+//   memory.safetensors     per layer "layers.L" [B, M, D], streams in their global order
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json_fields.h"
+
+namespace segue {
+
+inline constexpr const char* kStateFile = "state.json";
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
+inline constexpr const char* kMemoryFile = "memory.safetensors";
+
+struct TrainingState {
+  int64_t step = 0;  // updates done
+  int64_t optimizer_step = 0;
+  int64_t tokens = 0;    // trained on
+  double seconds = 0.0;  // of training, all sessions together
+  int64_t epoch = 0;     // position of the segment that comes next
+  int64_t row = 0;
+  int64_t evaluations = 0;  // done so far; without one there is no best loss
+  double best_loss = 0.0;   // nats per token, the lowest of these
+  int64_t best_step = 0;    // after which it was measured
+  std::string dataset;      // checksum of its manifest
+  void describe(JsonFields& fields);
+};
+
+}  // namespace segue

@@ -1,0 +1,17 @@
+// The subcommands of `segue`. Each adds itself to the program with its options, help and examples, and runs when
+// chosen. They throw the errors of base/error.h.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace segue {
+
+void add_prepare_command(CLI::App& app);
+void add_train_command(CLI::App& app);
+void add_eval_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
+void add_import_command(CLI::App& app);
+void add_export_command(CLI::App& app);
+void add_schema_command(CLI::App& app);
+
+}  // namespace segue

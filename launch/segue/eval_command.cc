@@ -1,0 +1,171 @@
+// segue eval
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "core/checkpoint/checkpoint_store.h"
+#include "core/evaluation/evaluator.h"
+#include "core/evaluation/per_token_file.h"
+#include "core/model/stored_model.h"
+#include "data_pipeline/dataset.h"
+#include "launch/segue/commands.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue eval --checkpoint runs/books --data data/books --split test\n"
+    "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
+    "400 \\\n"
+    "      --same-length --json result.json --per-token losses.h5\n"
+    "The memory may be longer or shorter than in training; --mem-len 0 shows what the model is without it.";
+
+struct EvalOptions {
+  std::string checkpoint;
+  std::string data;
+  std::string split = "test";
+  int64_t batch_size = 8;
+  std::optional<int64_t> tgt_len;
+  std::optional<int64_t> mem_len;
+  std::optional<int64_t> clamp_len;
+  std::optional<bool> same_length;
+  int64_t max_tokens = 0;
+  int threads = 0;
+  std::string json;
+  std::string per_token;
+  bool quiet = false;
+};
+
+// The stored model with the lengths this evaluation asks for.
+StoredModel requested_model(const Checkpoint& checkpoint, const EvalOptions& options) {
+  StoredModel stored = read_model(checkpoint);
+  stored.tgt_len = options.tgt_len.value_or(stored.tgt_len);
+  stored.model.mem_len = options.mem_len.value_or(stored.model.mem_len);
+  stored.model.position.clamp_len = options.clamp_len.value_or(stored.model.position.clamp_len);
+  stored.model.visibility.same_length = options.same_length.value_or(stored.model.visibility.same_length);
+  check_model(stored.model, "segue eval");
+  return stored;
+}
+
+void check_vocabulary(const StoredModel& stored, const Dataset& dataset) {
+  const std::string_view tokenizer = name_of_choice(dataset.manifest().tokenizer.kind);
+  if (!stored.tokenizer.empty() && stored.tokenizer != tokenizer) {
+    throw DataError("{}: tokenizer is {}, the model was trained with {}", dataset.directory().string(), tokenizer,
+                    stored.tokenizer);
+  }
+  if (stored.vocab_size != dataset.vocabulary()) {
+    throw DataError("{}: vocabulary of {} tokens, the model has {}", dataset.directory().string(), dataset.vocabulary(),
+                    stored.vocab_size);
+  }
+}
+
+OrderedJson result_json(const EvalOptions& options, const StoredModel& stored, const Checkpoint& checkpoint,
+                        const EvaluationResult& result, double seconds) {
+  return OrderedJson{{"checkpoint", checkpoint.directory().string()},
+                     {"step", checkpoint.step()},
+                     {"data", options.data},
+                     {"split", options.split},
+                     {"batch_size", options.batch_size},
+                     {"tgt_len", stored.tgt_len},
+                     {"mem_len", stored.model.mem_len},
+                     {"clamp_len", stored.model.position.clamp_len},
+                     {"same_length", stored.model.visibility.same_length},
+                     {"tokens", result.tokens},
+                     {"loss", result.loss()},
+                     {"perplexity", result.perplexity()},
+                     {"bits_per_token", result.bits_per_token()},
+                     {"seconds", seconds},
+                     {"tokens_per_second", static_cast<double>(result.tokens) / seconds}};
+}
+
+void print_result(const OrderedJson& result, bool bytes) {
+  fmt::print("{:<16}{}\n", "checkpoint", result["checkpoint"].get<std::string>());
+  fmt::print("{:<16}{} of {}\n", "split", result["split"].get<std::string>(), result["data"].get<std::string>());
+  fmt::print("{:<16}batch {}, tgt_len {}, mem_len {}, clamp_len {}, same_length {}\n", "lengths",
+             result["batch_size"].dump(), result["tgt_len"].dump(), result["mem_len"].dump(),
+             result["clamp_len"].dump(), result["same_length"].dump());
+  fmt::print("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
+  fmt::print("{:<16}{:.5f} nats per token\n", "loss", result["loss"].get<double>());
+  fmt::print("{:<16}{:.4f}\n", "perplexity", result["perplexity"].get<double>());
+  fmt::print("{:<16}{:.5f}{}\n", "bits per token", result["bits_per_token"].get<double>(),
+             bytes ? "  (a token is a byte)" : "");
+  fmt::print("{:<16}{} tokens/s\n", "speed",
+             human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
+}
+
+void run_eval(const EvalOptions& options) {
+  const std::shared_ptr<Logger> logger = make_logger(options.quiet);
+  const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
+  for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
+  const StoredModel stored = requested_model(resolved.checkpoint, options);
+  const Dataset dataset(options.data);
+  check_vocabulary(stored, dataset);
+  TokenSource source = dataset.split(options.split);
+
+  kernels::Stream stream(options.threads);
+  const Transformer model(stored.model, stored.vocab_size);
+  Parameters parameters(model.parameter_specs());
+  read_weights(resolved.checkpoint, parameters);
+  Arena arena;
+  Evaluator evaluator(model, parameters, arena, stream);
+
+  std::optional<PerTokenFile> per_token;
+  if (!options.per_token.empty()) per_token.emplace(options.per_token, options.batch_size);
+  const Evaluator::SegmentSink sink = [&](const Segment& segment, std::span<const float> nll) {
+    if (per_token) per_token->append(segment.targets, nll);
+  };
+  Progress progress("eval", options.max_tokens > 0 ? options.max_tokens : source.tokens(), "k tokens", 1e3,
+                    options.quiet);
+  const auto start = std::chrono::steady_clock::now();
+  const EvaluationResult result = evaluator.run(
+      std::move(source),
+      {.batch_size = options.batch_size, .tgt_len = stored.tgt_len, .max_tokens = options.max_tokens}, sink, &progress);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  progress.finish();
+
+  if (per_token) per_token->finish();
+  const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, seconds);
+  if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
+  print_result(json, dataset.manifest().tokenizer.kind == TokenizerKind::kByte);
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app) {
+  auto options = std::make_shared<EvalOptions>();
+  CLI::App* command = app.add_subcommand("eval", "Loss, perplexity and bits per token of a checkpoint on a split");
+  command->footer(kExamples);
+  command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
+      ->required();
+  command->add_option("--data", options->data, "Dataset directory")->required();
+  command->add_option("--split", options->split, "Split to score")->capture_default_str();
+  command->add_option("--batch", options->batch_size, "Streams the split is cut into")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--tgt-len", options->tgt_len, "Tokens per segment (default: as trained)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--mem-len", options->mem_len, "Memory rows per layer (default: as trained)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--clamp-len", options->clamp_len, "Largest distance told apart; 0: none (default: as trained)");
+  command->add_flag("--same-length,!--no-same-length", options->same_length,
+                    "Every query sees the same number of keys");
+  command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", options->threads, "Threads; 0: all")->check(CLI::NonNegativeNumber);
+  command->add_option("--json", options->json, "Write the result here as JSON");
+  command->add_option("--per-token", options->per_token,
+                      "Write the loss of every token here (HDF5: nll, targets [B, n])");
+  command->add_flag("--quiet", options->quiet, "No progress line");
+  command->callback([options] { run_eval(*options); });
+}
+
+}  // namespace segue

@@ -1,0 +1,97 @@
+// segue inspect
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "core/checkpoint/checkpoint_store.h"
+#include "core/model/describe_model.h"
+#include "core/model/stored_model.h"
+#include "core/train/training_state.h"
+#include "data_pipeline/describe.h"
+#include "launch/segue/commands.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue inspect data/books --verify        # splits, shards, checksums read again\n"
+    "  segue inspect runs/books                 # newest intact checkpoint: model, state, files\n"
+    "  segue inspect configs/books.json --vocab-size 256\n";
+
+struct InspectOptions {
+  std::string path;
+  int64_t vocab_size = 256;
+  bool verify = false;
+};
+
+void inspect_config(const InspectOptions& options) {
+  const Config config = load_config(options.path);
+  fmt::print("{}: a config; vocabulary of {} tokens (--vocab-size)\n\n", options.path, options.vocab_size);
+  fmt::print("{}",
+             describe_model(config.model, options.vocab_size, config.training.tgt_len, config.training.batch_size));
+}
+
+void inspect_dataset(const InspectOptions& options) {
+  const Dataset dataset(options.path);
+  fmt::print("{}", describe(dataset));
+  if (!options.verify) return;
+  dataset.verify(false);
+  fmt::print("every shard has the checksum of the manifest\n");
+}
+
+void print_state(const Checkpoint& checkpoint) {
+  const std::string source = (checkpoint.directory() / kStateFile).string();
+  const auto state = read_fields<CheckpointError, TrainingState>(
+      parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
+  fmt::print("{:<38} step {}, {} tokens in {}\n", "trained", state.step, human_count(state.tokens),
+             human_duration(state.seconds));
+  fmt::print("{:<38} epoch {}, row {} of every stream\n", "next segment", state.epoch, state.row);
+  if (state.evaluations > 0) {
+    fmt::print("{:<38} {:.4f} nats per token at step {}\n", "best evaluation", state.best_loss, state.best_step);
+  }
+}
+
+void inspect_checkpoint(const InspectOptions& options) {
+  const ResolvedCheckpoint resolved = resolve_checkpoint(options.path);
+  for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", complaint);
+  const Checkpoint& checkpoint = resolved.checkpoint;
+  const StoredModel stored = read_model(checkpoint);
+  fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", checkpoint.directory().string(),
+             stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", stored.tokenizer);
+  fmt::print("{}", describe_model(stored.model, stored.vocab_size, stored.tgt_len, 1));
+  if (checkpoint.contains(kStateFile)) print_state(checkpoint);
+}
+
+bool holds_checkpoints(const std::filesystem::path& path) {
+  return path.filename() == "checkpoints" || std::filesystem::exists(path / "checkpoints") ||
+         std::filesystem::exists(path / kModelFile);
+}
+
+void run_inspect(const InspectOptions& options) {
+  const std::filesystem::path path = options.path;
+  if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
+  if (std::filesystem::is_regular_file(path)) return inspect_config(options);
+  if (holds_checkpoints(path)) return inspect_checkpoint(options);
+  inspect_dataset(options);
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand("inspect", "Explain a dataset, a run, a checkpoint or a config");
+  command->footer(kExamples);
+  command->add_option("path", options->path, "Dataset, run, checkpoint or config file")->required();
+  command->add_option("--vocab-size", options->vocab_size, "Vocabulary for a config, which has none of its own")
+      ->check(CLI::Range(2, 1 << 30))
+      ->capture_default_str();
+  command->add_flag("--verify", options->verify, "Read all of a dataset and compare checksums");
+  command->callback([options] { run_inspect(*options); });
+}
+
+}  // namespace segue

@@ -1,0 +1,59 @@
+// The program: subcommands, one catch for every error, one exit code per kind of error.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "base/error.h"
+#include "launch/segue/commands.h"
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue prepare --input book.txt --split 0.9,0.05,0.05 --output data/book\n"
+    "  segue train configs/quickstart.json --set data.path=data/book --run runs/book\n"
+    "  segue eval --checkpoint runs/book --data data/book --split test --mem-len 512\n"
+    "  segue inspect runs/book\n"
+    "Each command explains itself: segue COMMAND --help";
+
+int report(const char* message, segue::ExitCode code) {
+  std::fprintf(stderr, "segue: %s\n", message);
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Segue trains and evaluates language models that carry memory from segment to segment.", "segue");
+  app.footer(kExamples);
+  app.set_version_flag("--version", SEGUE_VERSION);
+  app.require_subcommand(1);
+  segue::add_prepare_command(app);
+  segue::add_train_command(app);
+  segue::add_eval_command(app);
+  segue::add_inspect_command(app);
+  segue::add_import_command(app);
+  segue::add_export_command(app);
+  segue::add_schema_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return static_cast<int>(segue::ExitCode::kUsage);
+  }
+  return static_cast<int>(segue::ExitCode::kSuccess);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const segue::Error& error) {
+    return report(error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", segue::ExitCode::kDevice);
+  } catch (const std::exception& error) {
+    return report(error.what(), segue::ExitCode::kInternal);
+  }
+}

@@ -1,0 +1,109 @@
+// segue train
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/train/trainer.h"
+#include "launch/segue/commands.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
+    "  segue train configs/books.json --set model.mem_len=256 --set training.max_step=20000\n"
+    "  segue train --run runs/books --resume          # goes on exactly where the run was saved\n"
+    "SIGINT or SIGTERM finish the step, save, and exit with code 75.";
+
+struct TrainOptions {
+  std::string config;
+  std::string run;
+  std::vector<std::string> overrides;
+  bool resume = false;
+  bool quiet = false;
+};
+
+std::filesystem::path run_path(const TrainOptions& options) {
+  if (!options.run.empty()) return options.run;
+  if (options.config.empty()) throw UsageError("name a config, or a run with --run DIR --resume");
+  return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
+}
+
+Config resolve_config(const TrainOptions& options, const RunDirectory& run) {
+  if (options.config.empty() && !options.resume) throw UsageError("name a config, or continue a run with --resume");
+  return load_config(options.config.empty() ? run.config() : std::filesystem::path(options.config), options.overrides);
+}
+
+// Keys whose change would make another run of it, not a continuation.
+bool is_fixed(const std::string& difference) {
+  constexpr std::array<std::string_view, 5> kFixed{"seed:", "model.",
+                                                   "data.train_split:", "training.batch_size:", "training.tgt_len:"};
+  return std::any_of(kFixed.begin(), kFixed.end(), [&](std::string_view key) { return difference.starts_with(key); });
+}
+
+void check_differences(const Config& config, const Checkpoint& checkpoint, Logger& logger) {
+  const std::string source = (checkpoint.directory() / kConfigFile).string();
+  for (const std::string& difference : diff_configs(parse_config(checkpoint.text(kConfigFile), source), config)) {
+    if (is_fixed(difference)) {
+      throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
+                        checkpoint.directory().string(), difference);
+    }
+    logger.warn("resumed with {}", difference);
+  }
+}
+
+std::optional<Checkpoint> checkpoint_to_resume(const Config& config, const RunDirectory& run, Logger& logger) {
+  IntactCheckpoint found = run.checkpoints().newest_intact();
+  for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
+  if (found.checkpoint) {
+    check_differences(config, *found.checkpoint, logger);
+  } else {
+    logger.warn("{}: no checkpoint to resume from, starting at the beginning", run.path().string());
+  }
+  return std::move(found.checkpoint);
+}
+
+void run_train(const TrainOptions& options) {
+  const std::shared_ptr<Logger> logger = make_logger(options.quiet);
+  const RunDirectory run(run_path(options));
+  const Config config = resolve_config(options, run);
+  const Dataset dataset(config.data.path);
+  std::optional<Checkpoint> checkpoint;
+  if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
+  run.create(config, options.resume);
+
+  const StopSignal stop;
+  kernels::Stream stream(static_cast<int>(config.training.threads));
+  Trainer trainer(config, dataset, run, stream, *logger);
+  if (checkpoint) {
+    trainer.resume_from(*checkpoint);
+  } else if (!config.training.init_from.empty()) {
+    trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
+  }
+  logger->info("run {}, {} threads", run.path().string(), stream.threads());
+  if (trainer.run(stop) == TrainingOutcome::kStopped) {
+    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  }
+  logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
+               config.data.path);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "Train a model from a JSON config, or go on with a run");
+  command->footer(kExamples);
+  command->add_option("config", options->config, "Config file; not needed with --resume");
+  command->add_option("--run", options->run, "Directory of the run (default: runs/NAME-OF-CONFIG)");
+  command->add_option("--set", options->overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
+      ->allow_extra_args(false);
+  command->add_flag("--resume", options->resume, "Go on from the run's newest intact checkpoint");
+  command->add_flag("--quiet", options->quiet, "Warnings and errors only");
+  command->callback([options] { run_train(*options); });
+}
+
+}  // namespace segue
