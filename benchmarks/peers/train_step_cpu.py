@@ -59,6 +59,9 @@ def file_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tenso
     """Segments of `batch` contiguous streams over the file, again from the start when they end."""
     stream = torch.from_file(arguments.data, size=file_size(arguments.data), dtype=torch.uint8)
     length = len(stream) // arguments.batch
+    if length <= arguments.tgt_len:
+        raise SystemExit(f"{arguments.data}: expected more than {arguments.batch * (arguments.tgt_len + 1) - 1} bytes, "
+                         f"found {len(stream)}")
     streams = stream[: length * arguments.batch].view(arguments.batch, length)
     while True:
         for begin in range(0, length - arguments.tgt_len, arguments.tgt_len):
