@@ -58,9 +58,12 @@ void Contract::indices(std::string_view name, ConstTensorView found, int64_t lim
   }
 }
 
+void Contract::number(std::string_view name, double found, bool valid, std::string_view expected) const {
+  if (!valid) throw ContractError("{}: {}: expected {}, found {}", operation_, name, expected, found);
+}
+
 void Contract::probability(std::string_view name, double found) const {
-  if (!(found >= 0.0 && found <= 1.0))
-    throw ContractError("{}: {}: expected [0, 1], found {}", operation_, name, found);
+  number(name, found, found >= 0.0 && found <= 1.0, "[0, 1]");
 }
 
 }  // namespace segue::kernels

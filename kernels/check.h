@@ -27,6 +27,8 @@ class Contract {
   void same_or_disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
   // int32 [R], each in [0, limit); names the first that is not.
   void indices(std::string_view name, ConstTensorView found, int64_t limit) const;
+  // `valid` tells whether the number keeps the contract that `expected` puts in words.
+  void number(std::string_view name, double found, bool valid, std::string_view expected) const;
   // In [0, 1]; NaN is not.
   void probability(std::string_view name, double found) const;
 

@@ -1,10 +1,11 @@
 // Dropout with a mask that is a pure function of (seed, step, site, global element).
 //
-// forward   y[e] = x[e] * m[e],  m[e] = 1/(1-p) where random_bits(random, first_element + e) >= p * 2^32, else 0
-// backward  dx[e] = dy[e] * m[e]; nothing is saved, the mask is drawn again.
-// `first_element` is the index of the view's first element in the tensor of the whole run (all streams of all ranks),
-// so that the mask does not depend on how streams are spread over ranks or chunks. p = 0 is the identity, p = 1 gives
-// zeros. Deterministic.
+// forward   y[e] = x[e] * m[e] (or y +=);  m[e] = 1/(1-p) where the element's random_bits >= p * 2^32, else 0
+// backward  dx[e] = dy[e] * m[e] (or dx +=); nothing is saved, the mask is drawn again.
+//
+// The bits are random_bits(random, first_element + e). `first_element` is the index of the view's first element in the
+// tensor of the whole run (all streams of all ranks), so that the mask does not depend on how streams are spread over
+// ranks or chunks. p = 0 is the identity, p = 1 gives zeros. Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,21 @@ namespace segue::kernels {
 
 struct Dropout {
   float p = 0.0F;
-  RandomStream random;
+  RandomStream random = {};
   uint64_t first_element = 0;
 };
 
 struct DropoutForward {
   ConstTensorView x;  // [any] float32 in
-  Dropout dropout;
-  TensorView y;  // as x, out, overwritten; may be x itself
+  Dropout dropout = {};
+  TensorView y;             // as x, out; may be x itself unless accumulating
+  bool accumulate = false;  // y += instead of y =
 };
 void dropout_forward(Stream& stream, const DropoutForward& args);
 
 struct DropoutBackward {
   ConstTensorView dy;  // [any] float32 in
-  Dropout dropout;
+  Dropout dropout = {};
   TensorView dx;            // as dy, out; may be dy itself unless accumulating
   bool accumulate = false;  // dx += instead of dx =
 };

@@ -12,8 +12,8 @@ struct EmbeddingForward {
   ConstTensorView tokens;  // [R] int32 in, each in [0, V); ContractError names the first that is not
   ConstTensorView table;   // [V, D] float32 in
   float scale = 1.0F;
-  Dropout dropout;  // over [R, D]
-  TensorView y;     // [R, D] float32 out, overwritten
+  Dropout dropout = {};  // over [R, D]
+  TensorView y;          // [R, D] float32 out, overwritten
 };
 void embedding_forward(Stream& stream, const EmbeddingForward& args);
 
@@ -21,8 +21,8 @@ struct EmbeddingBackward {
   ConstTensorView tokens;  // [R] int32 in
   ConstTensorView dy;      // [R, D] float32 in
   float scale = 1.0F;
-  Dropout dropout;    // as in the forward
-  TensorView dtable;  // [V, D] float32 inout, accumulated
+  Dropout dropout = {};  // as in the forward
+  TensorView dtable;     // [V, D] float32 inout, accumulated
 };
 void embedding_backward(Stream& stream, const EmbeddingBackward& args);
 

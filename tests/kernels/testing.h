@@ -56,11 +56,11 @@ std::vector<Scalar> oracle_values(ConstTensorView view) {
   return std::vector<Scalar>(data, data + view.elements());
 }
 
-// Negated comparisons, so that NaN on either side fails.
+// Fails on NaN on either side. `terms` is the size of the terms of a sum where they may cancel altogether.
 inline void expect_close(const std::string& what, const std::vector<double>& found, const std::vector<double>& expected,
-                         Tolerance tolerance) {
+                         Tolerance tolerance, double terms = kSmallestScale) {
   ASSERT_EQ(found.size(), expected.size()) << what;
-  double scale = kSmallestScale;
+  double scale = terms;
   for (const double value : expected) scale = std::max(scale, std::abs(value));
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_TRUE(std::abs(found[i] - expected[i]) <= tolerance.relative * scale)
@@ -69,8 +69,8 @@ inline void expect_close(const std::string& what, const std::vector<double>& fou
 }
 
 inline void expect_close(const std::string& what, ConstTensorView found, const std::vector<double>& expected,
-                         Tolerance tolerance) {
-  expect_close(what, oracle_values(found), expected, tolerance);
+                         Tolerance tolerance, double terms = kSmallestScale) {
+  expect_close(what, oracle_values(found), expected, tolerance, terms);
 }
 
 // Bit for bit; says where they part.

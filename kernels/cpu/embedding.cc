@@ -1,0 +1,66 @@
+// Threads share the rows of the forward and the columns of the backward, so that no two add to one element.
+#include "kernels/cpu/embedding.h"
+
+#include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/parallel.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kPiece = kMaskElements;
+
+int64_t pieces_of(int64_t columns) { return (columns + kPiece - 1) / kPiece; }
+
+// Columns [first, first + size) of row `row` of a [R, columns] tensor: scale times the dropout multipliers.
+std::array<float, kPiece> multipliers(const Dropout& dropout, float scale, int64_t row, int64_t columns, int64_t first,
+                                      int64_t size) {
+  std::array<float, kPiece> m;
+  dropout_multipliers(dropout, static_cast<uint64_t>(row * columns + first), size, m.data());
+#pragma omp simd
+  for (int64_t d = 0; d < size; ++d) m[d] *= scale;
+  return m;
+}
+
+}  // namespace
+
+void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
+  const int64_t rows = args.y.shape[0];
+  const int64_t columns = args.y.shape[1];
+  const int32_t* tokens = args.tokens.as<int32_t>();
+  const float* table = args.table.as<float>();
+  float* y = args.y.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t first = 0; first < columns; first += kPiece) {
+      const int64_t size = std::min(kPiece, columns - first);
+      const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
+      const float* in = table + tokens[row] * columns + first;
+      float* out = y + row * columns + first;
+#pragma omp simd
+      for (int64_t d = 0; d < size; ++d) out[d] = m[d] * in[d];
+    }
+  }
+}
+
+void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
+  const int64_t rows = args.dy.shape[0];
+  const int64_t columns = args.dy.shape[1];
+  const int32_t* tokens = args.tokens.as<int32_t>();
+  const float* dy = args.dy.as<float>();
+  float* dtable = args.dtable.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+  for (int64_t piece = 0; piece < pieces_of(columns); ++piece) {
+    const int64_t first = piece * kPiece;
+    const int64_t size = std::min(kPiece, columns - first);
+    for (int64_t row = 0; row < rows; ++row) {
+      const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
+      const float* in = dy + row * columns + first;
+      float* out = dtable + tokens[row] * columns + first;
+#pragma omp simd
+      for (int64_t d = 0; d < size; ++d) out[d] += m[d] * in[d];
+    }
+  }
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,11 @@
+// Embedding on the CPU; arguments as checked by kernels/embedding.cc.
+#pragma once
+
+#include "kernels/embedding.h"
+
+namespace segue::kernels::cpu {
+
+void embedding_forward(const Stream& stream, const EmbeddingForward& args);
+void embedding_backward(const Stream& stream, const EmbeddingBackward& args);
+
+}  // namespace segue::kernels::cpu

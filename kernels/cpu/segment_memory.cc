@@ -1,0 +1,47 @@
+// Moves of whole rows, in an order that is right when the new memory lies over the old one.
+#include "kernels/cpu/segment_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/parallel.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+void move(float* to, const float* from, int64_t elements) {
+  if (elements > 0) std::memmove(to, from, static_cast<size_t>(elements) * sizeof(float));
+}
+
+// One stream: the kept tail of the memory first, because the hidden states may land on its old place.
+void update_stream(const SegmentMemoryUpdate& args, int64_t b) {
+  const int64_t features = args.hidden.shape[2];
+  const int64_t old_rows = args.memory.shape[1];
+  const int64_t fresh_rows = args.hidden.shape[1];
+  const int64_t rows = args.updated.shape[1];
+  const int64_t from_hidden = std::min(rows, fresh_rows);
+  const int64_t from_memory = rows - from_hidden;
+  float* updated = args.updated.as<float>() + b * rows * features;
+  move(updated, args.memory.as<float>() + ((b + 1) * old_rows - from_memory) * features, from_memory * features);
+  move(updated + from_memory * features, args.hidden.as<float>() + ((b + 1) * fresh_rows - from_hidden) * features,
+       from_hidden * features);
+}
+
+}  // namespace
+
+void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args) {
+  const int64_t streams = args.hidden.shape[0];
+  const int64_t old_rows = args.memory.shape[1];
+  const int64_t rows = args.updated.shape[1];
+  if (args.updated.data != args.memory.data || rows == old_rows) {
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.updated.elements()))
+    for (int64_t b = 0; b < streams; ++b) update_stream(args, b);
+  } else if (rows < old_rows) {  // in place, every stream moves to lower addresses
+    for (int64_t b = 0; b < streams; ++b) update_stream(args, b);
+  } else {  // in place, to higher addresses
+    for (int64_t b = streams - 1; b >= 0; --b) update_stream(args, b);
+  }
+}
+
+}  // namespace segue::kernels::cpu

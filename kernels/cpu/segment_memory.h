@@ -1,0 +1,10 @@
+// The memory update on the CPU; arguments as checked by kernels/segment_memory.cc.
+#pragma once
+
+#include "kernels/segment_memory.h"
+
+namespace segue::kernels::cpu {
+
+void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args);
+
+}  // namespace segue::kernels::cpu
