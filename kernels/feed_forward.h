@@ -21,22 +21,22 @@ struct FeedForwardForward {
   ConstTensorView w2;  // [D, F] float32 in
   ConstTensorView b2;  // [D] float32 in
   Activation activation = Activation::kRelu;
-  Dropout dropout;    // of the hidden units, over [R, F]
-  TensorView pre;     // [R, F] float32 out, saved; empty for ReLU
-  TensorView hidden;  // [R, F] float32 out, saved
-  TensorView y;       // [R, D] float32 out, overwritten
+  Dropout dropout = {};  // of the hidden units, over [R, F]
+  TensorView pre = {};   // [R, F] float32 out, saved; empty for ReLU
+  TensorView hidden;     // [R, F] float32 out, saved
+  TensorView y;          // [R, D] float32 out, overwritten
 };
 void feed_forward_forward(Stream& stream, const FeedForwardForward& args);
 
 struct FeedForwardBackward {
-  ConstTensorView dy;      // [R, D] float32 in
-  ConstTensorView x;       // [R, D] float32 in
-  ConstTensorView w1;      // [F, D] float32 in
-  ConstTensorView w2;      // [D, F] float32 in
-  ConstTensorView pre;     // [R, F] float32 in; empty for ReLU
-  ConstTensorView hidden;  // [R, F] float32 in
+  ConstTensorView dy;        // [R, D] float32 in
+  ConstTensorView x;         // [R, D] float32 in
+  ConstTensorView w1;        // [F, D] float32 in
+  ConstTensorView w2;        // [D, F] float32 in
+  ConstTensorView pre = {};  // [R, F] float32 in; empty for ReLU
+  ConstTensorView hidden;    // [R, F] float32 in
   Activation activation = Activation::kRelu;
-  Dropout dropout;       // as in the forward
+  Dropout dropout = {};  // as in the forward
   TensorView workspace;  // [R, F] float32 scratch: dpre
   TensorView dx;         // [R, D] float32 out
   bool accumulate_dx = false;

@@ -15,32 +15,32 @@
 namespace segue::kernels {
 
 struct LayerNormForward {
-  ConstTensorView x;       // [R, D] float32 in
-  ConstTensorView branch;  // [R, D] float32 in, or empty: no residual sum
-  Dropout dropout;         // of the branch, over [R, D]
-  ConstTensorView gain;    // [D] float32 in
-  ConstTensorView bias;    // [D] float32 in
+  ConstTensorView x;            // [R, D] float32 in
+  ConstTensorView branch = {};  // [R, D] float32 in, or empty: no residual sum
+  Dropout dropout = {};         // of the branch, over [R, D]
+  ConstTensorView gain;         // [D] float32 in
+  ConstTensorView bias;         // [D] float32 in
   float epsilon = 1e-5F;
-  TensorView sum;   // [R, D] float32 out: s; empty when branch is empty; may be x or branch itself
-  TensorView y;     // [R, D] float32 out
-  TensorView mean;  // [R] float32 out, saved
-  TensorView rstd;  // [R] float32 out, saved
+  TensorView sum = {};  // [R, D] float32 out: s; empty when branch is empty; may be x or branch itself
+  TensorView y;         // [R, D] float32 out
+  TensorView mean;      // [R] float32 out, saved
+  TensorView rstd;      // [R] float32 out, saved
 };
 void layer_norm_forward(Stream& stream, const LayerNormForward& args);
 
 struct LayerNormBackward {
-  ConstTensorView dy;        // [R, D] float32 in
-  ConstTensorView ds_other;  // [R, D] float32 in, or empty: gradient that reaches s by another way
-  ConstTensorView sum;       // [R, D] float32 in: s as saved (x when there was no branch)
-  ConstTensorView mean;      // [R] float32 in
-  ConstTensorView rstd;      // [R] float32 in
-  ConstTensorView gain;      // [D] float32 in
-  Dropout dropout;           // as in the forward
-  TensorView dx;             // [R, D] float32 out, or empty (memory rows: no gradient leaves); may be dy or ds_other
+  ConstTensorView dy;             // [R, D] float32 in
+  ConstTensorView ds_other = {};  // [R, D] float32 in, or empty: gradient that reaches s by another way
+  ConstTensorView sum;            // [R, D] float32 in: s as saved (x when there was no branch)
+  ConstTensorView mean;           // [R] float32 in
+  ConstTensorView rstd;           // [R] float32 in
+  ConstTensorView gain;           // [D] float32 in
+  Dropout dropout = {};           // as in the forward
+  TensorView dx = {};  // [R, D] float32 out, or empty (memory rows: no gradient leaves); may be dy or ds_other
   bool accumulate_dx = false;
-  TensorView dbranch;  // [R, D] float32 out, overwritten; empty when there was no branch; not aliased with dx
-  TensorView dgain;    // [D] float32 inout, accumulated
-  TensorView dbias;    // [D] float32 inout, accumulated
+  TensorView dbranch = {};  // [R, D] float32 out, overwritten; empty when there was no branch; not aliased with dx
+  TensorView dgain;         // [D] float32 inout, accumulated
+  TensorView dbias;         // [D] float32 inout, accumulated
 };
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args);
 

@@ -1,0 +1,137 @@
+// Matrix products by oneDNN; bias, activation, dropout and the sums of bias gradients in one pass each between them.
+#include "kernels/cpu/feed_forward.h"
+
+#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kPiece = 1024;
+
+// y[i, :] = bias: what a product then adds to.
+void broadcast_bias(const Stream& stream, const float* bias, TensorView y) {
+  const int64_t rows = y.shape[0];
+  const int64_t columns = y.shape[1];
+  float* out = y.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+  for (int64_t row = 0; row < rows; ++row) std::copy_n(bias, columns, out + row * columns);
+}
+
+// product holds x · W1ᵀ. NaN passes through the comparison, so that it reaches the loss.
+void relu_piece(const float* bias, const float* mask, int64_t size, float* hidden) {
+#pragma omp simd
+  for (int64_t c = 0; c < size; ++c) {
+    const float pre = hidden[c] + bias[c];
+    hidden[c] = (pre < 0.0F ? 0.0F : pre) * mask[c];
+  }
+}
+
+void gelu_piece(const float* bias, const float* mask, int64_t size, float* pre, float* hidden) {
+#pragma omp simd
+  for (int64_t c = 0; c < size; ++c) {
+    pre[c] += bias[c];
+    hidden[c] = gelu(pre[c]) * mask[c];
+  }
+}
+
+// From x · W1ᵀ, which lies in `pre` for GELU and in `hidden` for ReLU, to the hidden units.
+void activate(const Stream& stream, const FeedForwardForward& args) {
+  const int64_t rows = args.hidden.shape[0];
+  const int64_t columns = args.hidden.shape[1];
+  const float* bias = args.b1.as<float>();
+  float* pre = args.activation == Activation::kGelu ? args.pre.as<float>() : nullptr;
+  float* hidden = args.hidden.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+  for (int64_t row = 0; row < rows; ++row) {
+    std::array<float, kPiece> mask;
+    for (int64_t column = 0; column < columns; column += kPiece) {
+      const int64_t size = std::min(kPiece, columns - column);
+      const int64_t first = row * columns + column;
+      dropout_multipliers(args.dropout, static_cast<uint64_t>(first), size, mask.data());
+      if (pre == nullptr) {
+        relu_piece(bias + column, mask.data(), size, hidden + first);
+      } else {
+        gelu_piece(bias + column, mask.data(), size, pre + first, hidden + first);
+      }
+    }
+  }
+}
+
+void add_column_sums(const Stream& stream, ConstTensorView x, float* sums) {
+  const int64_t width = x.shape[1];
+  const float* data = x.as<float>();
+  for_each_column_tile(stream, x.shape[0], width, [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    TileColumns tile{};
+    for (int64_t i = row; i < row + rows; ++i) add_to(tile.data(), data + i * width + column, columns);
+    add_to(sums + column, tile.data(), columns);
+  });
+}
+
+// gradient: dhidden in, dpre out; a unit that was dropped or inactive has hidden = 0.
+void relu_gradient_piece(const float* hidden, float kept, int64_t size, float* gradient, float* sums) {
+#pragma omp simd
+  for (int64_t c = 0; c < size; ++c) {
+    gradient[c] = hidden[c] > 0.0F ? gradient[c] * kept : 0.0F;
+    sums[c] += gradient[c];
+  }
+}
+
+void gelu_gradient_piece(const float* pre, const float* mask, int64_t size, float* gradient, float* sums) {
+#pragma omp simd
+  for (int64_t c = 0; c < size; ++c) {
+    gradient[c] *= mask[c] * gelu_derivative(pre[c]);
+    sums[c] += gradient[c];
+  }
+}
+
+// workspace: dhidden in, dpre out; db1 += its column sums.
+void differentiate(const Stream& stream, const FeedForwardBackward& args) {
+  const int64_t width = args.hidden.shape[1];
+  const float kept =
+      args.dropout.p < 1.0F ? static_cast<float>(1.0 / (1.0 - static_cast<double>(args.dropout.p))) : 0.0F;
+  const float* pre = args.activation == Activation::kGelu ? args.pre.as<float>() : nullptr;
+  const float* hidden = args.hidden.as<float>();
+  float* gradient = args.workspace.as<float>();
+  float* db1 = args.db1.as<float>();
+  const Dropout& dropout = args.dropout;
+  const auto tile = [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    TileColumns sums{};
+    TileColumns mask;
+    for (int64_t i = row; i < row + rows; ++i) {
+      const int64_t first = i * width + column;
+      if (pre == nullptr) {
+        relu_gradient_piece(hidden + first, kept, columns, gradient + first, sums.data());
+      } else {
+        dropout_multipliers(dropout, static_cast<uint64_t>(first), columns, mask.data());
+        gelu_gradient_piece(pre + first, mask.data(), columns, gradient + first, sums.data());
+      }
+    }
+    add_to(db1 + column, sums.data(), columns);
+  };
+  for_each_column_tile(stream, args.hidden.shape[0], width, tile);
+}
+
+}  // namespace
+
+void feed_forward_forward(const Stream& stream, const FeedForwardForward& args) {
+  const TensorView product = args.activation == Activation::kGelu ? args.pre : args.hidden;
+  matmul(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
+  activate(stream, args);
+  broadcast_bias(stream, args.b2.as<float>(), args.y);
+  matmul(stream, {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y, .accumulate = true});
+}
+
+void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args) {
+  add_column_sums(stream, args.dy, args.db2.as<float>());
+  matmul(stream, {.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
+  matmul(stream, {.a = args.dy, .b = args.w2, .c = args.workspace});
+  differentiate(stream, args);
+  matmul(stream, {.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
+  matmul(stream, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,11 @@
+// The feed-forward network on the CPU; arguments as checked by kernels/feed_forward.cc.
+#pragma once
+
+#include "kernels/feed_forward.h"
+
+namespace segue::kernels::cpu {
+
+void feed_forward_forward(const Stream& stream, const FeedForwardForward& args);
+void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args);
+
+}  // namespace segue::kernels::cpu
