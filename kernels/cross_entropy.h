@@ -1,9 +1,11 @@
 // Softmax cross-entropy per token.
 //
 // forward   z = logits + bias;  lse[i] = log sum_c exp z[i, c];  nll[i] = lse[i] - z[i, targets[i]]
-// backward  dlogits[i, c] = scale * (exp(z[i, c] - lse[i]) - [c == targets[i]]);  dbias[c] += sum over i of dlogits[i,
-// c] The bias is added in passing, logits are stored once: the gradient overwrites them. Loss and softmax in fp32.
-// Deterministic.
+// backward  dlogits[i, c] = scale * (exp(z[i, c] - lse[i]) - [c == targets[i]])
+//           dbias[c] += sum over i of dlogits[i, c]
+//
+// The bias is added in passing; logits are stored once, the gradient overwrites them. Loss and softmax in fp32.
+// Deterministic, also over thread counts.
 #pragma once
 
 #include "base/tensor.h"
@@ -12,21 +14,21 @@
 namespace segue::kernels {
 
 struct CrossEntropyForward {
-  ConstTensorView logits;   // [R, V] float32 in, without the bias
-  ConstTensorView bias;     // [V] float32 in, or empty
-  ConstTensorView targets;  // [R] int32 in, each in [0, V); ContractError names the first that is not
-  TensorView nll;           // [R] float32 out: nats
-  TensorView lse;           // [R] float32 out, saved
+  ConstTensorView logits;     // [R, V] float32 in, without the bias
+  ConstTensorView bias = {};  // [V] float32 in, or empty
+  ConstTensorView targets;    // [R] int32 in, each in [0, V); ContractError names the first that is not
+  TensorView nll;             // [R] float32 out: nats
+  TensorView lse;             // [R] float32 out, saved
 };
 void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args);
 
 struct CrossEntropyBackward {
-  TensorView logits;        // [R, V] float32 inout: logits in, gradient out
-  ConstTensorView bias;     // [V] float32 in, or empty
-  ConstTensorView targets;  // [R] int32 in
-  ConstTensorView lse;      // [R] float32 in
-  float scale = 1.0F;       // of the loss: 1 / tokens for a mean
-  TensorView dbias;         // [V] float32 inout, accumulated; empty without bias
+  TensorView logits;          // [R, V] float32 inout: logits in, gradient out
+  ConstTensorView bias = {};  // [V] float32 in, or empty
+  ConstTensorView targets;    // [R] int32 in
+  ConstTensorView lse;        // [R] float32 in
+  float scale = 1.0F;         // of the loss: 1 / tokens for a mean
+  TensorView dbias = {};      // [V] float32 inout, accumulated; empty without bias
 };
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args);
 

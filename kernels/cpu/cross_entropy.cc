@@ -1,0 +1,99 @@
+// One pass for the largest logit of a row, one for the sum of exponentials; the backward by column tiles, for dbias.
+#include "kernels/cpu/cross_entropy.h"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+// A float sum of this many terms is added to a double: a vocabulary of 10^5 would lose digits in float.
+constexpr int64_t kSumPiece = 1024;
+
+// logits[c] + bias[c]; without a bias the compiler drops the sum from the loops.
+template <bool kHasBias>
+float logit(const float* logits, const float* bias, int64_t c) {
+  return kHasBias ? logits[c] + bias[c] : logits[c];
+}
+
+template <bool kHasBias>
+float largest(const float* logits, const float* bias, int64_t classes) {
+  float max = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : max)
+  for (int64_t c = 0; c < classes; ++c) max = std::max(max, logit<kHasBias>(logits, bias, c));
+  return max;
+}
+
+template <bool kHasBias>
+double sum_of_exp(const float* logits, const float* bias, float max, int64_t classes) {
+  double total = 0.0;
+  for (int64_t first = 0; first < classes; first += kSumPiece) {
+    const int64_t end = std::min(classes, first + kSumPiece);
+    float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t c = first; c < end; ++c) sum += exp_float(logit<kHasBias>(logits, bias, c) - max);
+    total += static_cast<double>(sum);
+  }
+  return total;
+}
+
+template <bool kHasBias>
+void forward(const Stream& stream, const CrossEntropyForward& args) {
+  const int64_t rows = args.logits.shape[0];
+  const int64_t classes = args.logits.shape[1];
+  const float* logits = args.logits.as<float>();
+  const float* bias = kHasBias ? args.bias.as<float>() : nullptr;
+  const int32_t* targets = args.targets.as<int32_t>();
+  float* nll = args.nll.as<float>();
+  float* lse = args.lse.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* classes))
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* z = logits + row * classes;
+    const float max = largest<kHasBias>(z, bias, classes);
+    const double log_sum = std::log(sum_of_exp<kHasBias>(z, bias, max, classes));
+    lse[row] = static_cast<float>(static_cast<double>(max) + log_sum);
+    nll[row] = static_cast<float>(static_cast<double>(max - logit<kHasBias>(z, bias, targets[row])) + log_sum);
+  }
+}
+
+template <bool kHasBias>
+void backward(const Stream& stream, const CrossEntropyBackward& args) {
+  const int64_t classes = args.logits.shape[1];
+  const float scale = args.scale;
+  float* logits = args.logits.as<float>();
+  const float* bias = kHasBias ? args.bias.as<float>() : nullptr;
+  const int32_t* targets = args.targets.as<int32_t>();
+  const float* lse = args.lse.as<float>();
+  float* dbias = kHasBias ? args.dbias.as<float>() : nullptr;
+  const auto tile = [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    TileColumns sums{};
+    for (int64_t i = row; i < row + rows; ++i) {
+      float* z = logits + i * classes;
+      const float row_lse = lse[i];
+#pragma omp simd
+      for (int64_t c = column; c < column + columns; ++c)
+        z[c] = scale * exp_float(logit<kHasBias>(z, bias, c) - row_lse);
+      const int64_t target = targets[i];
+      if (target >= column && target < column + columns) z[target] -= scale;
+      if (kHasBias) add_to(sums.data(), z + column, columns);
+    }
+    if (kHasBias) add_to(dbias + column, sums.data(), columns);
+  };
+  for_each_column_tile(stream, args.logits.shape[0], classes, tile);
+}
+
+}  // namespace
+
+void cross_entropy_forward(const Stream& stream, const CrossEntropyForward& args) {
+  args.bias.empty() ? forward<false>(stream, args) : forward<true>(stream, args);
+}
+
+void cross_entropy_backward(const Stream& stream, const CrossEntropyBackward& args) {
+  args.bias.empty() ? backward<false>(stream, args) : backward<true>(stream, args);
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,50 @@
+// Softmax cross-entropy: the door.
+#include "kernels/cross_entropy.h"
+
+#include "kernels/check.h"
+#include "kernels/cpu/cross_entropy.h"
+
+namespace segue::kernels {
+
+void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
+  const Contract contract("cross_entropy_forward");
+  contract.rank("logits", args.logits, 2);
+  const Shape rows{args.logits.shape[0]};
+  if (!args.bias.empty()) contract.floats("bias", args.bias, {args.logits.shape[1]});
+  contract.indices("targets", args.targets, args.logits.shape[1]);
+  contract.tensor("targets", args.targets, DType::kInt32, rows);
+  contract.floats("nll", args.nll, rows);
+  contract.floats("lse", args.lse, rows);
+  contract.disjoint("nll", args.nll, "lse", args.lse);
+  for (const TensorView& out : {args.nll, args.lse}) {
+    contract.disjoint("logits", args.logits, "the outputs", out);
+    contract.disjoint("bias", args.bias, "the outputs", out);
+    contract.disjoint("targets", args.targets, "the outputs", out);
+  }
+  cpu::cross_entropy_forward(stream, args);
+}
+
+void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
+  const Contract contract("cross_entropy_backward");
+  contract.rank("logits", args.logits, 2);
+  const Shape rows{args.logits.shape[0]};
+  const Shape classes{args.logits.shape[1]};
+  if (args.bias.empty()) {
+    contract.absent("dbias", args.dbias, "without a bias");
+  } else {
+    contract.floats("bias", args.bias, classes);
+    contract.floats("dbias", args.dbias, classes);
+  }
+  contract.indices("targets", args.targets, classes[0]);
+  contract.tensor("targets", args.targets, DType::kInt32, rows);
+  contract.floats("lse", args.lse, rows);
+  for (const TensorView& out : {args.logits, args.dbias}) {
+    contract.disjoint("bias", args.bias, "the outputs", out);
+    contract.disjoint("targets", args.targets, "the outputs", out);
+    contract.disjoint("lse", args.lse, "the outputs", out);
+  }
+  contract.disjoint("logits", args.logits, "dbias", args.dbias);
+  cpu::cross_entropy_backward(stream, args);
+}
+
+}  // namespace segue::kernels

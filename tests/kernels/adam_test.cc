@@ -1,0 +1,115 @@
+// Adam against the oracle over several steps, and the norm's independence of threads.
+#include "kernels/adam.h"
+
+#include "tests/kernels/testing.h"
+#include "tests/oracle/adam.h"
+
+namespace segue::kernels {
+
+namespace {
+
+struct Optimizer {
+  explicit Optimizer(int64_t count)
+      : p(random_tensor({count}, 1)), m(DType::kFloat32, {count}), v(DType::kFloat32, {count}) {}
+  OwnedTensor p, m, v;
+
+  AdamStep args(ConstTensorView gradients) { return {p.view(), gradients, m.view(), v.view()}; }
+};
+
+TEST(Adam, FollowsTheOracleOverTenSteps) {
+  Stream stream(2);
+  for (const double weight_decay : {0.0, 0.1}) {
+    for (const int64_t count : {1, 31, 32, 33, 1031, 70001}) {
+      Optimizer optimizer(count);
+      oracle::AdamState state{oracle_values(optimizer.p.view()), oracle_values(optimizer.m.view()),
+                              oracle_values(optimizer.v.view())};
+      for (int64_t t = 1; t <= 10; ++t) {
+        const OwnedTensor gradients = random_tensor({count}, static_cast<uint16_t>(10 + t));
+        AdamStep args = optimizer.args(gradients.view());
+        args.learning_rate = 1e-2;
+        args.beta2 = 0.99;
+        args.weight_decay = weight_decay;
+        args.gradient_scale = 0.5;
+        args.step = t;
+        adam_step(stream, args);
+        state = oracle::adam_step(state, oracle_values(gradients.view()), args);
+      }
+      expect_close("p", optimizer.p.view(), state.p, kReduction);
+      expect_close("m", optimizer.m.view(), state.m, kReduction);
+      expect_close("v", optimizer.v.view(), state.v, kReduction);
+    }
+  }
+}
+
+TEST(Adam, TheFirstStepHasTheLengthOfTheLearningRate) {
+  Stream stream(1);
+  Optimizer optimizer(4);
+  const OwnedTensor before = copy_of(optimizer.p.view()), gradients = random_tensor({4}, 2);
+  AdamStep args = optimizer.args(gradients.view());
+  args.learning_rate = 0.25;
+  adam_step(stream, args);
+  for (int i = 0; i < 4; ++i) {
+    const float moved = before.as<float>()[i] - optimizer.p.as<float>()[i];
+    EXPECT_NEAR(moved, std::copysign(0.25F, gradients.as<float>()[i]), 1e-6F);  // p of order 1: a few eps
+  }
+}
+
+TEST(Adam, SameBitsOnAnyNumberOfThreads) {
+  const OwnedTensor gradients = random_tensor({100003}, 2);
+  Stream one(1), three(3);
+  Optimizer a(100003), b(100003);
+  AdamStep args = a.args(gradients.view());
+  args.learning_rate = 1e-3;
+  adam_step(one, args);
+  args = b.args(gradients.view());
+  args.learning_rate = 1e-3;
+  adam_step(three, args);
+  expect_identical("p", a.p.view(), b.p.view());
+  expect_identical("v", a.v.view(), b.v.view());
+}
+
+TEST(GradientNorm, EqualsTheSumInDouble) {
+  Stream stream(2);
+  for (const int64_t count : {0, 1, 33, 255, 257, 100003}) {
+    const OwnedTensor g = random_tensor({count}, 1);
+    long double sum = 0.0L;
+    for (int64_t i = 0; i < count; ++i) sum += static_cast<long double>(g.as<float>()[i]) * g.as<float>()[i];
+    const double expected = std::sqrt(static_cast<double>(sum));
+    EXPECT_NEAR(gradient_norm(stream, g.view()), expected, 1e-12 * expected);  // 1e5 additions in double
+  }
+}
+
+TEST(GradientNorm, SameBitsOnAnyNumberOfThreads) {
+  const OwnedTensor g = random_tensor({100003}, 1);
+  Stream one(1), two(2), three(3);
+  const double norm = gradient_norm(one, g.view());
+  EXPECT_EQ(gradient_norm(two, g.view()), norm);
+  EXPECT_EQ(gradient_norm(three, g.view()), norm);
+}
+
+TEST(GradientNorm, NanIsNotLost) {
+  Stream stream(2);
+  OwnedTensor g = random_tensor({50000}, 1);
+  g.as<float>()[49999] = NAN;
+  EXPECT_TRUE(std::isnan(gradient_norm(stream, g.view())));
+}
+
+TEST(Adam, RefusesWhatItsContractForbids) {
+  Stream stream(1);
+  Optimizer optimizer(4);
+  const OwnedTensor gradients = random_tensor({4}, 2), shorter = random_tensor({3}, 2);
+  const AdamStep good = optimizer.args(gradients.view());
+  const auto expect_refused = [&](auto spoil, const std::vector<std::string>& words) {
+    AdamStep args = good;
+    spoil(args);
+    expect_contract_error([&] { adam_step(stream, args); }, words);
+  };
+  expect_refused([&](AdamStep& args) { args.gradients = shorter.view(); }, {"gradients", "[4]", "[3]"});
+  expect_refused([&](AdamStep& args) { args.gradients = optimizer.p.view(); }, {"parameters", "apart from gradients"});
+  expect_refused([](AdamStep& args) { args.step = 0; }, {"step", "1 or more"});
+  expect_refused([](AdamStep& args) { args.beta2 = 1.0; }, {"beta2", "[0, 1)"});
+}
+
+}  // namespace
+
+}  // namespace segue::kernels
