@@ -72,7 +72,7 @@ Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool t
 }  // namespace
 
 Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const DropoutSite& site) {
-  const Shape& ids = tape.shape(tokens);
+  const Shape ids = tape.shape(tokens);
   const int64_t width = table.value.shape[1];
   const Value y = tape.new_value({ids[0], ids[1], width});
   const int64_t rows = ids.elements();
@@ -139,7 +139,7 @@ namespace {
 Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormParameters& norm, const Value& sum) {
   const Value& x = residual.stream;
   const Value& branch = residual.branch;
-  const Shape& shape = tape.shape(x.data);
+  const Shape shape = tape.shape(x.data);
   const int64_t rows = as_rows(shape)[0];
   const Value y = tape.new_value(shape);
   const Slot mean = tape.new_slot({rows});
@@ -234,7 +234,7 @@ Value add(Tape& tape, const Residual& residual) {
 }
 
 Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site) {
-  const Shape& shape = tape.shape(x.data);
+  const Shape shape = tape.shape(x.data);
   const int64_t d_inner = parameters.w1.value.shape[0];
   const Shape inner = with_last_extent(shape, d_inner);
   const Value y = tape.new_value(shape);
@@ -285,7 +285,7 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
 
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Shape& heads = in.u.value.shape;  // [N, H]
-  const Shape& segment = tape.shape(in.qkv.data);
+  const Shape segment = tape.shape(in.qkv.data);
   const int64_t streams = segment[0];
   const int64_t tgt_len = segment[1];
   const int64_t mem_len = tape.shape(in.memory_kv.data)[1];

@@ -102,8 +102,8 @@ class Tape {
   void backward(kernels::Stream& stream);
 
   // For operations, at replay time.
-  const Shape& shape(Slot slot) const { return slots_[static_cast<size_t>(slot.index)].shape; }
-  ConstTensorView read(Slot slot) const;  // an empty view for a slot that does not exist
+  Shape shape(Slot slot) const { return state(slot).shape; }  // by value: recording moves the slots
+  ConstTensorView read(Slot slot) const;                      // an empty view for a slot that does not exist
   TensorView write(Slot slot) const;
   bool accumulates(const GradientUse& use) const;
   kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;

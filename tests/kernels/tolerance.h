@@ -26,4 +26,13 @@ constexpr Tolerance kGradient{3e-5};
 // The oracle's own gradients against complex-step differentiation: only double rounding (1e-16) and sums remain.
 constexpr Tolerance kComplexStep{1e-10};
 
+// Two ways to the same number in double, through some hundred sums of some dozen terms each.
+constexpr Tolerance kDoubleRounding{1e-12};
+
+// What a whole network of a few layers computes, losses and hidden states, in single precision.
+constexpr Tolerance kNetwork{1e-5};
+
+// Gradients of a whole network: what single precision reaches against the reference model, whose sizes are alike.
+constexpr Tolerance kNetworkGradient{1e-5};
+
 }  // namespace segue::kernels

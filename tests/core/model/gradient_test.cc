@@ -1,0 +1,128 @@
+// Gradients of the whole model: every entry of every parameter against complex-step derivatives of the oracle.
+//
+// The loss is the mean over a later segment. The memory before it is held constant, but its keys and values are made
+// with today's weights: their gradient belongs to those weights.
+#include <gtest/gtest.h>
+
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+namespace {
+
+constexpr int64_t kTgtLen = 4;
+constexpr int64_t kBefore = 2 * kTgtLen;  // tokens of the segments before
+
+ModelConfig tiny(const ModelVariant& variant) {
+  ModelConfig config = variant.config();
+  config.n_layer = std::min<int64_t>(config.n_layer, 2);
+  config.n_head = std::min<int64_t>(config.n_head, 2);
+  config.d_head = std::min<int64_t>(config.d_head, 3);
+  config.d_model = std::min<int64_t>(config.d_model, 8);
+  config.d_inner = std::min<int64_t>(config.d_inner, 7);
+  config.d_embed = config.d_embed == 0 ? 0 : (config.d_embed < 14 ? 5 : 9);
+  return config;
+}
+
+// Loss of the last segment, mean over tokens and streams, as a function of the weights.
+class SegmentLoss {
+ public:
+  SegmentLoss(ModelProblem& problem, const std::vector<std::optional<oracle::StreamRandom>>& random)
+      : config_(problem.model.config()) {
+    for (int64_t b = 0; b < problem.streams(); ++b) {
+      const oracle::StreamTokens tokens = problem.stream_tokens(b);
+      oracle::Memory memory = oracle::initial_memory(config_);
+      oracle::segmented_nll(config_, problem.oracle<double>(), tokens.part(0, kBefore), kTgtLen, memory);
+      streams_.push_back(
+          {problem.oracle<std::complex<double>>(random[b]), tokens.part(kBefore, kTgtLen), std::move(memory)});
+    }
+  }
+
+  std::vector<double> gradient(const std::string& name) {
+    const kernels::ComplexVector& values = streams_[0].oracle.weight(name);
+    std::vector<double> point;
+    for (const std::complex<double>& value : values) point.push_back(value.real());
+    const std::vector<double> gradient =
+        kernels::complex_step_gradient(point, [&](const kernels::ComplexVector& at) { return mean_loss_at(name, at); });
+    mean_loss_at(name, kernels::ComplexVector(point.begin(), point.end()));  // back to where it was
+    return gradient;
+  }
+
+ private:
+  struct OneStream {
+    oracle::TransformerXl<std::complex<double>> oracle;
+    oracle::StreamTokens tokens;
+    oracle::Memory memory;
+  };
+
+  std::complex<double> mean_loss_at(const std::string& name, const kernels::ComplexVector& values) {
+    std::complex<double> total = 0.0;
+    for (OneStream& each : streams_) {
+      each.oracle.weight(name) = values;
+      const auto segment =
+          each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, oracle::segment_mask(config_));
+      for (const std::complex<double>& nll : segment.nll) total += nll;
+    }
+    return total / static_cast<double>(streams_.size() * kTgtLen);
+  }
+
+  ModelConfig config_;
+  std::vector<OneStream> streams_;
+};
+
+void expect_gradients(ModelProblem& problem, SegmentLoss& loss) {
+  for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
+    const std::string& name = problem.parameters.specs()[i].name;
+    kernels::expect_close(name, problem.parameters.part_of(problem.parameters.gradients(), i), loss.gradient(name),
+                          kernels::kNetworkGradient);
+  }
+}
+
+// The gradients of the third segment, whose memory comes from evaluating the two before.
+void run_backward(ModelProblem& problem, const ReplayInfo& info) {
+  SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
+  problem.parameters.clear_gradients();
+  problem.run(engine, kBefore, kTgtLen, memory, info);
+}
+
+class ModelGradients : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, ModelGradients, testing::ValuesIn(model_variants()), name_of_variant);
+
+TEST_P(ModelGradients, EqualComplexStep) {
+  ModelProblem problem(tiny(GetParam()), 2, kBefore + kTgtLen);
+  run_backward(problem, {.loss_scale = 1.0F / (2.0F * kTgtLen)});
+  SegmentLoss loss(problem, {std::nullopt, std::nullopt});
+  expect_gradients(problem, loss);
+}
+
+TEST_P(ModelGradients, EqualComplexStepWithDropout) {
+  ModelConfig config = tiny(GetParam());
+  config.dropout = 0.25;
+  config.dropatt = 0.2;
+  ModelProblem problem(config, 2, kBefore + kTgtLen);
+  run_backward(problem, {.seed = 3, .step = 8, .first_stream = 4, .loss_scale = 1.0F / (2.0F * kTgtLen)});
+  SegmentLoss loss(problem, {oracle::StreamRandom{3, 8, 4}, oracle::StreamRandom{3, 8, 5}});
+  expect_gradients(problem, loss);
+}
+
+// Gradients are added to what is there, which is how columns of a batch accumulate.
+TEST(ModelGradientsSum, AddToWhatIsThere) {
+  ModelProblem problem(small_model(), 2, kBefore + kTgtLen);
+  run_backward(problem, {});
+  const std::vector<double> once = kernels::oracle_values(problem.parameters.gradients());
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    SegmentMemory memory = problem.model.make_memory(2);
+    SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
+    for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
+    problem.run(engine, kBefore, kTgtLen, memory);
+  }
+  std::vector<double> expected = once;
+  for (double& gradient : expected) gradient *= 3.0;
+  kernels::expect_close("three times", problem.parameters.gradients(), expected, kernels::kElementwise);
+}
+
+}  // namespace
+}  // namespace segue

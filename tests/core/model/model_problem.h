@@ -1,0 +1,183 @@
+// A small model with random weights and tokens, as Segue runs it and as the oracle sees it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/model/segment_engine.h"
+#include "tests/kernels/testing.h"
+#include "tests/oracle/segments.h"
+
+namespace segue {
+
+// Odd sizes, and heads that together are not as wide as the model.
+inline ModelConfig small_model() {
+  ModelConfig model;
+  model.n_layer = 2;
+  model.n_head = 3;
+  model.d_model = 14;
+  model.d_head = 5;
+  model.d_inner = 19;
+  model.mem_len = 6;
+  model.dropout = 0.0;
+  model.dropatt = 0.0;
+  return model;
+}
+
+// Far from where training starts, so that every parameter matters: biases are not zero, gains not one, and attention
+// is not nearly uniform.
+inline void draw_weights(Parameters& parameters) {
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    const double mean = spec.initializer == Initializer::kGain ? 1.0 : 0.0;
+    const RandomStream random{.seed = 7, .step = 0, .site = static_cast<uint16_t>(i)};
+    float* values = parameters.part_of(parameters.values(), i).as<float>();
+    for (int64_t e = 0; e < spec.shape.elements(); ++e)
+      values[e] = static_cast<float>(mean + 0.3 * random_normal(random, static_cast<uint64_t>(e)));
+  }
+}
+
+// [B, length]; different numbers for every `site`.
+inline OwnedTensor draw_tokens(int64_t streams, int64_t length, int64_t vocabulary, uint16_t site) {
+  OwnedTensor tokens(DType::kInt32, {streams, length});
+  for (int64_t e = 0; e < streams * length; ++e) {
+    const double share = random_uniform({.seed = 9, .step = 0, .site = site}, static_cast<uint64_t>(e));
+    tokens.as<int32_t>()[e] = static_cast<int32_t>(share * static_cast<double>(vocabulary));
+  }
+  return tokens;
+}
+
+// Columns [begin, begin + count) of every stream.
+inline OwnedTensor columns_of(const OwnedTensor& streams, int64_t begin, int64_t count) {
+  const int64_t length = streams.shape()[1];
+  OwnedTensor columns(DType::kInt32, {streams.shape()[0], count});
+  for (int64_t b = 0; b < streams.shape()[0]; ++b)
+    std::copy_n(streams.as<int32_t>() + b * length + begin, count, columns.as<int32_t>() + b * count);
+  return columns;
+}
+
+// Nothing in here moves: the model's tapes refer to it.
+struct ModelProblem {
+  static constexpr int64_t kVocabulary = 23;
+
+  ModelProblem(const ModelConfig& config, int64_t streams, int64_t length)
+      : model(config, kVocabulary),
+        parameters(model.parameter_specs()),
+        tokens(draw_tokens(streams, length, kVocabulary, 1)),
+        targets(draw_tokens(streams, length, kVocabulary, 2)) {
+    draw_weights(parameters);
+  }
+  ModelProblem(const ModelProblem&) = delete;
+  ModelProblem& operator=(const ModelProblem&) = delete;
+
+  int64_t streams() const { return tokens.shape()[0]; }
+  int64_t length() const { return tokens.shape()[1]; }
+
+  SegmentEngine engine(Tape::Mode mode) { return {model, parameters, arena, stream, mode}; }
+
+  // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count].
+  std::vector<float> run(SegmentEngine& engine, int64_t begin, int64_t tgt_len, SegmentMemory& memory,
+                         const ReplayInfo& info = {}) const {
+    const int64_t count = std::min(tgt_len, length() - begin);
+    const OwnedTensor inputs = columns_of(tokens, begin, count);
+    const OwnedTensor outputs = columns_of(targets, begin, count);
+    const auto nll = engine.run({.tokens = inputs.view(), .targets = outputs.view(), .info = info}, memory);
+    return {nll.begin(), nll.end()};
+  }
+
+  oracle::StreamTokens stream_tokens(int64_t b) const {
+    const int32_t* inputs = tokens.as<int32_t>() + b * length();
+    const int32_t* outputs = targets.as<int32_t>() + b * length();
+    return {{inputs, inputs + length()}, {outputs, outputs + length()}};
+  }
+
+  template <typename Scalar>
+  oracle::TransformerXl<Scalar> oracle(const std::optional<oracle::StreamRandom>& random = {}) {
+    typename oracle::TransformerXl<Scalar>::Weights weights;
+    for (size_t i = 0; i < parameters.specs().size(); ++i) {
+      weights[parameters.specs()[i].name] = kernels::oracle_values<Scalar>(parameters.part_of(parameters.values(), i));
+    }
+    return {model.config(), std::move(weights), random};
+  }
+
+  Transformer model;
+  Parameters parameters;
+  kernels::Stream stream{2};
+  Arena arena;
+  OwnedTensor tokens, targets;  // [B, length]
+};
+
+// What the tests vary, by name.
+struct ModelVariant {
+  std::string name;
+  void (*change)(ModelConfig& model);
+  ModelConfig config() const {
+    ModelConfig model = small_model();
+    change(model);
+    return model;
+  }
+};
+
+inline void PrintTo(const ModelVariant& variant, std::ostream* stream) { *stream << variant.name; }
+
+inline const std::vector<ModelVariant>& model_variants() {
+  static const std::vector<ModelVariant> kVariants{
+      {"post_norm", [](ModelConfig&) {}},
+      {"pre_norm", [](ModelConfig& m) { m.block.pre_lnorm = true; }},
+      {"gelu", [](ModelConfig& m) { m.block.activation = ActivationKind::kGelu; }},
+      {"pre_norm_gelu_one_layer",
+       [](ModelConfig& m) {
+         m.block = {.pre_lnorm = true, .activation = ActivationKind::kGelu};
+         m.n_layer = 1;
+       }},
+      {"large_epsilon", [](ModelConfig& m) { m.block.layer_norm_epsilon = 0.1; }},
+      {"projected", [](ModelConfig& m) { m.d_embed = 9; }},
+      {"projected_tied_projection",
+       [](ModelConfig& m) {
+         m.d_embed = 17;
+         m.head.tie_projs = {true};
+       }},
+      {"untied_weight", [](ModelConfig& m) { m.head.tie_weight = false; }},
+      {"untied_weight_projected",
+       [](ModelConfig& m) {
+         m.head.tie_weight = false;
+         m.d_embed = 8;
+       }},
+      {"untie_r", [](ModelConfig& m) { m.position.untie_r = true; }},
+      {"clamp_len", [](ModelConfig& m) { m.position.clamp_len = 3; }},
+      {"clamp_len_beyond_keys", [](ModelConfig& m) { m.position.clamp_len = 100; }},
+      {"same_length", [](ModelConfig& m) { m.visibility.same_length = true; }},
+      {"same_length_extra_key",
+       [](ModelConfig& m) { m.visibility = {.same_length = true, .same_length_extra_key = true}; }},
+      {"zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; }},
+      {"zeros_pre_norm_same_length",
+       [](ModelConfig& m) {
+         m.memory.initial = InitialMemory::kZeros;
+         m.block.pre_lnorm = true;
+         m.visibility.same_length = true;
+       }},
+      {"no_memory", [](ModelConfig& m) { m.mem_len = 0; }},
+      {"no_memory_pre_norm",
+       [](ModelConfig& m) {
+         m.mem_len = 0;
+         m.block.pre_lnorm = true;
+       }},
+      {"memory_longer_than_segment", [](ModelConfig& m) { m.mem_len = 11; }},
+      {"memory_of_one", [](ModelConfig& m) { m.mem_len = 1; }},
+      {"one_head_of_one",
+       [](ModelConfig& m) {
+         m.n_head = 1;
+         m.d_head = 1;
+         m.d_inner = 1;
+         m.d_model = 4;
+       }},
+  };
+  return kVariants;
+}
+
+inline std::string name_of_variant(const testing::TestParamInfo<ModelVariant>& info) { return info.param.name; }
+
+}  // namespace segue

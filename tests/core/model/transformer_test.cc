@@ -1,0 +1,126 @@
+// Segue's model in single precision against the oracle: the loss of every token, and the memory, over several segments.
+#include <gtest/gtest.h>
+
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+namespace {
+
+using kernels::expect_close;
+
+class TransformerVariants : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, TransformerVariants, testing::ValuesIn(model_variants()), name_of_variant);
+
+// Stream b of [B, count] losses.
+std::vector<double> losses_of_stream(const std::vector<float>& nll, int64_t streams, int64_t b) {
+  const auto count = static_cast<int64_t>(nll.size()) / streams;
+  return {nll.begin() + b * count, nll.begin() + (b + 1) * count};
+}
+
+void expect_memory(const SegmentMemory& found, const std::vector<oracle::Memory>& expected) {
+  for (int64_t layer = 0; layer < found.layers(); ++layer) {
+    std::vector<double> streams;
+    for (const oracle::Memory& memory : expected)
+      streams.insert(streams.end(), memory[layer].begin(), memory[layer].end());
+    expect_close("memory of layer " + std::to_string(layer), found.layer(layer), streams, kernels::kNetwork);
+  }
+}
+
+TEST_P(TransformerVariants, EqualsOracleOverSegments) {
+  const ModelConfig config = GetParam().config();
+  constexpr int64_t kTgtLen = 7;
+  ModelProblem problem(config, 2, 3 * kTgtLen + 4);  // the last segment is short
+  const auto oracle = problem.oracle<double>();
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
+  for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, memory);
+    for (int64_t b = 0; b < problem.streams(); ++b) {
+      const oracle::StreamTokens part = problem.stream_tokens(b).part(begin, kTgtLen);
+      expect_close("nll", losses_of_stream(nll, problem.streams(), b),
+                   oracle::segmented_nll(config, oracle, part, kTgtLen, memories[b]), kernels::kNetwork);
+    }
+    expect_memory(memory, memories);
+  }
+}
+
+// The same losses, and a memory no different, when the tape also goes backward.
+TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
+  ModelProblem problem(GetParam().config(), 2, 14);
+  std::vector<std::vector<float>> losses;
+  std::vector<OwnedTensor> memories;
+  for (const Tape::Mode mode : {Tape::Mode::kEvaluation, Tape::Mode::kTraining}) {
+    SegmentEngine engine = problem.engine(mode);
+    SegmentMemory memory = problem.model.make_memory(problem.streams());
+    problem.run(engine, 0, 7, memory);
+    losses.push_back(problem.run(engine, 7, 7, memory));
+    memories.push_back(kernels::copy_of(memory.layer(memory.layers() - 1)));
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  kernels::expect_identical("memory", memories[0].view(), memories[1].view());
+}
+
+// Every place where dropout acts, and the number of every element there.
+TEST_P(TransformerVariants, DropoutEqualsOracle) {
+  ModelConfig config = GetParam().config();
+  config.dropout = 0.3;
+  config.dropatt = 0.2;
+  constexpr int64_t kTgtLen = 7;
+  ModelProblem problem(config, 2, 2 * kTgtLen);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
+  for (uint64_t step = 1; step <= 2; ++step) {
+    const ReplayInfo info{.seed = 99, .step = step, .first_stream = 5};
+    const int64_t begin = static_cast<int64_t>(step - 1) * kTgtLen;
+    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, memory, info);
+    for (int64_t b = 0; b < problem.streams(); ++b) {
+      const auto oracle =
+          problem.oracle<double>(oracle::StreamRandom{.seed = info.seed, .step = step, .stream = 5 + b});
+      const oracle::StreamTokens part = problem.stream_tokens(b).part(begin, kTgtLen);
+      expect_close("nll", losses_of_stream(nll, problem.streams(), b),
+                   oracle::segmented_nll(config, oracle, part, kTgtLen, memories[b]), kernels::kNetwork);
+    }
+    expect_memory(memory, memories);
+  }
+}
+
+TEST(Transformer, EvaluationDropsNothing) {
+  ModelConfig config = small_model();
+  ModelProblem without(config, 1, 7);
+  config.dropout = config.dropatt = 0.5;
+  ModelProblem with(config, 1, 7);
+  SegmentEngine engine_without = without.engine(Tape::Mode::kEvaluation);
+  SegmentEngine engine_with = with.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory_without = without.model.make_memory(1);
+  SegmentMemory memory_with = with.model.make_memory(1);
+  EXPECT_EQ(without.run(engine_without, 0, 7, memory_without), with.run(engine_with, 0, 7, memory_with));
+}
+
+// While the memory grows every length has its tape; at full length they are replayed.
+TEST(Transformer, OneTapePerShape) {
+  ModelProblem problem(small_model(), 2, 40);  // mem_len 6
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(2);
+  for (int64_t begin = 0; begin < 40; begin += 4) problem.run(engine, begin, 4, memory);
+  EXPECT_EQ(engine.tapes(), 3);  // memory of 0, 4 and 6
+}
+
+TEST(Transformer, WrongShapesOfMemoryAreRefused) {
+  ModelProblem problem(small_model(), 2, 7);
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(3);
+  EXPECT_THROW(problem.run(engine, 0, 7, memory), ContractError);
+}
+
+TEST(Transformer, TokensOutsideTheVocabularyAreRefused) {
+  ModelProblem problem(small_model(), 1, 3);
+  problem.tokens.as<int32_t>()[1] = ModelProblem::kVocabulary;
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(1);
+  EXPECT_THROW(problem.run(engine, 0, 3, memory), ContractError);
+}
+
+}  // namespace
+}  // namespace segue

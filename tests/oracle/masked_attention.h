@@ -1,0 +1,74 @@
+// Relative attention of one stream under any visibility, one pair of query and key after the other.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace segue::oracle {
+
+// Whether the query at one place sees the key at another. Places count from the segment's first token; keys of the
+// memory stand at negative ones.
+using Visibility = std::function<bool(int64_t query, int64_t key)>;
+
+template <typename Scalar>
+struct MaskedAttention {
+  int64_t memory, queries, heads, width;
+  std::vector<Scalar> qkv;   // [K, 3, N, H]: memory first, whose queries are not used
+  std::vector<Scalar> r;     // [K, N, H]: row d for distance d
+  std::vector<Scalar> u, w;  // [N, H]
+
+  int64_t keys() const { return memory + queries; }
+  Scalar query(int64_t i, int64_t n, int64_t h) const { return qkv[((memory + i) * 3 * heads + n) * width + h]; }
+  Scalar key(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 1) * heads + n) * width + h]; }
+  Scalar value(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 2) * heads + n) * width + h]; }
+
+  // ((q + u) · k + (q + w) · r[distance]) / sqrt(H)
+  Scalar score(int64_t i, int64_t j, int64_t n) const {
+    Scalar sum = 0.0;
+    for (int64_t h = 0; h < width; ++h) {
+      sum += (query(i, n, h) + u[n * width + h]) * key(j, n, h);
+      sum += (query(i, n, h) + w[n * width + h]) * r[((memory + i - j) * heads + n) * width + h];
+    }
+    return sum / std::sqrt(static_cast<double>(width));
+  }
+
+  // The softmax of a query's scores over the keys it sees; 0 for the others.
+  std::vector<Scalar> probabilities(int64_t i, int64_t n, const Visibility& sees) const {
+    using std::exp, std::real;
+    std::vector<Scalar> p(keys());
+    double largest = std::numeric_limits<double>::lowest();
+    for (int64_t j = 0; j < keys(); ++j) {
+      if (!sees(i, j - memory)) continue;
+      p[j] = score(i, j, n);
+      largest = std::max(largest, real(p[j]));
+    }
+    Scalar sum = 0.0;
+    for (int64_t j = 0; j < keys(); ++j) {
+      if (sees(i, j - memory)) sum += p[j] = exp(p[j] - largest);
+    }
+    for (Scalar& each : p) each /= sum;
+    return p;
+  }
+
+  // [T, N, H]; `multipliers` [N, T, K] are dropatt's.
+  std::vector<Scalar> output(const Visibility& sees, const std::vector<double>& multipliers) const {
+    std::vector<Scalar> o(queries * heads * width);
+    for (int64_t n = 0; n < heads; ++n) {
+      for (int64_t i = 0; i < queries; ++i) {
+        const std::vector<Scalar> p = probabilities(i, n, sees);
+        for (int64_t j = 0; j < keys(); ++j) {
+          const double m = multipliers[(n * queries + i) * keys() + j];
+          for (int64_t h = 0; h < width; ++h) o[(i * heads + n) * width + h] += m * p[j] * value(j, n, h);
+        }
+      }
+    }
+    return o;
+  }
+};
+
+}  // namespace segue::oracle

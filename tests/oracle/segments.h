@@ -1,0 +1,76 @@
+// A stream through the oracle segment by segment, with the memory it hands on; and the same stream in one dense pass.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tests/oracle/segment_memory.h"
+#include "tests/oracle/transformer_xl.h"
+
+namespace segue::oracle {
+
+// Inputs and the tokens that follow them, of one stream.
+struct StreamTokens {
+  std::vector<int32_t> tokens, targets;
+
+  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  StreamTokens part(int64_t begin, int64_t count) const {
+    const int64_t end = std::min(begin + count, length());
+    return {{tokens.begin() + begin, tokens.begin() + end}, {targets.begin() + begin, targets.begin() + end}};
+  }
+};
+
+// Causal, and with same_length only the newest `mem_len` keys, or one more.
+inline Visibility segment_mask(const ModelConfig& model) {
+  const VisibilityConfig visibility = model.visibility;
+  const int64_t mem_len = model.mem_len;
+  return [visibility, mem_len](int64_t query, int64_t key) {
+    if (key > query) return false;
+    if (!visibility.same_length) return true;
+    return visibility.same_length_extra_key ? key >= query - mem_len : key > query - mem_len;
+  };
+}
+
+// What segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s with
+// floor(t / T) * T - M <= s <= t. Rows of an initial memory stand before token 0.
+inline Visibility dense_mask(const ModelConfig& model, int64_t tgt_len) {
+  const Visibility in_segment = segment_mask(model);
+  const int64_t mem_len = model.mem_len;
+  return [in_segment, mem_len, tgt_len](int64_t query, int64_t key) {
+    return query / tgt_len * tgt_len - mem_len <= key && in_segment(query, key);
+  };
+}
+
+inline Memory initial_memory(const ModelConfig& model) {
+  const int64_t rows = model.memory.initial == InitialMemory::kZeros ? model.mem_len : 0;
+  return Memory(model.n_layer, std::vector<double>(rows * model.d_model));
+}
+
+// The newest `mem_len` rows of memory and segment.
+inline void update_memory(const ModelConfig& model, const std::vector<std::vector<double>>& hidden, Memory& memory) {
+  for (size_t layer = 0; layer < memory.size(); ++layer) {
+    const auto joined = static_cast<int64_t>(memory[layer].size() + hidden[layer].size());
+    memory[layer] = updated_memory(memory[layer], hidden[layer], 1, std::min(joined, model.mem_len * model.d_model));
+  }
+}
+
+// Loss of every token; `memory` goes in and comes out.
+inline std::vector<double> segmented_nll(const ModelConfig& model, const TransformerXl<double>& oracle,
+                                         const StreamTokens& stream, int64_t tgt_len, Memory& memory) {
+  std::vector<double> nll;
+  for (int64_t begin = 0; begin < stream.length(); begin += tgt_len) {
+    const StreamTokens part = stream.part(begin, tgt_len);
+    const auto segment = oracle.segment(part.tokens, part.targets, memory, segment_mask(model));
+    update_memory(model, segment.hidden, memory);
+    nll.insert(nll.end(), segment.nll.begin(), segment.nll.end());
+  }
+  return nll;
+}
+
+inline std::vector<double> dense_nll(const ModelConfig& model, const TransformerXl<double>& oracle,
+                                     const StreamTokens& stream, int64_t tgt_len) {
+  return oracle.segment(stream.tokens, stream.targets, initial_memory(model), dense_mask(model, tgt_len)).nll;
+}
+
+}  // namespace segue::oracle

@@ -1,0 +1,197 @@
+// Transformer-XL by its formulas (Dai et al. 2019, section 3 and appendix B), one stream at a time, in plain loops.
+//
+// A segment may be computed under any visibility: with the memory of the segments before it and its own mask, or as one
+// dense pass over a whole stream whose mask says what segments and memories would have let through.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config/model_config.h"
+#include "core/model/dropout_sites.h"
+#include "tests/oracle/cross_entropy.h"
+#include "tests/oracle/embedding.h"
+#include "tests/oracle/feed_forward.h"
+#include "tests/oracle/layer_norm.h"
+#include "tests/oracle/masked_attention.h"
+
+namespace segue::oracle {
+
+// What a stream's dropout is drawn from, in training.
+struct StreamRandom {
+  uint64_t seed = 0;
+  uint64_t step = 0;
+  int64_t stream = 0;  // its number among all streams of the run
+};
+
+// Per layer [M, D]: constants, through which no derivative passes.
+using Memory = std::vector<std::vector<double>>;
+
+template <typename Scalar>
+class TransformerXl {
+ public:
+  using Rows = std::vector<Scalar>;
+  using Weights = std::map<std::string, Rows>;  // by Segue's names
+
+  TransformerXl(const ModelConfig& config, Weights weights, const std::optional<StreamRandom>& random = {})
+      : config_(config), weights_(std::move(weights)), random_(random) {}
+
+  Rows& weight(const std::string& name) { return weights_.at(name); }
+  const Rows& weight(const std::string& name) const { return weights_.at(name); }
+
+  struct Segment {
+    Rows nll;                  // [T]
+    std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory
+  };
+  Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
+                  const Visibility& sees) const {
+    Segment out;
+    Rows x = embedded(tokens);
+    const Rows encoding = encoded_distances(row_count(memory[0]) + row_count(x));
+    for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+      out.hidden.push_back(x);
+      x = layer_output(layer, x, {memory[layer], encoding, sees});
+    }
+    out.nll = losses(dropped(std::move(x), config_.d_model, kOutputDropoutSite), targets);
+    return out;
+  }
+
+ private:
+  template <typename Element>
+  int64_t row_count(const std::vector<Element>& rows) const {
+    return static_cast<int64_t>(rows.size()) / config_.d_model;
+  }
+
+  std::vector<double> mask(double p, uint16_t site, int64_t first_element, int64_t count) const {
+    if (!random_) return std::vector<double>(count, 1.0);
+    return dropout_mask({.p = static_cast<float>(p),
+                         .random = {.seed = random_->seed, .step = random_->step, .site = site},
+                         .first_element = static_cast<uint64_t>(first_element)},
+                        count);
+  }
+
+  // The mask of a tensor of which every stream has its own `count` elements.
+  std::vector<double> stream_mask(double p, uint16_t site, int64_t count) const {
+    return mask(p, site, random_ ? random_->stream * count : 0, count);
+  }
+
+  Rows dropped(Rows x, int64_t columns, uint16_t site) const {
+    const int64_t rows = static_cast<int64_t>(x.size()) / columns;
+    return multiply(x, stream_mask(config_.dropout, site, rows * columns));
+  }
+
+  bool projects() const { return effective_d_embed(config_) != config_.d_model; }
+
+  Rows embedded(const std::vector<int32_t>& tokens) const {
+    const int64_t width = effective_d_embed(config_);
+    const int64_t count = static_cast<int64_t>(tokens.size());
+    const std::vector<double> ones(count * width, 1.0);
+    const double scale = std::sqrt(static_cast<double>(config_.d_model));
+    Rows x = embedding(tokens, weight("embedding.table"), width, scale, ones);
+    if (projects()) x = matmul({count, config_.d_model, width}, x, false, weight("embedding.projection"), true);
+    return dropped(std::move(x), config_.d_model, kEmbeddingDropoutSite);
+  }
+
+  // Row d: sines, then cosines, of the distance that d counts as. One mask for all streams.
+  Rows encoded_distances(int64_t keys) const {
+    const int64_t width = config_.d_model;
+    const int64_t clamp_len = config_.position.clamp_len;
+    const std::vector<double> multipliers = mask(config_.dropout, kPositionDropoutSite, 0, keys * width);
+    Rows encoding;
+    for (int64_t d = 0; d < keys; ++d) {
+      const int64_t distance = clamp_len > 0 ? std::min(d, clamp_len) : d;
+      for (int64_t c = 0; c < width; ++c) {
+        const double exponent = 2.0 * static_cast<double>(c % (width / 2)) / static_cast<double>(width);
+        const double angle = static_cast<double>(distance) / std::pow(10000.0, exponent);
+        encoding.push_back(multipliers[distance * width + c] * (c < width / 2 ? std::sin(angle) : std::cos(angle)));
+      }
+    }
+    return encoding;
+  }
+
+  // What a layer reads besides the residual stream.
+  struct Surroundings {
+    const std::vector<double>& memory;
+    const Rows& encoding;
+    const Visibility& sees;
+  };
+
+  Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around) const {
+    const bool pre = config_.block.pre_lnorm;
+    const std::string prefix = "layers." + std::to_string(layer);
+    const auto norm = [&](const std::string& part, const Rows& rows) {
+      const std::string name = prefix + part + ".norm.";
+      return layer_norm(rows, weight(name + "gain"), weight(name + "bias"), config_.block.layer_norm_epsilon).y;
+    };
+    const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
+      return sum_of(stream, dropped(std::move(branch), config_.d_model, layer_dropout_site(layer, place)));
+    };
+    Rows context(around.memory.begin(), around.memory.end());
+    context.insert(context.end(), x.begin(), x.end());
+    if (pre) context = norm(".attention", context);
+    Rows y = residual(x, attention(layer, context, around), LayerDropout::kAttentionOutput);
+    if (!pre) y = norm(".attention", y);
+    const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y);
+    const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput);
+    return pre ? z : norm(".feed_forward", z);
+  }
+
+  Rows attention(int64_t layer, const Rows& context, const Surroundings& around) const {
+    const std::string prefix = "layers." + std::to_string(layer) + ".attention.";
+    const std::string biases = config_.position.untie_r ? prefix : "attention.";
+    const int64_t width = config_.d_model;
+    const int64_t heads_width = config_.n_head * config_.d_head;
+    const int64_t keys = row_count(context);
+    const int64_t memory = row_count(around.memory);
+    const MaskedAttention<Scalar> heads{
+        .memory = memory,
+        .queries = keys - memory,
+        .heads = config_.n_head,
+        .width = config_.d_head,
+        .qkv = matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true),
+        .r = matmul({keys, heads_width, width}, around.encoding, false, weight(prefix + "r"), true),
+        .u = weight(biases + "u"),
+        .w = weight(biases + "w")};
+    const std::vector<double> multipliers =
+        stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
+                    config_.n_head * heads.queries * keys);
+    return matmul({heads.queries, width, heads_width}, heads.output(around.sees, multipliers), false,
+                  weight(prefix + "output"), true);
+  }
+
+  Rows fed_forward(int64_t layer, const Rows& x) const {
+    const std::string prefix = "layers." + std::to_string(layer) + ".feed_forward.";
+    const FeedForward<Scalar> network{x, weight(prefix + "w1"), weight(prefix + "b1"), weight(prefix + "w2"),
+                                      weight(prefix + "b2")};
+    const bool gelu = config_.block.activation == ActivationKind::kGelu;
+    return feed_forward(network, gelu ? kernels::Activation::kGelu : kernels::Activation::kRelu,
+                        stream_mask(config_.dropout, layer_dropout_site(layer, LayerDropout::kHidden),
+                                    row_count(x) * config_.d_inner))
+        .y;
+  }
+
+  Rows losses(Rows x, const std::vector<int32_t>& targets) const {
+    const int64_t width = effective_d_embed(config_);
+    const int64_t rows = row_count(x);
+    if (projects()) {
+      const std::string projection = config_.head.tie_projs[0] ? "embedding.projection" : "head.projection";
+      x = matmul({rows, width, config_.d_model}, x, false, weight(projection), false);
+    }
+    const Rows& table = weight(config_.head.tie_weight ? "embedding.table" : "head.table");
+    const Rows& bias = weight("head.bias");
+    Rows logits = matmul({rows, static_cast<int64_t>(bias.size()), width}, x, false, table, true);
+    for (size_t e = 0; e < logits.size(); ++e) logits[e] += bias[e % bias.size()];
+    return cross_entropy(logits, targets).nll;
+  }
+
+  ModelConfig config_;
+  Weights weights_;
+  std::optional<StreamRandom> random_;
+};
+
+}  // namespace segue::oracle
