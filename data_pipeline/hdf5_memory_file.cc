@@ -17,7 +17,8 @@ Hdf5Handle create_in_memory(const std::filesystem::path& path) {
   const Hdf5Silence silence;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   hdf5_checked(H5Pset_fapl_core(access.get(), kGrowthBytes, false), path, "build a file in memory");
-  hdf5_checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), path, "choose the head's version");
+  hdf5_checked(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), path,
+               "choose the head's version");
   Hdf5Handle file(
       hdf5_checked(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), path, "create an HDF5 file"),
       H5Fclose);

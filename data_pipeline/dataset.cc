@@ -1,0 +1,80 @@
+// Opening and verifying datasets.
+#include "data_pipeline/dataset.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/progress.h"
+
+namespace segue {
+namespace {
+
+ShardReader open_shard(const Dataset& dataset, const SplitInfo& split, size_t index) {
+  const ShardInfo& shard = split.shards[index];
+  return {dataset.directory() / shard.file,
+          {split.name, static_cast<int64_t>(index), dataset.manifest().token_type, shard.tokens}};
+}
+
+// `done` counts the tokens read, over all shards.
+std::string checksum_of_shard(const ShardReader& reader, int64_t tokens, int64_t token_bytes, Progress& progress,
+                              int64_t& done) {
+  constexpr int64_t kBlockTokens = 8 * kChunkTokens;
+  std::vector<std::byte> block(static_cast<size_t>(kBlockTokens * token_bytes));
+  Checksum checksum;
+  for (int64_t offset = 0; offset < tokens; offset += kBlockTokens) {
+    const int64_t count = std::min(kBlockTokens, tokens - offset);
+    const std::span<std::byte> part = std::span(block).first(static_cast<size_t>(count * token_bytes));
+    reader.read_bytes(offset, part);
+    checksum.update(part);
+    progress.advance_to(done += count);
+  }
+  return checksum.text();
+}
+
+}  // namespace
+
+Dataset::Dataset(std::filesystem::path directory)
+    : directory_(std::move(directory)), manifest_(read_dataset_manifest(directory_)) {
+  for (const SplitInfo& split : manifest_.splits)
+    for (size_t i = 0; i < split.shards.size(); ++i) open_shard(*this, split, i);
+}
+
+int64_t Dataset::tokens() const {
+  int64_t tokens = 0;
+  for (const SplitInfo& split : manifest_.splits) tokens += split.tokens;
+  return tokens;
+}
+
+bool Dataset::has_split(std::string_view name) const {
+  return std::any_of(manifest_.splits.begin(), manifest_.splits.end(),
+                     [name](const SplitInfo& split) { return split.name == name; });
+}
+
+TokenSource Dataset::split(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const SplitInfo& split : manifest_.splits) {
+    if (split.name == name) return {directory_, split, manifest_.token_type, vocabulary()};
+    names.emplace_back(split.name);
+  }
+  throw DataError("{}: expected a split \"{}\", found only {}", directory_.string(), name, fmt::join(names, ", "));
+}
+
+void Dataset::verify(bool quiet) const {
+  Progress progress("verify", tokens(), "M tokens", 1e6, quiet);
+  int64_t done = 0;
+  for (const SplitInfo& split : manifest_.splits)
+    for (size_t i = 0; i < split.shards.size(); ++i) {
+      const ShardInfo& shard = split.shards[i];
+      const std::string found =
+          checksum_of_shard(open_shard(*this, split, i), shard.tokens, bytes_of(manifest_.token_type), progress, done);
+      if (found != shard.checksum)
+        throw DataError("{}: expected checksum {}, found {}", (directory_ / shard.file).string(), shard.checksum,
+                        found);
+    }
+  progress.finish();
+}
+
+}  // namespace segue

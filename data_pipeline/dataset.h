@@ -1,0 +1,34 @@
+// A dataset on disk, opened for reading.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/token_source.h"
+
+namespace segue {
+
+class Dataset {
+ public:
+  // Reads the manifest and opens every shard once: DataError when one is missing or is not what the manifest says.
+  explicit Dataset(std::filesystem::path directory);
+
+  const std::filesystem::path& directory() const { return directory_; }
+  const DatasetManifest& manifest() const { return manifest_; }
+  int64_t vocabulary() const { return manifest_.tokenizer.vocabulary; }
+  int64_t tokens() const;  // of all splits
+
+  bool has_split(std::string_view name) const;
+  // DataError naming the splits there are when there is none of this name.
+  TokenSource split(std::string_view name) const;
+
+  // Reads everything and compares checksums; DataError at the first damaged shard. Shows progress unless `quiet`.
+  void verify(bool quiet) const;
+
+ private:
+  std::filesystem::path directory_;
+  DatasetManifest manifest_;
+};
+
+}  // namespace segue

@@ -1,0 +1,163 @@
+// The manifest's fields, and the checks that go beyond single fields.
+#include "data_pipeline/dataset_manifest.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace segue {
+namespace {
+
+constexpr std::array<std::string_view, 2> kTokenizerKinds{"byte", "ready-made"};
+
+// Beyond any disk, and far enough from the end of int64_t that no sum of two overflows.
+constexpr double kMostTokens = 1e15;
+
+constexpr size_t kLongestSplitName = 64;
+
+// A name that stays inside the dataset's directory, on one line.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  });
+}
+
+bool is_checksum(std::string_view text) {
+  constexpr std::string_view kPrefix = "xxh3:";
+  constexpr size_t kDigits = 32;
+  return text.size() == kPrefix.size() + kDigits && text.starts_with(kPrefix) &&
+         text.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
+
+// Raises the errors of one manifest, all in the form of the JSON reader's.
+class Checks {
+ public:
+  explicit Checks(std::string_view source) : source_(source) {}
+
+  void run(const DatasetManifest& manifest) {
+    require(manifest.format == "segue-dataset", "format", "\"segue-dataset\"", quoted(manifest.format));
+    require(manifest.version == 1, "version", "1", std::to_string(manifest.version));
+    check_vocabulary(manifest);
+    require(!manifest.splits.empty(), "splits", "at least one split", "a list of 0");
+    for (size_t i = 0; i < manifest.splits.size(); ++i) check_split(manifest.splits[i], fmt::format("splits[{}]", i));
+    for (size_t i = 0; i < manifest.sources.size(); ++i)
+      check_checksum(manifest.sources[i].checksum, fmt::format("sources[{}]", i));
+  }
+
+ private:
+  void require(bool holds, const std::string& path, std::string_view expected, const std::string& found) const {
+    if (!holds) throw DataError("{}: {}: expected {}, found {}", source_, path, expected, found);
+  }
+
+  static std::string quoted(const std::string& text) { return describe_json(Json(text)); }
+
+  void check_vocabulary(const DatasetManifest& manifest) const {
+    const int64_t largest = largest_vocabulary(manifest.token_type);
+    require(manifest.tokenizer.vocabulary <= largest, "tokenizer.vocabulary",
+            fmt::format("at most {} for {} tokens", largest, name_of(manifest.token_type)),
+            std::to_string(manifest.tokenizer.vocabulary));
+  }
+
+  void check_split(const SplitInfo& split, const std::string& path) {
+    require(is_plain_name(split.name) && split.name.size() <= kLongestSplitName, path + ".name",
+            "a short name of letters, digits, '-', '_' and '.'", quoted(split.name));
+    require(split_names_.insert(split.name).second, path + ".name", "a name of its own", quoted(split.name));
+    int64_t tokens = 0;
+    for (size_t i = 0; i < split.shards.size(); ++i) {
+      check_shard(split.shards[i], fmt::format("{}.shards[{}]", path, i));
+      tokens += split.shards[i].tokens;
+      require(tokens <= split.tokens, path + ".tokens", "the sum of its shards' tokens", std::to_string(split.tokens));
+    }
+    total_tokens_ += tokens;
+    require(static_cast<double>(total_tokens_) <= kMostTokens, path + ".tokens",
+            fmt::format("at most {} in all splits", kMostTokens), std::to_string(split.tokens));
+    require(tokens == split.tokens, path + ".tokens", fmt::format("{}, the sum of its shards' tokens", tokens),
+            std::to_string(split.tokens));
+  }
+
+  void check_shard(const ShardInfo& shard, const std::string& path) {
+    require(is_plain_name(shard.file), path + ".file", "a file name of letters, digits, '-', '_' and '.'",
+            quoted(shard.file));
+    require(shard_files_.insert(shard.file).second, path + ".file", "a file of its own", quoted(shard.file));
+    check_checksum(shard.checksum, path);
+  }
+
+  void check_checksum(const std::string& checksum, const std::string& path) const {
+    require(is_checksum(checksum), path + ".checksum", "\"xxh3:\" and 32 hexadecimal digits", quoted(checksum));
+  }
+
+  std::string_view source_;
+  std::set<std::string> split_names_;
+  std::set<std::string> shard_files_;
+  int64_t total_tokens_ = 0;
+};
+
+}  // namespace
+
+std::span<const std::string_view> choices_of(TokenizerKind /*kind*/) { return kTokenizerKinds; }
+
+void TokenizerInfo::describe(JsonFields& fields) {
+  fields.required("kind", kind, {.meaning = "what made the tokens: bytes of text, or another program"});
+  fields.required("vocabulary", vocabulary,
+                  {.meaning = "number of different tokens; every token is below it",
+                   .minimum = 1,
+                   .maximum = static_cast<double>(kLargestVocabulary)});
+}
+
+void ShardInfo::describe(JsonFields& fields) {
+  fields.required("file", file, {.meaning = "name of the shard beside the manifest"});
+  fields.required("tokens", tokens,
+                  {.meaning = "tokens in the shard", .unit = "tokens", .minimum = 1, .maximum = kMostTokens});
+  fields.required("checksum", checksum, {.meaning = "XXH3 of the shard's token bytes"});
+}
+
+void SplitInfo::describe(JsonFields& fields) {
+  fields.required("name", name, {.meaning = "train, valid, test or another name"});
+  fields.required("tokens", tokens,
+                  {.meaning = "tokens in the split", .unit = "tokens", .minimum = 1, .maximum = kMostTokens});
+  fields.required("shards", shards, {.meaning = "the files that hold the split, in order"});
+}
+
+void SourceInfo::describe(JsonFields& fields) {
+  fields.required("file", file, {.meaning = "path of the source file as it was given"});
+  fields.required("bytes", bytes,
+                  {.meaning = "size of the source file", .unit = "bytes", .minimum = 1, .maximum = 8 * kMostTokens});
+  fields.required("checksum", checksum, {.meaning = "XXH3 of the source file"});
+  fields.required("splits", splits, {.meaning = "the splits that hold a part of the file"});
+}
+
+void DatasetManifest::describe(JsonFields& fields) {
+  fields.required("format", format, {.meaning = "always \"segue-dataset\""});
+  fields.required("version", version, {.meaning = "version of the format"});
+  fields.required("tokenizer", tokenizer, {.meaning = "how text became tokens"});
+  fields.required("token_type", token_type, {.meaning = "type of the tokens in the shards"});
+  fields.optional("separator", separator,
+                  {.meaning = "token between source files; -1: none",
+                   .minimum = -1,
+                   .maximum = static_cast<double>(kLargestVocabulary)});
+  fields.required("splits", splits, {.meaning = "the parts of the dataset"});
+  fields.required("sources", sources, {.meaning = "the files the dataset was made from"});
+  fields.optional("command", command, {.meaning = "the command that made the dataset"});
+}
+
+DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source) {
+  auto manifest = read_fields<DataError, DatasetManifest>(parse_json<DataError>(text, source), source);
+  Checks(source).run(manifest);
+  return manifest;
+}
+
+DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / kManifestFile;
+  if (!std::filesystem::is_directory(directory)) throw DataError("{}: there is no such dataset", directory.string());
+  if (!std::filesystem::exists(path))
+    throw DataError("{}: not a dataset: {} is missing", directory.string(), kManifestFile);
+  return parse_dataset_manifest(read_file(path), path.string());
+}
+
+std::string dataset_manifest_text(const DatasetManifest& manifest) { return format_json(write_fields(manifest)); }
+
+}  // namespace segue

@@ -1,0 +1,70 @@
+// The manifest of a dataset: what `manifest.json` says about the shards beside it.
+//
+// It is written last, so a directory that has one is whole. Nothing in it is believed before it is checked.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fields.h"
+#include "data_pipeline/token_type.h"
+
+namespace segue {
+
+constexpr std::string_view kManifestFile = "manifest.json";
+
+// kByte: text, one token per byte. kReadyMade: token files made by another program.
+enum class TokenizerKind : uint8_t { kByte, kReadyMade };
+std::span<const std::string_view> choices_of(TokenizerKind kind);
+
+struct TokenizerInfo {
+  TokenizerKind kind = TokenizerKind::kByte;
+  int64_t vocabulary = 256;  // every token is below it
+  void describe(JsonFields& fields);
+};
+
+struct ShardInfo {
+  std::string file;
+  int64_t tokens = 0;
+  std::string checksum;
+  void describe(JsonFields& fields);
+};
+
+struct SplitInfo {
+  std::string name;
+  int64_t tokens = 0;
+  std::vector<ShardInfo> shards;
+  void describe(JsonFields& fields);
+};
+
+struct SourceInfo {
+  std::string file;
+  int64_t bytes = 0;
+  std::string checksum;
+  std::vector<std::string> splits;  // those that hold a part of it
+  void describe(JsonFields& fields);
+};
+
+struct DatasetManifest {
+  std::string format = "segue-dataset";
+  int64_t version = 1;
+  TokenizerInfo tokenizer;
+  TokenType token_type = TokenType::kUInt8;
+  int64_t separator = -1;  // token between source files; -1: none
+  std::vector<SplitInfo> splits;
+  std::vector<SourceInfo> sources;
+  std::string command;  // that created the dataset
+  void describe(JsonFields& fields);
+};
+
+// Throws DataError naming `source`, the JSON path, expected and found: besides what read_fields() refuses, an unknown
+// format or version, counts that do not add up, names that are no plain file names or occur twice.
+DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source);
+DatasetManifest read_dataset_manifest(const std::filesystem::path& directory);
+
+std::string dataset_manifest_text(const DatasetManifest& manifest);
+
+}  // namespace segue

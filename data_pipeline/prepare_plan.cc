@@ -1,0 +1,131 @@
+// Checks of the options and arithmetic of the splits.
+#include "data_pipeline/prepare_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace segue {
+namespace {
+
+using Names = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 3> kSplitNames{"train", "valid", "test"};
+
+// A token and its target.
+constexpr int64_t kSmallestSplit = 2;
+
+void check_files_given(const PrepareOptions& options) {
+  const bool by_files = !options.train.empty() || !options.valid.empty() || !options.test.empty();
+  if (by_files && !options.input.empty())
+    throw UsageError("sources: expected either files per split or one input to cut, found both");
+  if (by_files && options.train.empty()) throw UsageError("sources: expected files for split \"train\", found none");
+  if (!by_files && options.input.empty()) throw UsageError("sources: expected files per split or an input, found none");
+}
+
+void check_fractions(const std::vector<double>& fractions) {
+  // Fractions are typed in decimals, whose sum in binary is not exactly 1.
+  constexpr double kSlack = 1e-6;
+  const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
+  const bool positive = std::all_of(fractions.begin(), fractions.end(), [](double f) { return f > 0.0; });
+  if (fractions.empty() || fractions.size() > kSplitNames.size() || !positive || !(std::abs(sum - 1.0) < kSlack))
+    throw UsageError("split fractions: expected 1 to {} positive numbers with sum 1, found {}", kSplitNames.size(),
+                     fmt::join(fractions, ","));
+}
+
+void check_numbers(const PrepareOptions& options) {
+  const bool text = options.format == SourceFormat::kText;
+  const int64_t largest = largest_vocabulary(token_type_of(options.format));
+  if (text && options.vocabulary) throw UsageError("vocabulary size: byte tokens always have 256");
+  if (options.vocabulary && (*options.vocabulary < 1 || *options.vocabulary > largest))
+    throw UsageError("vocabulary size: expected 1 to {}, found {}", largest, *options.vocabulary);
+  const int64_t vocabulary = options.vocabulary.value_or(largest);
+  if (options.separator && (*options.separator < 0 || *options.separator >= vocabulary))
+    throw UsageError("separator: expected a token from 0 to {}, found {}", vocabulary - 1, *options.separator);
+  if (options.compression < 0 || options.compression > 9)
+    throw UsageError("compression: expected a level from 0 to 9, found {}", options.compression);
+  if (options.shard_tokens < 1) throw UsageError("shard tokens: expected at least 1, found {}", options.shard_tokens);
+}
+
+PlannedFile inspect_file(const std::filesystem::path& path, int64_t token_bytes) {
+  if (!std::filesystem::exists(path)) throw DataError("{}: there is no such file", path.string());
+  if (!std::filesystem::is_regular_file(path)) throw DataError("{}: expected a regular file", path.string());
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
+  if (bytes == 0) throw DataError("{}: the file is empty", path.string());
+  if (bytes % token_bytes != 0)
+    throw DataError("{}: expected whole tokens of {} bytes, found {} bytes: the file is cut off or of another type",
+                    path.string(), token_bytes, bytes);
+  return {path, bytes, {}};
+}
+
+// Where the splits end. The last one ends with the corpus, however the fractions round.
+std::vector<PlannedSplit> cut(int64_t tokens, Names names, const std::vector<double>& fractions) {
+  std::vector<PlannedSplit> splits;
+  double share = 0.0;
+  int64_t begin = 0;
+  for (size_t i = 0; i < fractions.size(); ++i) {
+    share += fractions[i];
+    const bool last = i + 1 == fractions.size();
+    const int64_t end = last ? tokens : std::llround(share * static_cast<double>(tokens));
+    splits.push_back({std::string(names[i]), begin, std::min(end, tokens)});
+    begin = splits.back().end;
+  }
+  return splits;
+}
+
+void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) {
+  for (const PlannedSplit& split : splits)
+    if (split.end - split.begin < kSmallestSplit)
+      throw DataError("split \"{}\": expected at least {} tokens, found {} of the sources' {}", split.name,
+                      kSmallestSplit, split.end - split.begin, tokens);
+}
+
+// Tells each file which splits hold a part of it.
+void assign_splits(Corpus& corpus, int64_t token_bytes, int64_t separator_tokens) {
+  int64_t begin = 0;
+  for (PlannedFile& file : corpus.files) {
+    const int64_t end = begin + file.bytes / token_bytes;
+    for (const PlannedSplit& split : corpus.splits)
+      if (split.begin < end && begin < split.end) file.splits.push_back(split.name);
+    begin = end + separator_tokens;
+  }
+}
+
+Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names, const std::vector<double>& fractions,
+                   const PrepareOptions& options) {
+  const int64_t token_bytes = bytes_of(token_type_of(options.format));
+  Corpus corpus;
+  int64_t bytes = 0;
+  for (const std::filesystem::path& path : paths) {
+    corpus.files.push_back(inspect_file(path, token_bytes));
+    bytes += corpus.files.back().bytes;
+  }
+  const int64_t separator_tokens = options.separator ? 1 : 0;
+  const int64_t tokens = bytes / token_bytes + separator_tokens * (static_cast<int64_t>(paths.size()) - 1);
+  corpus.splits = cut(tokens, names, fractions);
+  check_split_sizes(corpus.splits, tokens);
+  assign_splits(corpus, token_bytes, separator_tokens);
+  return corpus;
+}
+
+}  // namespace
+
+std::vector<Corpus> plan_corpora(const PrepareOptions& options) {
+  check_files_given(options);
+  check_numbers(options);
+  if (!options.input.empty()) {
+    check_fractions(options.fractions);
+    return {plan_corpus(options.input, kSplitNames, options.fractions, options)};
+  }
+  std::vector<Corpus> corpora;
+  const std::array files{&options.train, &options.valid, &options.test};
+  for (size_t i = 0; i < files.size(); ++i)
+    if (!files[i]->empty()) corpora.push_back(plan_corpus(*files[i], Names(kSplitNames).subspan(i, 1), {1.0}, options));
+  return corpora;
+}
+
+}  // namespace segue

@@ -1,0 +1,35 @@
+// What `prepare` will write, known from the options and the sizes of the files before anything is read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data_pipeline/prepare.h"
+
+namespace segue {
+
+struct PlannedFile {
+  std::filesystem::path path;
+  int64_t bytes = 0;
+  std::vector<std::string> splits;  // those that get a part of it
+};
+
+// The part [begin, end) of a corpus.
+struct PlannedSplit {
+  std::string name;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// Files that follow each other, and the splits they are cut into.
+struct Corpus {
+  std::vector<PlannedFile> files;
+  std::vector<PlannedSplit> splits;
+};
+
+// Throws UsageError and DataError as prepare() does.
+std::vector<Corpus> plan_corpora(const PrepareOptions& options);
+
+}  // namespace segue

@@ -1,0 +1,144 @@
+// Cutting a split into segments, and the thread that does it ahead of time.
+#include "data_pipeline/segment_streams.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace segue {
+namespace {
+
+// Tokens a stream holds in memory (128 KiB): few enough for hundreds of streams, as many as a chunk of a shard.
+constexpr int64_t kWindowTokens = kChunkTokens;
+
+void check_options(const StreamOptions& options) {
+  if (options.streams < 1 || options.segment_length < 1 || options.read_ahead < 1)
+    throw ContractError("streams {}, segment length {} and read-ahead {} must be positive", options.streams,
+                        options.segment_length, options.read_ahead);
+  if (options.first_stream < 0 || options.local_streams < 1 ||
+      options.local_streams > options.streams - options.first_stream)
+    throw ContractError("streams {}..{} of {}", options.first_stream, options.first_stream + options.local_streams,
+                        options.streams);
+}
+
+// Rows of every stream.
+int64_t rows_of(const TokenSource& source, const StreamOptions& options) {
+  check_options(options);
+  const int64_t rows = source.tokens() / options.streams;
+  if (rows < 2)
+    throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * options.streams,
+                    options.streams, source.tokens());
+  return rows;
+}
+
+}  // namespace
+
+SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options, StreamPosition start)
+    : source_(std::move(source)), options_(options), rows_(rows_of(source_, options)), position_(start) {
+  check_position(start);
+  const int64_t longest = std::min(options_.segment_length, rows_ - 1);
+  for (int64_t b = options_.first_stream; b < options_.first_stream + options_.local_streams; ++b)
+    windows_.emplace_back(b * rows_, (b + 1) * rows_, std::max(kWindowTokens, longest + 1));
+  const Shape shape{options_.local_streams, longest};
+  for (int64_t i = 0; i <= options_.read_ahead; ++i)
+    slots_.push_back({OwnedTensor(DType::kInt32, shape), OwnedTensor(DType::kInt32, shape), {}});
+  this->start();
+}
+
+SegmentStreams::~SegmentStreams() = default;
+
+void SegmentStreams::check_position(StreamPosition position) const {
+  if (position.epoch < 0 || position.row < 0 || position.row >= rows_ - 1)
+    throw DataError("{}: position in epoch {} at row {}: expected a row from 0 to {}; is it another dataset's?",
+                    source_.name(), position.epoch, position.row, rows_ - 2);
+}
+
+void SegmentStreams::restore(StreamPosition position) {
+  check_position(position);
+  thread_ = {};
+  position_ = position;
+  start();
+}
+
+int64_t SegmentStreams::segments_per_epoch() const {
+  return (targets_per_stream() + options_.segment_length - 1) / options_.segment_length;
+}
+
+int64_t SegmentStreams::length_at(StreamPosition position) const {
+  return std::min(options_.segment_length, rows_ - 1 - position.row);
+}
+
+StreamPosition SegmentStreams::after(StreamPosition position) const {
+  const int64_t row = position.row + length_at(position);
+  return row < rows_ - 1 ? StreamPosition{position.epoch, row} : StreamPosition{position.epoch + 1, 0};
+}
+
+void SegmentStreams::start() {
+  filled_ = 0;
+  taken_ = 0;
+  ended_ = false;
+  error_ = nullptr;
+  thread_ = std::jthread([this, from = position_](const std::stop_token& stop) { read_ahead(stop, from); });
+}
+
+const Segment* SegmentStreams::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return filled_ > taken_ || ended_; });
+  if (filled_ == taken_) {
+    if (error_) std::rethrow_exception(error_);
+    return nullptr;
+  }
+  const Slot& slot = slots_[static_cast<size_t>(taken_) % slots_.size()];
+  ++taken_;
+  position_ = after(position_);
+  changed_.notify_all();
+  return &slot.segment;
+}
+
+void SegmentStreams::read_ahead(const std::stop_token& stop, StreamPosition position) {
+  std::exception_ptr error;
+  try {
+    for (; !is_end(position); position = after(position)) {
+      Slot* slot = wait_for_free_slot(stop);
+      if (slot == nullptr) return;
+      fill(*slot, position);
+      const std::lock_guard lock(mutex_);
+      ++filled_;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  error_ = error;
+  changed_.notify_all();
+}
+
+// Null when asked to stop. The slot that was handed out last still belongs to the caller of next().
+SegmentStreams::Slot* SegmentStreams::wait_for_free_slot(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const bool free = changed_.wait(lock, stop, [this] { return filled_ - taken_ < options_.read_ahead; });
+  return free && !stop.stop_requested() ? &slots_[static_cast<size_t>(filled_) % slots_.size()] : nullptr;
+}
+
+void SegmentStreams::fill(Slot& slot, StreamPosition position) {
+  const int64_t length = length_at(position);
+  auto* tokens = slot.tokens.as<int32_t>();
+  auto* targets = slot.targets.as<int32_t>();
+  for (TokenWindow& window : windows_) {
+    const std::span<const int32_t> rows = window.read(source_, position.row, length + 1);
+    tokens = std::copy(rows.begin(), rows.end() - 1, tokens);
+    targets = std::copy(rows.begin() + 1, rows.end(), targets);
+  }
+  const Shape shape{options_.local_streams, length};
+  slot.segment = {.tokens = {slot.tokens.view().data, DType::kInt32, shape},
+                  .targets = {slot.targets.view().data, DType::kInt32, shape},
+                  .length = length,
+                  .epoch = position.epoch,
+                  .index = position.row / options_.segment_length,
+                  .starts_epoch = position.row == 0};
+}
+
+}  // namespace segue

@@ -1,0 +1,100 @@
+// The reader of training and evaluation: a split as contiguous streams, handed out segment by segment.
+//
+// Of a split's N tokens the first floor(N/B) * B are used. Stream b of the B streams is the contiguous block
+// [b * R, (b+1) * R) with R = floor(N/B). The segment at row i holds rows [i, i + len) of every stream and, as targets,
+// the rows one further on; len = min(T, R - 1 - i), so the last segment of an epoch may be short. A reader serves a
+// contiguous range of the B streams: all of them in one process, one range per rank in many.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/buffer.h"
+#include "data_pipeline/token_source.h"
+#include "data_pipeline/token_window.h"
+
+namespace segue {
+
+struct StreamOptions {
+  int64_t streams = 1;       // B, of all ranks together
+  int64_t first_stream = 0;  // the range of them that this reader serves
+  int64_t local_streams = 1;
+  int64_t segment_length = 1;  // T
+  bool repeat = true;          // false: one epoch, then the end
+  int64_t read_ahead = 4;      // segments prepared in advance
+};
+
+// All that a checkpoint keeps of a reader. `row` counts in every stream alike, so it holds for any range of streams.
+struct StreamPosition {
+  int64_t epoch = 0;
+  int64_t row = 0;
+  bool operator==(const StreamPosition&) const = default;
+};
+
+struct Segment {
+  ConstTensorView tokens;   // [local_streams, length] int32
+  ConstTensorView targets;  // [local_streams, length] int32
+  int64_t length = 0;
+  int64_t epoch = 0;
+  int64_t index = 0;          // in the epoch: row / segment_length
+  bool starts_epoch = false;  // the streams begin again: what was remembered of them no longer precedes
+};
+
+// A thread reads ahead; next() takes what it has read. Nothing is allocated after construction.
+class SegmentStreams {
+ public:
+  // DataError when the split is too short for `streams` streams of two tokens, or `start` lies outside of it.
+  SegmentStreams(TokenSource source, const StreamOptions& options, StreamPosition start = {});
+  ~SegmentStreams();
+  SegmentStreams(const SegmentStreams&) = delete;
+  SegmentStreams& operator=(const SegmentStreams&) = delete;
+
+  // The next segment, valid until the next call or restore(); null at the end of a reader that does not repeat.
+  // What went wrong in reading, DataError as a rule, is thrown here.
+  const Segment* next();
+
+  // Of the segment that next() hands out next.
+  StreamPosition position() const { return position_; }
+  // Goes on from a position, as if it had been reached by next().
+  void restore(StreamPosition position);
+
+  int64_t targets_per_stream() const { return rows_ - 1; }  // in an epoch
+  int64_t segments_per_epoch() const;
+
+ private:
+  struct Slot {
+    OwnedTensor tokens;
+    OwnedTensor targets;
+    Segment segment;
+  };
+  void check_position(StreamPosition position) const;
+  bool is_end(StreamPosition position) const { return !options_.repeat && position.epoch > 0; }
+  int64_t length_at(StreamPosition position) const;
+  StreamPosition after(StreamPosition position) const;
+  void start();
+  void read_ahead(const std::stop_token& stop, StreamPosition position);
+  Slot* wait_for_free_slot(const std::stop_token& stop);
+  void fill(Slot& slot, StreamPosition position);
+
+  TokenSource source_;
+  StreamOptions options_;
+  int64_t rows_;
+  StreamPosition position_;
+  std::vector<TokenWindow> windows_;  // one per local stream; the thread's alone
+  std::vector<Slot> slots_;           // a ring, one longer than read_ahead: the caller holds one
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int64_t filled_ = 0;  // segments read since start()
+  int64_t taken_ = 0;   // segments handed out since start()
+  bool ended_ = false;
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: stopped and joined before the rest goes
+};
+
+}  // namespace segue

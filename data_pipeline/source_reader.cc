@@ -1,0 +1,72 @@
+// Blocks of tokens, hashed and checked as they pass.
+#include "data_pipeline/source_reader.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace segue {
+namespace {
+
+// Read, hashed, checked and copied while it is in the cache.
+constexpr int64_t kBlockBytes = int64_t{1} << 20;
+
+// Calls `visit` with the tokens as what they are on disk; the block they lie in is aligned for any of the types.
+template <typename Visit>
+int64_t visit_tokens(std::span<const std::byte> bytes, TokenType type, Visit&& visit) {
+  const auto as = [bytes]<typename T>(T /*type*/) {
+    return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+  };
+  switch (type) {
+    case TokenType::kUInt8:
+      return visit(as(uint8_t{}));
+    case TokenType::kUInt16:
+      return visit(as(uint16_t{}));
+    case TokenType::kUInt32:
+      return visit(as(uint32_t{}));
+  }
+  throw ContractError("token type {} is unknown", static_cast<int>(type));
+}
+
+int64_t largest_of(std::span<const std::byte> bytes, TokenType type) {
+  return visit_tokens(bytes, type, []<typename T>(std::span<const T> tokens) -> int64_t {
+    T largest = 0;
+    for (const T token : tokens) largest = std::max(largest, token);
+    return largest;
+  });
+}
+
+// The index of the first token that is at least `limit`.
+int64_t first_at_least(int64_t limit, std::span<const std::byte> bytes, TokenType type) {
+  return visit_tokens(bytes, type, [limit](const auto& tokens) -> int64_t {
+    return std::find_if(tokens.begin(), tokens.end(), [limit](int64_t token) { return token >= limit; }) -
+           tokens.begin();
+  });
+}
+
+}  // namespace
+
+SourceReader::SourceReader(const PlannedFile& file, TokenType type, int64_t vocabulary)
+    : file_(file), type_(type), vocabulary_(vocabulary), reader_(file.path), block_(kBlockBytes) {}
+
+std::span<const std::byte> SourceReader::next() {
+  const std::span<std::byte> tokens = reader_.read({block_.data(), static_cast<size_t>(block_.bytes())});
+  const int64_t bytes = done_ + static_cast<int64_t>(tokens.size());
+  if (bytes > file_.bytes || (tokens.empty() && bytes < file_.bytes))
+    throw DataError("{}: expected {} bytes, found {}: the file changed while it was read", file_.path.string(),
+                    file_.bytes, bytes);
+  check_tokens(tokens);
+  checksum_.update(tokens);
+  done_ = bytes;
+  return tokens;
+}
+
+void SourceReader::check_tokens(std::span<const std::byte> tokens) {
+  largest_ = std::max(largest_, largest_of(tokens, type_));
+  if (largest_ < vocabulary_) return;
+  const int64_t offset = done_ / bytes_of(type_) + first_at_least(vocabulary_, tokens, type_);
+  throw DataError("{}: token {} (byte {}): expected below the vocabulary size {}, found {}", file_.path.string(),
+                  offset, offset * bytes_of(type_), vocabulary_, largest_);
+}
+
+}  // namespace segue

@@ -1,0 +1,57 @@
+// Reading across shards.
+#include "data_pipeline/token_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace segue {
+namespace {
+
+// Well under the number of files a process may have open, above the number of shards of most datasets.
+constexpr size_t kMostOpenShards = 128;
+
+}  // namespace
+
+TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary)
+    : directory_(std::move(directory)), split_(std::move(split)), type_(type), vocabulary_(vocabulary) {
+  int64_t begin = 0;
+  for (const ShardInfo& shard : split_.shards) {
+    begins_.push_back(begin);
+    begin += shard.tokens;
+  }
+}
+
+std::string TokenSource::name() const { return fmt::format("{}: split \"{}\"", directory_.string(), split_.name); }
+
+const ShardReader& TokenSource::opened(size_t index) {
+  const auto found =
+      std::find_if(open_.begin(), open_.end(), [index](const auto& shard) { return shard.index == index; });
+  if (found != open_.end()) return found->reader;
+  if (open_.size() == kMostOpenShards) open_.pop_front();
+  const ShardIdentity expected{split_.name, static_cast<int64_t>(index), type_, split_.shards[index].tokens};
+  open_.push_back({index, ShardReader(path_of(index), expected)});
+  return open_.back().reader;
+}
+
+void TokenSource::read(int64_t offset, std::span<int32_t> out) {
+  if (offset < 0 || static_cast<int64_t>(out.size()) > tokens() - offset)
+    throw ContractError("{}: {} tokens at {} of {}", name(), out.size(), offset, tokens());
+  while (!out.empty()) {
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), offset);
+    const auto index = static_cast<size_t>(after - begins_.begin()) - 1;
+    const int64_t within = offset - begins_[index];
+    const int64_t count = std::min(static_cast<int64_t>(out.size()), split_.shards[index].tokens - within);
+    const std::span<int32_t> part = out.first(static_cast<size_t>(count));
+    opened(index).read(within, part);
+    const auto largest = std::max_element(part.begin(), part.end());
+    if (*largest >= vocabulary_)
+      throw DataError("{}: token {} at {}, expected below the vocabulary of {}", path_of(index).string(), *largest,
+                      within + (largest - part.begin()), vocabulary_);
+    out = out.subspan(static_cast<size_t>(count));
+    offset += count;
+  }
+}
+
+}  // namespace segue

@@ -1,0 +1,45 @@
+// One split of a dataset as a row of tokens, read at any offset.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/shard_reader.h"
+
+namespace segue {
+
+// Not to be shared between threads; several sources of one split may be used at the same time.
+class TokenSource {
+ public:
+  TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary);
+
+  int64_t tokens() const { return split_.tokens; }
+  int64_t vocabulary() const { return vocabulary_; }
+  std::string name() const;  // for messages: DIRECTORY: split "train"
+
+  // Tokens [offset, offset + out.size()), across shard borders. DataError naming shard and offset when a chunk is
+  // damaged or a token is not below the vocabulary.
+  void read(int64_t offset, std::span<int32_t> out);
+
+ private:
+  struct OpenShard {
+    size_t index;
+    ShardReader reader;
+  };
+  const ShardReader& opened(size_t index);
+  std::filesystem::path path_of(size_t index) const { return directory_ / split_.shards[index].file; }
+
+  std::filesystem::path directory_;
+  SplitInfo split_;
+  TokenType type_;
+  int64_t vocabulary_;
+  std::vector<int64_t> begins_;  // offset in the split of each shard's first token
+  std::deque<OpenShard> open_;   // oldest first
+};
+
+}  // namespace segue

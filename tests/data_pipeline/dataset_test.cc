@@ -1,0 +1,167 @@
+// Reading datasets: across shards, and when something about them is wrong.
+#include "data_pipeline/dataset.h"
+
+#include <random>
+
+#include "tests/data_pipeline/testing.h"
+
+namespace segue {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DatasetTest : public ::testing::Test {
+ protected:
+  std::string opening_fails() {
+    return message_of<DataError>([this] { Dataset dataset(path_); });
+  }
+  std::string verifying_fails() {
+    return message_of<DataError>([this] { Dataset(path_).verify(true); });
+  }
+  std::string reading_fails() {
+    return message_of<DataError>([this] { all_tokens(path_, "train"); });
+  }
+  // Replaces the only occurrence of a text in the manifest.
+  void edit_manifest(const std::string& from, const std::string& to) {
+    std::string text = read_file(path_ / "manifest.json");
+    ASSERT_EQ(text.find(from), text.rfind(from)) << from;
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    write_text(path_ / "manifest.json", text.replace(text.find(from), from.size(), to));
+  }
+  std::string shard_name(int index) { return (path_ / fmt::format("train-{:05}.h5", index)).string(); }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path path_ = prepare_positions(directory_, 100, 7);
+};
+
+TEST_F(DatasetTest, EveryRangeReadsTheSameAcrossShards) {
+  TokenSource source = Dataset(path_).split("train");
+  ASSERT_EQ(source.tokens(), 100);
+  for (int64_t begin = 0; begin <= 100; ++begin)
+    for (int64_t end = begin; end <= 100; ++end) {
+      std::vector<int32_t> found(static_cast<size_t>(end - begin), -1);
+      std::vector<int32_t> expected(found.size());
+      std::iota(expected.begin(), expected.end(), static_cast<int32_t>(begin));
+      source.read(begin, found);
+      ASSERT_EQ(found, expected) << begin << ".." << end;
+    }
+}
+
+TEST_F(DatasetTest, ReadingBeyondTheSplitIsADefectOfTheCaller) {
+  TokenSource source = Dataset(path_).split("train");
+  std::vector<int32_t> tokens(2);
+  EXPECT_THAT(message_of<ContractError>([&] { source.read(99, tokens); }), HasSubstr("2 tokens at 99 of 100"));
+  EXPECT_THAT(message_of<ContractError>([&] { source.read(-1, tokens); }), HasSubstr("2 tokens at -1 of 100"));
+}
+
+TEST_F(DatasetTest, MoreShardsThanMayBeOpenAtOnce) {
+  const auto path = prepare_positions(directory_, 300, 1);
+  std::vector<int32_t> expected(300);
+  std::iota(expected.begin(), expected.end(), 0);
+  TokenSource source = Dataset(path).split("train");
+  std::vector<int32_t> found(300);
+  source.read(0, found);
+  EXPECT_EQ(found, expected);
+  source.read(0, found);
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(DatasetTest, AWholeDatasetVerifies) { EXPECT_EQ(verifying_fails(), "no error"); }
+
+TEST_F(DatasetTest, AMissingDatasetOrSplit) {
+  EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_ / "absent"); }),
+            (directory_ / "absent").string() + ": there is no such dataset");
+  EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_.path()); }),
+            directory_.path().string() + ": not a dataset: manifest.json is missing");
+  EXPECT_EQ(message_of<DataError>([this] { Dataset(path_).split("valid"); }),
+            path_.string() + ": expected a split \"valid\", found only train");
+}
+
+TEST_F(DatasetTest, AMissingShard) {
+  std::filesystem::remove(shard_name(3));
+  EXPECT_EQ(opening_fails(), shard_name(3) + ": the shard is missing");
+}
+
+TEST_F(DatasetTest, AnEmptyOrForeignShard) {
+  write_text(shard_name(3), "");
+  EXPECT_THAT(opening_fails(), StartsWith(shard_name(3) + ": cannot open the shard: "));
+  write_text(shard_name(3), std::string(5000, 'x'));
+  EXPECT_EQ(opening_fails(), shard_name(3) + ": cannot open the shard: file signature not found");
+}
+
+TEST_F(DatasetTest, AShardCutOffAnywhere) {
+  const std::string whole = read_file(shard_name(3));
+  for (size_t size = 0; size < whole.size(); size += 37) {
+    write_text(shard_name(3), whole.substr(0, size));
+    EXPECT_THAT(opening_fails(), StartsWith(shard_name(3) + ": cannot open the shard: ")) << size << " bytes";
+  }
+}
+
+TEST_F(DatasetTest, AShardInThePlaceOfAnother) {
+  std::filesystem::copy_file(shard_name(2), shard_name(3), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(opening_fails(), shard_name(3) + ": expected shard 3 of split \"train\", found shard 2 of split \"train\"");
+}
+
+TEST_F(DatasetTest, AShardOfAnotherLengthOrType) {
+  edit_manifest("\"tokens\": 2,", "\"tokens\": 3,");
+  edit_manifest("\"tokens\": 100,", "\"tokens\": 101,");
+  EXPECT_EQ(opening_fails(), shard_name(14) + ": expected 3 tokens, found 2");
+  edit_manifest("\"uint16\"", "\"uint32\"");
+  EXPECT_EQ(opening_fails(), shard_name(0) + ": expected tokens of type uint32, found another type");
+}
+
+TEST_F(DatasetTest, ATokenOutsideTheVocabularyNeverReachesTheModel) {
+  edit_manifest("\"vocabulary\": 100", "\"vocabulary\": 99");
+  EXPECT_EQ(reading_fails(), shard_name(14) + ": token 99 at 1, expected below the vocabulary of 99");
+}
+
+TEST_F(DatasetTest, ADamagedChunkIsNamedWithItsShardAndOffset) {
+  std::string bytes = read_file(shard_name(3));
+  const std::vector<uint16_t> tokens{21, 22, 23, 24, 25, 26, 27};
+  const std::string chunk(reinterpret_cast<const char*>(tokens.data()), 14);
+  ASSERT_NE(bytes.find(chunk), std::string::npos);
+  bytes[bytes.find(chunk) + 5] ^= 1;
+  write_text(shard_name(3), bytes);
+  EXPECT_EQ(opening_fails(), "no error");
+  const std::string expected =
+      shard_name(3) + ": cannot read tokens 0 to 6: data error detected by Fletcher32 checksum";
+  EXPECT_EQ(reading_fails(), expected);
+  EXPECT_EQ(verifying_fails(), expected);
+}
+
+TEST_F(DatasetTest, AShardExchangedForAWholeOneOfTheSameShapeFailsVerification) {
+  const std::filesystem::path kept = directory_ / "kept.h5";
+  std::filesystem::copy_file(shard_name(0), kept);
+  const auto other = write_tokens<uint16_t>(directory_ / "other.bin", std::vector<uint16_t>(100, 1));
+  prepare_silently(
+      {.output = directory_ / "other", .train = {other}, .format = SourceFormat::kUInt16, .shard_tokens = 7});
+  std::filesystem::copy_file(directory_ / "other" / "train-00000.h5", shard_name(0),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(opening_fails(), "no error");
+  EXPECT_THAT(verifying_fails(), StartsWith(shard_name(0) + ": expected checksum xxh3:"));
+}
+
+// Whatever bytes are damaged, the answer is the right tokens or one DataError.
+TEST_F(DatasetTest, RandomDamageIsNeverSilent) {
+  prepare_positions(directory_, 21, 7);
+  const std::string whole = read_file(shard_name(2));
+  const std::vector<int32_t> expected = all_tokens(path_, "train");
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::string bytes = whole;
+    for (int i = 0; i < 1 + trial % 8; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+    write_text(shard_name(2), bytes);
+    try {
+      ASSERT_EQ(all_tokens(path_, "train"), expected) << "trial " << trial;
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.what(), StartsWith(shard_name(2)));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 250);
+}
+
+}  // namespace
+}  // namespace segue
