@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json_fields.h"
+#include "base/json_paths.h"
 #include "base/text.h"
 
 namespace segue {
@@ -27,45 +28,6 @@ std::string expected_number(std::string_view kind, const FieldInfo& info) {
 
 bool is_in_range(double value, const FieldInfo& info) {
   return value >= info.minimum && value <= info.maximum && value > info.above && value < info.below;
-}
-
-// Paths of all keys below a schema's node; list elements are passed through: `shards.bytes`.
-void collect_paths(const OrderedJson& schema, const std::string& prefix, std::vector<std::string>& paths) {
-  if (schema.contains("items")) return collect_paths(schema["items"], prefix, paths);
-  if (!schema.contains("properties")) return;
-  for (const auto& [key, node] : schema["properties"].items()) {
-    const std::string path = join_json_path(prefix, key);
-    paths.push_back(path);
-    collect_paths(node, path, paths);
-  }
-}
-
-std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-std::string_view parent_of(std::string_view path) {
-  const size_t dot = path.rfind('.');
-  return path.substr(0, dot == std::string_view::npos ? 0 : dot);
-}
-
-// `shards[3].file` as collect_paths writes it: `shards.file`.
-std::string without_indices(std::string path) {
-  for (size_t open = path.find('['); open != std::string::npos; open = path.find('[', open))
-    path.erase(open, path.find(']', open) - open + 1);
-  return path;
-}
-
-// The known path most likely meant by an unknown one: the same key elsewhere, a similar key here, a similar path.
-std::string_view nearest_path(std::string_view unknown, const std::vector<std::string>& known) {
-  std::vector<std::string_view> siblings;
-  for (const std::string_view path : known) {
-    if (leaf_of(path) == leaf_of(unknown)) return path;
-    if (parent_of(path) == parent_of(unknown)) siblings.push_back(path);
-  }
-  std::vector<std::string_view> leaves(siblings.size());
-  std::transform(siblings.begin(), siblings.end(), leaves.begin(), leaf_of);
-  const std::string_view similar = nearest_word(leaf_of(unknown), leaves);
-  const auto at = std::find(leaves.begin(), leaves.end(), similar);
-  if (at != leaves.end()) return siblings[static_cast<size_t>(at - leaves.begin())];
-  return nearest_word(unknown, {known.begin(), known.end()});
 }
 
 class Reader : public JsonFields {
@@ -187,10 +149,7 @@ class Reader : public JsonFields {
   }
 
   void report_unknown(const Describe& prototype) const {
-    std::vector<std::string> known;
-    collect_paths(schema_of_described(prototype), "", known);
-    const std::string word = without_indices(unknown_);
-    const std::string_view near = nearest_path(word, known);
+    const std::string near = nearest_key_path(unknown_, prototype);
     raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_,
                        near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }

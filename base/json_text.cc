@@ -12,15 +12,8 @@
 namespace segue {
 namespace {
 
-constexpr size_t kLongestExcerpt = 80;  // of the document
-constexpr size_t kLongestReason = 160;  // of the parser
-
-std::string printable(std::string_view text, size_t longest) {
-  std::string line(text.substr(0, longest));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return text.size() > longest ? line + "..." : line;
-}
+constexpr size_t kLongestExcerpt = 80;
+constexpr size_t kLongestReason = 160;
 
 bool is_plain_key(std::string_view key) {
   return !key.empty() && key.size() <= kLongestExcerpt && std::all_of(key.begin(), key.end(), [](char c) {
@@ -72,7 +65,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t bytes_read, const std::string& /*token*/,
                    const nlohmann::json::exception& error) override {
-    fail(fmt::format("{}: {}", position_text(text_, bytes_read), printable(reason_of(error.what()), kLongestReason)));
+    fail(fmt::format("{}: {}", position_text(text_, bytes_read),
+                     printable_line(reason_of(error.what()), kLongestReason)));
     return false;
   }
 
@@ -145,7 +139,14 @@ std::string format_json(const OrderedJson& document) {
 std::string describe_json(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return fmt::format("a list of {}", value.size());
-  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kLongestExcerpt);
+  return printable_line(value.dump(-1, ' ', true, Json::error_handler_t::replace), kLongestExcerpt);
+}
+
+std::string printable_line(std::string_view text, size_t longest) {
+  std::string line(text.substr(0, longest));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text.size() > longest ? line + "..." : line;
 }
 
 std::string join_json_path(std::string_view parent, std::string_view child) {

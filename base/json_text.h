@@ -37,6 +37,7 @@ std::string format_json(const OrderedJson& document);
 // Pieces of error messages, always one printable line of modest length.
 std::string describe_json(const Json& value);                                 // `"four"`, `1.5`, `a list of 3`
 std::string join_json_path(std::string_view parent, std::string_view child);  // `model.mem_len`, `shards[3]`
+std::string printable_line(std::string_view text, size_t longest);            // other bytes become "?"
 std::string index_in_path(int64_t index);                                     // `[3]`
 
 }  // namespace segue

@@ -10,6 +10,7 @@ namespace segue {
 namespace {
 
 constexpr int64_t kLargestFile = int64_t{1} << 20;
+constexpr size_t kLongestExcerpt = 120;        // of an override, in errors
 constexpr const char* kSchemaKey = "$schema";  // editors complete from the schema it names
 
 // Any JSON; text that does not begin like a structure or a quoted string, and is no JSON, is a string as it stands.
@@ -71,7 +72,7 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
   Json document = parse_document(text, source);
   check_part(document, source);
   for (const std::string& override_text : overrides) {
-    const std::string override_source = fmt::format("--set {}", override_text);
+    const std::string override_source = "--set " + printable_line(override_text, kLongestExcerpt);
     const Json part = parse_override(override_text, override_source);
     check_part(part, override_source);
     document.merge_patch(part);

@@ -1,0 +1,75 @@
+// Lists every path of a description and picks the nearest.
+#include "base/json_paths.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace segue {
+namespace {
+
+// Collects `model`, `model.mem_len`, ...; list elements are passed through: `shards.bytes`.
+class PathLister : public JsonFields {
+ public:
+  std::vector<std::string> list(const Describe& prototype) {
+    prototype(*this);
+    return std::move(paths_);
+  }
+
+ protected:
+  bool enter_key(std::string_view key, const FieldInfo& /*info*/, bool /*required*/, bool /*is_struct*/) override {
+    places_.push_back(join_json_path(places_.back(), key));
+    paths_.push_back(places_.back());
+    return true;
+  }
+  void enter_element(int64_t /*index*/) override { places_.emplace_back(places_.back()); }
+  void leave() override { places_.pop_back(); }
+  void visit_bool(bool& /*value*/) override {}
+  void visit_integer(int64_t& /*value*/, const FieldInfo& /*info*/) override {}
+  void visit_number(double& /*value*/, const FieldInfo& /*info*/) override {}
+  void visit_text(std::string& /*value*/) override {}
+  void visit_choice(size_t& /*index*/, std::span<const std::string_view> /*names*/) override {}
+  int64_t visit_list(int64_t /*size*/) override { return 1; }  // one element shows what all are like
+  void begin_struct() override {}
+  void end_struct() override {}
+
+ private:
+  std::vector<std::string> places_{""};  // paths from the root to the current value
+  std::vector<std::string> paths_;
+};
+
+std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+std::string_view parent_of(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  return path.substr(0, dot == std::string_view::npos ? 0 : dot);
+}
+
+// `shards[3].file` as PathLister writes it: `shards.file`.
+std::string without_indices(std::string path) {
+  for (size_t open = path.find('['); open != std::string::npos; open = path.find('[', open))
+    path.erase(open, path.find(']', open) - open + 1);
+  return path;
+}
+
+// In the order that nearest_key_path promises.
+std::string_view nearest_path(std::string_view unknown, const std::vector<std::string>& known) {
+  std::vector<std::string_view> siblings;
+  for (const std::string_view path : known) {
+    if (leaf_of(path) == leaf_of(unknown)) return path;
+    if (parent_of(path) == parent_of(unknown)) siblings.push_back(path);
+  }
+  std::vector<std::string_view> leaves(siblings.size());
+  std::transform(siblings.begin(), siblings.end(), leaves.begin(), leaf_of);
+  const std::string_view similar = nearest_word(leaf_of(unknown), leaves);
+  const auto at = std::find(leaves.begin(), leaves.end(), similar);
+  if (at != leaves.end()) return siblings[static_cast<size_t>(at - leaves.begin())];
+  return nearest_word(unknown, {known.begin(), known.end()});
+}
+
+}  // namespace
+
+std::string nearest_key_path(std::string unknown_path, const Describe& prototype) {
+  return std::string(nearest_path(without_indices(std::move(unknown_path)), PathLister().list(prototype)));
+}
+
+}  // namespace segue
