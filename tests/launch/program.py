@@ -1,0 +1,108 @@
+"""Drives the program as a user would: shared by the tests beside this file."""
+
+import hashlib
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+TINY_MODEL = {
+    "n_layer": 2, "n_head": 2, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 24, "dropout": 0.1, "dropatt": 0.1,
+}
+
+
+class Program:
+    """The `segue` binary given as the first argument, run in a directory of its own."""
+
+    def __init__(self):
+        self.binary = os.path.abspath(sys.argv[1])
+        self.keeper = tempfile.TemporaryDirectory(prefix="segue-test-")
+        self.directory = self.keeper.name
+        self.environment = dict(os.environ, OMP_NUM_THREADS="1")
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def start(self, *arguments):
+        return subprocess.Popen([self.binary, *map(str, arguments)], cwd=self.directory, env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *arguments, expect=0):
+        process = self.start(*arguments)
+        output, errors = process.communicate()
+        if process.returncode != expect:
+            sys.exit(f"segue {' '.join(map(str, arguments))}\nexit {process.returncode}, expected {expect}\n{output}{errors}")
+        return output, errors
+
+    def write(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def config(self, name, **groups):
+        return self.write(name, json.dumps(groups))
+
+    def prepare_text(self, name, bytes_of_text, seed):
+        """A dataset of made-up words: 80 % to train, 10 % to validate, 10 % to test."""
+        source = random.Random(seed)
+        words = ["".join(source.choice("abcdefghij") for _ in range(source.randint(1, 7))) for _ in range(50)]
+        text = ""
+        while len(text) < bytes_of_text:
+            text += source.choice(words) + source.choice("    \n")
+        self.write(name + ".txt", text[:bytes_of_text])
+        self.run("prepare", "--input", name + ".txt", "--split", "0.8,0.1,0.1", "--output", name)
+
+    def prepare_tokens(self, name, vocabulary, **splits):
+        """A dataset of the given token lists."""
+        arguments = []
+        for split, tokens in splits.items():
+            self.write(f"{name}-{split}.bin", struct.pack(f"<{len(tokens)}H", *tokens))
+            arguments += [f"--{split}", f"{name}-{split}.bin"]
+        self.run("prepare", *arguments, "--format", "uint16", "--vocab-size", vocabulary, "--output", name)
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit("failed: " + message)
+
+
+def metrics(run):
+    """The lines of metrics.jsonl without what depends on the clock."""
+    with open(os.path.join(run, "metrics.jsonl")) as file:
+        lines = [json.loads(line) for line in file]
+    return [{key: value for key, value in line.items() if key not in ("seconds", "tokens_per_second")} for line in lines]
+
+
+def final_tensors(run, step):
+    """Digest of every tensor file of a checkpoint."""
+    directory = os.path.join(run, "checkpoints", f"step-{step:08d}")
+    digests = {}
+    for name in ("weights", "optimizer", "memory"):
+        with open(os.path.join(directory, name + ".safetensors"), "rb") as file:
+            digests[name] = hashlib.sha256(file.read()).hexdigest()
+    with open(os.path.join(directory, "state.json")) as file:
+        state = json.load(file)
+    return digests, {key: value for key, value in state.items() if key != "seconds"}
+
+
+def check_same_run(expected, found, step, what):
+    check(metrics(expected) == metrics(found), f"{what}: metrics.jsonl differs")
+    check(final_tensors(expected, step) == final_tensors(found, step), f"{what}: the last checkpoint differs")
+
+
+def read_losses(program, file):
+    """The datasets `nll` and `targets` of a per-token file, as rows, read by HDF5's own tool."""
+    rows = {}
+    for name, code in (("nll", "f"), ("targets", "i")):
+        raw = program.path(name + ".raw")
+        header = subprocess.run(["h5dump", "-H", "-d", name, program.path(file)], check=True, capture_output=True, text=True)
+        extents = header.stdout.split("SIMPLE { ( ")[1].split(" )")[0].split(", ")
+        subprocess.run(["h5dump", "-d", name, "-b", "LE", "-o", raw, program.path(file)], check=True, capture_output=True)
+        with open(raw, "rb") as data:
+            values = [value for (value,) in struct.iter_unpack("<" + code, data.read())]
+        width = int(extents[1])
+        rows[name] = [values[i * width:(i + 1) * width] for i in range(int(extents[0]))]
+    return rows

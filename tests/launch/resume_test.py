@@ -1,0 +1,83 @@
+"""A run that is killed and resumed is, bit for bit, the run that never was.
+
+First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
+Dropout is on, the batch is cut in two, and the data are so short that epochs end, with a short segment, during the run.
+"""
+
+import os
+import random
+import time
+
+from program import TINY_MODEL, Program, check, check_same_run
+
+STEPS = 20
+MANY_STEPS = 400
+KILLS = 20
+
+
+def write_config(program, name, max_step, **checkpoint):
+    return program.config(
+        name, data={"path": "text"}, model=TINY_MODEL, optimizer={"lr": 0.002},
+        schedule={"kind": "cosine", "warmup_step": 3},
+        training={"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": max_step, "log_interval": 1},
+        evaluation={"interval": 7, "batch_size": 2}, checkpoint=checkpoint)
+
+
+def kill_once(program, config):
+    process = program.start("train", config, "--run", "once")
+    while not os.path.isdir(program.path("once", "checkpoints", "step-00000010")):
+        check(process.poll() is None, "the run ended before it was killed")
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    check(not os.path.isdir(program.path("once", "checkpoints", "step-00000020")), "the run was over before it was killed")
+    program.run("train", config, "--run", "once", "--resume")
+
+
+def half_written(checkpoints):
+    return os.path.isdir(checkpoints) and any(name.endswith(".partial") for name in os.listdir(checkpoints))
+
+
+def wait_for_a_save(process, checkpoints):
+    while process.poll() is None and not half_written(checkpoints):
+        pass
+
+
+def kill_often(program, config, run, seconds):
+    """Every second kill waits for a save to begin. Returns how many hit a living process, and how many left a
+    checkpoint half written."""
+    moments = random.Random(7)
+    checkpoints = program.path(run, "checkpoints")
+    alive = inside_a_save = 0
+    for kill in range(KILLS):
+        process = program.start("train", config, "--run", run, "--resume")
+        time.sleep(moments.uniform(0.0, seconds))
+        if kill % 2 == 1:
+            wait_for_a_save(process, checkpoints)
+        alive += process.poll() is None
+        process.kill()
+        process.communicate()
+        inside_a_save += half_written(checkpoints)
+    program.run("train", config, "--run", run, "--resume")
+    return alive, inside_a_save
+
+
+def main():
+    program = Program()
+    program.prepare_text("text", 1000, seed=1)
+    config = write_config(program, "run.json", STEPS, interval=10)
+    program.run("train", config, "--run", "whole")
+    kill_once(program, config)
+    check_same_run(program.path("whole"), program.path("once"), STEPS, "killed once")
+
+    config = write_config(program, "often.json", MANY_STEPS, interval=1, keep_last=2)
+    start = time.monotonic()
+    program.run("train", config, "--run", "saved")
+    alive, inside = kill_often(program, config, "often", (time.monotonic() - start) / KILLS * 2)
+    check_same_run(program.path("saved"), program.path("often"), MANY_STEPS, "killed often")
+    print(f"{KILLS} kills, {alive} of a living process, {inside} inside a save")
+    check(alive >= KILLS - 2, "the run was over before most kills")
+    check(inside > 0, "no kill fell inside a save")
+
+
+main()
