@@ -93,8 +93,14 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
 
 int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {
   const int64_t window = visible_window(model);
-  const int64_t full = tgt_len - 1 + model.n_layer * model.mem_len;
-  return window > 0 ? std::min(full, model.n_layer * (window - 1)) : full;
+  const int64_t query = tgt_len - 1;
+  int64_t oldest = query;  // place of the oldest token that counts so far, from the first of the query's segment
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const int64_t segments_back = (query - oldest) / tgt_len;
+    const int64_t oldest_key = -segments_back * tgt_len - model.mem_len;
+    oldest = window > 0 ? std::max(oldest_key, oldest - window + 1) : oldest_key;
+  }
+  return query - oldest;
 }
 
 }  // namespace segue

@@ -58,7 +58,8 @@ class Transformer {
 // three times the forward. Per segment of `shape`.
 double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape);
 
-// How many tokens back information can reach the last query of a segment: T - 1 in the segment and M per layer.
+// From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
+// more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start.
 int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len);
 
 }  // namespace segue

@@ -1,0 +1,93 @@
+// Information reaches exactly as far as the mask says: for every pair of tokens.
+#include <gtest/gtest.h>
+
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+namespace {
+
+struct ReachCase {
+  std::string name;
+  int64_t n_layer, tgt_len, mem_len, length;
+  bool same_length = false;
+  ModelConfig config() const {
+    ModelConfig model = small_model();
+    model.n_layer = n_layer;
+    model.mem_len = mem_len;
+    model.visibility.same_length = same_length;
+    return model;
+  }
+};
+void PrintTo(const ReachCase& c, std::ostream* stream) { *stream << c.name; }
+
+// reach[t][s]: whether token s can matter to the loss at t, through every layer's mask.
+using Reach = std::vector<std::vector<bool>>;
+
+Reach composed_mask(const ReachCase& c) {
+  const oracle::Visibility sees = oracle::dense_mask(c.config(), c.tgt_len);
+  Reach reach(c.length, std::vector<bool>(c.length));
+  for (int64_t t = 0; t < c.length; ++t) reach[t][t] = true;
+  for (int64_t layer = 0; layer < c.n_layer; ++layer) {
+    const Reach below = reach;
+    for (int64_t t = 0; t < c.length; ++t) {
+      for (int64_t k = 0; k <= t; ++k) {
+        for (int64_t s = 0; sees(t, k) && s <= k; ++s) reach[t][s] = reach[t][s] || below[k][s];
+      }
+    }
+  }
+  return reach;
+}
+
+class ReachTest : public testing::TestWithParam<ReachCase> {
+ protected:
+  // The losses of every token of both streams, token by token.
+  std::vector<std::vector<float>> losses() {
+    std::vector<std::vector<float>> streams(problem_.streams());
+    memory_.reset();
+    for (int64_t begin = 0; begin < problem_.length(); begin += GetParam().tgt_len) {
+      const std::vector<float> nll = problem_.run(engine_, begin, GetParam().tgt_len, memory_);
+      const auto count = std::ssize(nll) / problem_.streams();
+      for (int64_t b = 0; b < problem_.streams(); ++b)
+        streams[b].insert(streams[b].end(), nll.begin() + b * count, nll.begin() + (b + 1) * count);
+    }
+    return streams;
+  }
+
+  ModelProblem problem_{GetParam().config(), 2, GetParam().length};
+  SegmentEngine engine_ = problem_.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory_ = problem_.model.make_memory(2);
+};
+
+TEST_P(ReachTest, OneTokenChangesExactlyWhatSeesIt) {
+  const Reach reach = composed_mask(GetParam());
+  const std::vector<std::vector<float>> before = losses();
+  for (int64_t s = 0; s < problem_.length(); ++s) {
+    int32_t& token = problem_.tokens.as<int32_t>()[s];  // of stream 0
+    const int32_t original = std::exchange(token, (token + 5) % static_cast<int32_t>(ModelProblem::kVocabulary));
+    const std::vector<std::vector<float>> after = losses();
+    for (int64_t t = 0; t < problem_.length(); ++t)
+      EXPECT_EQ(after[0][t] != before[0][t], t >= s && reach[t][s]) << "token " << s << ", loss " << t;
+    EXPECT_EQ(after[1], before[1]) << "the other stream, token " << s;
+    token = original;
+  }
+}
+
+TEST_P(ReachTest, IsWhatTheModelSays) {
+  ReachCase c = GetParam();
+  c.length = 20 * c.tgt_len;
+  const std::vector<bool> reach = composed_mask(c).back();
+  const auto oldest = std::find(reach.begin(), reach.end(), true) - reach.begin();
+  EXPECT_EQ(reach_in_tokens(c.config(), c.tgt_len), c.length - 1 - oldest);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ReachTest,
+    testing::Values(ReachCase{"no_memory", 2, 5, 0, 15}, ReachCase{"memory_of_one", 3, 4, 1, 24},
+                    ReachCase{"shorter_memory", 2, 5, 3, 25}, ReachCase{"memory_as_long", 2, 5, 5, 25},
+                    ReachCase{"memory_as_long_three_layers", 3, 4, 4, 24}, ReachCase{"longer_memory", 2, 4, 7, 26},
+                    ReachCase{"one_layer", 1, 4, 6, 18}, ReachCase{"one_token_segments", 2, 1, 3, 12},
+                    ReachCase{"same_length", 2, 4, 6, 26, true}, ReachCase{"same_length_short", 3, 5, 3, 25, true}),
+    [](const auto& case_info) { return case_info.param.name; });
+
+}  // namespace
+}  // namespace segue
