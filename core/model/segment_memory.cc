@@ -57,6 +57,9 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
       throw CheckpointError("memory of layer {} is {} {}, expected float32 {}", l, name_of(saved.dtype),
                             saved.shape.text(), expected.text());
     }
+  }
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    const ConstTensorView& saved = layers[static_cast<size_t>(l)];
     if (!saved.empty()) std::memcpy(rows(l, length).data, saved.data, static_cast<size_t>(saved.bytes()));
   }
   length_ = length;
