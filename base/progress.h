@@ -18,9 +18,11 @@ class Progress {
   void advance_to(int64_t done);
   void finish();  // leaves the last line with the mean rate
 
+  // What is shown when `done` units took `seconds`.
+  std::string line(int64_t done, double seconds) const;
+
  private:
   using Clock = std::chrono::steady_clock;
-  std::string line(int64_t done, double seconds) const;
   std::string what_;
   int64_t total_;
   std::string unit_;

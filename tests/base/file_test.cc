@@ -1,0 +1,130 @@
+// Files: what fails says so, and a failed write leaves the old content.
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <string>
+
+#include "base/error.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+
+namespace {
+
+// While it lives, no file grows beyond `bytes`: a disk that is full, for one process.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(WriteFileAtomically, ReplacesTheWholeFile) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "a long first text");
+  write_file_atomically(directory / "file", "second");
+  EXPECT_EQ(read_file(directory / "file"), "second");
+  EXPECT_FALSE(path_exists(directory / "file.partial"));
+}
+
+TEST(WriteFileAtomically, AFullDiskLeavesTheOldFileAndNothingElse) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "old");
+  std::string message;
+  {
+    const FileSizeLimit limit(4096);
+    message = message_of<FileError>([&] { write_file_atomically(directory / "file", std::string(10000, 'x')); });
+  }
+  EXPECT_NE(message.find("file.partial: cannot write: "), std::string::npos) << message;
+  EXPECT_EQ(read_file(directory / "file"), "old");
+  EXPECT_FALSE(path_exists(directory / "file.partial"));
+}
+
+TEST(WriteFileAtomically, NamesADirectoryInTheWay) {
+  const TemporaryDirectory directory;
+  make_directories(directory / "taken" / "inside");
+  EXPECT_THROW(write_file_atomically(directory / "taken", "text"), FileError);
+  EXPECT_THROW(write_file_atomically(directory / "missing" / "file", "text"), FileError);
+}
+
+TEST(FileWriter, SaysThatTheDeviceIsFull) {
+  FileWriter writer("/dev/full");
+  EXPECT_EQ(message_of<FileError>([&] { writer.write("text"); }), "/dev/full: cannot write: No space left on device");
+}
+
+TEST(FileWriter, WritesInPieces) {
+  const TemporaryDirectory directory;
+  FileWriter writer(directory / "file");
+  writer.write("one ");
+  writer.write(std::string_view());
+  writer.write("two");
+  writer.sync_and_close();
+  EXPECT_EQ(read_file(directory / "file"), "one two");
+}
+
+TEST(ReadFile, NamesWhatIsWrong) {
+  const TemporaryDirectory directory;
+  const std::string missing = (directory / "missing").string();
+  EXPECT_EQ(message_of<FileError>([&] { read_file(missing); }), missing + ": cannot open: No such file or directory");
+  EXPECT_EQ(message_of<FileError>([&] { read_file(directory.path()); }),
+            directory.path().string() + ": expected a regular file");
+  write_file_atomically(directory / "file", "12345");
+  EXPECT_EQ(read_file(directory / "file", 5), "12345");
+  EXPECT_EQ(message_of<FileError>([&] { read_file(directory / "file", 4); }),
+            (directory / "file").string() + ": 5 bytes, expected at most 4");
+}
+
+TEST(FileReader, ReadsBlockByBlock) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "abcdefgh");
+  FileReader reader(directory / "file");
+  std::string block(5, '.');
+  EXPECT_EQ(reader.read(std::as_writable_bytes(std::span(block))).size(), 5U);
+  EXPECT_EQ(block, "abcde");
+  EXPECT_EQ(reader.read(std::as_writable_bytes(std::span(block))).size(), 3U);
+  EXPECT_EQ(block.substr(0, 3), "fgh");
+  EXPECT_TRUE(reader.read(std::as_writable_bytes(std::span(block))).empty());
+}
+
+TEST(MappedFile, ShowsTheBytes) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "abc");
+  const MappedFile mapped(directory / "file");
+  ASSERT_EQ(mapped.bytes().size(), 3U);
+  EXPECT_EQ(mapped.bytes()[2], std::byte{'c'});
+  write_file_atomically(directory / "empty", "");
+  EXPECT_TRUE(MappedFile(directory / "empty").bytes().empty());
+  EXPECT_THROW(MappedFile(directory / "missing"), FileError);
+}
+
+TEST(Directories, AreMadeRenamedAndRemoved) {
+  const TemporaryDirectory directory;
+  make_directories(directory / "a" / "b");
+  make_directories(directory / "a" / "b");
+  rename_durably(directory / "a", directory / "c");
+  EXPECT_TRUE(path_exists(directory / "c" / "b"));
+  EXPECT_THROW(rename_durably(directory / "a", directory / "d"), FileError);
+  remove_tree(directory / "c");
+  remove_tree(directory / "c");
+  EXPECT_FALSE(path_exists(directory / "c"));
+}
+
+}  // namespace
+
+}  // namespace segue

@@ -1,0 +1,95 @@
+// Words, numbers, checksums and progress as people and other programs read them.
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "base/checksum.h"
+#include "base/progress.h"
+
+namespace segue {
+
+namespace {
+
+TEST(HumanBytes, ChoosesTheUnit) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(human_bytes(int64_t{3} << 40), "3.0 TiB");
+  EXPECT_EQ(human_bytes(int64_t{3} << 50), "3072.0 TiB");
+}
+
+TEST(HumanCount, GroupsByThree) {
+  EXPECT_EQ(human_count(0), "0");
+  EXPECT_EQ(human_count(999), "999");
+  EXPECT_EQ(human_count(1000), "1,000");
+  EXPECT_EQ(human_count(-123456), "-123,456");
+  EXPECT_EQ(human_count(41055436), "41,055,436");
+}
+
+TEST(HumanDuration, FromTenthsToDays) {
+  EXPECT_EQ(human_duration(4.24), "4.2 s");
+  EXPECT_EQ(human_duration(59.4), "59 s");
+  EXPECT_EQ(human_duration(59.6), "1 min 00 s");
+  EXPECT_EQ(human_duration(200), "3 min 20 s");
+  EXPECT_EQ(human_duration(7500), "2 h 05 min");
+  EXPECT_EQ(human_duration(90000), "1 d 01 h");
+  EXPECT_EQ(human_duration(std::numeric_limits<double>::infinity()), "unknown");
+}
+
+TEST(NearestWord, FindsTheTypoAndOnlyThat) {
+  const std::vector<std::string_view> words{"mem_len", "tgt_len", "dropout", "dropatt"};
+  EXPECT_EQ(nearest_word("mem_lenn", words), "mem_len");
+  EXPECT_EQ(nearest_word("droput", words), "dropout");
+  EXPECT_EQ(nearest_word("completely_else", words), "");
+  EXPECT_EQ(nearest_word(std::string(1000, 'm'), words), "");
+  EXPECT_EQ(nearest_word("x", {}), "");
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+TEST(Checksum, PiecesAndWholeAgreeAndABitMatters) {
+  const std::string text(100000, 'a');
+  Checksum checksum;
+  checksum.update(bytes_of(std::string_view(text).substr(0, 33333)));
+  checksum.update({});
+  checksum.update(bytes_of(std::string_view(text).substr(33333)));
+  EXPECT_EQ(checksum.text(), checksum_of(bytes_of(text)));
+  std::string damaged = text;
+  damaged[50000] ^= 1;
+  EXPECT_NE(checksum_of(bytes_of(damaged)), checksum_of(bytes_of(text)));
+}
+
+// Files written by one build must verify in the next: the published XXH3-128 of nothing.
+TEST(Checksum, KnownAnswer) { EXPECT_EQ(checksum_of({}), "xxh3:99aa06d3014798d86001c324468d497f"); }
+
+TEST(Progress, TellsShareRateAndTimeLeft) {
+  const Progress progress("packing", 400'000'000, "MB", 1e6);
+  EXPECT_EQ(progress.line(100'000'000, 2.0), "packing: 100.0 MB of 400.0 (25 %), 50.0 MB/s, ETA 6.0 s");
+  EXPECT_EQ(progress.line(400'000'000, 8.0), "packing: 400.0 MB of 400.0 (100 %), 50.0 MB/s");
+  EXPECT_EQ(progress.line(0, 0.0), "packing: 0.0 MB of 400.0 (0 %), 0.0 MB/s");
+}
+
+TEST(Progress, WithoutATotalThereIsNoTimeLeft) {
+  EXPECT_EQ(Progress("reading", 0, "MB", 1e6).line(3'000'000, 1.0), "reading: 3.0 MB, 3.0 MB/s");
+}
+
+TEST(Progress, FinishesOnceAndOnlyAloud) {
+  testing::internal::CaptureStderr();
+  Progress progress("packing", 10, "tokens", 1.0);
+  progress.advance_to(10);
+  progress.finish();
+  progress.finish();
+  Progress quiet("packing", 10, "tokens", 1.0, true);
+  quiet.advance_to(10);
+  quiet.finish();
+  const std::string shown = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(shown.substr(0, 24), "packing: 10.0 tokens in ");
+  EXPECT_EQ(shown.find("packing", 1), std::string::npos) << shown;
+}
+
+}  // namespace
+
+}  // namespace segue
