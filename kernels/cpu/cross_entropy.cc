@@ -50,7 +50,7 @@ void forward(const Stream& stream, const CrossEntropyForward& args) {
   const int32_t* targets = args.targets.as<int32_t>();
   float* nll = args.nll.as<float>();
   float* lse = args.lse.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* classes))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.logits.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const float* z = logits + row * classes;
     const float max = largest<kHasBias>(z, bias, classes);

@@ -30,7 +30,7 @@ void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
   const int32_t* tokens = args.tokens.as<int32_t>();
   const float* table = args.table.as<float>();
   float* y = args.y.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.y.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t first = 0; first < columns; first += kPiece) {
       const int64_t size = std::min(kPiece, columns - first);
@@ -49,7 +49,7 @@ void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
   const int32_t* tokens = args.tokens.as<int32_t>();
   const float* dy = args.dy.as<float>();
   float* dtable = args.dtable.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.dy.elements()))
   for (int64_t piece = 0; piece < pieces_of(columns); ++piece) {
     const int64_t first = piece * kPiece;
     const int64_t size = std::min(kPiece, columns - first);

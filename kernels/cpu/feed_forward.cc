@@ -17,11 +17,11 @@ void broadcast_bias(const Stream& stream, const float* bias, TensorView y) {
   const int64_t rows = y.shape[0];
   const int64_t columns = y.shape[1];
   float* out = y.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, y.elements()))
   for (int64_t row = 0; row < rows; ++row) std::copy_n(bias, columns, out + row * columns);
 }
 
-// product holds x · W1ᵀ. NaN passes through the comparison, so that it reaches the loss.
+// hidden: x · W1ᵀ in, the hidden units out. NaN passes through the comparison, so that it reaches the loss.
 void relu_piece(const float* bias, const float* mask, int64_t size, float* hidden) {
 #pragma omp simd
   for (int64_t c = 0; c < size; ++c) {
@@ -45,7 +45,7 @@ void activate(const Stream& stream, const FeedForwardForward& args) {
   const float* bias = args.b1.as<float>();
   float* pre = args.activation == Activation::kGelu ? args.pre.as<float>() : nullptr;
   float* hidden = args.hidden.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.hidden.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     std::array<float, kPiece> mask;
     for (int64_t column = 0; column < columns; column += kPiece) {

@@ -143,7 +143,7 @@ void layer_norm_forward(const Stream& stream, const LayerNormForward& args) {
   float* y = args.y.as<float>();
   float* means = args.mean.as<float>();
   float* rstds = args.rstd.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, rows* columns))
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.x.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t first = row * columns;
     if (branch != nullptr) add_branch(args.dropout, x + first, branch + first, sum + first, row, columns);
