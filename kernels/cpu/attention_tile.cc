@@ -9,32 +9,6 @@ namespace segue::kernels::cpu {
 
 namespace {
 
-// Interleaves the lower (kHalf = 0) or upper (kHalf = 1) halves of two vectors.
-template <int kHalf, size_t... kLane>
-Vector interleaved(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
-  return __builtin_shufflevector(a, b, (kLane % 2 * kLanes + kHalf * kLanes / 2 + kLane / 2)...);
-}
-
-// A square of kLanes x kLanes. Interleaving row i with row i + kLanes/2, as one shuffles two halves of a deck of cards,
-// moves every element one bit of its row number into its column number: after log2(kLanes) times they are exchanged.
-void transpose_square(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
-  constexpr auto kLaneNumbers = std::make_index_sequence<kLanes>();
-  Vector rows[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i) rows[i] = load_vector(from + i * from_stride);
-#pragma GCC unroll 4
-  for (int64_t done = 1; done < kLanes; done *= 2) {
-    Vector shuffled[kLanes];
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < kLanes / 2; ++i) {
-      shuffled[2 * i] = interleaved<0>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
-      shuffled[2 * i + 1] = interleaved<1>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
-    }
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) rows[i] = shuffled[i];
-  }
-  for (int64_t i = 0; i < kLanes; ++i) store_vector(to + i * to_stride, rows[i]);
-}
-
 void load_biased(const AttentionShape& shape, const Rows<const float>& rows, Range queries, const float* bias,
                  float* to) {
   load_rows(shape, queries.count, rows.from(queries.first), to);
@@ -54,8 +28,9 @@ void compute_band_block(const AttentionShape& shape, const HeadInputs& head, int
     const int64_t distance = farthest - column;
     return distance < 0 ? nullptr : head.positions(std::min(distance, shape.positions - 1));
   };
-  load_rows(shape, shape.tile, position, buffers.positions.data());
-  transpose_rows(shape, shape.tile, buffers.positions.data(), buffers.columns.data());
+  float* rows = buffers.positions[buffers.right].data();
+  load_rows(shape, shape.tile, position, rows);
+  transpose_rows(shape, shape.tile, rows, buffers.columns.data());
   tile_gemm({.rows = queries,
              .columns = shape.tile,
              .depth = shape.width,
@@ -72,9 +47,10 @@ void advance_band(const AttentionShape& shape, const HeadInputs& head, const Til
   for (int64_t row = 0; row < tile.queries.count; ++row) {
     float* left = buffers.band.data() + row * 2 * shape.tile;
     float* right = left + shape.tile;
-    std::copy(right, right + shape.tile, left);
-    if (farthest < 0) std::fill(right, right + shape.tile, 0.0F);
+    copy_vectors(right, shape.tile, left);
+    if (farthest < 0) clear_vectors(right, shape.tile);
   }
+  buffers.right = 1 - buffers.right;
   if (farthest >= 0) compute_band_block(shape, head, tile.queries.count, farthest, buffers);
 }
 

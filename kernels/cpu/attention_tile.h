@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/tile_gemm.h"
+#include "kernels/cpu/vector_math.h"
 #include "kernels/relative_attention.h"
 
 namespace segue::kernels::cpu {
@@ -46,6 +47,7 @@ struct AttentionShape {
 
   AttentionShape(ConstTensorView qkv, ConstTensorView memory_kv, ConstTensorView r, int64_t window_size);
   int64_t keys() const { return memory + queries; }
+  int64_t scores() const { return streams * heads * queries * keys(); }
 };
 
 // Rows of one head inside a tensor: row i begins at data + i * stride.
@@ -150,32 +152,46 @@ struct ScoreBuffers {
   alignas(64) RowTile content_queries;   // scale * (q + u)
   alignas(64) RowTile position_queries;  // scale * (q + w)
   alignas(64) RowTile keys;
-  alignas(64) RowTile positions;  // rows of r for the band's right block
-  alignas(64) RowTile columns;    // the transpose of a tile of rows
+  alignas(64) std::array<RowTile, 2> positions;  // rows of r for the band's blocks; they take turns
+  alignas(64) RowTile columns;                   // the transpose of a tile of rows
   alignas(64) std::array<float, kMaxTile * kMaxTile> scores;
   alignas(64) std::array<float, 2 * kMaxTile * kMaxTile> band;
+  size_t right = 0;  // which of `positions` belongs to the band's right block
+
+  const RowTile& left_positions() const { return positions[1 - right]; }
+  const RowTile& right_positions() const { return positions[right]; }
 };
 
 // Copies rows row_at(0) .. row_at(count - 1), padded with zeros; a null row is zeros.
 template <typename RowAt>
 void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* tile) {
+  const int64_t whole = shape.width / kLanes * kLanes;
   for (int64_t row = 0; row < padded(count); ++row) {
     float* to = tile + row * shape.row_stride;
     const float* from = row < count ? row_at(row) : nullptr;
-    const int64_t filled = from == nullptr ? 0 : shape.width;
-    std::copy_n(from, filled, to);
-    std::fill(to + filled, to + shape.row_stride, 0.0F);
+    if (from == nullptr || whole < shape.width) clear_vectors(to, shape.row_stride);
+    if (from == nullptr) continue;
+    copy_vectors(from, whole, to);
+    for (int64_t h = whole; h < shape.width; ++h) to[h] = from[h];
   }
 }
 
 // columns[h][row] = rows[row][h], all padding included.
 void transpose_rows(const AttentionShape& shape, int64_t count, const float* rows, float* columns);
 
+// e^x for x <= 0, and 0 where that would be subnormal: the processor takes a hundred cycles for each subnormal number,
+// and hidden scores, -infinity, would pass through them on their way to 0.
+inline float attention_weight(float x) {
+  constexpr float kSmallestExponent = -87.0F;
+  const float weight = exp_float(x < kSmallestExponent ? kSmallestExponent : x);
+  return x < kSmallestExponent ? 0.0F : weight;
+}
+
 // Before the first tile of some queries: scale * (q + u), scale * (q + w), and the left block of the first band.
 void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range queries, ScoreBuffers& buffers);
 
 // The tile's scores, -infinity where query and key do not see each other; the band moves on by one block. Leaves the
-// tile's keys, and the positions of the band's right block unless that lies in the future, in their buffers.
+// tile's keys and the positions of the band's blocks in their buffers, those of a block in the future as they were.
 void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers);
 
 }  // namespace segue::kernels::cpu

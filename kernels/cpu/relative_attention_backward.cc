@@ -5,8 +5,8 @@
 // when it is complete.
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
-#include "kernels/cpu/vector_math.h"
 
 namespace segue::kernels::cpu {
 
@@ -16,10 +16,9 @@ namespace {
 struct BackwardBuffers {
   ScoreBuffers tile;
   alignas(64) ScoreBuffers::RowTile doutput;
-  alignas(64) ScoreBuffers::RowTile left_positions;  // rows of r for the band's left block
-  alignas(64) ScoreBuffers::RowTile rows;            // values on their way in, a product on its way out
-  alignas(64) ScoreBuffers::RowTile dcontent;        // ds · k, the part of dq that reaches u
-  alignas(64) ScoreBuffers::RowTile dposition;       // ds · r, the part that reaches w
+  alignas(64) ScoreBuffers::RowTile rows;       // values on their way in, a product on its way out
+  alignas(64) ScoreBuffers::RowTile dcontent;   // ds · k, the part of dq that reaches u
+  alignas(64) ScoreBuffers::RowTile dposition;  // ds · r, the part that reaches w
   alignas(64) std::array<float, kMaxTile * kMaxTile> dscores;
   alignas(64) std::array<float, 2 * kMaxTile * kMaxTile> dband;
   alignas(64) std::array<float, kMaxTile> delta;
@@ -76,7 +75,7 @@ void begin_queries(const AttentionShape& shape, const HeadGradients& gradients, 
     float delta = 0.0F;
 #pragma omp simd reduction(+ : delta)
     for (int64_t h = 0; h < shape.width; ++h) delta += doutput[h] * output[h];
-    buffers.delta[static_cast<size_t>(row)] = delta;
+    buffers.delta[row] = delta;
   }
   std::fill_n(buffers.dcontent.data(), padded(queries.count) * shape.row_stride, 0.0F);
   std::fill_n(buffers.dposition.data(), padded(queries.count) * shape.row_stride, 0.0F);
@@ -110,10 +109,10 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients& gradients
     float* scores = buffers.tile.scores.data() + row * shape.tile;
     float* dscores = buffers.dscores.data() + row * shape.tile;
     const float lse = gradients.lse[query];
-    const float delta = buffers.delta[static_cast<size_t>(row)];
+    const float delta = buffers.delta[row];
 #pragma omp simd
     for (int64_t key = 0; key < columns; ++key) {
-      const float p = exp_float(scores[key] - lse);
+      const float p = attention_weight(scores[key] - lse);
       scores[key] = p * multipliers[key];
       dscores[key] = p * (dscores[key] * multipliers[key] - delta);
     }
@@ -199,8 +198,8 @@ void advance_dband(const AttentionShape& shape, int64_t queries, BackwardBuffers
   for (int64_t row = 0; row < queries; ++row) {
     float* left = buffers.dband.data() + row * 2 * shape.tile;
     float* right = left + shape.tile;
-    std::copy(right, right + shape.tile, left);
-    std::fill(right, right + shape.tile, 0.0F);
+    copy_vectors(right, shape.tile, left);
+    clear_vectors(right, shape.tile);
   }
 }
 
@@ -224,17 +223,17 @@ void attend_backward(const AttentionShape& shape, const HeadInputs& head, const 
   begin_queries(shape, gradients, queries, buffers);
   begin_scores(shape, head, queries, buffers.tile);
   visit_tiles(shape, queries, [&](const Tile& tile) {
-    buffers.left_positions = buffers.tile.positions;
     score_tile(shape, head, tile, buffers.tile);
     compute_dprobabilities(shape, head, tile, buffers);
     compute_dscores(shape, gradients, tile, dropout, buffers);
     add_key_gradients(shape, gradients, tile, buffers);
     add_to_dband(shape, tile, buffers);
-    add_position_gradients(shape, gradients, queries.count, farthest, buffers.left_positions, buffers);
+    add_position_gradients(shape, gradients, queries.count, farthest, buffers.tile.left_positions(), buffers);
     advance_dband(shape, queries.count, buffers);
     farthest -= shape.tile;
   });
-  if (farthest >= 0) add_position_gradients(shape, gradients, queries.count, farthest, buffers.tile.positions, buffers);
+  if (farthest >= 0)
+    add_position_gradients(shape, gradients, queries.count, farthest, buffers.tile.right_positions(), buffers);
   finish_queries(shape, gradients, queries, buffers);
 }
 
@@ -268,7 +267,7 @@ void sum_over_streams(const AttentionShape& shape, const RelativeAttentionBackwa
 
 void relative_attention_backward(const Stream& stream, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.qkv, args.memory_kv, args.r, args.window);
-#pragma omp parallel num_threads(stream.threads())
+#pragma omp parallel num_threads(threads_for(stream, shape.scores()))
   {
     BackwardBuffers buffers;
 #pragma omp for collapse(2) schedule(dynamic)

@@ -5,8 +5,8 @@
 
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
-#include "kernels/cpu/vector_math.h"
 
 namespace segue::kernels::cpu {
 
@@ -18,50 +18,45 @@ struct ForwardBuffers {
   alignas(64) ScoreBuffers::RowTile values;
   alignas(64) ScoreBuffers::RowTile outputs;     // sum of exp(s - max) v so far
   alignas(64) std::array<float, kMaxTile> max;   // largest score so far
-  alignas(64) std::array<float, kMaxTile> sum;   // sum of exp(s - max) so far
   alignas(64) std::array<float, kMaxTile> fade;  // what a new maximum leaves of the sums: exp(old max - max)
   alignas(64) std::array<float, kMaxTile> multipliers;
+  std::array<Vector, kMaxTile> sums;  // of exp(s - max) so far, each lane for the keys it met
 };
 static_assert(sizeof(ForwardBuffers) <= kMaxScratchBytes);
 
 // The finite start keeps exp(max - max) a number for a row that sees nothing of its first tiles.
 void begin_rows(const AttentionShape& shape, Range queries, ForwardBuffers& buffers) {
   buffers.max.fill(std::numeric_limits<float>::lowest());
-  buffers.sum.fill(0.0F);
+  buffers.sums.fill(Vector{});
   std::fill_n(buffers.outputs.data(), padded(queries.count) * shape.row_stride, 0.0F);
 }
 
 void raise_maxima(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
   for (int64_t row = 0; row < tile.queries.count; ++row) {
     const float* scores = buffers.tile.scores.data() + row * shape.tile;
-    const auto r = static_cast<size_t>(row);
-    float max = buffers.max[r];
-#pragma omp simd reduction(max : max)
-    for (int64_t key = 0; key < padded(tile.keys.count); ++key) max = std::max(max, scores[key]);
-    buffers.fade[r] = buffers.max[r] - max;
-    buffers.max[r] = max;
+    Vector largest = load_vector(scores);
+    for (int64_t key = kLanes; key < padded(tile.keys.count); key += kLanes)
+      largest = larger(load_vector(scores + key), largest);
+    const float max = std::max(buffers.max[row], largest_lane(largest));
+    buffers.fade[row] = buffers.max[row] - max;
+    buffers.max[row] = max;
   }
 #pragma omp simd
-  for (int64_t row = 0; row < tile.queries.count; ++row) buffers.fade[row] = exp_float(buffers.fade[row]);
+  for (int64_t row = 0; row < tile.queries.count; ++row) buffers.fade[row] = attention_weight(buffers.fade[row]);
 }
 
-// Scores become exp(s - max); the sums follow.
+// Scores become exp(s - max); what was summed under the old maximum fades, and the row's new terms are added.
 void exponentiate(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
   for (int64_t row = 0; row < tile.queries.count; ++row) {
+    const float max = buffers.max[row];
+    const float fade = buffers.fade[row];
     float* scores = buffers.tile.scores.data() + row * shape.tile;
-    const auto r = static_cast<size_t>(row);
-    const float max = buffers.max[r];
-    const float fade = buffers.fade[r];
-    float sum = 0.0F;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t key = 0; key < padded(tile.keys.count); ++key) {
-      scores[key] = exp_float(scores[key] - max);
-      sum += scores[key];
-    }
-    buffers.sum[r] = buffers.sum[r] * fade + sum;
-    float* outputs = buffers.outputs.data() + row * shape.row_stride;
 #pragma omp simd
-    for (int64_t h = 0; h < shape.row_stride; ++h) outputs[h] *= fade;
+    for (int64_t key = 0; key < padded(tile.keys.count); ++key) scores[key] = attention_weight(scores[key] - max);
+    buffers.sums[row] *= fade;
+    for (int64_t key = 0; key < padded(tile.keys.count); key += kLanes) buffers.sums[row] += load_vector(scores + key);
+    float* outputs = buffers.outputs.data() + row * shape.row_stride;
+    for (int64_t h = 0; h < shape.row_stride; h += kLanes) store_vector(outputs + h, load_vector(outputs + h) * fade);
   }
 }
 
@@ -73,7 +68,7 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
     dropout_multipliers(dropout, first_element + static_cast<uint64_t>(element), tile.keys.count,
                         buffers.multipliers.data());
     float* scores = buffers.tile.scores.data() + row * shape.tile;
-    for (int64_t key = 0; key < tile.keys.count; ++key) scores[key] *= buffers.multipliers[static_cast<size_t>(key)];
+    for (int64_t key = 0; key < tile.keys.count; ++key) scores[key] *= buffers.multipliers[key];
   }
 }
 
@@ -109,11 +104,11 @@ HeadOutputs head_outputs(const AttentionShape& shape, const RelativeAttentionFor
 void finish_rows(const AttentionShape& shape, Range queries, const HeadOutputs& outputs,
                  const ForwardBuffers& buffers) {
   for (int64_t row = 0; row < queries.count; ++row) {
-    const auto r = static_cast<size_t>(row);
     const float* from = buffers.outputs.data() + row * shape.row_stride;
     float* to = outputs.output(queries.first + row);
-    for (int64_t h = 0; h < shape.width; ++h) to[h] = from[h] / buffers.sum[r];
-    outputs.lse[queries.first + row] = buffers.max[r] + std::log(buffers.sum[r]);
+    const float sum = sum_of_lanes(buffers.sums[row]);
+    for (int64_t h = 0; h < shape.width; ++h) to[h] = from[h] / sum;
+    outputs.lse[queries.first + row] = buffers.max[row] + std::log(sum);
   }
 }
 
@@ -135,17 +130,16 @@ void attend(const AttentionShape& shape, const HeadInputs& inputs, const HeadOut
 
 void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args) {
   const AttentionShape shape(args.qkv, args.memory_kv, args.r, args.window);
-  const int64_t pairs = shape.streams * shape.heads;
-#pragma omp parallel num_threads(stream.threads())
+#pragma omp parallel num_threads(threads_for(stream, shape.scores()))
   {
     ForwardBuffers buffers;
-#pragma omp for collapse(2) schedule(dynamic)
-    for (int64_t pair = 0; pair < pairs; ++pair) {
-      for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-        const int64_t b = pair / shape.heads;
-        const int64_t n = pair % shape.heads;
-        attend(shape, head_inputs(shape, args, b, n), head_outputs(shape, args, b, n), args.dropout,
-               {first, std::min(shape.tile, shape.queries - first)}, buffers);
+#pragma omp for collapse(3) schedule(dynamic)
+    for (int64_t b = 0; b < shape.streams; ++b) {
+      for (int64_t n = 0; n < shape.heads; ++n) {
+        for (int64_t first = 0; first < shape.queries; first += shape.tile) {
+          attend(shape, head_inputs(shape, args, b, n), head_outputs(shape, args, b, n), args.dropout,
+                 {first, std::min(shape.tile, shape.queries - first)}, buffers);
+        }
       }
     }
   }

@@ -8,24 +8,15 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/vector.h"
+
 namespace segue::kernels::cpu {
 
 #ifdef __AVX512F__
-constexpr int64_t kLanes = 16;     // floats of one register
-constexpr int64_t kBlockRows = 8;  // with two vectors a row: 16 sums in flight, 32 registers
+constexpr int64_t kBlockRows = 8;  // with two vectors a row: 16 sums of 32 registers
 #else
-constexpr int64_t kLanes = 8;
-constexpr int64_t kBlockRows = 4;  // 8 sums in flight, 16 registers
+constexpr int64_t kBlockRows = 4;  // 8 sums of 16 registers
 #endif
-
-using Vector __attribute__((vector_size(kLanes * sizeof(float)))) = float;
-using VectorAnywhere __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
-
-inline Vector load_vector(const float* from) { return *reinterpret_cast<const VectorAnywhere*>(from); }
-inline void store_vector(float* to, Vector value) { *reinterpret_cast<VectorAnywhere*>(to) = value; }
-
-// Rows and columns of a tile are padded to whole vectors.
-constexpr int64_t padded(int64_t extent) { return (extent + kLanes - 1) / kLanes * kLanes; }
 
 // The left operand: element (row, column) is data[row * row_stride + column * column_stride].
 struct TileOperand {
