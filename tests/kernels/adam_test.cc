@@ -26,7 +26,7 @@ TEST(Adam, FollowsTheOracleOverTenSteps) {
       for (int64_t t = 1; t <= 10; ++t) {
         const OwnedTensor gradients = random_tensor({count}, static_cast<uint16_t>(10 + t));
         AdamStep args = optimizer.args(gradients.view());
-        args.learning_rate = 1e-2;
+        args.learning_rate = 0.5;  // as large as the parameters: an error in the step shows
         args.beta2 = 0.99;
         args.weight_decay = weight_decay;
         args.gradient_scale = 0.5;
