@@ -35,4 +35,12 @@ constexpr Tolerance kNetwork{1e-5};
 // Gradients of a whole network: what single precision reaches against the reference model, whose sizes are alike.
 constexpr Tolerance kNetworkGradient{1e-5};
 
+// What single precision reaches against the reference model in double, absolute: losses in nats, and weights after
+// twelve steps of Adam, which amplifies the rounding of tiny gradients.
+constexpr double kGoldenLoss = 2e-5;
+constexpr double kGoldenTrainedWeight = 1e-3;
+
+// Norms of gradients along those steps: each of the weights' accuracy at its step.
+constexpr Tolerance kGoldenGradientNorm{1e-4};
+
 }  // namespace segue::kernels

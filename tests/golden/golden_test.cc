@@ -1,0 +1,154 @@
+// The numbers of the original PyTorch model, computed by its authors' code in double precision: losses, memories,
+// gradients and twelve steps of training, from the same weights and tokens.
+//
+// The environment variable SEGUE_GOLDEN names the folder of one fixture: model.safetensors, args.json,
+// expected.safetensors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/safetensors.h"
+#include "core/exchange/transformer_xl.h"
+#include "core/exchange/transformer_xl_names.h"
+#include "core/model/segment_engine.h"
+#include "core/train/optimizer.h"
+#include "tests/kernels/testing.h"
+
+namespace segue {
+namespace {
+
+std::filesystem::path fixture_folder() {
+  const char* folder = std::getenv("SEGUE_GOLDEN");
+  if (folder == nullptr) throw UsageError("set SEGUE_GOLDEN to the folder of a fixture");
+  return folder;
+}
+
+class Golden : public testing::Test {
+ protected:
+  Golden() {
+    for (const ImportedTensor& tensor : imported_.tensors) {
+      const ConstTensorView view = tensor.values.view();
+      std::copy_n(view.data, view.bytes(), parameters_[tensor.name].value.data);
+    }
+  }
+
+  int64_t streams() const { return expected_.tensor("tokens").shape[0]; }
+  int64_t tgt_len() const { return imported_.tgt_len; }
+
+  std::vector<double> expected(const std::string& name) const {
+    const ConstTensorView view = expected_.tensor(name);
+    return {view.as<double>(), view.as<double>() + view.elements()};
+  }
+
+  // A tensor [rows, B, ...] with `width` elements behind every row and stream, as [B, rows, ...].
+  std::vector<double> stream_major(const std::vector<double>& row_major, int64_t width) const {
+    const int64_t rows = std::ssize(row_major) / streams() / width;
+    std::vector<double> turned;
+    for (int64_t b = 0; b < streams(); ++b) {
+      for (int64_t row = 0; row < rows; ++row) {
+        const auto first = row_major.begin() + (row * streams() + b) * width;
+        turned.insert(turned.end(), first, first + width);
+      }
+    }
+    return turned;
+  }
+
+  // Tokens of segment `s`, or what follows them (`shift` 1).
+  OwnedTensor segment_tokens(int64_t s, int64_t shift) const {
+    const ConstTensorView all = expected_.tensor("tokens");
+    OwnedTensor tokens(DType::kInt32, {streams(), tgt_len()});
+    for (int64_t e = 0; e < streams() * tgt_len(); ++e) {
+      const int64_t column = s * tgt_len() + e % tgt_len() + shift;
+      tokens.as<int32_t>()[e] = static_cast<int32_t>(all.as<int64_t>()[e / tgt_len() * all.shape[1] + column]);
+    }
+    return tokens;
+  }
+
+  std::vector<double> run(SegmentEngine& engine, SegmentMemory& memory, int64_t s) const {
+    const OwnedTensor tokens = segment_tokens(s, 0);
+    const OwnedTensor targets = segment_tokens(s, 1);
+    const auto nll = engine.run({.tokens = tokens.view(),
+                                 .targets = targets.view(),
+                                 .info = {.loss_scale = 1.0F / static_cast<float>(streams() * tgt_len())}},
+                                memory);
+    return {nll.begin(), nll.end()};
+  }
+
+  static double mean(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  }
+
+  SegmentEngine engine(Tape::Mode mode) { return {model_, parameters_, arena_, stream_, mode}; }
+
+  ImportedModel imported_ =
+      import_transformer_xl(fixture_folder() / "model.safetensors", fixture_folder() / "args.json");
+  SafetensorsFile expected_{fixture_folder() / "expected.safetensors"};
+  std::vector<TensorNames> names_ = transformer_xl_names(imported_.model, imported_.vocab_size);
+  Transformer model_{imported_.model, imported_.vocab_size};
+  Parameters parameters_{model_.parameter_specs()};
+  kernels::Stream stream_{2};
+  Arena arena_;
+};
+
+void expect_near(const std::string& what, const std::vector<double>& found, const std::vector<double>& expected,
+                 double tolerance) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance) << what << "[" << i << "]";
+}
+
+TEST_F(Golden, LossOfEveryTokenAndMemory) {
+  SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = model_.make_memory(streams());
+  const std::vector<double> nll = expected("eval.nll");
+  const int64_t segments = expected_.tensor("eval.nll").shape[0];
+  const int64_t per_segment = std::ssize(nll) / segments;
+  for (int64_t s = 0; s < segments; ++s) {
+    const std::vector<double> of_segment(nll.begin() + s * per_segment, nll.begin() + (s + 1) * per_segment);
+    expect_near("segment " + std::to_string(s), run(evaluation, memory, s), stream_major(of_segment, 1),
+                kernels::kGoldenLoss);
+  }
+  for (int64_t layer = 0; layer < memory.layers(); ++layer) {
+    const std::string name = "eval.memory." + std::to_string(layer);
+    kernels::expect_close(name, memory.layer(layer), stream_major(expected(name), imported_.model.d_model),
+                          kernels::kNetwork);
+  }
+}
+
+TEST_F(Golden, GradientsOfTheThirdSegment) {
+  SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
+  SegmentEngine training = engine(Tape::Mode::kTraining);
+  SegmentMemory memory = model_.make_memory(streams());
+  for (int64_t s = 0; s < 2; ++s) run(evaluation, memory, s);
+  EXPECT_NEAR(mean(run(training, memory, 2)), expected("grad.loss")[0], kernels::kGoldenLoss);
+  for (const TensorNames& name : names_) {
+    kernels::expect_close(name.segue, parameters_[name.segue].gradient, expected("grad." + name.original.front()),
+                          kernels::kNetworkGradient);
+  }
+}
+
+TEST_F(Golden, TwelveStepsOfTraining) {
+  SegmentEngine training = engine(Tape::Mode::kTraining);
+  SegmentMemory memory = model_.make_memory(streams());
+  Optimizer optimizer({.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 0.25}, parameters_, stream_);
+  std::vector<double> losses;
+  std::vector<double> norms;
+  for (int64_t s = 0; s < 12; ++s) {
+    parameters_.clear_gradients();
+    losses.push_back(mean(run(training, memory, s)));
+    norms.push_back(optimizer.step(1e-3));
+  }
+  expect_near("train.loss", losses, expected("train.loss"), kernels::kGoldenLoss);
+  kernels::expect_close("train.grad_norm", norms, expected("train.grad_norm"), kernels::kGoldenGradientNorm);
+  for (const TensorNames& name : names_) {
+    expect_near(name.segue, kernels::oracle_values(parameters_[name.segue].value),
+                expected("train.final." + name.original.front()), kernels::kGoldenTrainedWeight);
+  }
+}
+
+}  // namespace
+}  // namespace segue
