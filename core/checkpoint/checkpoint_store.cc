@@ -70,7 +70,6 @@ std::vector<int64_t> steps_in(const fs::path& directory) {
 struct Saved {
   int64_t number = 0;
   int64_t step = 0;
-  auto operator<=>(const Saved&) const = default;
 };
 
 struct Scan {
@@ -87,7 +86,8 @@ Scan scan(const CheckpointStore& store) {
       result.complaints.emplace_back(error.what());
     }
   }
-  std::sort(result.saved.begin(), result.saved.end());
+  std::sort(result.saved.begin(), result.saved.end(),
+            [](const Saved& a, const Saved& b) { return std::pair(a.number, a.step) < std::pair(b.number, b.step); });
   return result;
 }
 

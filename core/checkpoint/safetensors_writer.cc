@@ -90,7 +90,7 @@ WrittenFile write_safetensors(const std::filesystem::path& path, std::span<const
   check_names(tensors);
   const std::filesystem::path beside = path.string() + ".partial";
   try {
-    const WrittenFile written = write_in_place(beside, by_element_size(tensors), metadata);
+    WrittenFile written = write_in_place(beside, by_element_size(tensors), metadata);
     rename_durably(beside, path);
     return written;
   } catch (const FileError&) {

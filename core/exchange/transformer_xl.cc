@@ -53,6 +53,7 @@ void check_no_others(const SafetensorsFile& file, const std::vector<TensorNames>
 
 std::vector<std::string> notes_of(const std::string& source, const std::map<DType, int64_t>& converted) {
   std::vector<std::string> notes;
+  notes.reserve(converted.size());
   for (const auto& [dtype, count] : converted) {
     notes.push_back(fmt::format("{}: {} tensors converted from {} to float32", source, count, name_of(dtype)));
   }
@@ -80,6 +81,7 @@ ImportedModel import_transformer_xl(const std::filesystem::path& model_path, con
 
 void export_transformer_xl(const ModelConfig& model, int64_t vocab_size, std::span<const NamedTensor> tensors,
                            const std::filesystem::path& path) {
+  check_original_computes(model);
   std::map<std::string_view, ConstTensorView> given;
   for (const NamedTensor& tensor : tensors) given.emplace(tensor.name, tensor.tensor);
   std::vector<NamedTensor> exported;

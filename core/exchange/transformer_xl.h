@@ -32,7 +32,8 @@ struct ImportedModel {
 ImportedModel import_transformer_xl(const std::filesystem::path& model_path, const std::filesystem::path& args_path);
 
 // Writes the tensors under the original names, tied ones under both; `pos_emb.inv_freq` is left out. Throws
-// CheckpointError when `tensors` are not those of the model.
+// ConfigError when the original computes something else (see check_original_computes), CheckpointError when `tensors`
+// are not those of the model.
 void export_transformer_xl(const ModelConfig& model, int64_t vocab_size, std::span<const NamedTensor> tensors,
                            const std::filesystem::path& path);
 

@@ -101,8 +101,7 @@ TransformerXlArguments read_transformer_xl_args(const std::filesystem::path& pat
   return {std::move(document.model), document.n_token, document.tgt_len};
 }
 
-std::string transformer_xl_args_text(const TransformerXlArguments& arguments) {
-  const ModelConfig& model = arguments.model;
+void check_original_computes(const ModelConfig& model) {
   if (model.block.activation != ActivationKind::kRelu || model.block.layer_norm_epsilon != kOriginalEpsilon ||
       model.visibility.same_length_extra_key || model.memory.initial != InitialMemory::kEmpty) {
     throw ConfigError(
@@ -110,6 +109,11 @@ std::string transformer_xl_args_text(const TransformerXlArguments& arguments) {
         "model.visibility.same_length_extra_key false and model.memory.initial empty; this model differs",
         kOriginalEpsilon);
   }
+}
+
+std::string transformer_xl_args_text(const TransformerXlArguments& arguments) {
+  const ModelConfig& model = arguments.model;
+  check_original_computes(model);
   Document document;
   document.model = model;
   document.model.d_embed = effective_d_embed(model);

@@ -19,8 +19,11 @@ struct TransformerXlArguments {
 // no implementation of: adaptive softmax (`div_val`, `cutoffs`, `sample_softmax`) and the other kinds of `attn_type`.
 TransformerXlArguments read_transformer_xl_args(const std::filesystem::path& path);
 
-// The same file from Segue's side. Throws ConfigError for what the original cannot compute: GELU, another epsilon of
-// its layer norms, same_length with the extra key, an initial memory of zeros.
+// Throws ConfigError for what the original cannot compute: GELU, another epsilon of its layer norms, same_length with
+// the extra key, an initial memory of zeros.
+void check_original_computes(const ModelConfig& model);
+
+// The same file from Segue's side, after check_original_computes.
 std::string transformer_xl_args_text(const TransformerXlArguments& arguments);
 
 }  // namespace segue

@@ -329,9 +329,9 @@ TEST_F(TransformerXlTest, ExportRefusesOtherTensorsAndOtherModels) {
   tensors.pop_back();
   EXPECT_EQ(export_of(tensors), "export to out: expected a tensor head.bias");
 
-  TransformerXlArguments arguments{imported.model, kVocab, 16};
-  arguments.model.block.activation = ActivationKind::kGelu;
-  EXPECT_THAT(message_of<ConfigError>([&] { transformer_xl_args_text(arguments); }),
+  ModelConfig model = imported.model;
+  model.block.activation = ActivationKind::kGelu;
+  EXPECT_THAT(message_of<ConfigError>([&] { export_transformer_xl(model, kVocab, tensors, "out"); }),
               HasSubstr("the original Transformer-XL has model.block.activation relu"));
 }
 
