@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/exchange/transformer_xl.h"
+#include "core/exchange/transformer_xl_args.h"
 #include "core/model/stored_model.h"
 #include "core/model/transformer.h"
 #include "launch/segue/commands.h"
@@ -22,7 +24,7 @@ constexpr const char* kImportExamples =
     "The model file holds the state_dict of the authors' PyTorch code, args.json its constructor's arguments.";
 constexpr const char* kExportExamples =
     "Example:\n"
-    "  segue export --checkpoint runs/books --output model.safetensors\n"
+    "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
     "Writes the names of the authors' PyTorch code, tied tensors under both of theirs.";
 
 struct ImportOptions {
@@ -35,6 +37,7 @@ struct ImportOptions {
 struct ExportOptions {
   std::string checkpoint;
   std::string output;
+  std::string args;  // empty: not written
 };
 
 void run_import(const ImportOptions& options) {
@@ -60,6 +63,9 @@ void run_export(const ExportOptions& options) {
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);
   export_transformer_xl(stored.model, stored.vocab_size, named_parts(parameters, parameters.values()), options.output);
+  if (!options.args.empty()) {
+    write_file_atomically(options.args, transformer_xl_args_text({stored.model, stored.vocab_size, stored.tgt_len}));
+  }
   fmt::print("{}: {} parameters of step {}\n", options.output, human_count(parameters.count()),
              resolved.checkpoint.step());
 }
@@ -86,6 +92,7 @@ void add_export_command(CLI::App& app) {
   command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
       ->required();
   command->add_option("--output", options->output, "File to write (safetensors)")->required();
+  command->add_option("--args", options->args, "Also write the constructor arguments here (JSON)");
   command->callback([options] { run_export(*options); });
 }
 
