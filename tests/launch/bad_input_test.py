@@ -1,0 +1,175 @@
+"""Wrong input of every kind: one line that names what and where, an exit code of its own, nothing half written.
+
+Also what may go wrong while all input is right: a signal, a loss that is not finite, a disk that fills up during a save.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+from program import TINY_MODEL, Program, check
+
+USAGE, CONFIG, DATA, CHECKPOINT, FILE, DIVERGED, INTERRUPTED = 2, 3, 4, 5, 6, 10, 75
+
+
+def refused(program, code, *arguments, says=(), leaves_nothing_at=None):
+    _, errors = program.run(*arguments, expect=code)
+    lines = [line for line in errors.splitlines() if line.startswith("segue: ")]
+    check(len(lines) == 1, f"{arguments}: expected one line of error, found:\n{errors}")
+    for word in says:
+        check(word in lines[0], f"{arguments}: expected {word!r} in: {lines[0]}")
+    if leaves_nothing_at:
+        beside = [name for name in os.listdir(program.directory) if leaves_nothing_at in name]
+        check(not beside, f"{arguments}: left behind {beside}")
+
+
+def truncate(path, share):
+    with open(path, "r+b") as file:
+        file.truncate(int(os.path.getsize(path) * share))
+
+
+def overwrite(path, offset, content):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(content)
+
+
+def copy(program, name, as_name):
+    shutil.rmtree(program.path(as_name), ignore_errors=True)
+    shutil.copytree(program.path(name), program.path(as_name), symlinks=True)
+    return program.path(as_name)
+
+
+def config(program, name="run.json", model=None, **training):
+    return program.config(
+        name, data={"path": "text"}, model=dict(TINY_MODEL, **(model or {})),
+        training=dict({"batch_size": 3, "tgt_len": 16, "max_step": 4, "log_interval": 1}, **training),
+        evaluation={"interval": 0}, checkpoint={"interval": 2})
+
+
+def test_prepare(program):
+    program.write("empty.txt", b"")
+    program.write("odd.bin", b"\1\0\2")
+    program.write("large.bin", b"\1\0\7\0")
+    refused(program, DATA, "prepare", "--train", "none.txt", "--output", "d1", says=["none.txt"], leaves_nothing_at="d1")
+    refused(program, DATA, "prepare", "--train", "empty.txt", "--output", "d1", says=["empty.txt"], leaves_nothing_at="d1")
+    for file, says in (("odd.bin", ["odd.bin", "3"]), ("large.bin", ["large.bin", "7", "5"])):
+        refused(program, DATA, "prepare", "--format", "uint16", "--vocab-size", 5, "--train", file, "--output", "d1",
+                says=says, leaves_nothing_at="d1")
+    refused(program, DATA, "prepare", "--train", "text.txt", "--output", "text", says=["text"])
+
+
+def test_config(program):
+    file = config(program)
+    for override, says in (
+            ("model.mem_length=9", ["model.mem_length", "model.mem_len"]),
+            ("model.n_layer=two", ["model.n_layer", "two"]),
+            ("model.n_layer=1.5", ["model.n_layer", "1.5"]),
+            ("model.dropout=2", ["model.dropout", "2"]),
+            ("model.d_model=33", ["model.d_model", "33"])):
+        refused(program, CONFIG, "train", file, "--set", override, "--run", "r1", says=says, leaves_nothing_at="r1")
+    program.write("broken.json", '{"data": {"path": "text"},')
+    refused(program, CONFIG, "train", "broken.json", "--run", "r1", says=["broken.json"], leaves_nothing_at="r1")
+    refused(program, FILE, "train", "none.json", "--run", "r1", says=["none.json"], leaves_nothing_at="r1")
+    refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")
+    refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", says=["none"], leaves_nothing_at="r1")
+    refused(program, DATA, "train", file, "--set", "training.batch_size=5000", "--run", "r1", says=["5000"])
+
+
+def test_dataset(program):
+    file = config(program)
+    shard = next(name for name in os.listdir(program.path("text")) if name.startswith("train"))
+
+    def damaged(change, says):
+        change(copy(program, "text", "damaged"))
+        refused(program, DATA, "train", file, "--set", "data.path=damaged", "--run", "r2", says=says)
+        shutil.rmtree(program.path("r2"), ignore_errors=True)
+
+    damaged(lambda d: os.remove(os.path.join(d, shard)), [shard])
+    damaged(lambda d: truncate(os.path.join(d, shard), 0.5), [shard])
+    damaged(lambda d: truncate(os.path.join(d, "manifest.json"), 0.5), ["manifest.json"])
+    damaged(lambda d: os.remove(os.path.join(d, "manifest.json")), ["damaged"])
+    damaged(lambda d: overwrite(os.path.join(d, shard), os.path.getsize(os.path.join(d, shard)) // 2, b"damage"), [shard])
+
+
+def test_checkpoint(program):
+    file = config(program)
+    program.run("train", file, "--run", "run")
+    newest = os.path.join("checkpoints", "step-00000004")
+    evaluation = ("eval", "--data", "text", "--batch", 2, "--checkpoint")
+    program.run(*evaluation, "run")
+
+    def damaged(name, change):
+        directory = copy(program, "run", "hurt")
+        change(os.path.join(directory, newest, name))
+        refused(program, CHECKPOINT, *evaluation, os.path.join("hurt", newest), says=[name, "step-00000002"])
+        _, errors = program.run(*evaluation, "hurt")
+        check("step-00000004" in errors, f"damage to {name} passed in silence")
+        _, errors = program.run("train", file, "--run", "hurt", "--resume")
+        check("resumed from" in errors and "at step 2" in errors, f"did not resume from the checkpoint before: {errors}")
+
+    for name in ("weights.safetensors", "optimizer.safetensors", "memory.safetensors", "state.json"):
+        damaged(name, lambda path: truncate(path, 0.7))
+        damaged(name, lambda path: overwrite(path, os.path.getsize(path) // 2, b"\x55"))
+        damaged(name, os.remove)
+
+    refused(program, USAGE, "train", file, "--run", "run", says=["--resume"])
+    refused(program, CONFIG, "train", file, "--set", "model.n_layer=3", "--run", "run", "--resume", says=["model.n_layer: 2 -> 3"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "none", "--data", "text", says=["none"])
+    refused(program, DATA, "eval", "--checkpoint", "run", "--data", "text", "--split", "other", says=["other"])
+    program.prepare_tokens("tokens", 9, train=[1, 2, 3] * 30)
+    refused(program, DATA, "eval", "--checkpoint", "run", "--data", "tokens", "--split", "train", says=["tokens", "ready-made"])
+    program.write("hostile.safetensors", b"\xff" * 8 + b"{}")
+    program.write("args.json", "{}")
+    refused(program, CONFIG, "import", "--model", "hostile.safetensors", "--args", "args.json", "--output", "i1",
+            leaves_nothing_at="i1")
+
+
+def test_signal(program):
+    file = config(program, "long.json", max_step=1000000)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = program.start("train", file, "--run", f"run-{number}")
+        while not os.path.isdir(program.path(f"run-{number}", "checkpoints", "step-00000002")):
+            check(process.poll() is None, "ended before the signal")
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, errors = process.communicate()
+        check(process.returncode == INTERRUPTED, f"signal {number}: exit {process.returncode}, expected {INTERRUPTED}")
+        check("--resume" in errors, f"signal {number}: {errors}")
+
+
+def test_divergence(program):
+    """Weights that overflow at the first step, and a run whose weights do after a good checkpoint."""
+    huge = {"init": {"init_std": 1e25}}
+    refused(program, DIVERGED, "train", config(program, "huge.json", huge), "--run", "huge", says=["step 1", "no checkpoint"])
+    program.run("train", config(program, "good.json", max_step=2), "--run", "good")
+    rising = config(program, "rising.json", max_step=500)
+    refused(program, DIVERGED, "train", rising, "--run", "good", "--resume", "--set", "optimizer.lr=1000", "--set",
+            "optimizer.kind=adamw", "--set", "optimizer.weight_decay=1", says=["step ", "step-000"])
+
+
+def test_full_disk(program):
+    """The save of step 4 meets a limit on the size of files; the one of step 2 stays as it was and can be gone on from."""
+    small = config(program, "small.json", max_step=2)
+    program.run("train", small, "--run", "full")
+    limited = config(program, "limited.json")
+    process = subprocess.run(
+        [program.binary, "train", limited, "--run", "full", "--resume"], cwd=program.directory, env=program.environment,
+        capture_output=True, text=True,
+        preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))))
+    check(process.returncode == FILE, f"full disk: exit {process.returncode}, expected {FILE}: {process.stderr}")
+    check(sorted(os.listdir(program.path("full", "checkpoints"))) == ["step-00000002"], "full disk: something half written")
+    program.run("train", limited, "--run", "full", "--resume")
+
+
+def main():
+    program = Program()
+    program.prepare_text("text", 4000, seed=2)
+    for test in (test_prepare, test_config, test_dataset, test_checkpoint, test_signal, test_divergence, test_full_disk):
+        test(program)
+
+
+main()
