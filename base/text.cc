@@ -64,6 +64,9 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, word.size() / 2) + 1;
   for (const std::string_view candidate : candidates) {
+    const size_t longer = std::max(word.size(), candidate.size());
+    const size_t shorter = std::min(word.size(), candidate.size());
+    if (longer - shorter >= best_distance) continue;  // the distance is at least the difference of the lengths
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best = candidate;
