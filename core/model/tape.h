@@ -18,8 +18,8 @@
 
 namespace segue {
 
-// One block of memory shared by all tapes of a process that never run at the same time. Grows only while tapes are
-// sealed.
+// One block of memory shared by all tapes of a process that never run at the same time. Grows when a tape that needs
+// more runs for the first time.
 class Arena {
  public:
   void reserve(int64_t bytes);
@@ -93,7 +93,7 @@ class Tape {
   void record(Operation operation);
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
   void keep(Slot slot);               // readable until the next replay
-  void seal();                        // plans the memory and reserves it in the arena; nothing is recorded afterwards
+  void seal();                        // plans the memory; nothing is recorded afterwards
 
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
