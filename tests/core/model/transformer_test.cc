@@ -107,6 +107,17 @@ TEST(Transformer, OneTapePerShape) {
   EXPECT_EQ(engine.tapes(), 3);  // memory of 0, 4 and 6
 }
 
+// Otherwise a window of no keys would count as no window at all.
+TEST(Transformer, SameLengthWithoutAnyKeyIsRefused) {
+  ModelConfig config = small_model();
+  config.mem_len = 0;
+  config.visibility.same_length = true;
+  ModelProblem problem(config, 1, 3);
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(1);
+  EXPECT_THROW(problem.run(engine, 0, 3, memory), ConfigError);
+}
+
 TEST(Transformer, WrongShapesOfMemoryAreRefused) {
   ModelProblem problem(small_model(), 2, 7);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
