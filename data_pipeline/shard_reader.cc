@@ -48,11 +48,11 @@ int64_t integer_attribute(hid_t dataset, const std::filesystem::path& path, cons
 void check_names(hid_t dataset, const std::filesystem::path& path, const ShardIdentity& expected) {
   const std::string format = text_attribute(dataset, path, "format");
   if (format != kShardFormat)
-    throw DataError("{}: expected format \"{}\", found \"{}\"", path.string(), kShardFormat, format);
+    throw DataError(R"({}: expected format "{}", found "{}")", path.string(), kShardFormat, format);
   const std::string split = text_attribute(dataset, path, "split");
   const int64_t index = integer_attribute(dataset, path, "index");
   if (split != expected.split || index != expected.index)
-    throw DataError("{}: expected shard {} of split \"{}\", found shard {} of split \"{}\"", path.string(),
+    throw DataError(R"({}: expected shard {} of split "{}", found shard {} of split "{}")", path.string(),
                     expected.index, expected.split, index, split);
 }
 
