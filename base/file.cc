@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -145,6 +146,16 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
     throw;
   }
 }
+
+DirectoryLock::DirectoryLock(const std::filesystem::path& directory) {
+  Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
+  if (::flock(handle.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw FileError("{}: in use by another process: {}", directory.string(), reason());
+  }
+  descriptor_ = handle.release();
+}
+
+DirectoryLock::~DirectoryLock() { ::close(descriptor_); }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file(path, O_RDONLY);

@@ -1,16 +1,20 @@
 // Creation of a run's directory.
 #include "core/train/run_directory.h"
 
-#include "base/file.h"
+#include "base/error.h"
 
 namespace segue {
 
-void RunDirectory::create(const Config& run_config, bool resuming) const {
+DirectoryLock RunDirectory::lock() const {
+  make_directories(path_ / "checkpoints");
+  return DirectoryLock(path_);
+}
+
+void RunDirectory::begin(const Config& run_config, bool resuming) const {
   if (!resuming && std::filesystem::exists(config())) {
     throw UsageError("{}: a run is there already; continue it with --resume or name another directory with --run",
                      path_.string());
   }
-  create_directories(path_ / "checkpoints");
   write_file_atomically(config(), to_json(run_config).dump(2) + "\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/config.h"
 
@@ -16,9 +17,11 @@ class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Makes the directory and writes config.json. Throws UsageError when a run is there already and `resuming` is not
-  // set.
-  void create(const Config& config, bool resuming) const;
+  // Makes the directory and keeps it from other processes that train. Throws FileError when one of them has it.
+  DirectoryLock lock() const;
+
+  // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
+  void begin(const Config& config, bool resuming) const;
 
   std::filesystem::path config() const { return path_ / "config.json"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }

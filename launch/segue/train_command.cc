@@ -71,9 +71,10 @@ void run_train(const TrainOptions& options) {
   const RunDirectory run(run_path(options));
   const Config config = resolve_config(options, run);
   const Dataset dataset(config.data.path);
+  const DirectoryLock lock = run.lock();
   std::optional<Checkpoint> checkpoint;
   if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
-  run.create(config, options.resume);
+  run.begin(config, options.resume);
 
   const StopSignal stop;
   kernels::Stream stream(static_cast<int>(config.training.threads));

@@ -135,6 +135,7 @@ def test_signal(program):
         while not os.path.isdir(program.path(f"run-{number}", "checkpoints", "step-00000002")):
             check(process.poll() is None, "ended before the signal")
             time.sleep(0.01)
+        refused(program, FILE, "train", file, "--run", f"run-{number}", "--resume", says=["in use by another process"])
         process.send_signal(number)
         _, errors = process.communicate()
         check(process.returncode == INTERRUPTED, f"signal {number}: exit {process.returncode}, expected {INTERRUPTED}")
