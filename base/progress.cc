@@ -20,7 +20,7 @@ Progress::Progress(std::string what, int64_t total, std::string unit, double uni
       terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-  if (terminal_ && shown_ && !finished_) std::fputs("\n", stderr);
+  if (terminal_ && shown_ && !finished_) static_cast<void>(std::fputs("\n", stderr));
 }
 
 std::string Progress::line(int64_t done, double seconds) const {
@@ -45,7 +45,6 @@ void Progress::advance_to(int64_t done) {
   shown_ = true;
   const std::string text = line(done, std::chrono::duration<double>(now - start_).count());
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", text, terminal_ ? "\x1b[K" : "\n");
-  std::fflush(stderr);
 }
 
 void Progress::finish() {

@@ -17,7 +17,7 @@ constexpr const char* kExamples =
     "Each command explains itself: segue COMMAND --help";
 
 int report(const char* message, segue::ExitCode code) {
-  std::fprintf(stderr, "segue: %s\n", message);
+  static_cast<void>(std::fprintf(stderr, "segue: %s\n", message));
   return static_cast<int>(code);
 }
 
