@@ -12,12 +12,12 @@ std::atomic<int64_t> allocations = 0;
 
 }  // namespace
 
-void* operator new(size_t size) {
+// None of these is inlined: the compiler, seeing only one half of a pair in place, would take it for a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-// Not inlined: the compiler, seeing only one half of the pair in place, would take free() for a mismatch.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }
 
