@@ -52,6 +52,7 @@ void* allocate(size_t bytes, size_t alignment) {
 
 void* operator new(size_t bytes) { return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return allocate(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }  // counts itself
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
