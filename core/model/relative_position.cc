@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/model/dropout_sites.h"
 #include "core/model/position.h"
@@ -31,7 +32,7 @@ OwnedTensor sinusoids(int64_t distances, int64_t d_model) {
 
 class RelativePosition : public Position {
  public:
-  explicit RelativePosition(const ModelConfig& model) : model_(model) {}
+  explicit RelativePosition(ModelConfig model) : model_(std::move(model)) {}
 
   void declare_shared(std::vector<ParameterSpec>& specs) const override {
     if (!model_.position.untie_r) declare_biases("attention", specs);

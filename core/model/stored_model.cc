@@ -43,7 +43,7 @@ TensorFile weights_file(Parameters& parameters) {
 StoredModel read_model(const Checkpoint& checkpoint) {
   const std::string source = (checkpoint.directory() / kModelFile).string();
   const Json document = parse_json<CheckpointError>(checkpoint.text(kModelFile), source);
-  const auto stored = read_fields<CheckpointError, StoredModel>(document, source);
+  auto stored = read_fields<CheckpointError, StoredModel>(document, source);
   check_model(stored.model, source);
   return stored;
 }

@@ -1,6 +1,8 @@
 // The Transformer block, post-norm as published or pre-norm.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/model/block.h"
 #include "core/model/dropout_sites.h"
 
@@ -10,7 +12,7 @@ namespace {
 
 class TransformerBlock : public Block {
  public:
-  TransformerBlock(const ModelConfig& model, const Position& position) : model_(model), position_(position) {}
+  TransformerBlock(ModelConfig model, const Position& position) : model_(std::move(model)), position_(position) {}
 
   void declare(int64_t layer, std::vector<ParameterSpec>& specs) const override {
     const std::string prefix = fmt::format("layers.{}.", layer);
