@@ -36,10 +36,4 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, SegmentMe
   return {nll.as<float>(), static_cast<size_t>(nll.elements())};
 }
 
-int64_t SegmentEngine::planned_bytes() const {
-  int64_t most = 0;
-  for (const Recorded& recorded : tapes_) most = std::max(most, recorded.segment->tape.planned_bytes());
-  return most;
-}
-
 }  // namespace segue

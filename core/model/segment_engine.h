@@ -27,7 +27,6 @@ class SegmentEngine {
   std::span<const float> run(const SegmentInputs& inputs, SegmentMemory& memory);
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
-  int64_t planned_bytes() const;  // of the largest tape recorded so far
 
  private:
   struct Recorded {

@@ -109,7 +109,6 @@ class Tape {
   kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;
 
   int64_t planned_bytes() const { return planned_bytes_; }
-  size_t operation_count() const { return operations_.size(); }
 
  private:
   struct SlotState {
