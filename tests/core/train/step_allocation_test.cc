@@ -50,13 +50,18 @@ void* allocate(size_t bytes, size_t alignment) {
 
 }  // namespace
 
-void* operator new(size_t bytes) { return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return allocate(bytes, static_cast<size_t>(alignment)); }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }  // counts itself
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+// None of these is inlined: the compiler, seeing only one half of a pair in place, would take it for a mismatch.
+[[gnu::noinline]] void* operator new(size_t bytes) { return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+[[gnu::noinline]] void* operator new(size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<size_t>(alignment));
+}
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(bytes);
+}  // counts itself
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 extern "C" {
 void* __real_malloc(size_t bytes);
