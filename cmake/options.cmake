@@ -24,11 +24,8 @@ function(segue_library name)
   target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
 endfunction()
 
-# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test; with SEGUE_TESTS.
+# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test.
 function(segue_test name label)
-  if(NOT SEGUE_TESTS)
-    return()
-  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
@@ -37,11 +34,8 @@ function(segue_test name label)
 endfunction()
 
 # segue_fuzzer(NAME SOURCES ... LINK ... [SEEDS folder] [DICTIONARY file]): one libFuzzer program, run by ctest as one
-# test; with SEGUE_FUZZ. Mutation starts from the files in the folder and splices in words of the dictionary.
+# test. Mutation starts from the files in the folder and splices in words of the dictionary.
 function(segue_fuzzer name)
-  if(NOT SEGUE_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(ARG "" "SEEDS;DICTIONARY" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
