@@ -1,39 +1,59 @@
-// The one flag a signal handler may touch.
+// A thread that waits for the signals, and keeps them from all others. A signal handler would interrupt computations,
+// and oneDNN 2.6's matrix products for AVX-512 do not survive that: they keep values below the stack pointer, where the
+// handler's frame is laid, and then write wherever the damaged pointers lead.
 #include "core/train/stop_signal.h"
 
-#include <csignal>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
 
 namespace segue {
 
 namespace {
 
-// A signal handler has no other way to speak to the program.
-volatile std::sig_atomic_t stop_requested = 0;
+// The longest that the end of a StopSignal takes.
+constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 50'000'000};
 
-using Action = void (*)(int);
-
-void act_on(int signal, Action action) {
-  static_cast<void>(std::signal(signal, action));  // fails only for signals that do not exist
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
+  return signals;
 }
 
-void request_stop(int signal) {
-  stop_requested = 1;
-  act_on(signal, SIG_DFL);
+// A shell makes its background commands ignore SIGINT; ignored signals cannot be waited for.
+void stop_ignoring() {
+  for (const int signal : {SIGINT, SIGTERM}) static_cast<void>(std::signal(signal, SIG_DFL));
+}
+
+void wait_for_end(const std::stop_token& end) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait(lock, end, [] { return false; });
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
-  stop_requested = 0;
-  act_on(SIGINT, request_stop);
-  act_on(SIGTERM, request_stop);
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
+  stop_ignoring();
+  waiter_ = std::jthread([this](const std::stop_token& end) { wait(end); });
 }
 
 StopSignal::~StopSignal() {
-  act_on(SIGINT, SIG_DFL);
-  act_on(SIGTERM, SIG_DFL);
+  waiter_ = {};
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-bool StopSignal::requested() const { return stop_requested != 0; }
+void StopSignal::wait(const std::stop_token& end) {
+  const sigset_t signals = stop_signals();
+  while (sigtimedwait(&signals, nullptr, &kPatience) < 0) {
+    if (end.stop_requested()) return;
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // the second one comes here, and ends the process
+  requested_ = true;
+  wait_for_end(end);
+}
 
 }  // namespace segue

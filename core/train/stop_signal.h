@@ -1,16 +1,28 @@
 // SIGINT and SIGTERM ask the run to finish its step, save and stop.
 #pragma once
 
+#include <atomic>
+#include <csignal>
+#include <thread>
+
 namespace segue {
 
-// While one exists the two signals only set a flag; a second signal of the same kind ends the process at once.
+// While one exists the two signals only set a flag; a second signal ends the process at once. Make it before any thread
+// that computes: a thread started earlier may still be interrupted.
 class StopSignal {
  public:
   StopSignal();
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
-  bool requested() const;
+  bool requested() const { return requested_; }
+
+ private:
+  void wait(const std::stop_token& end);
+
+  std::atomic<bool> requested_ = false;
+  sigset_t mask_before_{};
+  std::jthread waiter_;
 };
 
 }  // namespace segue
