@@ -1,0 +1,84 @@
+// Signals that ask a run to stop, and leave what it computes alone.
+#include "core/train/stop_signal.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/gemm.h"
+
+namespace segue {
+namespace {
+
+using std::chrono::microseconds;
+
+TEST(StopSignal, IsNotRequestedBeforeASignal) {
+  const StopSignal stop;
+  EXPECT_FALSE(stop.requested());
+}
+
+TEST(StopSignal, HearsBothSignals) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const StopSignal stop;
+    ASSERT_EQ(::kill(::getpid(), signal), 0);
+    for (int i = 0; i < 10000 && !stop.requested(); ++i) std::this_thread::sleep_for(microseconds(1000));
+    EXPECT_TRUE(stop.requested()) << signal;
+  }
+}
+
+TEST(StopSignalDeathTest, ASecondSignalEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        const StopSignal stop;
+        ::kill(::getpid(), SIGTERM);
+        while (!stop.requested()) std::this_thread::yield();
+        ::kill(::getpid(), SIGTERM);
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+      },
+      testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(StopSignalDeathTest, SignalsWorkAsBeforeOnceItIsGone) {
+  EXPECT_EXIT(
+      {
+        { const StopSignal stop; }
+        ::kill(::getpid(), SIGINT);
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+// oneDNN 2.6's products for AVX-512 keep values further below the stack pointer than a handler's frame leaves alone.
+TEST(StopSignal, DoesNotDisturbProducts) {
+  constexpr int64_t kSize = 512;
+  const kernels::Stream stream(1);
+  const std::vector<float> a(kSize * kSize, 0.5F);
+  const std::vector<float> expected(kSize * kSize, 0.25F * kSize);
+  std::vector<float> c(kSize * kSize);
+  for (int round = 0; round < 100; ++round) {
+    const StopSignal stop;
+    const std::jthread sender([round] {
+      std::this_thread::sleep_for(microseconds(37 * round));
+      ::kill(::getpid(), SIGINT);
+    });
+    while (!stop.requested()) {
+      kernels::cpu::gemm(stream, {.m = kSize,
+                                  .n = kSize,
+                                  .k = kSize,
+                                  .a = a.data(),
+                                  .a_stride = kSize,
+                                  .b = a.data(),
+                                  .b_stride = kSize,
+                                  .c = c.data(),
+                                  .c_stride = kSize});
+      ASSERT_TRUE(c == expected) << "round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace segue
