@@ -6,9 +6,14 @@
 
 namespace segue::kernels {
 
-double gradient_norm(Stream& stream, ConstTensorView gradients) {
-  Contract("gradient_norm").rank("gradients", gradients, 1);
-  return cpu::gradient_norm(stream, gradients);
+void clip_gradients(Stream& stream, const GradientClip& args) {
+  const Contract contract("clip_gradients");
+  contract.rank("gradients", args.gradients, 1);
+  contract.number("clip", args.clip, args.clip >= 0.0, "0 or more");
+  contract.tensor("workspace", args.workspace, DType::kFloat64, {kGradientNormParts});
+  contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
+  contract.disjoint("outcome", args.outcome, "workspace", args.workspace);
+  cpu::clip_gradients(stream, args);
 }
 
 void adam_step(Stream& stream, const AdamStep& args) {
@@ -17,6 +22,8 @@ void adam_step(Stream& stream, const AdamStep& args) {
   contract.floats("gradients", args.gradients, args.parameters.shape);
   contract.floats("first_moment", args.first_moment, args.parameters.shape);
   contract.floats("second_moment", args.second_moment, args.parameters.shape);
+  contract.absent("compute_copy", args.compute_copy, "on the CPU");
+  if (!args.clipped.empty()) contract.tensor("clipped", args.clipped, DType::kFloat64, {2});
   contract.disjoint("parameters", args.parameters, "gradients", args.gradients);
   contract.disjoint("parameters", args.parameters, "first_moment", args.first_moment);
   contract.disjoint("parameters", args.parameters, "second_moment", args.second_moment);

@@ -29,6 +29,8 @@ class Optimizer {
   kernels::Stream& stream_;
   OwnedTensor first_moment_;
   OwnedTensor second_moment_;
+  OwnedTensor norm_parts_;  // scratch
+  OwnedTensor clipped_;     // norm and scale of the last step
   int64_t steps_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #include "kernels/cpu/adam.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "kernels/cpu/parallel.h"
@@ -10,9 +9,6 @@
 namespace segue::kernels::cpu {
 
 namespace {
-
-// The norm's parts: their borders depend on the number of elements alone, never on the number of threads.
-constexpr int64_t kNormParts = 256;
 
 double sum_of_squares(const float* g, int64_t begin, int64_t end) {
   double sum = 0.0;
@@ -23,7 +19,7 @@ double sum_of_squares(const float* g, int64_t begin, int64_t end) {
 
 // The scalars of a step, derived in double once.
 struct Coefficients {
-  explicit Coefficients(const AdamStep& args)
+  Coefficients(const AdamStep& args, double scale)
       : beta1(static_cast<float>(args.beta1)),
         rest1(static_cast<float>(1.0 - args.beta1)),
         beta2(static_cast<float>(args.beta2)),
@@ -32,7 +28,7 @@ struct Coefficients {
         rate(static_cast<float>(args.learning_rate / (1.0 - std::pow(args.beta1, static_cast<double>(args.step))))),
         root_scale(static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(args.beta2, static_cast<double>(args.step))))),
         epsilon(static_cast<float>(args.epsilon)),
-        gradient_scale(static_cast<float>(args.gradient_scale)) {}
+        gradient_scale(static_cast<float>(scale)) {}
   float beta1, rest1, beta2, rest2;
   float decay;
   float rate;        // lr / (1 - beta1^t)
@@ -43,23 +39,27 @@ struct Coefficients {
 
 }  // namespace
 
-double gradient_norm(const Stream& stream, ConstTensorView gradients) {
-  const int64_t count = gradients.elements();
-  const float* g = gradients.as<float>();
-  const int64_t part_size = (count + kNormParts - 1) / kNormParts;
-  std::array<double, kNormParts> parts{};
+void clip_gradients(const Stream& stream, const GradientClip& args) {
+  const int64_t count = args.gradients.elements();
+  const float* g = args.gradients.as<float>();
+  double* parts = args.workspace.as<double>();
+  const int64_t part_size = (count + kGradientNormParts - 1) / kGradientNormParts;
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
-  for (int64_t part = 0; part < kNormParts; ++part) {
+  for (int64_t part = 0; part < kGradientNormParts; ++part) {
     const int64_t begin = std::min(count, part * part_size);
     parts[part] = sum_of_squares(g, begin, std::min(count, begin + part_size));
   }
   double sum = 0.0;
-  for (const double part : parts) sum += part;
-  return std::sqrt(sum);
+  for (int part = 0; part < kGradientNormParts; ++part) sum += parts[part];
+  const double norm = std::sqrt(sum);
+  args.outcome.as<double>()[0] = norm;
+  args.outcome.as<double>()[1] = args.clip > 0.0 ? std::min(1.0, args.clip / (norm + 1e-6)) : 1.0;
 }
 
 void adam_step(const Stream& stream, const AdamStep& args) {
-  const Coefficients k(args);
+  const double* clipped = args.clipped.empty() ? nullptr : args.clipped.as<double>();
+  if (clipped != nullptr && !std::isfinite(clipped[0])) return;
+  const Coefficients k(args, clipped == nullptr ? 1.0 : clipped[1]);
   const int64_t count = args.parameters.elements();
   float* p = args.parameters.as<float>();
   const float* g = args.gradients.as<float>();

@@ -5,7 +5,7 @@
 
 namespace segue::kernels::cpu {
 
-double gradient_norm(const Stream& stream, ConstTensorView gradients);
+void clip_gradients(const Stream& stream, const GradientClip& args);
 void adam_step(const Stream& stream, const AdamStep& args);
 
 }  // namespace segue::kernels::cpu

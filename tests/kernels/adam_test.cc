@@ -1,6 +1,8 @@
 // Adam against the oracle over several steps, and the norm's independence of threads.
 #include "kernels/adam.h"
 
+#include <array>
+
 #include "tests/kernels/testing.h"
 #include "tests/oracle/adam.h"
 
@@ -18,6 +20,9 @@ struct Optimizer {
 
 TEST(Adam, FollowsTheOracleOverTenSteps) {
   Stream stream(2);
+  constexpr double kGradientScale = 0.5;
+  OwnedTensor outcome(DType::kFloat64, {2});
+  outcome.as<double>()[1] = kGradientScale;
   for (const double weight_decay : {0.0, 0.1}) {
     for (const int64_t count : {1, 31, 32, 33, 1031, 70001}) {
       Optimizer optimizer(count);
@@ -29,10 +34,10 @@ TEST(Adam, FollowsTheOracleOverTenSteps) {
         args.learning_rate = 0.5;  // as large as the parameters: an error in the step shows
         args.beta2 = 0.99;
         args.weight_decay = weight_decay;
-        args.gradient_scale = 0.5;
+        args.clipped = outcome.view();
         args.step = t;
         adam_step(stream, args);
-        state = oracle::adam_step(state, oracle_values(gradients.view()), args);
+        state = oracle::adam_step(state, oracle_values(gradients.view()), args, kGradientScale);
       }
       expect_close("p", optimizer.p.view(), state.p, kReduction);
       expect_close("m", optimizer.m.view(), state.m, kReduction);
@@ -68,30 +73,66 @@ TEST(Adam, SameBitsOnAnyNumberOfThreads) {
   expect_identical("v", a.v.view(), b.v.view());
 }
 
-TEST(GradientNorm, EqualsTheSumInDouble) {
-  Stream stream(2);
-  for (const int64_t count : {0, 1, 33, 255, 257, 100003}) {
+double norm_of(const OwnedTensor& gradients) {
+  long double sum = 0.0L;
+  for (int64_t i = 0; i < gradients.shape()[0]; ++i)
+    sum += static_cast<long double>(gradients.as<float>()[i]) * gradients.as<float>()[i];
+  return std::sqrt(static_cast<double>(sum));
+}
+
+// Norm and scale.
+std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double clip) {
+  Stream stream(threads);
+  OwnedTensor workspace(DType::kFloat64, {kGradientNormParts}), outcome(DType::kFloat64, {2});
+  clip_gradients(stream, {gradients.view(), clip, workspace.view(), outcome.view()});
+  return {outcome.as<double>()[0], outcome.as<double>()[1]};
+}
+
+TEST(GradientClip, NormEqualsTheSumInDouble) {
+  for (const int64_t count : {0, 1, 33, 255, 257, 1031, 100003}) {
     const OwnedTensor g = random_tensor({count}, 1);
-    long double sum = 0.0L;
-    for (int64_t i = 0; i < count; ++i) sum += static_cast<long double>(g.as<float>()[i]) * g.as<float>()[i];
-    const double expected = std::sqrt(static_cast<double>(sum));
-    EXPECT_NEAR(gradient_norm(stream, g.view()), expected, 1e-12 * expected);  // 1e5 additions in double
+    const double expected = norm_of(g);
+    const auto [norm, scale] = clipped(2, g, 0.0);
+    EXPECT_NEAR(norm, expected, 1e-12 * expected);  // 1e5 additions in double
+    EXPECT_EQ(scale, 1.0);
   }
 }
 
-TEST(GradientNorm, SameBitsOnAnyNumberOfThreads) {
-  const OwnedTensor g = random_tensor({100003}, 1);
-  Stream one(1), two(2), three(3);
-  const double norm = gradient_norm(one, g.view());
-  EXPECT_EQ(gradient_norm(two, g.view()), norm);
-  EXPECT_EQ(gradient_norm(three, g.view()), norm);
+TEST(GradientClip, ScaleBringsTheNormDownToTheClip) {
+  const OwnedTensor g = random_tensor({1031}, 1);
+  const double norm = norm_of(g);
+  EXPECT_NEAR(clipped(1, g, 0.25)[1], 0.25 / (norm + 1e-6), 1e-12);
+  EXPECT_EQ(clipped(1, g, 2.0 * norm)[1], 1.0);
 }
 
-TEST(GradientNorm, NanIsNotLost) {
-  Stream stream(2);
+TEST(GradientClip, SameBitsOnAnyNumberOfThreads) {
+  const OwnedTensor g = random_tensor({100003}, 1);
+  const std::array<double, 2> one = clipped(1, g, 0.25);
+  EXPECT_EQ(clipped(2, g, 0.25), one);
+  EXPECT_EQ(clipped(3, g, 0.25), one);
+}
+
+TEST(GradientClip, NanIsNotLost) {
   OwnedTensor g = random_tensor({50000}, 1);
   g.as<float>()[49999] = NAN;
-  EXPECT_TRUE(std::isnan(gradient_norm(stream, g.view())));
+  EXPECT_TRUE(std::isnan(clipped(2, g, 0.25)[0]));
+}
+
+TEST(Adam, DoesNothingWhenTheNormIsNotFinite) {
+  Stream stream(2);
+  for (const double norm : {std::nan(""), HUGE_VAL}) {
+    Optimizer optimizer(33);
+    const OwnedTensor gradients = random_tensor({33}, 2), p = copy_of(optimizer.p.view());
+    OwnedTensor outcome(DType::kFloat64, {2});
+    outcome.as<double>()[0] = norm;
+    AdamStep args = optimizer.args(gradients.view());
+    args.clipped = outcome.view();
+    args.learning_rate = 0.1;
+    adam_step(stream, args);
+    expect_identical("p", optimizer.p.view(), p.view());
+    expect_identical("m", optimizer.m.view(), filled_tensor({33}, 0.0F).view());
+    expect_identical("v", optimizer.v.view(), filled_tensor({33}, 0.0F).view());
+  }
 }
 
 TEST(Adam, RefusesWhatItsContractForbids) {

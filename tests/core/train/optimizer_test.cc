@@ -57,10 +57,10 @@ class OptimizerTest : public testing::Test {
       formula.beta2 = config.beta2;
       formula.epsilon = config.epsilon;
       formula.weight_decay = config.weight_decay;
-      formula.gradient_scale = config.clip > 0.0 ? std::min(1.0, config.clip / (norm + 1e-6)) : 1.0;
+      const double gradient_scale = config.clip > 0.0 ? std::min(1.0, config.clip / (norm + 1e-6)) : 1.0;
       formula.step = ++t;
       EXPECT_NEAR(optimizer.step(kRate), norm, 1e-6 * norm);
-      expected = oracle::adam_step(std::move(expected), gradients, formula);
+      expected = oracle::adam_step(std::move(expected), gradients, formula, gradient_scale);
       EXPECT_EQ(optimizer.steps(), t);
       kernels::expect_close("values", parameters_.values(), expected.p, kernels::kReduction);
       kernels::expect_close("first moment", optimizer.first_moment(), expected.m, kernels::kReduction);
