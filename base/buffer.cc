@@ -1,19 +1,42 @@
-// Aligned, zero-filled host memory.
+// Aligned, zero-filled memory of the CPU or a GPU.
 #include "base/buffer.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <utility>
+
+#include "base/cuda.h"
 
 namespace segue {
 
 namespace {
+
 constexpr size_t kAlignment = 64;  // one cache line, and the width of an AVX-512 register
+
+void* allocate_on_gpu(int64_t bytes, int index, MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::kOwn:
+      return cuda::allocate(bytes, index);
+    case MemoryKind::kPinned:
+      return cuda::allocate_pinned(bytes);
+    case MemoryKind::kUnified:
+      return cuda::allocate_unified(bytes, index);
+  }
+  throw ContractError("unknown kind of memory");
 }
 
-Buffer::Buffer(int64_t bytes) : bytes_(bytes) {
+}  // namespace
+
+Buffer::Buffer(int64_t bytes, Device device, MemoryKind kind) : bytes_(bytes), device_(device), kind_(kind) {
   if (bytes < 0) throw ContractError("buffer of {} bytes", bytes);
   if (bytes == 0) return;
+  if (device.is_cuda()) {
+    block_ = allocate_on_gpu(bytes, device.index, kind);
+    data_ = static_cast<std::byte*>(block_);
+    cuda::fill_zero(data_, bytes);
+    return;
+  }
   size_t room = static_cast<size_t>(bytes) + kAlignment;
   block_ = std::calloc(room, 1);
   if (block_ == nullptr) throw DeviceError("out of memory: {} bytes asked for", bytes);
@@ -21,21 +44,53 @@ Buffer::Buffer(int64_t bytes) : bytes_(bytes) {
   data_ = static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), aligned, room));
 }
 
-Buffer::~Buffer() { std::free(block_); }
+Buffer::~Buffer() {
+  if (block_ == nullptr) return;
+  if (!device_.is_cuda()) {
+    std::free(block_);
+  } else if (kind_ == MemoryKind::kPinned) {
+    cuda::release_pinned(block_);
+  } else {
+    cuda::release(block_);
+  }
+}
 
 Buffer::Buffer(Buffer&& other) noexcept
     : block_(std::exchange(other.block_, nullptr)),
       data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      device_(other.device_),
+      kind_(other.kind_) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(block_, other.block_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(device_, other.device_);
+  std::swap(kind_, other.kind_);
   return *this;
 }
 
-OwnedTensor::OwnedTensor(DType dtype, const Shape& shape)
-    : buffer_(shape.elements() * bytes_of(dtype)), dtype_(dtype), shape_(shape) {}
+OwnedTensor::OwnedTensor(DType dtype, const Shape& shape, Device device, MemoryKind kind)
+    : buffer_(shape.elements() * bytes_of(dtype), device, kind), dtype_(dtype), shape_(shape) {}
+
+void copy_tensor(TensorView to, ConstTensorView from, Device device) {
+  if (to.dtype != from.dtype || to.elements() != from.elements()) {
+    throw ContractError("cannot copy {} {} to {} {}", name_of(from.dtype), from.shape.text(), name_of(to.dtype),
+                        to.shape.text());
+  }
+  if (from.empty()) return;
+  if (device.is_cuda()) {
+    cuda::copy(to.data, from.data, from.bytes());
+  } else {
+    std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
+  }
+}
+
+OwnedTensor host_copy(ConstTensorView from, Device device) {
+  OwnedTensor copy(from.dtype, from.shape);
+  copy_tensor(copy.view(), from, device);
+  return copy;
+}
 
 }  // namespace segue

@@ -4,16 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/device.h"
 #include "base/tensor.h"
 
 namespace segue {
 
-// A block of host memory, zero-filled, aligned to 64 bytes; movable, not copyable. Pages of a large block that nobody
-// touches cost nothing.
+// Who may read and write a block.
+enum class MemoryKind : uint8_t {
+  kOwn,      // its device alone
+  kPinned,   // the CPU; a GPU copies from and to it while the CPU goes on
+  kUnified,  // the CPU and its GPU
+};
+
+// A block of memory, zero-filled, aligned to 64 bytes; movable, not copyable. Pages of a large block of the CPU that
+// nobody touches cost nothing.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(int64_t bytes);  // throws DeviceError naming the size when memory is exhausted
+  // Throws DeviceError naming the size when memory is exhausted. On the CPU every kind is the same.
+  explicit Buffer(int64_t bytes, Device device = {}, MemoryKind kind = MemoryKind::kOwn);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -23,22 +32,26 @@ class Buffer {
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
 
  private:
   void* block_ = nullptr;      // as allocated
   std::byte* data_ = nullptr;  // its first aligned byte
   int64_t bytes_ = 0;
+  Device device_;
+  MemoryKind kind_ = MemoryKind::kOwn;
 };
 
 // A tensor that owns its elements.
 class OwnedTensor {
  public:
   OwnedTensor() = default;
-  OwnedTensor(DType dtype, const Shape& shape);  // zero-filled
+  OwnedTensor(DType dtype, const Shape& shape, Device device = {}, MemoryKind kind = MemoryKind::kOwn);  // zero-filled
 
   TensorView view() { return {buffer_.data(), dtype_, shape_}; }
   ConstTensorView view() const { return {buffer_.data(), dtype_, shape_}; }
   const Shape& shape() const { return shape_; }
+  Device device() const { return buffer_.device(); }
   template <typename T>
   T* as() {
     return view().as<T>();
@@ -53,5 +66,11 @@ class OwnedTensor {
   DType dtype_ = DType::kFloat32;
   Shape shape_{0};
 };
+
+// to = from, of equal size, when one of them may lie on `device`; waits for the device first and returns when done.
+void copy_tensor(TensorView to, ConstTensorView from, Device device);
+
+// A copy on the CPU of a tensor that may lie on `device`.
+OwnedTensor host_copy(ConstTensorView from, Device device);
 
 }  // namespace segue

@@ -1,20 +1,24 @@
 # The compiler options of every target, and the two functions by which folders declare their targets.
 add_library(segue_options INTERFACE)
 target_include_directories(segue_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(segue_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-                                               -Wnon-virtual-dtor -Werror -fno-math-errno)
+function(segue_compile_options)  # of C++; cmake/cuda.cmake has those of CUDA
+  foreach(option ${ARGN})
+    target_compile_options(segue_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${option}>)
+  endforeach()
+endfunction()
+segue_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
+                      -fno-math-errno)
 if(SEGUE_NATIVE)
-  target_compile_options(segue_options INTERFACE -march=native)
+  segue_compile_options(-march=native)
 else()
-  target_compile_options(segue_options INTERFACE -march=x86-64-v3)
+  segue_compile_options(-march=x86-64-v3)
 endif()
 if(SEGUE_SANITIZE)
-  target_compile_options(segue_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
-                                                 -fno-omit-frame-pointer)
+  segue_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(segue_options INTERFACE -fsanitize=address,undefined)
 endif()
 if(SEGUE_FUZZ)
-  target_compile_options(segue_options INTERFACE -fsanitize=fuzzer-no-link)
+  segue_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # segue_library(NAME SOURCES ... LINK ...): one floor of the house, as a static library.

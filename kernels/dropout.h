@@ -20,6 +20,7 @@ struct Dropout {
   float p = 0.0F;
   RandomStream random = {};
   uint64_t first_element = 0;
+  const uint64_t* step = nullptr;  // on a GPU, where an operation may be replayed: when given, added to random.step
 };
 
 struct DropoutForward {

@@ -1,15 +1,54 @@
-// The stream of the CPU backend: it only knows its number of threads.
+// The CPU's stream knows its number of threads; a GPU's has a queue.
 #include "kernels/stream.h"
 
 #include <omp.h>
 
+#include <cstring>
+
 #include "base/error.h"
+#include "kernels/cuda/queue.h"
 
 namespace segue::kernels {
 
-Stream::Stream(int threads) : threads_(threads == 0 ? omp_get_max_threads() : threads) {
+Stream::Stream(int threads) : Stream(Device{}, threads) {}
+
+Stream::Stream(Device device, int threads) : device_(device), threads_(threads == 0 ? omp_get_max_threads() : threads) {
   if (threads < 0) throw ContractError("stream: expected 0 or more threads, found {}", threads);
   omp_set_num_threads(threads_);
+  if (device.is_cuda()) queue_ = std::make_unique<cuda::Queue>(device.index);
+}
+
+Stream::~Stream() = default;
+
+cuda::Queue& Stream::cuda() {
+  if (!queue_) throw ContractError("stream: expected a GPU, found {}", name_of(device_));
+  return *queue_;
+}
+
+void Stream::copy(TensorView to, ConstTensorView from) {
+  if (to.dtype != from.dtype || to.elements() != from.elements()) {
+    throw ContractError("stream: cannot copy {} {} to {} {}", name_of(from.dtype), from.shape.text(), name_of(to.dtype),
+                        to.shape.text());
+  }
+  if (from.empty()) return;
+  if (queue_) {
+    queue_->copy(to.data, from.data, from.bytes());
+  } else {
+    std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
+  }
+}
+
+void Stream::fill_zero(TensorView tensor) {
+  if (tensor.empty()) return;
+  if (queue_) {
+    queue_->fill_zero(tensor.data, tensor.bytes());
+  } else {
+    std::memset(tensor.data, 0, static_cast<size_t>(tensor.bytes()));
+  }
+}
+
+void Stream::synchronize() {
+  if (queue_) queue_->synchronize();
 }
 
 }  // namespace segue::kernels

@@ -1,20 +1,43 @@
-// Where kernels run: how many of the processor's threads an operation may use.
+// Where kernels run: on how many of the processor's threads, or on which GPU.
 #pragma once
+
+#include <memory>
+
+#include "base/device.h"
+#include "base/tensor.h"
+
+namespace segue::cuda {
+class Queue;
+}
 
 namespace segue::kernels {
 
-// An ordered queue of operations. On the CPU an operation has finished when its call returns.
+// An ordered queue of operations. On the CPU an operation has finished when its call returns; on a GPU it has only been
+// queued, and what it read and wrote stays untouched until `synchronize` returns or a later operation of the queue.
 class Stream {
  public:
   // 0: as many threads as the process may use (cpuset, OMP_NUM_THREADS). The calling thread's OpenMP regions get as
   // many.
   explicit Stream(int threads);  // throws ContractError when negative
+  // Throws DeviceError when the GPU cannot be used.
+  explicit Stream(Device device, int threads = 0);
+  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
+
+  Device device() const { return device_; }
   int threads() const { return threads_; }
+  cuda::Queue& cuda();  // throws ContractError on the CPU
+
+  // to = from, of equal size; with a GPU either may lie on the CPU's side.
+  void copy(TensorView to, ConstTensorView from);
+  void fill_zero(TensorView tensor);
+  void synchronize();  // until everything queued has finished; throws DeviceError when some of it failed
 
  private:
+  Device device_;
   int threads_;
+  std::unique_ptr<cuda::Queue> queue_;
 };
 
 }  // namespace segue::kernels

@@ -1,0 +1,39 @@
+// What the lowest floor needs of CUDA: memory, and which GPUs there are.
+//
+// Three files define these functions and a program links one of them: base/cuda/runtime.cc (CUDA), base/no_cuda.cc (a
+// build without it: no GPUs) and tests/simt/runtime.cc (the emulated GPU, whose memory is the host's).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace segue::cuda {
+
+// GPUs that could be opened; 0 when there is none, no driver, or no CUDA in this build.
+int device_count();
+
+// Throws DeviceError, in one line, when GPU `index` cannot run Segue: no CUDA in the build, no driver or one too old,
+// no such index, a GPU older than Ampere (compute capability 8.0).
+void require_device(int index);
+
+struct DeviceInfo {
+  std::string name;
+  int64_t total_bytes = 0;
+  int64_t free_bytes = 0;
+  int multiprocessors = 0;
+};
+DeviceInfo describe_device(int index);
+
+// Memory of GPU `index`; of the host, from which a GPU copies by itself; and memory that both address. Not filled.
+// Throw DeviceError saying how much was asked for, and what the GPU has.
+void* allocate(int64_t bytes, int index);
+void* allocate_pinned(int64_t bytes);
+void* allocate_unified(int64_t bytes, int index);
+void release(void* memory) noexcept;
+void release_pinned(void* memory) noexcept;
+
+// Wait for all work given to the GPU before, and return when done. Either side of a copy may be the host's.
+void copy(void* to, const void* from, int64_t bytes);
+void fill_zero(void* memory, int64_t bytes);
+
+}  // namespace segue::cuda

@@ -1,0 +1,15 @@
+// Every call of the CUDA runtime goes through check().
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "base/error.h"
+
+namespace segue::cuda {
+
+inline void check(cudaError_t status, const char* call) {
+  if (status != cudaSuccess)
+    throw DeviceError("{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+}  // namespace segue::cuda

@@ -1,0 +1,26 @@
+# CUDA, where there is nvcc: SEGUE_CUDA_ENABLED tells.
+find_program(SEGUE_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+set(SEGUE_CUDA_ENABLED OFF)
+if(SEGUE_CUDA STREQUAL "ON" OR (SEGUE_CUDA STREQUAL "AUTO" AND SEGUE_NVCC))
+  set(SEGUE_CUDA_ENABLED ON)
+  if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND SEGUE_NVCC)
+    set(CMAKE_CUDA_COMPILER ${SEGUE_NVCC})
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100 CACHE STRING "GPUs to compile for; the newest also as PTX")
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+  find_package(CUDAToolkit REQUIRED)
+  if(SEGUE_CCACHE)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${SEGUE_CCACHE})
+  endif()
+endif()
+message(STATUS "CUDA: ${SEGUE_CUDA_ENABLED}")
+
+# What stands for the GPU in a program, for base and for kernels: CUDA (in a build without it, refusals), unless the
+# program's target property SEGUE_EMULATES_CUDA asks for the emulated GPU.
+set(SEGUE_EMULATED $<BOOL:$<TARGET_PROPERTY:SEGUE_EMULATES_CUDA>>)
+set(SEGUE_CUDA_RUNTIME_LIBRARY $<IF:${SEGUE_EMULATED},segue_cuda_runtime_emulated,segue_cuda_runtime>)
+set(SEGUE_CUDA_LIBRARY $<IF:${SEGUE_EMULATED},segue_cuda_emulated,segue_cuda>)

@@ -1,0 +1,99 @@
+// A CUDA stream with its cuBLASLt handle, and CUDA graphs.
+#include "kernels/cuda/queue.h"
+
+#include "base/cuda.h"
+#include "kernels/cuda/queue_state.h"
+
+namespace segue::cuda {
+
+namespace {
+
+struct StreamDestroyer {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+};
+using UniqueStream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, StreamDestroyer>;
+
+UniqueStream make_stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return UniqueStream(stream);
+}
+
+}  // namespace
+
+Queue::Queue(int device) {
+  require_device(device);
+  check(cudaSetDevice(device), "cudaSetDevice");
+  UniqueStream stream = make_stream();
+  auto state = std::make_unique<State>();
+  state->gemm_workspace = Buffer(kScratchBytes, {DeviceKind::kCuda, device});
+  check(cublasLtCreate(&state->cublas), "cublasLtCreate");
+  state->device = device;
+  state->stream = stream.release();
+  state_ = std::move(state);
+}
+
+Queue::~Queue() {
+  if (!state_) return;
+  cudaStreamSynchronize(state_->stream);
+  cublasLtDestroy(state_->cublas);
+  cudaStreamDestroy(state_->stream);
+}
+
+int Queue::device() const { return state_->device; }
+void* Queue::stream() const { return state_->stream; }
+
+void Queue::copy(void* to, const void* from, int64_t bytes) {
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, state_->stream), "cudaMemcpyAsync");
+}
+
+void Queue::fill_zero(void* memory, int64_t bytes) {
+  check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), state_->stream), "cudaMemsetAsync");
+}
+
+void Queue::synchronize() { check(cudaStreamSynchronize(state_->stream), "cudaStreamSynchronize"); }
+
+void* Queue::scratch(int64_t bytes) {
+  if (bytes > kScratchBytes) throw DeviceError("queue: {} bytes of scratch wanted, {} are there", bytes, kScratchBytes);
+  return state_->gemm_workspace.data();
+}
+
+struct Graph::State {
+  cudaGraphExec_t executable = nullptr;
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { cudaGraphExecDestroy(executable); }
+};
+
+Graph::Graph() = default;
+Graph::~Graph() = default;
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+
+bool Graph::is_supported() { return true; }
+
+void Graph::record(Queue& queue, const std::function<void()>& work) {
+  struct Recording {
+    cudaGraph_t graph = nullptr;
+    ~Recording() {
+      if (graph != nullptr) cudaGraphDestroy(graph);
+    }
+  } recording;
+  const cudaStream_t stream = stream_of(queue);
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  try {
+    work();
+  } catch (...) {
+    cudaStreamEndCapture(stream, &recording.graph);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream, &recording.graph), "cudaStreamEndCapture");
+  auto state = std::make_unique<State>();
+  check(cudaGraphInstantiate(&state->executable, recording.graph, 0), "cudaGraphInstantiate");
+  state_ = std::move(state);
+}
+
+void Graph::launch(Queue& queue) { check(cudaGraphLaunch(state_->executable, stream_of(queue)), "cudaGraphLaunch"); }
+
+}  // namespace segue::cuda

@@ -1,0 +1,62 @@
+// One ordered queue of work on one GPU.
+//
+// Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda.cc (refuses) and
+// tests/simt/queue.cc (the emulated GPU, which has done the work when a call returns).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace segue::cuda {
+
+class Queue {
+ public:
+  explicit Queue(int device);  // throws DeviceError when the GPU cannot be used
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  int device() const;
+  void* stream() const;  // cudaStream_t
+
+  void copy(void* to, const void* from, int64_t bytes);  // either may be the host's
+  void fill_zero(void* memory, int64_t bytes);
+  void synchronize();  // throws DeviceError when work of the queue has failed
+
+  // Memory of the GPU for the operation being queued; the next operation of the queue may overwrite it. Aligned to 64
+  // bytes. Throws DeviceError above kScratchBytes.
+  static constexpr int64_t kScratchBytes = int64_t{32} << 20;
+  void* scratch(int64_t bytes);
+
+  // What one of the three implementations keeps; only its own files know what is inside.
+  struct State;
+  State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// Work recorded once and queued again as one piece: the addresses and numbers in it stay those of the recording.
+class Graph {
+ public:
+  Graph();
+  ~Graph();
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+
+  // Whether work can be recorded at all; the emulated GPU cannot.
+  static bool is_supported();
+
+  // Records what `work` queues instead of running it. It must not allocate on the GPU or wait for it.
+  void record(Queue& queue, const std::function<void()>& work);
+  bool is_recorded() const { return state_ != nullptr; }
+  void launch(Queue& queue);
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace segue::cuda
