@@ -1,0 +1,190 @@
+// What a kernel may ask of the machine: its place in the grid, barriers, exchange within a warp, shared memory,
+// asynchronous copies and matrix fragments. Here each is the hardware's instruction (sm_80 and later); the tests
+// compile the same kernels against another header of this name, where the processor emulates them.
+//
+// A kernel is a `__global__ void name_kernel(Arguments arguments)` over one-dimensional blocks whose size is a multiple
+// of 32; every warp operation is one of all 32 lanes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "kernels/cuda/queue.h"
+
+namespace segue::simt {
+
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+
+__device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
+__device__ __forceinline__ int block_threads() { return static_cast<int>(blockDim.x); }
+__device__ __forceinline__ int lane() { return thread() % kWarp; }
+__device__ __forceinline__ int warp() { return thread() / kWarp; }
+__device__ __forceinline__ int block() { return static_cast<int>(blockIdx.x); }
+__device__ __forceinline__ int block_y() { return static_cast<int>(blockIdx.y); }
+__device__ __forceinline__ int block_z() { return static_cast<int>(blockIdx.z); }
+__device__ __forceinline__ int grid_size() { return static_cast<int>(gridDim.x); }
+
+// Every thread of the block, or every lane of the warp, has come here, and sees what the others wrote before.
+__device__ __forceinline__ void sync_block() { __syncthreads(); }
+__device__ __forceinline__ void sync_warp() { __syncwarp(); }
+
+// The value another lane hands in.
+template <typename T>
+__device__ __forceinline__ T shuffle(T value, int source_lane) {
+  return __shfl_sync(kAllLanes, value, source_lane);
+}
+template <typename T>
+__device__ __forceinline__ T shuffle_xor(T value, int mask) {
+  return __shfl_xor_sync(kAllLanes, value, mask);
+}
+template <typename T>
+__device__ __forceinline__ T shuffle_down(T value, int delta) {
+  return __shfl_down_sync(kAllLanes, value, static_cast<unsigned>(delta));
+}
+
+__device__ __forceinline__ bool any(bool predicate) { return __any_sync(kAllLanes, predicate) != 0; }
+__device__ __forceinline__ bool all(bool predicate) { return __all_sync(kAllLanes, predicate) != 0; }
+__device__ __forceinline__ unsigned ballot(bool predicate) { return __ballot_sync(kAllLanes, predicate); }
+
+// Each returns what was there before.
+__device__ __forceinline__ float atomic_add(float* at, float value) { return atomicAdd(at, value); }
+__device__ __forceinline__ int atomic_add(int* at, int value) { return atomicAdd(at, value); }
+__device__ __forceinline__ unsigned atomic_max(unsigned* at, unsigned value) { return atomicMax(at, value); }
+
+// An object of the block, uninitialised; one for each pair of type and tag.
+template <typename T, int kTag>
+__device__ __forceinline__ T& static_shared() {
+  __shared__ T object;
+  return object;
+}
+
+// Pieces of dynamic shared memory start at multiples of this.
+inline constexpr int64_t kSharedAlignment = 128;
+__host__ __device__ constexpr int64_t shared_piece(int64_t bytes) {
+  return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+}
+
+// The block's dynamic shared memory, handed out piece by piece; every thread takes the same pieces in the same order.
+class SharedMemory {
+ public:
+  __device__ __forceinline__ SharedMemory() {
+    extern __shared__ __align__(kSharedAlignment) unsigned char base[];
+    next_ = base;
+  }
+  template <typename T>
+  __device__ __forceinline__ T* take(int count) {
+    T* piece = reinterpret_cast<T*>(next_);
+    next_ += shared_piece(static_cast<int64_t>(count) * static_cast<int64_t>(sizeof(T)));
+    return piece;
+  }
+
+ private:
+  unsigned char* next_;
+};
+
+// Bytes of dynamic shared memory that the same sequence of takes needs.
+class SharedLayout {
+ public:
+  template <typename T>
+  constexpr SharedLayout& take(int count) {
+    bytes_ += shared_piece(static_cast<int64_t>(count) * static_cast<int64_t>(sizeof(T)));
+    return *this;
+  }
+  constexpr int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t bytes_ = 0;
+};
+
+__device__ __forceinline__ uint32_t shared_address(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// Starts copying 16 bytes, both ends aligned to 16; zeros when not `valid`, and `global` is then not read.
+__device__ __forceinline__ void async_copy_16(void* shared, const void* global, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(shared_address(shared)), "l"(global),
+               "r"(valid ? 16 : 0)
+               : "memory");
+}
+// Closes a group of the thread's copies; then waits until all but the newest kPending groups of the thread have landed.
+__device__ __forceinline__ void async_commit() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+template <int kPending>
+__device__ __forceinline__ void async_wait() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+// Four 8x8 matrices of 16-bit elements. Lane l gives the address of row l % 8 of matrix l / 8 (16 bytes, aligned), and
+// receives of each matrix the pair of elements 2 * (l % 4) of row l / 4; of its transpose in the second form.
+__device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(shared_row))
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x4_transposed(uint32_t (&r)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(shared_row))
+               : "memory");
+}
+
+// c [16, 8] += a [16, 16] · b [16, 8], bfloat16 with float32 accumulation; the fragments as PTX lays them out: with
+// g = lane / 4 and t = 2 * (lane % 4), c holds (g, t), (g, t+1), (g+8, t), (g+8, t+1), a holds the pairs (g, t),
+// (g+8, t), (g, t+8), (g+8, t+8), and b the pairs of rows (t, g), (t+8, g).
+__device__ __forceinline__ void mma_bf16_16x8x16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// Two floats rounded to bfloat16, the first in the low half.
+__device__ __forceinline__ uint32_t pack_bf16(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+// 2^x to 2^-22 of its value; 0 for -infinity.
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Blocks of the grid, threads of a block, and its dynamic shared memory.
+struct Launch {
+  int64_t x = 1;
+  int y = 1;
+  int z = 1;
+  int threads = kWarp;
+  int64_t shared_bytes = 0;
+};
+
+// Runs the kernel in the queue's order. Throws DeviceError naming it when the device refuses the launch.
+template <typename... Parameters, typename... Arguments>
+void launch(cuda::Queue& queue, const char* name, const Launch& shape, void (*kernel)(Parameters...),
+            const Arguments&... arguments) {
+  constexpr int64_t kGrantedSharedBytes = 48 * 1024;  // more must be asked for
+  cudaError_t status = cudaSuccess;
+  if (shape.shared_bytes > kGrantedSharedBytes) {
+    status =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
+  }
+  if (status == cudaSuccess) {
+    const dim3 grid(static_cast<unsigned>(shape.x), static_cast<unsigned>(shape.y), static_cast<unsigned>(shape.z));
+    kernel<<<grid, static_cast<unsigned>(shape.threads), static_cast<size_t>(shape.shared_bytes),
+             static_cast<cudaStream_t>(queue.stream())>>>(arguments...);
+    status = cudaGetLastError();
+  }
+  if (status != cudaSuccess) {
+    throw DeviceError("{}: launch of {} x {} x {} blocks of {} threads with {} bytes of shared memory: {}", name,
+                      shape.x, shape.y, shape.z, shape.threads, shape.shared_bytes, cudaGetErrorString(status));
+  }
+}
+
+}  // namespace segue::simt

@@ -1,0 +1,187 @@
+// The emulation itself: each operation against what the hardware's manual says, and broken kernels that must show.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cuda/simt.cuh"
+
+namespace segue::simt {
+
+namespace {
+
+using emulation::run;
+
+TEST(Emulator, EveryThreadOfEveryBlockRunsOnce) {
+  std::vector<int> visits(3 * 2 * 2 * 64);
+  run({.kernel = "count", .x = 3, .y = 2, .z = 2, .threads = 64}, [&] {
+    const int place = ((block_z() * 2 + block_y()) * 3 + block()) * 64 + thread();
+    ++visits[static_cast<size_t>(place)];
+  });
+  EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+}
+
+TEST(Emulator, ABarrierOrdersSharedMemory) {
+  std::vector<float> sums(96);
+  run({.kernel = "barrier", .threads = 96}, [&] {
+    auto& values = static_shared<float[96], 0>();
+    values[thread()] = static_cast<float>(thread());
+    sync_block();
+    sums[static_cast<size_t>(thread())] = std::accumulate(values, values + 96, 0.0F);
+  });
+  EXPECT_EQ(sums, std::vector<float>(96, 96 * 95 / 2));
+}
+
+TEST(Emulator, AMissingBarrierShows) {
+  int spoiled = 0;
+  run({.kernel = "no_barrier", .x = 20, .threads = 64}, [&] {
+    auto& values = static_shared<float[64], 0>();
+    values[thread()] = 1.0F;
+    if (std::isnan(values[63 - thread()])) ++spoiled;
+  });
+  EXPECT_GT(spoiled, 0);
+}
+
+TEST(Emulator, PiecesOfSharedMemoryAreTheBlocksOwn) {
+  std::vector<int> found(4);
+  run({.kernel = "pieces", .x = 4, .threads = 32, .shared_bytes = SharedLayout().take<int>(3).take<int>(32).bytes()},
+      [&] {
+        SharedMemory memory;
+        int* first = memory.take<int>(3);
+        int* second = memory.take<int>(32);
+        second[thread()] = block();
+        if (thread() < 3) first[thread()] = 7;
+        sync_block();
+        if (thread() == 0) found[static_cast<size_t>(block())] = std::accumulate(second, second + 32, 0) + first[2];
+      });
+  EXPECT_EQ(found, (std::vector<int>{7, 39, 71, 103}));
+}
+
+TEST(Emulator, WarpsExchangeValues) {
+  run({.kernel = "exchange", .threads = 64}, [] {
+    EXPECT_EQ(shuffle(10 * thread(), 5), 10 * (32 * warp() + 5));
+    EXPECT_EQ(shuffle_xor(thread(), 3), thread() ^ 3);
+    EXPECT_EQ(shuffle_down(thread(), 4), lane() < 28 ? thread() + 4 : thread());
+    EXPECT_EQ(ballot(lane() % 2 == 0), 0x55555555U);
+    EXPECT_TRUE(any(lane() == 31));
+    EXPECT_FALSE(all(lane() == 31));
+    EXPECT_TRUE(all(lane() < 32));
+  });
+}
+
+TEST(Emulator, AtomicsReturnWhatWasThere) {
+  int count = 0;
+  float sum = 0.0F;
+  unsigned largest = 0;
+  std::vector<int> before(128);
+  run({.kernel = "atomics", .x = 2, .threads = 64}, [&] {
+    before[static_cast<size_t>(atomic_add(&count, 1))] = 1;
+    atomic_add(&sum, 0.5F);
+    atomic_max(&largest, static_cast<unsigned>(thread()));
+  });
+  EXPECT_EQ(before, std::vector<int>(128, 1));
+  EXPECT_EQ(sum, 64.0F);
+  EXPECT_EQ(largest, 63U);
+}
+
+TEST(Emulator, CopiesLandWhenWaitedFor) {
+  alignas(16) float source[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  run({.kernel = "copies", .threads = 32, .shared_bytes = SharedLayout().take<float>(12).bytes()}, [&] {
+    float* tile = SharedMemory().take<float>(12);
+    if (thread() == 0) {
+      async_copy_16(tile, source, true);
+      async_commit();
+      async_copy_16(tile + 4, source + 4, true);
+      async_copy_16(tile + 8, nullptr, false);
+      async_commit();
+      async_wait<1>();
+      EXPECT_EQ(tile[3], 4.0F);
+      EXPECT_TRUE(std::isnan(tile[4]));
+      async_wait<0>();
+      EXPECT_EQ(tile[4], 5.0F);
+      EXPECT_EQ(tile[8], 0.0F);
+    }
+  });
+}
+
+// c += a · b for one warp, the fragments loaded by ldmatrix from row-major tiles: a [16, 16], b [16, 8] in rows of k.
+TEST(Emulator, MatrixFragmentsMultiply) {
+  alignas(16) BFloat16 a[16 * 16];
+  alignas(16) BFloat16 b[16 * 8];
+  for (int i = 0; i < 256; ++i) a[i] = BFloat16(static_cast<float>(i % 13 - 6));
+  for (int i = 0; i < 128; ++i) b[i] = BFloat16(static_cast<float>(i % 7 - 3));
+  std::vector<float> found(16 * 8);
+  run({.kernel = "product", .threads = 32}, [&] {
+    uint32_t a_fragment[4];
+    uint32_t b_fragments[4];
+    float c[4] = {0.5F, 0.5F, 0.5F, 0.5F};
+    ldmatrix_x4(a_fragment, a + (lane() % 16) * 16 + (lane() / 16) * 8);
+    ldmatrix_x4_transposed(b_fragments, b + (lane() % 16) * 8);
+    mma_bf16_16x8x16(c, a_fragment, {b_fragments[0], b_fragments[1]});
+    const int row = lane() / 4;
+    const int column = 2 * (lane() % 4);
+    for (int i = 0; i < 4; ++i) found[static_cast<size_t>((row + 8 * (i / 2)) * 8 + column + i % 2)] = c[i];
+  });
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      float expected = 0.5F;
+      for (int k = 0; k < 16; ++k)
+        expected += static_cast<float>(a[row * 16 + k]) * static_cast<float>(b[k * 8 + column]);
+      EXPECT_EQ(found[static_cast<size_t>(row * 8 + column)], expected) << row << ", " << column;
+    }
+  }
+}
+
+TEST(EmulatorDeathTest, BrokenRulesEndTheProcess) {
+  const auto expect_death = [](int threads, const std::function<void()>& body, const char* words) {
+    EXPECT_DEATH(run({.kernel = "broken", .threads = threads, .shared_bytes = 256}, body), words);
+  };
+  expect_death(
+      64,
+      [] {
+        if (warp() == 0) sync_block();
+      },
+      "broken.*sync_block");
+  expect_death(
+      32,
+      [] {
+        if (lane() < 31) sync_warp();
+      },
+      "sync_warp");
+  expect_death(
+      32, [] { lane() == 0 ? sync_warp() : void(shuffle(1, 0)); }, "is in");
+  expect_death(
+      32, [] { SharedMemory().take<float>(65); }, "launched with 256");
+  expect_death(
+      32, [] { SharedMemory().take<float>(lane() == 3 ? 2 : 1); }, "different pieces");
+  expect_death(
+      33, [] {}, "cannot be launched");
+  expect_death(
+      32,
+      [] {
+        uint32_t r[4];
+        ldmatrix_x4(r, reinterpret_cast<const void*>(8));
+      },
+      "aligned");
+  expect_death(
+      32, [] { async_copy_16(SharedMemory().take<float>(8) + 1, nullptr, false); }, "aligned");
+  expect_death(
+      32,
+      [] {
+        async_copy_16(SharedMemory().take<float>(8), nullptr, false);
+        async_commit();
+      },
+      "landed");
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(EmulatorDeathTest, TheSanitizerSeesTheEndOfAPiece) {
+  const auto write_past = [] { SharedMemory().take<float>(5)[thread()] = 1.0F; };
+  EXPECT_DEATH(run({.kernel = "past", .threads = 32, .shared_bytes = 128}, write_past), "AddressSanitizer");
+}
+#endif
+
+}  // namespace
+
+}  // namespace segue::simt
