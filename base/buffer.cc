@@ -14,13 +14,13 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, and the width of an AVX-512 register
 
-void* allocate_on_gpu(int64_t bytes, int index, MemoryKind kind) {
+void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
   switch (kind) {
-    case MemoryKind::kOwn:
+    case BufferKind::kOwn:
       return cuda::allocate(bytes, index);
-    case MemoryKind::kPinned:
+    case BufferKind::kPinned:
       return cuda::allocate_pinned(bytes);
-    case MemoryKind::kUnified:
+    case BufferKind::kUnified:
       return cuda::allocate_unified(bytes, index);
   }
   throw ContractError("unknown kind of memory");
@@ -28,7 +28,7 @@ void* allocate_on_gpu(int64_t bytes, int index, MemoryKind kind) {
 
 }  // namespace
 
-Buffer::Buffer(int64_t bytes, Device device, MemoryKind kind) : bytes_(bytes), device_(device), kind_(kind) {
+Buffer::Buffer(int64_t bytes, Device device, BufferKind kind) : bytes_(bytes), device_(device), kind_(kind) {
   if (bytes < 0) throw ContractError("buffer of {} bytes", bytes);
   if (bytes == 0) return;
   if (device.is_cuda()) {
@@ -48,7 +48,7 @@ Buffer::~Buffer() {
   if (block_ == nullptr) return;
   if (!device_.is_cuda()) {
     std::free(block_);
-  } else if (kind_ == MemoryKind::kPinned) {
+  } else if (kind_ == BufferKind::kPinned) {
     cuda::release_pinned(block_);
   } else {
     cuda::release(block_);
@@ -71,7 +71,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-OwnedTensor::OwnedTensor(DType dtype, const Shape& shape, Device device, MemoryKind kind)
+OwnedTensor::OwnedTensor(DType dtype, const Shape& shape, Device device, BufferKind kind)
     : buffer_(shape.elements() * bytes_of(dtype), device, kind), dtype_(dtype), shape_(shape) {}
 
 void copy_tensor(TensorView to, ConstTensorView from, Device device) {

@@ -10,7 +10,7 @@
 namespace segue {
 
 // Who may read and write a block.
-enum class MemoryKind : uint8_t {
+enum class BufferKind : uint8_t {
   kOwn,      // its device alone
   kPinned,   // the CPU; a GPU copies from and to it while the CPU goes on
   kUnified,  // the CPU and its GPU
@@ -22,7 +22,7 @@ class Buffer {
  public:
   Buffer() = default;
   // Throws DeviceError naming the size when memory is exhausted. On the CPU every kind is the same.
-  explicit Buffer(int64_t bytes, Device device = {}, MemoryKind kind = MemoryKind::kOwn);
+  explicit Buffer(int64_t bytes, Device device = {}, BufferKind kind = BufferKind::kOwn);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -39,14 +39,14 @@ class Buffer {
   std::byte* data_ = nullptr;  // its first aligned byte
   int64_t bytes_ = 0;
   Device device_;
-  MemoryKind kind_ = MemoryKind::kOwn;
+  BufferKind kind_ = BufferKind::kOwn;
 };
 
 // A tensor that owns its elements.
 class OwnedTensor {
  public:
   OwnedTensor() = default;
-  OwnedTensor(DType dtype, const Shape& shape, Device device = {}, MemoryKind kind = MemoryKind::kOwn);  // zero-filled
+  OwnedTensor(DType dtype, const Shape& shape, Device device = {}, BufferKind kind = BufferKind::kOwn);  // zero-filled
 
   TensorView view() { return {buffer_.data(), dtype_, shape_}; }
   ConstTensorView view() const { return {buffer_.data(), dtype_, shape_}; }

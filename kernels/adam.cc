@@ -3,6 +3,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/adam.h"
+#include "kernels/cuda/adam.h"
 
 namespace segue::kernels {
 
@@ -13,6 +14,7 @@ void clip_gradients(Stream& stream, const GradientClip& args) {
   contract.tensor("workspace", args.workspace, DType::kFloat64, {kGradientNormParts});
   contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
   contract.disjoint("outcome", args.outcome, "workspace", args.workspace);
+  if (stream.device().is_cuda()) return cuda::clip_gradients(stream, args);
   cpu::clip_gradients(stream, args);
 }
 
@@ -22,7 +24,11 @@ void adam_step(Stream& stream, const AdamStep& args) {
   contract.floats("gradients", args.gradients, args.parameters.shape);
   contract.floats("first_moment", args.first_moment, args.parameters.shape);
   contract.floats("second_moment", args.second_moment, args.parameters.shape);
-  contract.absent("compute_copy", args.compute_copy, "on the CPU");
+  if (!stream.device().is_cuda()) {
+    contract.absent("compute_copy", args.compute_copy, "on the CPU");
+  } else if (!args.compute_copy.empty()) {
+    contract.tensor("compute_copy", args.compute_copy, DType::kBFloat16, args.parameters.shape);
+  }
   if (!args.clipped.empty()) contract.tensor("clipped", args.clipped, DType::kFloat64, {2});
   contract.disjoint("parameters", args.parameters, "gradients", args.gradients);
   contract.disjoint("parameters", args.parameters, "first_moment", args.first_moment);
@@ -34,6 +40,7 @@ void adam_step(Stream& stream, const AdamStep& args) {
   contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   contract.number("step", static_cast<double>(args.step), args.step >= 1, "1 or more");
+  if (stream.device().is_cuda()) return cuda::adam_step(stream, args);
   cpu::adam_step(stream, args);
 }
 

@@ -293,7 +293,13 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Shape memory_shape{streams, mem_len, 2, heads[0], heads[1]};
   const Shape r_shape{tape.shape(in.r.data)[0], heads[0], heads[1]};
   const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
-  const int64_t workspace_size = kernels::relative_attention_workspace(streams, r_shape[0], heads[0], heads[1]);
+  const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
+                                                                        .tgt_len = tgt_len,
+                                                                        .keys = mem_len + tgt_len,
+                                                                        .positions = r_shape[0],
+                                                                        .heads = heads[0],
+                                                                        .d_head = heads[1]},
+                                                                       DeviceKind::kCpu);
 
   const Value output = tape.new_value({streams, tgt_len, heads.elements()});
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});

@@ -35,13 +35,14 @@ TEST(Contract, TellsOverlapFromIdentity) {
 }
 
 TEST(Contract, NamesTheFirstIndexOutside) {
-  kContract.indices("tokens", index_tensor({0, 4, 2}).view(), 5);
+  kContract.indices("tokens", index_tensor({0, 4, 2}).view(), 5, {});
   expect_contract_error(
       [&] {
-        kContract.indices("tokens", index_tensor({0, 5, -1}).view(), 5);
+        kContract.indices("tokens", index_tensor({0, 5, -1}).view(), 5, {});
       },
       {"tokens[1]", "[0, 5)", "found 5"});
-  expect_contract_error([&] { kContract.indices("tokens", index_tensor({-1}).view(), 5); }, {"tokens[0]", "found -1"});
+  expect_contract_error([&] { kContract.indices("tokens", index_tensor({-1}).view(), 5, {}); },
+                        {"tokens[0]", "found -1"});
 }
 
 TEST(Contract, ProbabilityRefusesNan) {

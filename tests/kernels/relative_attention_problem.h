@@ -25,6 +25,12 @@ inline Dropout dropatt_of(const AttentionCase& c) {
   return {.p = c.dropatt, .random = {.seed = 77, .step = 5, .site = 3}, .first_element = 12345};
 }
 
+inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
+  return relative_attention_workspace(
+      {.streams = c.b, .tgt_len = c.t, .keys = c.keys(), .positions = c.positions(), .heads = c.n, .d_head = c.h},
+      device);
+}
+
 struct AttentionProblem {
   AttentionCase extents;
   OwnedTensor qkv, memory_kv, r, u, w, doutput;
@@ -46,7 +52,7 @@ struct AttentionSolution {
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
       : output(unset_tensor({c.b, c.t, c.n, c.h})),
         lse(unset_tensor({c.b, c.n, c.t})),
-        workspace(unset_tensor({relative_attention_workspace(c.b, c.positions(), c.n, c.h)})),
+        workspace(unset_tensor({attention_workspace(c, DeviceKind::kCpu)})),
         dqkv(unset_tensor({c.b, c.t, 3, c.n, c.h})),
         dmemory_kv(unset_tensor({c.b, c.m, 2, c.n, c.h})),
         dr(unset_tensor({c.positions(), c.n, c.h})),

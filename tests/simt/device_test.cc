@@ -27,7 +27,7 @@ void expect_counting(ConstTensorView found, Device device) {
 }
 
 TEST(DeviceMemory, IsZeroAndKnowsItsDevice) {
-  for (const MemoryKind kind : {MemoryKind::kOwn, MemoryKind::kPinned, MemoryKind::kUnified}) {
+  for (const BufferKind kind : {BufferKind::kOwn, BufferKind::kPinned, BufferKind::kUnified}) {
     const Buffer buffer(1000, kGpu, kind);
     EXPECT_EQ(buffer.device(), kGpu);
     EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + 1000, [](std::byte b) { return b == std::byte{0}; }));

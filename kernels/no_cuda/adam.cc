@@ -1,0 +1,11 @@
+// Adam of a build without CUDA.
+#include "kernels/cuda/adam.h"
+
+#include "kernels/no_cuda/refuse.h"
+
+namespace segue::kernels::cuda {
+
+void clip_gradients(Stream& /*stream*/, const GradientClip& /*args*/) { refuse(); }
+void adam_step(Stream& /*stream*/, const AdamStep& /*args*/) { refuse(); }
+
+}  // namespace segue::kernels::cuda

@@ -1,0 +1,35 @@
+// A build without CUDA: no queue can be made, so nothing else of it is ever called.
+#include "kernels/cuda/queue.h"
+
+#include "base/cuda.h"
+#include "base/error.h"
+
+namespace segue::cuda {
+
+struct Queue::State {};
+struct Graph::State {};
+
+namespace {
+
+[[noreturn]] void refuse() { throw DeviceError("this program was built without CUDA"); }
+
+}  // namespace
+
+Queue::Queue(int device) { require_device(device); }
+Queue::~Queue() = default;
+int Queue::device() const { refuse(); }
+void* Queue::stream() const { refuse(); }
+void Queue::copy(void* /*to*/, const void* /*from*/, int64_t /*bytes*/) { refuse(); }
+void Queue::fill_zero(void* /*memory*/, int64_t /*bytes*/) { refuse(); }
+void Queue::synchronize() { refuse(); }
+void* Queue::scratch(int64_t /*bytes*/) { refuse(); }
+
+Graph::Graph() = default;
+Graph::~Graph() = default;
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+bool Graph::is_supported() { return false; }
+void Graph::record(Queue& /*queue*/, const std::function<void()>& /*work*/) { refuse(); }
+void Graph::launch(Queue& /*queue*/) { refuse(); }
+
+}  // namespace segue::cuda
