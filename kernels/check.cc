@@ -33,6 +33,17 @@ void Contract::rank(std::string_view name, ConstTensorView found, int rank) cons
   floats(name, found, found.shape);
 }
 
+DType Contract::activation(std::string_view name, ConstTensorView found, int rank, Device device) const {
+  if (!device.is_cuda() || found.dtype != DType::kBFloat16) {
+    this->rank(name, found, rank);
+    return DType::kFloat32;
+  }
+  if (found.shape.rank() != rank)
+    throw ContractError("{}: {}: expected {} extents, found {}", operation_, name, rank, found.shape.text());
+  tensor(name, found, DType::kBFloat16, found.shape);
+  return DType::kBFloat16;
+}
+
 void Contract::absent(std::string_view name, ConstTensorView found, std::string_view because) const {
   if (!found.empty())
     throw ContractError("{}: {}: expected empty {}, found {}", operation_, name, because, found.shape.text());
@@ -48,9 +59,10 @@ void Contract::same_or_disjoint(std::string_view name, ConstTensorView a, std::s
   if (a.data != b.data || a.bytes() != b.bytes()) disjoint(name, a, other, b);
 }
 
-void Contract::indices(std::string_view name, ConstTensorView found, int64_t limit) const {
+void Contract::indices(std::string_view name, ConstTensorView found, int64_t limit, Device device) const {
   const int64_t count = found.shape.rank() == 1 ? found.shape[0] : 0;
   tensor(name, found, DType::kInt32, {count});
+  if (device.is_cuda()) return;
   const int32_t* values = found.as<int32_t>();
   for (int64_t i = 0; i < count; ++i) {
     if (values[i] < 0 || values[i] >= limit)

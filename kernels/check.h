@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/device.h"
 #include "base/tensor.h"
 
 namespace segue::kernels {
@@ -19,14 +20,16 @@ class Contract {
   void floats(std::string_view name, ConstTensorView found, const Shape& shape) const;
   // float32 of this rank, any extents.
   void rank(std::string_view name, ConstTensorView found, int rank) const;
+  // The same for an activation: float32, on a GPU also bfloat16. Returns which: that of all activations of the call.
+  DType activation(std::string_view name, ConstTensorView found, int rank, Device device) const;
   // Nothing: neither data nor elements.
   void absent(std::string_view name, ConstTensorView found, std::string_view because) const;
   // No byte in common.
   void disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
   // The same bytes, or no byte in common.
   void same_or_disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
-  // int32 [R], each in [0, limit); names the first that is not.
-  void indices(std::string_view name, ConstTensorView found, int64_t limit) const;
+  // int32 [R], on the CPU each in [0, limit); names the first that is not. What lies on a GPU is taken on trust.
+  void indices(std::string_view name, ConstTensorView found, int64_t limit, Device device) const;
   // `valid` tells whether the number keeps the contract that `expected` puts in words.
   void number(std::string_view name, double found, bool valid, std::string_view expected) const;
   // In [0, 1]; NaN is not.

@@ -3,15 +3,16 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/cross_entropy.h"
+#include "kernels/cuda/cross_entropy.h"
 
 namespace segue::kernels {
 
 void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   const Contract contract("cross_entropy_forward");
-  contract.rank("logits", args.logits, 2);
+  contract.activation("logits", args.logits, 2, stream.device());
   const Shape rows{args.logits.shape[0]};
   if (!args.bias.empty()) contract.floats("bias", args.bias, {args.logits.shape[1]});
-  contract.indices("targets", args.targets, args.logits.shape[1]);
+  contract.indices("targets", args.targets, args.logits.shape[1], stream.device());
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("nll", args.nll, rows);
   contract.floats("lse", args.lse, rows);
@@ -21,12 +22,13 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
     contract.disjoint("bias", args.bias, "the outputs", out);
     contract.disjoint("targets", args.targets, "the outputs", out);
   }
+  if (stream.device().is_cuda()) return cuda::cross_entropy_forward(stream, args);
   cpu::cross_entropy_forward(stream, args);
 }
 
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
   const Contract contract("cross_entropy_backward");
-  contract.rank("logits", args.logits, 2);
+  contract.activation("logits", args.logits, 2, stream.device());
   const Shape rows{args.logits.shape[0]};
   const Shape classes{args.logits.shape[1]};
   if (args.bias.empty()) {
@@ -35,7 +37,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
     contract.floats("bias", args.bias, classes);
     contract.floats("dbias", args.dbias, classes);
   }
-  contract.indices("targets", args.targets, classes[0]);
+  contract.indices("targets", args.targets, classes[0], stream.device());
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("lse", args.lse, rows);
   for (const TensorView& out : {args.logits, args.dbias}) {
@@ -44,6 +46,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
     contract.disjoint("lse", args.lse, "the outputs", out);
   }
   contract.disjoint("logits", args.logits, "dbias", args.dbias);
+  if (stream.device().is_cuda()) return cuda::cross_entropy_backward(stream, args);
   cpu::cross_entropy_backward(stream, args);
 }
 

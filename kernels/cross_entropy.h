@@ -6,6 +6,7 @@
 //
 // The bias is added in passing; logits are stored once, the gradient overwrites them. Loss and softmax in fp32.
 // Deterministic, also over thread counts.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include "base/tensor.h"
@@ -14,7 +15,7 @@
 namespace segue::kernels {
 
 struct CrossEntropyForward {
-  ConstTensorView logits;     // [R, V] float32 in, without the bias
+  ConstTensorView logits;     // [R, V] A in, without the bias
   ConstTensorView bias = {};  // [V] float32 in, or empty
   ConstTensorView targets;    // [R] int32 in, each in [0, V); ContractError names the first that is not
   TensorView nll;             // [R] float32 out: nats
@@ -23,7 +24,7 @@ struct CrossEntropyForward {
 void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args);
 
 struct CrossEntropyBackward {
-  TensorView logits;          // [R, V] float32 inout: logits in, gradient out
+  TensorView logits;          // [R, V] A inout: logits in, gradient out
   ConstTensorView bias = {};  // [V] float32 in, or empty
   ConstTensorView targets;    // [R] int32 in
   ConstTensorView lse;        // [R] float32 in

@@ -3,6 +3,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/dropout.h"
+#include "kernels/cuda/dropout.h"
 
 namespace segue::kernels {
 
@@ -22,19 +23,21 @@ void check_aliasing(const Contract& contract, std::string_view out_name, ConstTe
 
 void dropout_forward(Stream& stream, const DropoutForward& args) {
   const Contract contract("dropout_forward");
-  contract.floats("x", args.x, args.x.shape);
-  contract.floats("y", args.y, args.x.shape);
+  const DType a = contract.activation("x", args.x, args.x.shape.rank(), stream.device());
+  contract.tensor("y", args.y, a, args.x.shape);
   check_aliasing(contract, "y", args.y, "x", args.x, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
+  if (stream.device().is_cuda()) return cuda::dropout_forward(stream, args);
   cpu::dropout_forward(stream, args);
 }
 
 void dropout_backward(Stream& stream, const DropoutBackward& args) {
   const Contract contract("dropout_backward");
-  contract.floats("dy", args.dy, args.dy.shape);
-  contract.floats("dx", args.dx, args.dy.shape);
+  const DType a = contract.activation("dy", args.dy, args.dy.shape.rank(), stream.device());
+  contract.tensor("dx", args.dx, a, args.dy.shape);
   check_aliasing(contract, "dx", args.dx, "dy", args.dy, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
+  if (stream.device().is_cuda()) return cuda::dropout_backward(stream, args);
   cpu::dropout_backward(stream, args);
 }
 

@@ -6,6 +6,7 @@
 // The bits are random_bits(random, first_element + e). `first_element` is the index of the view's first element in the
 // tensor of the whole run (all streams of all ranks), so that the mask does not depend on how streams are spread over
 // ranks or chunks. p = 0 is the identity, p = 1 gives zeros. Deterministic.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct Dropout {
 };
 
 struct DropoutForward {
-  ConstTensorView x;  // [any] float32 in
+  ConstTensorView x;  // [any] A in
   Dropout dropout = {};
   TensorView y;             // as x, out; may be x itself unless accumulating
   bool accumulate = false;  // y += instead of y =
@@ -32,7 +33,7 @@ struct DropoutForward {
 void dropout_forward(Stream& stream, const DropoutForward& args);
 
 struct DropoutBackward {
-  ConstTensorView dy;  // [any] float32 in
+  ConstTensorView dy;  // [any] A in
   Dropout dropout = {};
   TensorView dx;            // as dy, out; may be dy itself unless accumulating
   bool accumulate = false;  // dx += instead of dx =

@@ -3,14 +3,15 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/feed_forward.h"
+#include "kernels/cuda/feed_forward.h"
 
 namespace segue::kernels {
 
 namespace {
 
-void check_pre(const Contract& contract, ConstTensorView pre, Activation activation, const Shape& shape) {
+void check_pre(const Contract& contract, ConstTensorView pre, Activation activation, DType a, const Shape& shape) {
   if (activation == Activation::kGelu) {
-    contract.floats("pre", pre, shape);
+    contract.tensor("pre", pre, a, shape);
   } else {
     contract.absent("pre", pre, "for ReLU");
   }
@@ -46,43 +47,45 @@ void check_backward_aliasing(const Contract& contract, const FeedForwardBackward
 
 void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   const Contract contract("feed_forward_forward");
-  contract.rank("x", args.x, 2);
-  contract.rank("hidden", args.hidden, 2);
+  const DType a = contract.activation("x", args.x, 2, stream.device());
+  contract.activation("hidden", args.hidden, 2, stream.device());
   const int64_t rows = args.x.shape[0];
   const int64_t d = args.x.shape[1];
   const int64_t f = args.hidden.shape[1];
-  contract.floats("hidden", args.hidden, {rows, f});
-  contract.floats("w1", args.w1, {f, d});
+  contract.tensor("hidden", args.hidden, a, {rows, f});
+  contract.tensor("w1", args.w1, a, {f, d});
   contract.floats("b1", args.b1, {f});
-  contract.floats("w2", args.w2, {d, f});
+  contract.tensor("w2", args.w2, a, {d, f});
   contract.floats("b2", args.b2, {d});
-  contract.floats("y", args.y, {rows, d});
-  check_pre(contract, args.pre, args.activation, {rows, f});
+  contract.tensor("y", args.y, a, {rows, d});
+  check_pre(contract, args.pre, args.activation, a, {rows, f});
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
+  if (stream.device().is_cuda()) return cuda::feed_forward_forward(stream, args);
   cpu::feed_forward_forward(stream, args);
 }
 
 void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   const Contract contract("feed_forward_backward");
-  contract.rank("dy", args.dy, 2);
-  contract.rank("hidden", args.hidden, 2);
+  const DType a = contract.activation("dy", args.dy, 2, stream.device());
+  contract.activation("hidden", args.hidden, 2, stream.device());
   const int64_t rows = args.dy.shape[0];
   const int64_t d = args.dy.shape[1];
   const int64_t f = args.hidden.shape[1];
-  contract.floats("hidden", args.hidden, {rows, f});
-  contract.floats("x", args.x, {rows, d});
-  contract.floats("w1", args.w1, {f, d});
-  contract.floats("w2", args.w2, {d, f});
-  check_pre(contract, args.pre, args.activation, {rows, f});
+  contract.tensor("hidden", args.hidden, a, {rows, f});
+  contract.tensor("x", args.x, a, {rows, d});
+  contract.tensor("w1", args.w1, a, {f, d});
+  contract.tensor("w2", args.w2, a, {d, f});
+  check_pre(contract, args.pre, args.activation, a, {rows, f});
   contract.probability("dropout.p", args.dropout.p);
-  contract.floats("workspace", args.workspace, {rows, f});
-  contract.floats("dx", args.dx, {rows, d});
+  contract.tensor("workspace", args.workspace, a, {rows, f});
+  contract.tensor("dx", args.dx, a, {rows, d});
   contract.floats("dw1", args.dw1, {f, d});
   contract.floats("db1", args.db1, {f});
   contract.floats("dw2", args.dw2, {d, f});
   contract.floats("db2", args.db2, {d});
   check_backward_aliasing(contract, args);
+  if (stream.device().is_cuda()) return cuda::feed_forward_backward(stream, args);
   cpu::feed_forward_backward(stream, args);
 }
 

@@ -6,6 +6,7 @@
 // act: ReLU, or GELU in its exact form x * Phi(x) (Hendrycks & Gimpel 2016). Saved for backward: hidden, and pre for
 // GELU only (with ReLU, hidden > 0 tells both the kept and the active units). Deterministic for a given number of
 // threads.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -15,30 +16,30 @@ namespace segue::kernels {
 enum class Activation : uint8_t { kRelu, kGelu };
 
 struct FeedForwardForward {
-  ConstTensorView x;   // [R, D] float32 in
-  ConstTensorView w1;  // [F, D] float32 in
+  ConstTensorView x;   // [R, D] A in
+  ConstTensorView w1;  // [F, D] A in
   ConstTensorView b1;  // [F] float32 in
-  ConstTensorView w2;  // [D, F] float32 in
+  ConstTensorView w2;  // [D, F] A in
   ConstTensorView b2;  // [D] float32 in
   Activation activation = Activation::kRelu;
   Dropout dropout = {};  // of the hidden units, over [R, F]
-  TensorView pre = {};   // [R, F] float32 out, saved; empty for ReLU
-  TensorView hidden;     // [R, F] float32 out, saved
-  TensorView y;          // [R, D] float32 out, overwritten
+  TensorView pre = {};   // [R, F] A out, saved; empty for ReLU
+  TensorView hidden;     // [R, F] A out, saved
+  TensorView y;          // [R, D] A out, overwritten
 };
 void feed_forward_forward(Stream& stream, const FeedForwardForward& args);
 
 struct FeedForwardBackward {
-  ConstTensorView dy;        // [R, D] float32 in
-  ConstTensorView x;         // [R, D] float32 in
-  ConstTensorView w1;        // [F, D] float32 in
-  ConstTensorView w2;        // [D, F] float32 in
-  ConstTensorView pre = {};  // [R, F] float32 in; empty for ReLU
-  ConstTensorView hidden;    // [R, F] float32 in
+  ConstTensorView dy;        // [R, D] A in
+  ConstTensorView x;         // [R, D] A in
+  ConstTensorView w1;        // [F, D] A in
+  ConstTensorView w2;        // [D, F] A in
+  ConstTensorView pre = {};  // [R, F] A in; empty for ReLU
+  ConstTensorView hidden;    // [R, F] A in
   Activation activation = Activation::kRelu;
   Dropout dropout = {};  // as in the forward
-  TensorView workspace;  // [R, F] float32 scratch: dpre
-  TensorView dx;         // [R, D] float32 out
+  TensorView workspace;  // [R, F] A scratch: dpre
+  TensorView dx;         // [R, D] A out
   bool accumulate_dx = false;
   TensorView dw1;  // [F, D] float32 inout, accumulated
   TensorView db1;  // [F] float32 inout, accumulated

@@ -3,6 +3,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/layer_norm.h"
+#include "kernels/cuda/layer_norm.h"
 
 namespace segue::kernels {
 
@@ -40,41 +41,43 @@ void check_backward_aliasing(const Contract& contract, const LayerNormBackward& 
 
 void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   const Contract contract("layer_norm_forward");
-  contract.rank("x", args.x, 2);
+  const DType a = contract.activation("x", args.x, 2, stream.device());
   const Shape features{args.x.shape[1]};
   const Shape rows{args.x.shape[0]};
   if (args.branch.empty()) {
     contract.absent("sum", args.sum, "without a branch");
   } else {
-    contract.floats("branch", args.branch, args.x.shape);
-    contract.floats("sum", args.sum, args.x.shape);
+    contract.tensor("branch", args.branch, a, args.x.shape);
+    contract.tensor("sum", args.sum, a, args.x.shape);
   }
   contract.floats("gain", args.gain, features);
   contract.floats("bias", args.bias, features);
-  contract.floats("y", args.y, args.x.shape);
+  contract.tensor("y", args.y, a, args.x.shape);
   contract.floats("mean", args.mean, rows);
   contract.floats("rstd", args.rstd, rows);
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
+  if (stream.device().is_cuda()) return cuda::layer_norm_forward(stream, args);
   cpu::layer_norm_forward(stream, args);
 }
 
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   const Contract contract("layer_norm_backward");
-  contract.rank("dy", args.dy, 2);
+  const DType a = contract.activation("dy", args.dy, 2, stream.device());
   const Shape features{args.dy.shape[1]};
   const Shape rows{args.dy.shape[0]};
-  contract.floats("sum", args.sum, args.dy.shape);
+  contract.tensor("sum", args.sum, a, args.dy.shape);
   contract.floats("mean", args.mean, rows);
   contract.floats("rstd", args.rstd, rows);
   contract.floats("gain", args.gain, features);
-  if (!args.ds_other.empty()) contract.floats("ds_other", args.ds_other, args.dy.shape);
-  if (!args.dx.empty()) contract.floats("dx", args.dx, args.dy.shape);
-  if (!args.dbranch.empty()) contract.floats("dbranch", args.dbranch, args.dy.shape);
+  if (!args.ds_other.empty()) contract.tensor("ds_other", args.ds_other, a, args.dy.shape);
+  if (!args.dx.empty()) contract.tensor("dx", args.dx, a, args.dy.shape);
+  if (!args.dbranch.empty()) contract.tensor("dbranch", args.dbranch, a, args.dy.shape);
   contract.floats("dgain", args.dgain, features);
   contract.floats("dbias", args.dbias, features);
   contract.probability("dropout.p", args.dropout.p);
   check_backward_aliasing(contract, args);
+  if (stream.device().is_cuda()) return cuda::layer_norm_backward(stream, args);
   cpu::layer_norm_backward(stream, args);
 }
 

@@ -8,6 +8,7 @@
 //           dx = ds (or dx += ds);  dbranch = dropout'(ds);  dgain += sum over rows of dy * n;  dbias += sum of dy
 // Post-norm blocks use y as the stream and save s; pre-norm blocks carry s on as the residual stream and hand its
 // gradient back in ds_other. Row statistics in fp32. Deterministic.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -15,30 +16,30 @@
 namespace segue::kernels {
 
 struct LayerNormForward {
-  ConstTensorView x;            // [R, D] float32 in
-  ConstTensorView branch = {};  // [R, D] float32 in, or empty: no residual sum
+  ConstTensorView x;            // [R, D] A in
+  ConstTensorView branch = {};  // [R, D] A in, or empty: no residual sum
   Dropout dropout = {};         // of the branch, over [R, D]
   ConstTensorView gain;         // [D] float32 in
   ConstTensorView bias;         // [D] float32 in
   float epsilon = 1e-5F;
-  TensorView sum = {};  // [R, D] float32 out: s; empty when branch is empty; may be x or branch itself
-  TensorView y;         // [R, D] float32 out
+  TensorView sum = {};  // [R, D] A out: s; empty when branch is empty; may be x or branch itself
+  TensorView y;         // [R, D] A out
   TensorView mean;      // [R] float32 out, saved
   TensorView rstd;      // [R] float32 out, saved
 };
 void layer_norm_forward(Stream& stream, const LayerNormForward& args);
 
 struct LayerNormBackward {
-  ConstTensorView dy;             // [R, D] float32 in
-  ConstTensorView ds_other = {};  // [R, D] float32 in, or empty: gradient that reaches s by another way
-  ConstTensorView sum;            // [R, D] float32 in: s as saved (x when there was no branch)
+  ConstTensorView dy;             // [R, D] A in
+  ConstTensorView ds_other = {};  // [R, D] A in, or empty: gradient that reaches s by another way
+  ConstTensorView sum;            // [R, D] A in: s as saved (x when there was no branch)
   ConstTensorView mean;           // [R] float32 in
   ConstTensorView rstd;           // [R] float32 in
   ConstTensorView gain;           // [D] float32 in
   Dropout dropout = {};           // as in the forward
-  TensorView dx = {};  // [R, D] float32 out, or empty (memory rows: no gradient leaves); may be dy or ds_other
+  TensorView dx = {};             // [R, D] A out, or empty (memory rows: no gradient leaves); may be dy or ds_other
   bool accumulate_dx = false;
-  TensorView dbranch = {};  // [R, D] float32 out, overwritten; empty when there was no branch; not aliased with dx
+  TensorView dbranch = {};  // [R, D] A out, overwritten; empty when there was no branch; not aliased with dx
   TensorView dgain;         // [D] float32 inout, accumulated
   TensorView dbias;         // [D] float32 inout, accumulated
 };

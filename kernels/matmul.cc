@@ -3,20 +3,22 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cuda/matmul.h"
 
 namespace segue::kernels {
 
 void matmul(Stream& stream, const Matmul& args) {
   const Contract contract("matmul");
-  contract.rank("a", args.a, 2);
-  contract.rank("b", args.b, 2);
+  const DType activation = contract.activation("a", args.a, 2, stream.device());
+  contract.activation("b", args.b, 2, stream.device());
   const int64_t m = args.a.shape[args.transpose_a ? 1 : 0];
   const int64_t k = args.a.shape[args.transpose_a ? 0 : 1];
   const int64_t n = args.b.shape[args.transpose_b ? 0 : 1];
-  contract.floats("b", args.b, args.transpose_b ? Shape{n, k} : Shape{k, n});
-  contract.floats("c", args.c, {m, n});
+  contract.tensor("b", args.b, activation, args.transpose_b ? Shape{n, k} : Shape{k, n});
+  contract.tensor("c", args.c, args.c.dtype == DType::kFloat32 ? DType::kFloat32 : activation, {m, n});
   contract.disjoint("c", args.c, "a", args.a);
   contract.disjoint("c", args.c, "b", args.b);
+  if (stream.device().is_cuda()) return cuda::matmul(stream, args);
   cpu::matmul(stream, args);
 }
 

@@ -2,6 +2,7 @@
 //
 // Gradients are matrix products themselves: for y = x · Wᵀ, dx = dy · W and dW += dyᵀ · x.
 // fp32 accumulation. Deterministic for a given number of threads.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include "base/tensor.h"
@@ -10,11 +11,11 @@
 namespace segue::kernels {
 
 struct Matmul {
-  ConstTensorView a;  // [m, k] float32 in, or [k, m] when transpose_a
+  ConstTensorView a;  // [m, k] A in, or [k, m] when transpose_a
   bool transpose_a = false;
-  ConstTensorView b;  // [k, n] float32 in, or [n, k] when transpose_b
+  ConstTensorView b;  // [k, n] A in, or [n, k] when transpose_b
   bool transpose_b = false;
-  TensorView c;  // [m, n] float32 out; aliases neither a nor b
+  TensorView c;  // [m, n] A or float32 out; aliases neither a nor b
   bool accumulate = false;
 };
 void matmul(Stream& stream, const Matmul& args);

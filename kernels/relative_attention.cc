@@ -4,6 +4,7 @@
 #include "kernels/check.h"
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/relative_attention.h"
+#include "kernels/cuda/relative_attention.h"
 
 namespace segue::kernels {
 
@@ -11,15 +12,17 @@ namespace {
 
 // The letters of the contract, as the shapes of qkv, memory_kv and r give them.
 struct Extents {
+  DType a;
   int64_t b, t, m, n, h, p;
 };
 
 template <typename Args>
-Extents extents_of(const Contract& contract, const Args& args) {
-  contract.rank("qkv", args.qkv, 5);
-  contract.rank("memory_kv", args.memory_kv, 5);
-  contract.rank("r", args.r, 3);
-  return {.b = args.qkv.shape[0],
+Extents extents_of(const Contract& contract, const Args& args, Device device) {
+  const DType a = contract.activation("qkv", args.qkv, 5, device);
+  contract.activation("memory_kv", args.memory_kv, 5, device);
+  contract.activation("r", args.r, 3, device);
+  return {.a = a,
+          .b = args.qkv.shape[0],
           .t = args.qkv.shape[1],
           .m = args.memory_kv.shape[1],
           .n = args.qkv.shape[3],
@@ -29,17 +32,19 @@ Extents extents_of(const Contract& contract, const Args& args) {
 
 // What forward and backward read alike.
 template <typename Args>
-void check_inputs(const Contract& contract, std::string_view operation, const Args& args, const Extents& e) {
+void check_inputs(const Contract& contract, std::string_view operation, const Args& args, const Extents& e,
+                  Device device) {
   if (e.b * e.t * e.n * e.h == 0)
     throw ContractError("{}: qkv: expected at least one element, found {}", operation, args.qkv.shape.text());
-  if (e.h > cpu::kMaxHeadWidth)
-    throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, cpu::kMaxHeadWidth, e.h);
+  const int64_t widest = device.is_cuda() ? cuda::kMaxHeadWidth : cpu::kMaxHeadWidth;
+  if (e.h > widest)
+    throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, widest, e.h);
   if (e.p < 1 || e.p > e.m + e.t)
     throw ContractError("{}: r: expected between 1 and {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
   if (args.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, args.window);
-  contract.floats("qkv", args.qkv, {e.b, e.t, 3, e.n, e.h});
-  contract.floats("memory_kv", args.memory_kv, {e.b, e.m, 2, e.n, e.h});
-  contract.floats("r", args.r, {e.p, e.n, e.h});
+  contract.tensor("qkv", args.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
+  contract.tensor("memory_kv", args.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
+  contract.tensor("r", args.r, e.a, {e.p, e.n, e.h});
   contract.floats("u", args.u, {e.n, e.h});
   contract.floats("w", args.w, {e.n, e.h});
   contract.probability("dropout.p", static_cast<double>(args.dropout.p));
@@ -68,27 +73,32 @@ void check_apart(const Contract& contract, const std::pair<std::string_view, Con
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
   const std::string_view operation = "relative_attention_forward";
   const Contract contract(operation);
-  const Extents e = extents_of(contract, args);
-  check_inputs(contract, operation, args, e);
-  contract.floats("output", args.output, {e.b, e.t, e.n, e.h});
+  const Extents e = extents_of(contract, args, stream.device());
+  check_inputs(contract, operation, args, e, stream.device());
+  contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
               {{"qkv", args.qkv}, {"memory_kv", args.memory_kv}, {"r", args.r}, {"u", args.u}, {"w", args.w}});
+  if (stream.device().is_cuda()) return cuda::relative_attention_forward(stream, args);
   cpu::relative_attention_forward(stream, args);
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
   const std::string_view operation = "relative_attention_backward";
   const Contract contract(operation);
-  const Extents e = extents_of(contract, args);
-  check_inputs(contract, operation, args, e);
-  contract.floats("doutput", args.doutput, {e.b, e.t, e.n, e.h});
-  contract.floats("output", args.output, {e.b, e.t, e.n, e.h});
+  const Extents e = extents_of(contract, args, stream.device());
+  check_inputs(contract, operation, args, e, stream.device());
+  contract.tensor("doutput", args.doutput, e.a, {e.b, e.t, e.n, e.h});
+  contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
-  check_workspace(args.workspace, relative_attention_workspace(e.b, e.p, e.n, e.h));
-  contract.floats("dqkv", args.dqkv, {e.b, e.t, 3, e.n, e.h});
-  contract.floats("dmemory_kv", args.dmemory_kv, {e.b, e.m, 2, e.n, e.h});
-  contract.floats("dr", args.dr, {e.p, e.n, e.h});
+  check_workspace(
+      args.workspace,
+      relative_attention_workspace(
+          {.streams = e.b, .tgt_len = e.t, .keys = e.m + e.t, .positions = e.p, .heads = e.n, .d_head = e.h},
+          stream.device().kind));
+  contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
+  contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
+  contract.tensor("dr", args.dr, e.a, {e.p, e.n, e.h});
   contract.floats("du", args.du, {e.n, e.h});
   contract.floats("dw", args.dw, {e.n, e.h});
   check_apart(contract,
@@ -106,11 +116,13 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
                {"w", args.w},
                {"output", args.output},
                {"lse", args.lse}});
+  if (stream.device().is_cuda()) return cuda::relative_attention_backward(stream, args);
   cpu::relative_attention_backward(stream, args);
 }
 
-int64_t relative_attention_workspace(int64_t streams, int64_t positions, int64_t heads, int64_t d_head) {
-  return streams * heads * (positions + 2) * d_head;
+int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {
+  if (device == DeviceKind::kCuda) return cuda::relative_attention_workspace(extents);
+  return extents.streams * extents.heads * (extents.positions + 2) * extents.d_head;
 }
 
 }  // namespace segue::kernels

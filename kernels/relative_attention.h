@@ -15,8 +15,10 @@
 //
 // Saved for backward: output and the log-sum of exp(s) of every row. The element of dropatt is
 // ((stream * N + n) * T + i) * K + j with `first_element` the one of the view's first stream.
-// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). H at most 256. No output aliases an input.
+// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). H at most 256, on a GPU 128. No output aliases an
+// input.
 // fp32 accumulation. Deterministic, also over thread counts.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -24,20 +26,20 @@
 namespace segue::kernels {
 
 struct RelativeAttentionForward {
-  ConstTensorView qkv;        // [B, T, 3, N, H] float32 in: queries, keys, values of the segment
-  ConstTensorView memory_kv;  // [B, M, 2, N, H] float32 in: keys, values of the memory; M may be 0
-  ConstTensorView r;          // [P, N, H] float32 in: row d is the projected position of distance d; 1 <= P <= K
+  ConstTensorView qkv;        // [B, T, 3, N, H] A in: queries, keys, values of the segment
+  ConstTensorView memory_kv;  // [B, M, 2, N, H] A in: keys, values of the memory; M may be 0
+  ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K
   ConstTensorView u;          // [N, H] float32 in: r_w_bias
   ConstTensorView w;          // [N, H] float32 in: r_r_bias
   int64_t window = 0;         // 0: every earlier key; otherwise the number of keys a query sees, its own included
   Dropout dropout;
-  TensorView output;  // [B, T, N, H] float32 out, overwritten, saved
+  TensorView output;  // [B, T, N, H] A out, overwritten, saved
   TensorView lse;     // [B, N, T] float32 out, overwritten, saved
 };
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args);
 
 struct RelativeAttentionBackward {
-  ConstTensorView doutput;    // [B, T, N, H] float32 in
+  ConstTensorView doutput;    // [B, T, N, H] A in
   ConstTensorView qkv;        // as in the forward
   ConstTensorView memory_kv;  // as in the forward
   ConstTensorView r;          // as in the forward
@@ -48,15 +50,25 @@ struct RelativeAttentionBackward {
   ConstTensorView output;  // as saved
   ConstTensorView lse;     // as saved
   TensorView workspace;    // [at least relative_attention_workspace] float32 scratch
-  TensorView dqkv;         // [B, T, 3, N, H] float32 out, overwritten
-  TensorView dmemory_kv;   // [B, M, 2, N, H] float32 out, overwritten
-  TensorView dr;           // [P, N, H] float32 out, overwritten
+  TensorView dqkv;         // [B, T, 3, N, H] A out, overwritten
+  TensorView dmemory_kv;   // [B, M, 2, N, H] A out, overwritten
+  TensorView dr;           // [P, N, H] A out, overwritten
   TensorView du;           // [N, H] float32 inout, accumulated
   TensorView dw;           // [N, H] float32 inout, accumulated
 };
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args);
 
-// Elements of the backward's workspace: every stream's own dr, du and dw. `positions` is P, or anything above it.
-int64_t relative_attention_workspace(int64_t streams, int64_t positions, int64_t heads, int64_t d_head);
+// What the size of the backward's workspace depends on: B, T, K, P, N and H.
+struct RelativeAttentionExtents {
+  int64_t streams = 0;
+  int64_t tgt_len = 0;
+  int64_t keys = 0;
+  int64_t positions = 0;
+  int64_t heads = 0;
+  int64_t d_head = 0;
+};
+
+// Elements of the backward's workspace on such a device.
+int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device);
 
 }  // namespace segue::kernels

@@ -3,23 +3,25 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/segment_memory.h"
+#include "kernels/cuda/segment_memory.h"
 
 namespace segue::kernels {
 
 void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
   const Contract contract("segment_memory_update");
-  contract.rank("memory", args.memory, 3);
-  contract.rank("hidden", args.hidden, 3);
-  contract.rank("updated", args.updated, 3);
+  const DType a = contract.activation("hidden", args.hidden, 3, stream.device());
+  contract.activation("memory", args.memory, 3, stream.device());
+  contract.activation("updated", args.updated, 3, stream.device());
   const int64_t streams = args.hidden.shape[0];
   const int64_t features = args.hidden.shape[2];
-  contract.floats("memory", args.memory, {streams, args.memory.shape[1], features});
-  contract.floats("updated", args.updated, {streams, args.updated.shape[1], features});
+  contract.tensor("memory", args.memory, a, {streams, args.memory.shape[1], features});
+  contract.tensor("updated", args.updated, a, {streams, args.updated.shape[1], features});
   const int64_t available = args.memory.shape[1] + args.hidden.shape[1];
   contract.number("updated rows", static_cast<double>(args.updated.shape[1]), args.updated.shape[1] <= available,
                   "at most the rows of memory and hidden");
   contract.disjoint("updated", args.updated, "hidden", args.hidden);
   if (args.updated.data != args.memory.data) contract.disjoint("updated", args.updated, "memory", args.memory);
+  if (stream.device().is_cuda()) return cuda::segment_memory_update(stream, args);
   cpu::segment_memory_update(stream, args);
 }
 

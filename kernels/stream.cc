@@ -15,12 +15,12 @@ Stream::Stream(int threads) : Stream(Device{}, threads) {}
 Stream::Stream(Device device, int threads) : device_(device), threads_(threads == 0 ? omp_get_max_threads() : threads) {
   if (threads < 0) throw ContractError("stream: expected 0 or more threads, found {}", threads);
   omp_set_num_threads(threads_);
-  if (device.is_cuda()) queue_ = std::make_unique<cuda::Queue>(device.index);
+  if (device.is_cuda()) queue_ = std::make_unique<segue::cuda::Queue>(device.index);
 }
 
 Stream::~Stream() = default;
 
-cuda::Queue& Stream::cuda() {
+segue::cuda::Queue& Stream::cuda() {
   if (!queue_) throw ContractError("stream: expected a GPU, found {}", name_of(device_));
   return *queue_;
 }

@@ -27,7 +27,7 @@ class Stream {
 
   Device device() const { return device_; }
   int threads() const { return threads_; }
-  cuda::Queue& cuda();  // throws ContractError on the CPU
+  segue::cuda::Queue& cuda();  // throws ContractError on the CPU
 
   // to = from, of equal size; with a GPU either may lie on the CPU's side.
   void copy(TensorView to, ConstTensorView from);
@@ -37,7 +37,7 @@ class Stream {
  private:
   Device device_;
   int threads_;
-  std::unique_ptr<cuda::Queue> queue_;
+  std::unique_ptr<segue::cuda::Queue> queue_;
 };
 
 }  // namespace segue::kernels
