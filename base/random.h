@@ -20,7 +20,7 @@ struct RandomStream {
 };
 
 // One of the ten rounds.
-inline void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
+constexpr void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
   const uint64_t p0 = uint64_t{0xD2511F53U} * c0;
   const uint64_t p1 = uint64_t{0xCD9E8D57U} * c2;
   c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
@@ -34,7 +34,7 @@ constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9U;
 constexpr uint32_t kPhiloxWeyl1 = 0xBB67AE85U;
 
 // One Philox block: four words for the counter (c0..c3) under the key (k0, k1).
-inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
     philox_round(c[0], c[1], c[2], c[3], k[0], k[1]);
     k[0] += kPhiloxWeyl0;
@@ -44,14 +44,14 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<
 }
 
 // The four words of elements 4*block .. 4*block + 3. `block` < 2^48.
-inline std::array<uint32_t, 4> random_block(const RandomStream& stream, uint64_t block) {
+constexpr std::array<uint32_t, 4> random_block(const RandomStream& stream, uint64_t block) {
   return philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | stream.site,
                      static_cast<uint32_t>(stream.step), static_cast<uint32_t>(stream.step >> 32)},
                     {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32)});
 }
 
 // 32 uniform bits for one element.
-inline uint32_t random_bits(const RandomStream& stream, uint64_t element) {
+constexpr uint32_t random_bits(const RandomStream& stream, uint64_t element) {
   return random_block(stream, element / 4)[element % 4];
 }
 

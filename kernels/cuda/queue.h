@@ -24,7 +24,7 @@ class Queue {
   void fill_zero(void* memory, int64_t bytes);
   void synchronize();  // throws DeviceError when work of the queue has failed
 
-  // Memory of the GPU for the operation being queued; the next operation of the queue may overwrite it. Aligned to 64
+  // Memory of the GPU for the operation being queued; the next operation of the queue may overwrite it. Aligned to 16
   // bytes. Throws DeviceError above kScratchBytes.
   static constexpr int64_t kScratchBytes = int64_t{32} << 20;
   void* scratch(int64_t bytes);

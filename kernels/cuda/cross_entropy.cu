@@ -1,0 +1,153 @@
+// Forward: a warp to each short row, a block to each long one, which reads its logits once. Backward: by tiles of
+// columns, so that the bias's gradient is summed in passing.
+#include <limits>
+
+#include "kernels/cuda/column_sums.cuh"
+#include "kernels/cuda/cross_entropy.h"
+
+namespace segue::kernels::cuda {
+
+namespace {
+
+constexpr int64_t kWarpColumns = 1024;
+constexpr int kWarpsOfRows = 4;  // rows of a block whose rows are warps
+constexpr int kRowThreads = 512;
+
+// Of some logits: the largest, and the sum of exp(logit - largest). Finite at the start, so that differences are
+// numbers.
+struct SoftmaxSum {
+  float largest = std::numeric_limits<float>::lowest();
+  float sum = 0.0F;
+};
+
+__device__ __forceinline__ SoftmaxSum joined(SoftmaxSum a, SoftmaxSum b) {
+  const float largest = fmaxf(a.largest, b.largest);
+  return {largest, a.sum * expf(a.largest - largest) + b.sum * expf(b.largest - largest)};
+}
+
+__device__ __forceinline__ SoftmaxSum joined_over_warp(SoftmaxSum mine) {
+  for (int mask = simt::kWarp / 2; mask > 0; mask /= 2)
+    mine = joined(mine, {simt::shuffle_xor(mine.largest, mask), simt::shuffle_xor(mine.sum, mask)});
+  return mine;
+}
+
+__device__ __forceinline__ SoftmaxSum joined_over_block(SoftmaxSum mine) {
+  auto& of_warps = simt::static_shared<float[2][simt::kMaxWarps], 0>();
+  mine = joined_over_warp(mine);
+  if (simt::lane() == 0) {
+    of_warps[0][simt::warp()] = mine.largest;
+    of_warps[1][simt::warp()] = mine.sum;
+  }
+  simt::sync_block();
+  const bool has_warp = simt::lane() < simt::block_threads() / simt::kWarp;
+  return joined_over_warp(has_warp ? SoftmaxSum{of_warps[0][simt::lane()], of_warps[1][simt::lane()]} : SoftmaxSum{});
+}
+
+// logits[column...] + bias[column...] as floats; no bias when null.
+template <int kWidth, typename Element>
+__device__ __forceinline__ void load_biased(const Element* logits, const float* bias, int64_t column,
+                                            float (&z)[kWidth]) {
+  simt::load(logits + column, z);
+  if (bias == nullptr) return;
+  float b[kWidth];
+  simt::load(bias + column, b);
+  for (int k = 0; k < kWidth; ++k) z[k] += b[k];
+}
+
+template <typename Element>
+struct ForwardArguments {
+  const Element* logits;
+  const float* bias;  // or null
+  const int32_t* targets;
+  float* nll;
+  float* lse;
+  int64_t rows;
+  int64_t columns;
+};
+
+template <typename Element, int kWidth, bool kWarpRow>
+__global__ void __launch_bounds__(kRowThreads) cross_entropy_forward_kernel(ForwardArguments<Element> args) {
+  const int64_t row = kWarpRow ? int64_t{simt::block()} * kWarpsOfRows + simt::warp() : simt::block();
+  if (row >= args.rows) return;
+  const int place = kWarpRow ? simt::lane() : simt::thread();
+  const int places = kWarpRow ? simt::kWarp : simt::block_threads();
+  const Element* logits = args.logits + row * args.columns;
+  SoftmaxSum mine;
+  for (int64_t column = place * kWidth; column < args.columns; column += places * kWidth) {
+    float z[kWidth];
+    load_biased(logits, args.bias, column, z);
+    SoftmaxSum piece;
+    for (int k = 0; k < kWidth; ++k) piece.largest = fmaxf(piece.largest, z[k]);
+    for (int k = 0; k < kWidth; ++k) piece.sum += expf(z[k] - piece.largest);
+    mine = joined(mine, piece);
+  }
+  mine = kWarpRow ? joined_over_warp(mine) : joined_over_block(mine);
+  if (place != 0) return;
+  float target[1];
+  load_biased(logits, args.bias, args.targets[row], target);
+  const float log_sum = logf(mine.sum);
+  args.lse[row] = mine.largest + log_sum;
+  args.nll[row] = (mine.largest - target[0]) + log_sum;
+}
+
+// Writes the gradient over the logits; its terms are the bias's gradient.
+template <typename Element>
+struct GradientTerms {
+  static constexpr int kSums = 1;
+  Element* logits;
+  const float* bias;  // or null
+  const int32_t* targets;
+  const float* lse;
+  float scale;
+  int64_t columns;
+
+  template <int kWidth>
+  __device__ __forceinline__ void add(int64_t row, int64_t column, float (&sums)[1][kWidth]) const {
+    float z[kWidth];
+    load_biased(logits + row * columns, bias, column, z);
+    for (int k = 0; k < kWidth; ++k) {
+      const float hit = column + k == targets[row] ? 1.0F : 0.0F;
+      z[k] = scale * (expf(z[k] - lse[row]) - hit);
+      sums[0][k] += z[k];
+    }
+    simt::store(logits + row * columns + column, z);
+  }
+};
+
+}  // namespace
+
+void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
+  const int64_t rows = args.logits.shape[0];
+  const int64_t columns = args.logits.shape[1];
+  if (args.logits.elements() == 0) return;
+  const bool warp_rows = columns <= kWarpColumns;
+  const simt::Launch shape{.x = warp_rows ? simt::divide_up(rows, kWarpsOfRows) : rows,
+                           .threads = warp_rows ? kWarpsOfRows * simt::kWarp : kRowThreads};
+  simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
+    using Element = typename decltype(access)::Element;
+    constexpr int kWidth = decltype(access)::kWidth;
+    simt::launch(stream.cuda(), "cross_entropy_forward", shape,
+                 warp_rows ? cross_entropy_forward_kernel<Element, kWidth, true>
+                           : cross_entropy_forward_kernel<Element, kWidth, false>,
+                 ForwardArguments<Element>{args.logits.as<Element>(), simt::data_of<float>(args.bias),
+                                           args.targets.as<int32_t>(), args.nll.as<float>(), args.lse.as<float>(), rows,
+                                           columns});
+  });
+}
+
+void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
+  const int64_t columns = args.logits.shape[1];
+  simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
+    using Element = typename decltype(access)::Element;
+    const GradientTerms<Element> terms{simt::data_of<Element>(args.logits),
+                                       simt::data_of<float>(args.bias),
+                                       args.targets.as<int32_t>(),
+                                       args.lse.as<float>(),
+                                       args.scale,
+                                       columns};
+    simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "cross_entropy_backward", terms,
+                                                    args.logits.shape[0], columns, {simt::data_of<float>(args.dbias)});
+  });
+}
+
+}  // namespace segue::kernels::cuda

@@ -1,0 +1,58 @@
+// Dropout multipliers on a GPU: the numbers of base/random.h, four elements to a block of random words.
+#pragma once
+
+#include "base/random.h"
+#include "kernels/cuda/simt.cuh"
+#include "kernels/dropout.h"
+
+namespace segue::simt {
+
+// What a kernel needs to draw the mask again.
+struct DropoutMask {
+  RandomStream random;
+  const uint64_t* step;  // on the GPU, counted on top of random.step; or null
+  uint64_t first_element;
+  uint32_t threshold;
+  float scale;    // of what is kept
+  bool is_drawn;  // otherwise every element has this scale
+
+  // m[i] of elements element .. element + kWidth - 1 of the view.
+  template <int kWidth>
+  __device__ __forceinline__ void multipliers(int64_t element, float (&m)[kWidth]) const {
+    if (!is_drawn) {
+      for (int i = 0; i < kWidth; ++i) m[i] = scale;
+      return;
+    }
+    const RandomStream stream = stream_of_step();
+    const uint64_t first = first_element + static_cast<uint64_t>(element);
+    if (kWidth % 4 == 0 && first % 4 == 0) {
+      for (int i = 0; i < kWidth; i += 4) {
+        const std::array<uint32_t, 4> words = random_block(stream, (first + static_cast<uint64_t>(i)) / 4);
+        for (int word = 0; word < 4 && i + word < kWidth; ++word) m[i + word] = multiplier(words[word]);
+      }
+    } else {
+      for (int i = 0; i < kWidth; ++i) m[i] = multiplier(random_bits(stream, first + static_cast<uint64_t>(i)));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ RandomStream stream_of_step() const {
+    RandomStream stream = random;
+    if (step != nullptr) stream.step += *step;
+    return stream;
+  }
+  __device__ __forceinline__ float multiplier(uint32_t bits) const { return bits >= threshold ? scale : 0.0F; }
+};
+
+inline DropoutMask mask_of(const kernels::Dropout& dropout) {
+  const bool all_dropped = dropout.p >= 1.0F;
+  const double scale = all_dropped ? 0.0 : 1.0 / (1.0 - static_cast<double>(dropout.p));
+  return {dropout.random,
+          dropout.step,
+          dropout.first_element,
+          dropout_threshold(dropout.p),
+          static_cast<float>(scale),
+          dropout.p > 0.0F && !all_dropped};
+}
+
+}  // namespace segue::simt

@@ -1,0 +1,82 @@
+// Elements of float32 or bfloat16 as the floats that kernels compute with: 16 bytes of them at a time, or one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "base/bfloat16.h"
+#include "base/tensor.h"
+#include "kernels/cuda/simt.cuh"
+
+namespace segue::simt {
+
+template <typename Element, int kWidth>
+struct alignas(sizeof(Element) * kWidth < 16 ? sizeof(Element) * kWidth : 16) Packed {
+  Element elements[kWidth];
+};
+
+__device__ __forceinline__ float as_float(float value) { return value; }
+__device__ __forceinline__ float as_float(BFloat16 value) { return static_cast<float>(value); }
+
+// The nearest number that the element can hold.
+template <typename Element>
+__device__ __forceinline__ float rounded(float value) {
+  return static_cast<float>(static_cast<Element>(value));
+}
+
+template <int kWidth, typename Element>
+__device__ __forceinline__ void load(const Element* from, float (&to)[kWidth]) {
+  const auto packed = *reinterpret_cast<const Packed<Element, kWidth>*>(from);
+  for (int i = 0; i < kWidth; ++i) to[i] = as_float(packed.elements[i]);
+}
+
+template <int kWidth, typename Element>
+__device__ __forceinline__ void store(Element* to, const float (&from)[kWidth]) {
+  Packed<Element, kWidth> packed;
+  for (int i = 0; i < kWidth; ++i) packed.elements[i] = static_cast<Element>(from[i]);
+  *reinterpret_cast<Packed<Element, kWidth>*>(to) = packed;
+}
+
+// How a kernel walks over a tensor: its elements, and how many of them at a time.
+template <typename ElementType, int kElements>
+struct Access {
+  using Element = ElementType;
+  static constexpr int kWidth = kElements;
+};
+
+// Whether rows of `columns` elements can be walked over 16 bytes of `dtype` at a time in each of the tensors.
+inline bool is_vectorisable(DType dtype, int64_t columns, std::initializer_list<ConstTensorView> tensors) {
+  bool aligned = columns % (16 / bytes_of(dtype)) == 0;
+  for (const ConstTensorView& tensor : tensors) aligned = aligned && reinterpret_cast<uintptr_t>(tensor.data) % 16 == 0;
+  return aligned;
+}
+
+template <typename Element, typename Call>
+void with_width(bool vectorised, const Call& call) {
+  if (vectorised) {
+    call(Access<Element, 16 / sizeof(Element)>());
+  } else {
+    call(Access<Element, 1>());
+  }
+}
+
+// call(Access<...>()) for activations of this dtype, which the tensors hold in rows of `columns`.
+template <typename Call>
+void with_access(DType dtype, int64_t columns, std::initializer_list<ConstTensorView> tensors, const Call& call) {
+  const bool vectorised = is_vectorisable(dtype, columns, tensors);
+  if (dtype == DType::kBFloat16) {
+    with_width<BFloat16>(vectorised, call);
+  } else {
+    with_width<float>(vectorised, call);
+  }
+}
+
+// The data, or null for a tensor that was left out.
+template <typename T, typename View>
+auto data_of(const View& view) {
+  return view.empty() ? nullptr : view.template as<T>();
+}
+
+constexpr int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+}  // namespace segue::simt
