@@ -26,7 +26,8 @@ Queue::Queue(int device) {
   check(cudaSetDevice(device), "cudaSetDevice");
   UniqueStream stream = make_stream();
   auto state = std::make_unique<State>();
-  state->gemm_workspace = Buffer(kScratchBytes, {DeviceKind::kCuda, device});
+  state->scratch = Buffer(kScratchBytes, {DeviceKind::kCuda, device});
+  state->gemm_workspace = Buffer(kGemmWorkspaceBytes, {DeviceKind::kCuda, device});
   check(cublasLtCreate(&state->cublas), "cublasLtCreate");
   state->device = device;
   state->stream = stream.release();
@@ -36,6 +37,7 @@ Queue::Queue(int device) {
 Queue::~Queue() {
   if (!state_) return;
   cudaStreamSynchronize(state_->stream);
+  state_->gemm_plans.clear();
   cublasLtDestroy(state_->cublas);
   cudaStreamDestroy(state_->stream);
 }
@@ -55,7 +57,7 @@ void Queue::synchronize() { check(cudaStreamSynchronize(state_->stream), "cudaSt
 
 void* Queue::scratch(int64_t bytes) {
   if (bytes > kScratchBytes) throw DeviceError("queue: {} bytes of scratch wanted, {} are there", bytes, kScratchBytes);
-  return state_->gemm_workspace.data();
+  return state_->scratch.data();
 }
 
 struct Graph::State {

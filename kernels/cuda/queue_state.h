@@ -1,23 +1,25 @@
 // What a queue of CUDA holds: the stream, and what cuBLASLt needs beside it.
 #pragma once
 
-#include <cublasLt.h>
+#include <cuda_runtime_api.h>
 
 #include "base/buffer.h"
 #include "base/cuda/check.h"
+#include "kernels/cuda/gemm_plans.h"
 #include "kernels/cuda/queue.h"
 
 namespace segue::cuda {
 
-inline void check(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError("{}: {}", call, cublasLtGetStatusString(status));
-}
+// What NVIDIA recommends for Hopper; smaller GPUs lose nothing by it.
+constexpr int64_t kGemmWorkspaceBytes = int64_t{32} << 20;
 
 struct Queue::State {
   int device = 0;
   cudaStream_t stream = nullptr;
   cublasLtHandle_t cublas = nullptr;
-  Buffer gemm_workspace;  // kScratchBytes: what NVIDIA recommends for Hopper; smaller GPUs lose nothing by it
+  Buffer scratch;         // kScratchBytes
+  Buffer gemm_workspace;  // kGemmWorkspaceBytes
+  GemmPlans gemm_plans;
 };
 
 inline cudaStream_t stream_of(const Queue& queue) { return static_cast<cudaStream_t>(queue.stream()); }

@@ -1,0 +1,68 @@
+// Products by cuBLASLt.
+#include "kernels/cuda/gemm.h"
+
+#include <bit>
+
+#include "kernels/cuda/queue_state.h"
+
+namespace segue::kernels::cuda {
+
+using segue::cuda::check;
+using segue::cuda::GemmKey;
+using segue::cuda::GemmPlan;
+using segue::cuda::Queue;
+
+namespace {
+
+// The largest power of two that divides the address, at most what cudaMalloc promises.
+uint32_t alignment_of(const void* data) {
+  constexpr int kMostBits = 8;
+  return 1U << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(data)), kMostBits);
+}
+
+GemmKey key_of(const Gemm& args) {
+  return {.m = args.c.shape[0],
+          .n = args.c.shape[1],
+          .k = args.a.shape[args.transpose_a ? 0 : 1],
+          .transpose_a = args.transpose_a,
+          .transpose_b = args.transpose_b,
+          .operands = args.a.dtype,
+          .result = args.c.dtype,
+          .bias = !args.bias.empty(),
+          .relu = args.relu,
+          .a_alignment = alignment_of(args.a.data),
+          .b_alignment = alignment_of(args.b.data),
+          .c_alignment = alignment_of(args.c.data)};
+}
+
+GemmPlan& plan_for(Queue::State& state, const GemmKey& key) {
+  std::unique_ptr<GemmPlan>& plan = state.gemm_plans[key];
+  if (!plan) plan = std::make_unique<GemmPlan>(state.cublas, key, state.gemm_workspace.bytes());
+  return *plan;
+}
+
+}  // namespace
+
+void gemm(Stream& stream, const Gemm& args) {
+  const GemmKey key = key_of(args);
+  if (args.c.elements() == 0) return;
+  if (key.k == 0) {
+    if (!args.accumulate) stream.fill_zero(args.c);
+    return;
+  }
+  Queue::State& state = stream.cuda().state();
+  GemmPlan& plan = plan_for(state, key);
+  if (key.bias) {
+    const void* bias = args.bias.data;
+    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
+          "cublasLtMatmulDescSetAttribute");
+  }
+  const float one = 1.0F;
+  const float beta = args.accumulate ? 1.0F : 0.0F;
+  check(cublasLtMatmul(state.cublas, plan.operation, &one, args.b.data, plan.a, args.a.data, plan.b, &beta, args.c.data,
+                       plan.c, args.c.data, plan.c, &plan.algorithm, state.gemm_workspace.data(),
+                       static_cast<size_t>(state.gemm_workspace.bytes()), state.stream),
+        "cublasLtMatmul");
+}
+
+}  // namespace segue::kernels::cuda

@@ -1,0 +1,49 @@
+// How cuBLASLt computes each product it has met: chosen once, then looked up.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/tensor.h"
+
+namespace segue::cuda {
+
+inline void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError("{}: {}", call, cublasLtGetStatusString(status));
+}
+
+// Everything a choice depends on. Extents of row-major c [m, n]; alignments in bytes, powers of two.
+struct GemmKey {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  DType operands = DType::kFloat32, result = DType::kFloat32;
+  bool bias = false, relu = false;
+  uint32_t a_alignment = 0, b_alignment = 0, c_alignment = 0;
+  auto operator<=>(const GemmKey&) const = default;
+};
+
+// The product as cuBLASLt sees it: column-major, so with a and b in each other's place.
+struct GemmPlan {
+  GemmPlan(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes);
+  ~GemmPlan();
+  GemmPlan(const GemmPlan&) = delete;
+  GemmPlan& operator=(const GemmPlan&) = delete;
+
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+
+ private:
+  void describe(const GemmKey& key);
+  void choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes);
+  void destroy() noexcept;
+};
+
+using GemmPlans = std::map<GemmKey, std::unique_ptr<GemmPlan>>;
+
+}  // namespace segue::cuda

@@ -1,0 +1,17 @@
+// Matrix products on a GPU.
+#include "kernels/cuda/matmul.h"
+
+#include "kernels/cuda/gemm.h"
+
+namespace segue::kernels::cuda {
+
+void matmul(Stream& stream, const Matmul& args) {
+  gemm(stream, {.a = args.a,
+                .transpose_a = args.transpose_a,
+                .b = args.b,
+                .transpose_b = args.transpose_b,
+                .c = args.c,
+                .accumulate = args.accumulate});
+}
+
+}  // namespace segue::kernels::cuda
