@@ -32,9 +32,16 @@ endfunction()
 function(segue_test name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} segue_tests_on_cpu GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()
+
+# segue_gpu_test(NAME ...): a test on a real GPU, labelled gpu; skipped where there is none. What a call has queued is
+# done when it returns, so that tests can look at once.
+function(segue_gpu_test name)
+  segue_test(${name} gpu ${ARGN})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT CUDA_LAUNCH_BLOCKING=1 SKIP_REGULAR_EXPRESSION "no GPU here")
 endfunction()
 
 # segue_fuzzer(NAME SOURCES ... LINK ... [SEEDS folder] [DICTIONARY file]): one libFuzzer program, run by ctest as one

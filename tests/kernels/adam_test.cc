@@ -12,16 +12,16 @@ namespace {
 
 struct Optimizer {
   explicit Optimizer(int64_t count)
-      : p(random_tensor({count}, 1)), m(DType::kFloat32, {count}), v(DType::kFloat32, {count}) {}
+      : p(random_tensor({count}, 1)), m(filled_tensor({count}, 0.0F)), v(filled_tensor({count}, 0.0F)) {}
   OwnedTensor p, m, v;
 
   AdamStep args(ConstTensorView gradients) { return {p.view(), gradients, m.view(), v.view()}; }
 };
 
 TEST(Adam, FollowsTheOracleOverTenSteps) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   constexpr double kGradientScale = 0.5;
-  OwnedTensor outcome(DType::kFloat64, {2});
+  OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
   outcome.as<double>()[1] = kGradientScale;
   for (const double weight_decay : {0.0, 0.1}) {
     for (const int64_t count : {1, 31, 32, 33, 1031, 70001}) {
@@ -47,7 +47,7 @@ TEST(Adam, FollowsTheOracleOverTenSteps) {
 }
 
 TEST(Adam, TheFirstStepHasTheLengthOfTheLearningRate) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   Optimizer optimizer(4);
   const OwnedTensor before = copy_of(optimizer.p.view()), gradients = random_tensor({4}, 2);
   AdamStep args = optimizer.args(gradients.view());
@@ -61,7 +61,7 @@ TEST(Adam, TheFirstStepHasTheLengthOfTheLearningRate) {
 
 TEST(Adam, SameBitsOnAnyNumberOfThreads) {
   const OwnedTensor gradients = random_tensor({100003}, 2);
-  Stream one(1), three(3);
+  Stream one(test_device(), 1), three(test_device(), 3);
   Optimizer a(100003), b(100003);
   AdamStep args = a.args(gradients.view());
   args.learning_rate = 1e-3;
@@ -82,8 +82,9 @@ double norm_of(const OwnedTensor& gradients) {
 
 // Norm and scale.
 std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double clip) {
-  Stream stream(threads);
-  OwnedTensor workspace(DType::kFloat64, {kGradientNormParts}), outcome(DType::kFloat64, {2});
+  Stream stream(test_device(), threads);
+  OwnedTensor workspace = test_tensor(DType::kFloat64, {kGradientNormParts});
+  OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
   clip_gradients(stream, {gradients.view(), clip, workspace.view(), outcome.view()});
   return {outcome.as<double>()[0], outcome.as<double>()[1]};
 }
@@ -119,11 +120,11 @@ TEST(GradientClip, NanIsNotLost) {
 }
 
 TEST(Adam, DoesNothingWhenTheNormIsNotFinite) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   for (const double norm : {std::nan(""), HUGE_VAL}) {
     Optimizer optimizer(33);
     const OwnedTensor gradients = random_tensor({33}, 2), p = copy_of(optimizer.p.view());
-    OwnedTensor outcome(DType::kFloat64, {2});
+    OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
     outcome.as<double>()[0] = norm;
     AdamStep args = optimizer.args(gradients.view());
     args.clipped = outcome.view();
@@ -136,7 +137,7 @@ TEST(Adam, DoesNothingWhenTheNormIsNotFinite) {
 }
 
 TEST(Adam, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   Optimizer optimizer(4);
   const OwnedTensor gradients = random_tensor({4}, 2), shorter = random_tensor({3}, 2);
   const AdamStep good = optimizer.args(gradients.view());

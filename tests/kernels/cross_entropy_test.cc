@@ -44,7 +44,7 @@ class CrossEntropyTest : public testing::TestWithParam<Case> {
   }
   ConstTensorView bias_or_none() const { return size_.bias ? bias_.view() : ConstTensorView{}; }
   Gradients run(int threads) {
-    Stream stream(threads);
+    Stream stream(test_device(), threads);
     Gradients out{copy_of(logits_.view()), random_tensor({size_.classes}, 3)};
     cross_entropy_forward(stream, {logits_.view(), bias_or_none(), targets_.view(), nll_.view(), lse_.view()});
     cross_entropy_backward(stream, {out.dlogits.view(), bias_or_none(), targets_.view(), lse_.view(), scale_,
@@ -104,7 +104,7 @@ TEST(CrossEntropyOracle, GradientByComplexStep) {
 
 // Forward over one row whose target is class 0.
 std::pair<float, float> nll_and_lse(OwnedTensor logits) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   const OwnedTensor target = index_tensor({0});
   OwnedTensor nll = unset_tensor({1}), lse = unset_tensor({1});
   cross_entropy_forward(stream,
@@ -129,14 +129,16 @@ TEST(CrossEntropy, NanReachesTheLoss) {
 }
 
 TEST(CrossEntropy, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor logits(DType::kFloat32, {2, 3}), rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2});
   const OwnedTensor outside = index_tensor({2, 3}), three = index_tensor({0, 1, 2}), inside = index_tensor({0, 1});
-  expect_contract_error(
-      [&] {
-        cross_entropy_forward(stream, {logits.view(), {}, outside.view(), rows.view(), more_rows.view()});
-      },
-      {"targets[1]", "[0, 3)", "found 3"});
+  if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
+    expect_contract_error(
+        [&] {
+          cross_entropy_forward(stream, {logits.view(), {}, outside.view(), rows.view(), more_rows.view()});
+        },
+        {"targets[1]", "[0, 3)", "found 3"});
+  }
   expect_contract_error(
       [&] {
         cross_entropy_forward(stream, {logits.view(), {}, three.view(), rows.view(), more_rows.view()});

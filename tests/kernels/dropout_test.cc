@@ -11,7 +11,7 @@ namespace {
 class DropoutTest : public testing::TestWithParam<float> {
  protected:
   Dropout dropout_{GetParam(), {5, 6, 7}, 12345};
-  Stream stream_{2};
+  Stream stream_{test_device(), 2};
 };
 
 TEST_P(DropoutTest, EqualsTheOracle) {
@@ -60,7 +60,7 @@ TEST_P(DropoutTest, APieceDrawsItsPartOfTheWholeMask) {
 INSTANTIATE_TEST_SUITE_P(Probabilities, DropoutTest, testing::Values(0.0F, 0.1F, 1.0F));
 
 TEST(Dropout, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor x(DType::kFloat32, {4}), longer(DType::kFloat32, {5});
   expect_contract_error([&] { dropout_forward(stream, {.x = x.view(), .y = longer.view()}); }, {"y", "[4]", "[5]"});
   expect_contract_error([&] { dropout_forward(stream, {.x = x.view(), .dropout = {.p = 1.5F}, .y = x.view()}); },

@@ -26,7 +26,7 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
   bool gelu_ = size_.activation == Activation::kGelu;
   Shape outer_{size_.rows, size_.d}, inner_{size_.rows, size_.f};
   Dropout dropout_{size_.p, {5, 6, 7}, 1234567};
-  Stream stream_{2};
+  Stream stream_{test_device(), 2};
   OwnedTensor x_ = random_tensor(outer_, 1), dy_ = random_tensor(outer_, 2);
   OwnedTensor w1_ = random_tensor({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
   OwnedTensor w2_ = random_tensor({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
@@ -172,9 +172,9 @@ TEST_P(FeedForwardOracleTest, GradientsByComplexStep) {
 INSTANTIATE_TEST_SUITE_P(Activations, FeedForwardOracleTest, testing::Values(Activation::kRelu, Activation::kGelu));
 
 TEST(FeedForward, NanReachesTheOutputThroughRelu) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor x = filled_tensor({1, 1}, NAN), w = filled_tensor({1, 1}, 1.0F), b = filled_tensor({1}, 0.0F);
-  OwnedTensor hidden(DType::kFloat32, {1, 1}), y(DType::kFloat32, {1, 1});
+  OwnedTensor hidden = unset_tensor({1, 1}), y = unset_tensor({1, 1});
   feed_forward_forward(stream, {.x = x.view(),
                                 .w1 = w.view(),
                                 .b1 = b.view(),
@@ -186,7 +186,7 @@ TEST(FeedForward, NanReachesTheOutputThroughRelu) {
 }
 
 TEST(FeedForward, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), w1(DType::kFloat32, {4, 3});
   OwnedTensor w2(DType::kFloat32, {3, 4}), b1(DType::kFloat32, {4}), b2(DType::kFloat32, {3});
   OwnedTensor hidden(DType::kFloat32, {2, 4}), pre(DType::kFloat32, {2, 4});

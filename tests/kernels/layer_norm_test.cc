@@ -68,7 +68,7 @@ class LayerNormTest : public testing::TestWithParam<Case> {
             .dbias = out.dbias.view()};
   }
   Gradients backward(int threads) {
-    Stream stream(threads);
+    Stream stream(test_device(), threads);
     Gradients out = unset_gradients();
     layer_norm_forward(stream, forward_args());
     layer_norm_backward(stream, backward_args(out));
@@ -77,7 +77,7 @@ class LayerNormTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(LayerNormTest, ForwardEqualsTheOracle) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   layer_norm_forward(stream, forward_args());
   expect_close("sum", sum_.view(), expected().sum, kElementwise);
   expect_close("y", y_.view(), expected().y, kReduction);
@@ -113,7 +113,7 @@ TEST_P(LayerNormTest, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   const Gradients fused = backward(2);
   OwnedTensor sum = copy_of(x_.view()), y = unset_tensor(shape_);
   dropout_forward(stream, {.x = branch_.view(), .dropout = dropout_, .y = sum.view(), .accumulate = true});
@@ -145,7 +145,7 @@ TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
 }
 
 TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   layer_norm_forward(stream, forward_args());
   const OwnedTensor sum = copy_of(sum_.view()), y = copy_of(y_.view());
   for (OwnedTensor* operand : {&x_, &branch_}) {
@@ -160,7 +160,7 @@ TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
 }
 
 TEST_P(LayerNormTest, BackwardInPlaceOfDyOrDsOther) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   const Gradients apart = backward(2);
   for (OwnedTensor* input : {&dy_, &ds_other_}) {
     const OwnedTensor kept = copy_of(input->view());
@@ -176,7 +176,7 @@ TEST_P(LayerNormTest, BackwardInPlaceOfDyOrDsOther) {
 }
 
 TEST_P(LayerNormTest, WithoutDxOnlyTheParametersLearn) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   const Gradients full = backward(2);
   Gradients out = unset_gradients();
   LayerNormBackward args = backward_args(out);
@@ -215,7 +215,7 @@ TEST(LayerNormOracle, GradientsByComplexStep) {
 }
 
 TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor x = random_tensor({1, 64}, 1);
   for (int64_t d = 0; d < 64; ++d) x.as<float>()[d] = 4096.0F + std::round(8.0F * x.as<float>()[d]) / 8.0F;
   const OwnedTensor gain = filled_tensor({64}, 1.0F), bias = filled_tensor({64}, 0.0F);
@@ -232,7 +232,7 @@ TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
 }
 
 TEST(LayerNorm, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), gain(DType::kFloat32, {3});
   OwnedTensor rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2}), features(DType::kFloat32, {3});
   const LayerNormForward good{.x = x.view(),

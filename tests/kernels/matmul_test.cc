@@ -9,7 +9,7 @@ namespace segue::kernels {
 namespace {
 
 void expect_product(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   const OwnedTensor a = random_tensor(transpose_a ? Shape{k, m} : Shape{m, k}, 1);
   const OwnedTensor b = random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}, 2);
   OwnedTensor c = accumulate ? random_tensor({m, n}, 3) : unset_tensor({m, n});
@@ -41,7 +41,7 @@ TEST(Matmul, EmptyExtents) {
 }
 
 TEST(Matmul, RepeatsItselfBitForBit) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   const OwnedTensor a = random_tensor({257, 300}, 1), b = random_tensor({300, 129}, 2);
   OwnedTensor first = unset_tensor({257, 129}), second = unset_tensor({257, 129});
   matmul(stream, {.a = a.view(), .b = b.view(), .c = first.view()});
@@ -50,7 +50,7 @@ TEST(Matmul, RepeatsItselfBitForBit) {
 }
 
 TEST(Matmul, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor a(DType::kFloat32, {2, 3}), b(DType::kFloat32, {4, 3}), c(DType::kFloat32, {2, 4});
   expect_contract_error([&] { matmul(stream, {.a = a.view(), .b = b.view(), .c = c.view()}); },
                         {"matmul", "b", "[3, 3]", "[4, 3]"});

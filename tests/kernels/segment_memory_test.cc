@@ -23,14 +23,14 @@ class SegmentMemoryTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(SegmentMemoryTest, KeepsTheNewestRows) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   OwnedTensor updated = unset_tensor({size_.streams, kept_, size_.features});
   segment_memory_update(stream, {memory_.view(), hidden_.view(), updated.view()});
   EXPECT_EQ(oracle_values(updated.view()), expected_);
 }
 
 TEST_P(SegmentMemoryTest, OverTheOldMemory) {
-  Stream stream(2);
+  Stream stream(test_device(), 2);
   OwnedTensor storage = unset_tensor({size_.streams * std::max(kept_, size_.old_rows) * size_.features});
   std::copy_n(memory_.as<float>(), memory_.view().elements(), storage.as<float>());
   const TensorView updated = view_of(storage.as<float>(), {size_.streams, kept_, size_.features});
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SegmentMemoryTest,
                                          Case{8, 128, 64, 128, 64}));  // a model's size, on several threads
 
 TEST(SegmentMemory, RefusesWhatItsContractForbids) {
-  Stream stream(1);
+  Stream stream(test_device(), 1);
   OwnedTensor memory(DType::kFloat32, {2, 3, 4}), hidden(DType::kFloat32, {2, 2, 4}),
       updated(DType::kFloat32, {2, 6, 4});
   expect_contract_error(

@@ -11,16 +11,23 @@
 #include <string>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/buffer.h"
 #include "base/random.h"
 #include "base/tensor.h"
+#include "tests/kernels/test_device.h"
 #include "tests/kernels/tolerance.h"
 
 namespace segue::kernels {
 
+// A tensor that both the tests and their device can address.
+inline OwnedTensor test_tensor(DType dtype, const Shape& shape) {
+  return OwnedTensor(dtype, shape, test_device(), BufferKind::kUnified);
+}
+
 // A float32 tensor with standard normal entries times `deviation`; the same `site` gives the same numbers.
 inline OwnedTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
-  OwnedTensor tensor(DType::kFloat32, shape);
+  OwnedTensor tensor = test_tensor(DType::kFloat32, shape);
   const RandomStream stream{2024, 0, site};
   for (int64_t i = 0; i < shape.elements(); ++i)
     tensor.as<float>()[i] = static_cast<float>(deviation * random_normal(stream, static_cast<uint64_t>(i)));
@@ -28,7 +35,7 @@ inline OwnedTensor random_tensor(const Shape& shape, uint16_t site, double devia
 }
 
 inline OwnedTensor filled_tensor(const Shape& shape, float value) {
-  OwnedTensor tensor(DType::kFloat32, shape);
+  OwnedTensor tensor = test_tensor(DType::kFloat32, shape);
   std::fill_n(tensor.as<float>(), shape.elements(), value);
   return tensor;
 }
@@ -36,14 +43,22 @@ inline OwnedTensor filled_tensor(const Shape& shape, float value) {
 // What an output holds before an operation that promises to overwrite it.
 inline OwnedTensor unset_tensor(const Shape& shape) { return filled_tensor(shape, NAN); }
 
+// A float32 tensor's elements rounded to another dtype of activations.
+inline OwnedTensor cast(OwnedTensor tensor, DType dtype) {
+  if (dtype == DType::kFloat32) return tensor;
+  OwnedTensor rounded = test_tensor(dtype, tensor.shape());
+  for (int64_t e = 0; e < tensor.shape().elements(); ++e) rounded.as<BFloat16>()[e] = BFloat16(tensor.as<float>()[e]);
+  return rounded;
+}
+
 inline OwnedTensor index_tensor(const std::vector<int32_t>& values) {
-  OwnedTensor tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
+  OwnedTensor tensor = test_tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
   std::copy(values.begin(), values.end(), tensor.as<int32_t>());
   return tensor;
 }
 
 inline OwnedTensor copy_of(ConstTensorView view) {
-  OwnedTensor tensor(view.dtype, view.shape);
+  OwnedTensor tensor = test_tensor(view.dtype, view.shape);
   std::copy_n(view.data, view.bytes(), tensor.view().data);
   return tensor;
 }
@@ -52,8 +67,12 @@ inline OwnedTensor copy_of(ConstTensorView view) {
 template <typename Scalar = double>
 std::vector<Scalar> oracle_values(ConstTensorView view) {
   if (view.empty()) return {};
-  const float* data = view.as<float>();
-  return std::vector<Scalar>(data, data + view.elements());
+  std::vector<Scalar> values;
+  for (int64_t e = 0; e < view.elements(); ++e) {
+    const bool is_float32 = view.dtype == DType::kFloat32;
+    values.push_back(is_float32 ? view.as<float>()[e] : static_cast<float>(view.as<BFloat16>()[e]));
+  }
+  return values;
 }
 
 // Fails on NaN on either side. `terms` is the size of the terms of a sum where they may cancel altogether.
@@ -71,6 +90,21 @@ inline void expect_close(const std::string& what, const std::vector<double>& fou
 inline void expect_close(const std::string& what, ConstTensorView found, const std::vector<double>& expected,
                          Tolerance tolerance, double terms = kSmallestScale) {
   expect_close(what, oracle_values(found), expected, tolerance, terms);
+}
+
+// The rule for bfloat16: the largest error is at most `factor` times that of the same formula with every tensor on its
+// way rounded. Fails on NaN.
+inline void expect_near_as_naive(const std::string& what, const std::vector<double>& found,
+                                 const std::vector<double>& expected, const std::vector<double>& naive, double factor) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  ASSERT_EQ(naive.size(), expected.size()) << what;
+  double allowed = 0.0;
+  for (size_t i = 0; i < expected.size(); ++i) allowed = std::max(allowed, std::abs(naive[i] - expected[i]));
+  allowed = factor * allowed + kBFloat16Slack;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(std::abs(found[i] - expected[i]) <= allowed)
+        << what << "[" << i << "]: expected " << expected[i] << ", found " << found[i] << ", allowed " << allowed;
+  }
 }
 
 // Bit for bit; says where they part.

@@ -1,0 +1,26 @@
+// Tests on a GPU, real or emulated.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/cuda.h"
+#include "tests/kernels/test_device.h"
+
+namespace segue::kernels {
+
+Device test_device() { return {DeviceKind::kCuda, 0}; }
+
+namespace {
+
+class NeedsGpu : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU here";
+  }
+};
+
+const testing::Environment* const kNeedsGpu = testing::AddGlobalTestEnvironment(std::make_unique<NeedsGpu>().release());
+
+}  // namespace
+
+}  // namespace segue::kernels
