@@ -24,7 +24,7 @@ TEST(Adam, FollowsTheOracleOverTenSteps) {
   OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
   outcome.as<double>()[1] = kGradientScale;
   for (const double weight_decay : {0.0, 0.1}) {
-    for (const int64_t count : {1, 31, 32, 33, 1031, 70001}) {
+    for (const int64_t count : {int64_t{1}, int64_t{31}, int64_t{32}, int64_t{33}, int64_t{1031}, many(70001, 2052)}) {
       Optimizer optimizer(count);
       oracle::AdamState state{oracle_values(optimizer.p.view()), oracle_values(optimizer.m.view()),
                               oracle_values(optimizer.v.view())};
@@ -90,7 +90,7 @@ std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double 
 }
 
 TEST(GradientClip, NormEqualsTheSumInDouble) {
-  for (const int64_t count : {0, 1, 33, 255, 257, 1031, 100003}) {
+  for (const int64_t count : {0, 1, 257, 1031, 100004}) {
     const OwnedTensor g = random_tensor({count}, 1);
     const double expected = norm_of(g);
     const auto [norm, scale] = clipped(2, g, 0.0);

@@ -78,7 +78,8 @@ TEST_P(EmbeddingTest, EqualsGatherThenDropout) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, EmbeddingTest,
                          testing::Values(Case{1, 1, 1, 0.0F}, Case{31, 7, 33, 0.1F}, Case{33, 97, 31, 1.0F},
-                                         Case{0, 5, 32, 0.1F}, Case{1024, 256, 256, 0.1F}, Case{300, 50, 131, 0.0F}));
+                                         Case{0, 5, 32, 0.1F}, Case{1024, 256, 256, 0.1F}, Case{300, 50, 131, 0.0F},
+                                         Case{300, 2, 40, 0.1F}));
 
 TEST(EmbeddingOracle, GradientByComplexStep) {
   const std::vector<int32_t> tokens{1, 0, 1, 2, 1};

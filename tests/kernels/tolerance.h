@@ -23,6 +23,12 @@ constexpr Tolerance kReduction{1e-5};
 // Gradients chain two such sums (a product of a product, a normalised row).
 constexpr Tolerance kGradient{3e-5};
 
+// bfloat16 against the naive bfloat16 path: outputs and gradients have at most these multiples of its error (a gradient
+// chains more roundings, and the largest of many is a matter of luck), plus a little where its error is nothing.
+constexpr double kBFloat16Output = 2.0;
+constexpr double kBFloat16Gradient = 3.0;
+constexpr double kBFloat16Slack = 1e-5;
+
 // The oracle's own gradients against complex-step differentiation: only double rounding (1e-16) and sums remain.
 constexpr Tolerance kComplexStep{1e-10};
 
