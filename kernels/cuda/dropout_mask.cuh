@@ -25,13 +25,11 @@ struct DropoutMask {
     }
     const RandomStream stream = stream_of_step();
     const uint64_t first = first_element + static_cast<uint64_t>(element);
-    if (kWidth % 4 == 0 && first % 4 == 0) {
-      for (int i = 0; i < kWidth; i += 4) {
-        const std::array<uint32_t, 4> words = random_block(stream, (first + static_cast<uint64_t>(i)) / 4);
-        for (int word = 0; word < 4 && i + word < kWidth; ++word) m[i + word] = multiplier(words[word]);
-      }
-    } else {
-      for (int i = 0; i < kWidth; ++i) m[i] = multiplier(random_bits(stream, first + static_cast<uint64_t>(i)));
+    std::array<uint32_t, 4> words = random_block(stream, first / 4);
+    for (int i = 0; i < kWidth; ++i) {
+      const uint64_t at = first + static_cast<uint64_t>(i);
+      if (i > 0 && at % 4 == 0) words = random_block(stream, at / 4);
+      m[i] = multiplier(word_of(words, static_cast<int>(at % 4)));
     }
   }
 
@@ -40,6 +38,12 @@ struct DropoutMask {
     RandomStream stream = random;
     if (step != nullptr) stream.step += *step;
     return stream;
+  }
+  // By comparisons: an array indexed at run time would leave the registers.
+  static __device__ __forceinline__ uint32_t word_of(const std::array<uint32_t, 4>& words, int i) {
+    const uint32_t low = i == 0 ? words[0] : words[1];
+    const uint32_t high = i == 2 ? words[2] : words[3];
+    return i < 2 ? low : high;
   }
   __device__ __forceinline__ float multiplier(uint32_t bits) const { return bits >= threshold ? scale : 0.0F; }
 };

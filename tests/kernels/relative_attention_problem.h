@@ -16,6 +16,7 @@ struct AttentionCase {
   int64_t window = 0;
   float dropatt = 0.0F;
   double deviation = 1.0;  // of queries and keys
+  DType dtype = DType::kFloat32;
 
   int64_t keys() const { return m + t; }
   int64_t positions() const { return p == 0 ? keys() : p; }
@@ -37,12 +38,12 @@ struct AttentionProblem {
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
-        qkv(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation)),
-        memory_kv(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation)),
-        r(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation)),
+        qkv(cast(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation), c.dtype)),
+        memory_kv(cast(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation), c.dtype)),
+        r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
         u(random_tensor({c.n, c.h}, 4)),
         w(random_tensor({c.n, c.h}, 5)),
-        doutput(random_tensor({c.b, c.t, c.n, c.h}, 6)) {}
+        doutput(cast(random_tensor({c.b, c.t, c.n, c.h}, 6), c.dtype)) {}
 };
 
 // Overwritten outputs begin as NaN; the accumulated ones as `before`.
@@ -50,12 +51,12 @@ struct AttentionSolution {
   OwnedTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw;
 
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
-      : output(unset_tensor({c.b, c.t, c.n, c.h})),
+      : output(cast(unset_tensor({c.b, c.t, c.n, c.h}), c.dtype)),
         lse(unset_tensor({c.b, c.n, c.t})),
-        workspace(unset_tensor({attention_workspace(c, DeviceKind::kCpu)})),
-        dqkv(unset_tensor({c.b, c.t, 3, c.n, c.h})),
-        dmemory_kv(unset_tensor({c.b, c.m, 2, c.n, c.h})),
-        dr(unset_tensor({c.positions(), c.n, c.h})),
+        workspace(unset_tensor({attention_workspace(c, test_device().kind)})),
+        dqkv(cast(unset_tensor({c.b, c.t, 3, c.n, c.h}), c.dtype)),
+        dmemory_kv(cast(unset_tensor({c.b, c.m, 2, c.n, c.h}), c.dtype)),
+        dr(cast(unset_tensor({c.positions(), c.n, c.h}), c.dtype)),
         du(filled_tensor({c.n, c.h}, before)),
         dw(filled_tensor({c.n, c.h}, before)) {}
 
@@ -98,7 +99,7 @@ inline RelativeAttentionBackward backward_args(const AttentionProblem& x, Attent
 }
 
 inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float before = 0.0F) {
-  Stream stream(threads);
+  Stream stream(test_device(), threads);
   AttentionSolution y(x.extents, before);
   relative_attention_forward(stream, forward_args(x, y));
   relative_attention_backward(stream, backward_args(x, y));

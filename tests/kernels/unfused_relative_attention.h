@@ -1,10 +1,12 @@
-// Relative attention from plain operations in float32: matrix products, a shift and a softmax on [T, K] scores.
+// Relative attention from plain operations in float32: matrix products, a shift and a softmax on [T, K] scores; or the
+// same in bfloat16, every tensor on the way rounded.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "kernels/cpu/gemm.h"
 #include "tests/kernels/relative_attention_problem.h"
 
@@ -16,13 +18,15 @@ using Floats = std::vector<float>;
 class UnfusedHead {
  public:
   UnfusedHead(const AttentionProblem& x, const std::vector<double>& multipliers, int64_t b, int64_t n)
-      : c_(x.extents), scale_(1.0F / std::sqrt(static_cast<float>(c_.h))), m_(size(c_.t * c_.keys())) {
+      : c_(x.extents),
+        rounds_(c_.dtype == DType::kBFloat16),
+        scale_(1.0F / std::sqrt(static_cast<float>(c_.h))),
+        m_(size(c_.t * c_.keys())) {
     std::transform(multipliers.begin() + (b * c_.n + n) * c_.t * c_.keys(),
                    multipliers.begin() + (b * c_.n + n + 1) * c_.t * c_.keys(), m_.begin(),
                    [](double m) { return static_cast<float>(m); });
     const auto gather = [&](Floats& to, const OwnedTensor& from, int64_t row) {
-      const float* begin = from.as<float>() + (row * c_.n + n) * c_.h;
-      to.insert(to.end(), begin, begin + c_.h);
+      for (int64_t h = 0; h < c_.h; ++h) to.push_back(element_of(from, (row * c_.n + n) * c_.h + h));
     };
     for (int64_t j = 0; j < c_.keys(); ++j) {
       const int64_t i = j - c_.m;
@@ -39,20 +43,20 @@ class UnfusedHead {
       qu_[size(e)] += x.u.as<float>()[n * c_.h + e % c_.h];
       qw_[size(e)] += x.w.as<float>()[n * c_.h + e % c_.h];
     }
+    settle(qu_);
+    settle(qw_);
   }
 
   void forward() {
-    p_ = product(qu_, false, k_, true, c_.t, c_.keys(), c_.h);
-    const Floats position = product(qw_, false, r_, true, c_.t, c_.positions(), c_.h);
+    p_ = score();
     for (int64_t i = 0; i < c_.t; ++i) {
       float* row = p_.data() + i * c_.keys();
-      for (int64_t j = 0; j < c_.keys(); ++j)
-        row[j] = sees(i, j) ? scale_ * (row[j] + position[size(at_position(i, j))]) : -INFINITY;
       const float largest = *std::max_element(row, row + c_.keys());
       float sum = 0.0F;
       for (int64_t j = 0; j < c_.keys(); ++j) sum += row[j] = std::exp(row[j] - largest);
       for (int64_t j = 0; j < c_.keys(); ++j) row[j] /= sum;
     }
+    settle(p_);
     output = product(dropped(), false, v_, false, c_.t, c_.h, c_.keys());
   }
 
@@ -61,13 +65,15 @@ class UnfusedHead {
     Floats dposition(size(c_.t * c_.positions()));
     for (int64_t i = 0; i < c_.t; ++i) {
       float delta = 0.0F;
-      for (int64_t j = i * c_.keys(); j < (i + 1) * c_.keys(); ++j) delta += p_[size(j)] * (ds[size(j)] *= m_[size(j)]);
+      for (int64_t j = i * c_.keys(); j < (i + 1) * c_.keys(); ++j)
+        delta += p_[size(j)] * (ds[size(j)] = round(ds[size(j)] * m_[size(j)]));
       for (int64_t j = 0; j < c_.keys(); ++j) {
         float& element = ds[size(i * c_.keys() + j)];
-        element = scale_ * p_[size(i * c_.keys() + j)] * (element - delta);
+        element = round(scale_ * p_[size(i * c_.keys() + j)] * (element - delta));
         if (sees(i, j)) dposition[size(at_position(i, j))] += element;
       }
     }
+    settle(dposition);
     dcontent_q = product(ds, false, k_, false, c_.t, c_.h, c_.keys());
     dposition_q = product(dposition, false, r_, false, c_.t, c_.h, c_.positions());
     dk = product(ds, true, qu_, false, c_.keys(), c_.h, c_.t);
@@ -83,13 +89,32 @@ class UnfusedHead {
   int64_t at_position(int64_t i, int64_t j) const {
     return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
   }
+  static float element_of(const OwnedTensor& tensor, int64_t e) {
+    return tensor.view().dtype == DType::kFloat32 ? tensor.as<float>()[e]
+                                                  : static_cast<float>(tensor.as<BFloat16>()[e]);
+  }
+  float round(float value) const { return rounds_ ? static_cast<float>(BFloat16(value)) : value; }
+  void settle(Floats& values) const {
+    for (float& value : values) value = round(value);
+  }
+  Floats score() const {
+    Floats scores = product(qu_, false, k_, true, c_.t, c_.keys(), c_.h);
+    const Floats position = product(qw_, false, r_, true, c_.t, c_.positions(), c_.h);
+    for (int64_t i = 0; i < c_.t; ++i) {
+      float* row = scores.data() + i * c_.keys();
+      for (int64_t j = 0; j < c_.keys(); ++j)
+        row[j] = sees(i, j) ? round(scale_ * round(row[j] + position[size(at_position(i, j))])) : -INFINITY;
+    }
+    return scores;
+  }
   Floats dropped() const {
     Floats dropped = p_;
     for (size_t e = 0; e < dropped.size(); ++e) dropped[e] *= m_[e];
+    settle(dropped);
     return dropped;
   }
-  static Floats product(const Floats& a, bool transpose_a, const Floats& b, bool transpose_b, int64_t rows,
-                        int64_t columns, int64_t depth) {
+  Floats product(const Floats& a, bool transpose_a, const Floats& b, bool transpose_b, int64_t rows, int64_t columns,
+                 int64_t depth) const {
     Floats c(size(rows * columns));
     cpu::gemm_in_thread({.m = rows,
                          .n = columns,
@@ -102,12 +127,62 @@ class UnfusedHead {
                          .transpose_b = transpose_b,
                          .c = c.data(),
                          .c_stride = columns});
+    settle(c);
     return c;
   }
 
   AttentionCase c_;
+  bool rounds_;
   float scale_;
   Floats m_, k_, v_, r_, qu_, qw_, doutput_, p_;
+};
+
+// All streams and heads, each result where the fused operation puts it.
+struct UnfusedSolution {
+  std::vector<double> output, dqkv, dmemory_kv, dr, du, dw;
+
+  UnfusedSolution(const AttentionProblem& x, const std::vector<double>& multipliers) : c_(x.extents) {
+    const int64_t model = c_.n * c_.h;
+    output.resize(static_cast<size_t>(c_.b * c_.t * model));
+    dqkv.resize(static_cast<size_t>(c_.b * c_.t * 3 * model));
+    dmemory_kv.resize(static_cast<size_t>(c_.b * c_.m * 2 * model));
+    dr.resize(static_cast<size_t>(c_.positions() * model));
+    du.resize(static_cast<size_t>(model));
+    dw.resize(static_cast<size_t>(model));
+    for (int64_t b = 0; b < c_.b; ++b) {
+      for (int64_t n = 0; n < c_.n; ++n) {
+        UnfusedHead head(x, multipliers, b, n);
+        head.forward();
+        head.backward();
+        add(head, b, n);
+      }
+    }
+  }
+
+ private:
+  void add_row(std::vector<double>& to, int64_t row, int64_t n, const Floats& from, int64_t from_row) const {
+    for (int64_t h = 0; h < c_.h; ++h)
+      to[static_cast<size_t>((row * c_.n + n) * c_.h + h)] +=
+          static_cast<double>(from[static_cast<size_t>(from_row * c_.h + h)]);
+  }
+  void add(const UnfusedHead& head, int64_t b, int64_t n) {
+    for (int64_t i = 0; i < c_.t; ++i) {
+      add_row(output, b * c_.t + i, n, head.output, i);
+      add_row(dqkv, (b * c_.t + i) * 3, n, head.dcontent_q, i);
+      add_row(dqkv, (b * c_.t + i) * 3, n, head.dposition_q, i);
+      add_row(du, 0, n, head.dcontent_q, i);
+      add_row(dw, 0, n, head.dposition_q, i);
+    }
+    for (int64_t j = 0; j < c_.keys(); ++j) {
+      std::vector<double>& to = j < c_.m ? dmemory_kv : dqkv;
+      const int64_t row = j < c_.m ? (b * c_.m + j) * 2 : (b * c_.t + j - c_.m) * 3 + 1;
+      add_row(to, row, n, head.dk, j);
+      add_row(to, row + 1, n, head.dv, j);
+    }
+    for (int64_t d = 0; d < c_.positions(); ++d) add_row(dr, d, n, head.dr, d);
+  }
+
+  AttentionCase c_;
 };
 
 }  // namespace segue::kernels

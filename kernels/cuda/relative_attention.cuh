@@ -1,0 +1,273 @@
+// What the kernels of relative attention share: where rows lie, which pairs are visible, and the products of one warp's
+// 16 queries with a tile of columns. kernels/relative_attention.h has the formulas.
+//
+// A column is a key or a distance. Of the two score products one is straight, its operand's rows being the columns; the
+// other is a band: query a and column c need row a - c + kTile - 1 of an operand of 2 * kTile rows, because key and
+// distance add up to a constant for each query. The warp computes the kTile + 16 rows its queries touch, writes them
+// to memory of its own, and reads them back shifted. With keys as columns the positions are the band; with distances
+// as columns the keys are.
+#pragma once
+
+#include "kernels/cuda/dropout_mask.cuh"
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/mma_tile.cuh"
+#include "kernels/cuda/relative_attention.h"
+
+namespace segue::kernels::cuda {
+
+__device__ __forceinline__ float exp_of(float x) {
+  constexpr float kLog2E = 1.4426950408889634F;
+  return simt::exp2_approx(x * kLog2E);
+}
+
+// Queries of a block and columns of a tile; a warp takes 16 of the queries. As many as shared memory holds at the
+// widest head.
+template <typename Element>
+inline constexpr int kTile = 64;
+template <>
+inline constexpr int kTile<float> = 32;
+template <typename Element>
+inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
+
+// The inputs of forward and backward.
+template <typename Element>
+struct AttentionInputs {
+  const Element* qkv;
+  const Element* memory_kv;
+  const Element* r;
+  const float* u;
+  const float* w;
+  int tgt_len, mem_len, keys, positions, heads, d_head;
+  int window;       // larger than any distance when there is none
+  float scale;      // 1 / sqrt(H)
+  bool vectorised;  // rows can be copied 16 bytes at a time
+  simt::DropoutMask dropatt;
+
+  __device__ __forceinline__ const Element* query(int b, int n, int i) const {
+    return i < tgt_len ? segment(b, n, i, 0) : nullptr;
+  }
+  __device__ __forceinline__ const Element* key(int b, int n, int j) const { return key_or_value(b, n, j, 0); }
+  __device__ __forceinline__ const Element* value(int b, int n, int j) const { return key_or_value(b, n, j, 1); }
+  // Of a distance; those beyond the last position are encoded as the last.
+  __device__ __forceinline__ const Element* position(int n, int distance) const {
+    if (distance < 0 || distance >= keys) return nullptr;
+    const int row = distance < positions ? distance : positions - 1;
+    return r + (static_cast<int64_t>(row) * heads + n) * d_head;
+  }
+  __device__ __forceinline__ bool visible(int i, int j) const {
+    const int distance = mem_len + i - j;
+    return i < tgt_len && j >= 0 && j < keys && distance >= 0 && distance < window;
+  }
+  // Of a tensor [B, T, N, H], or its float statistics [B, N, T].
+  __device__ __forceinline__ int64_t row(int b, int n, int i) const {
+    return ((static_cast<int64_t>(b) * tgt_len + i) * heads + n) * d_head;
+  }
+  __device__ __forceinline__ int64_t statistic(int b, int n, int i) const {
+    return (static_cast<int64_t>(b) * heads + n) * tgt_len + i;
+  }
+
+ private:
+  __device__ __forceinline__ const Element* segment(int b, int n, int i, int part) const {
+    return qkv + (((static_cast<int64_t>(b) * tgt_len + i) * 3 + part) * heads + n) * d_head;
+  }
+  __device__ __forceinline__ const Element* key_or_value(int b, int n, int j, int part) const {
+    if (j < 0 || j >= keys) return nullptr;
+    if (j >= mem_len) return segment(b, n, j - mem_len, 1 + part);
+    return memory_kv + (((static_cast<int64_t>(b) * mem_len + j) * 2 + part) * heads + n) * d_head;
+  }
+};
+
+// Where this block works.
+struct HeadPlace {
+  int n = simt::block_y();
+  int b = simt::block_z();
+};
+
+// Row `first` + i of the tile becomes row_of(i), d_head elements and zeros after them; all zeros where it is null.
+// The copies are asynchronous: commit and wait.
+template <typename Element, int kWidth, typename RowOf>
+__device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile,
+                                          int first, int rows, const RowOf& row_of) {
+  using T = Tile<Element, kWidth>;
+  for (int index = simt::thread(); index < rows * T::kChunks; index += simt::block_threads()) {
+    const int row = index / T::kChunks;
+    const int column = index % T::kChunks * T::kPerChunk;
+    const Element* from = row_of(row);
+    Element* to = tile.at(first + row, column);
+    if (in.vectorised) {
+      const bool valid = from != nullptr && column < in.d_head;
+      simt::async_copy_16(to, valid ? from + column : nullptr, valid);
+      continue;
+    }
+    for (int i = 0; i < T::kPerChunk; ++i)
+      to[i] = from != nullptr && column + i < in.d_head ? from[column + i] : static_cast<Element>(0.0F);
+  }
+}
+
+// The queries with u and with w added, kTile rows from query i0 on; zeros beyond the segment's end.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
+                                             const Tile<Element, kWidth>& content,
+                                             const Tile<Element, kWidth>& position) {
+  for (int index = simt::thread(); index < kTile<Element> * kWidth; index += simt::block_threads()) {
+    const int row = index / kWidth;
+    const int h = index % kWidth;
+    const Element* query = in.query(at.b, at.n, i0 + row);
+    const bool valid = query != nullptr && h < in.d_head;
+    const float q = valid ? static_cast<float>(query[h]) : 0.0F;
+    *content.at(row, h) = static_cast<Element>(valid ? q + in.u[at.n * in.d_head + h] : 0.0F);
+    *position.at(row, h) = static_cast<Element>(valid ? q + in.w[at.n * in.d_head + h] : 0.0F);
+  }
+}
+
+// The 2 * kTile rows of a band as a ring: row t lies at (t + base) mod 2 * kTile, so that moving on by a tile
+// replaces one half.
+template <typename Element, int kWidth>
+struct Band {
+  static constexpr int kRows = 2 * kTile<Element>;
+  Tile<Element, kWidth> tile;
+  int base = 0;
+
+  __device__ __forceinline__ int place(int row) const { return (row + base) % kRows; }  // of 16 rows from there on
+  __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
+};
+
+// The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.
+template <int kColumns>
+struct Accumulators {
+  float value[kColumns / 8][4] = {};
+
+  static constexpr int kValues = kColumns / 2;  // of one lane
+};
+
+// What a lane holds of accumulators: value[block][i] is at row row(i) and column column(block, i).
+struct LaneOfAccumulators {
+  LanePlace lane;
+  __device__ __forceinline__ int row(int i) const { return lane.group + i / 2 * 8; }
+  __device__ __forceinline__ int column(int block, int i) const { return block * 8 + lane.pair + i % 2; }
+};
+
+// sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
+                                                  const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kWidth; k += 16) {
+    FragmentA<Element> fragment;
+    load_a(fragment, a, row, k);
+#pragma unroll
+    for (int column = 0; column < kColumns; column += 16) {
+      FragmentB<Element> pair[2];
+      load_b(pair, b, column, k);
+      multiply(sums.value[column / 8], fragment, pair[0]);
+      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
+    }
+  }
+}
+
+// A warp's memory for a band's products: 16 rows, each moved on by four banks.
+template <typename Element>
+inline constexpr int kBandStride = kTile<Element> + 16 + 4;
+
+// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums, const Tile<Element, kWidth>& a,
+                                              int row, const Band<Element, kWidth>& band, float* scratch) {
+  const LaneOfAccumulators lane;
+  simt::sync_warp();  // the products before have been read
+#pragma unroll 1
+  for (int column = 0; column < kTile<Element> + 16; column += 16) {
+    Accumulators<16> products;
+    const int place = band.place(row + column);
+#pragma unroll
+    for (int k = 0; k < kWidth; k += 16) {
+      FragmentA<Element> fragment;
+      FragmentB<Element> pair[2];
+      load_a(fragment, a, row, k);
+      load_b(pair, band.tile, place, k);
+      multiply(products.value[0], fragment, pair[0]);
+      multiply(products.value[1], fragment, pair[1]);
+    }
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+      for (int i = 0; i < 4; ++i)
+        scratch[lane.row(i) * kBandStride<Element> + column + lane.column(block, i)] = products.value[block][i];
+    }
+  }
+  simt::sync_warp();
+#pragma unroll
+  for (int block = 0; block < kTile<Element> / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
+      sums.value[block][i] += scratch[lane.row(i) * kBandStride<Element> + shifted];
+    }
+  }
+}
+
+// sums [16, kWidth] += a [16, kTile] · the first kTile rows of `b`, with `a` in accumulators.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Accumulators<kTile<Element>>& a,
+                                              const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kTile<Element>; k += 16) {
+    FragmentA<Element> fragment;
+    as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
+#pragma unroll
+    for (int column = 0; column < kWidth; column += 16) {
+      FragmentB<Element> pair[2];
+      load_b_rows(pair, b, k, column);
+      multiply(sums.value[column / 8], fragment, pair[0]);
+      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
+    }
+  }
+}
+
+// The number of the pair (i, j) among the elements of dropatt, from the first of the view.
+template <typename Element>
+__device__ __forceinline__ int64_t dropatt_element(const AttentionInputs<Element>& in, const HeadPlace& at, int i,
+                                                   int j) {
+  return in.statistic(at.b, at.n, i) * in.keys + j;
+}
+
+// call(kWidth as a constant): the narrowest of the compiled widths that holds d_head.
+template <typename Call>
+void with_head_width(int64_t d_head, const Call& call) {
+  if (d_head <= 32) {
+    call(std::integral_constant<int, 32>());
+  } else if (d_head <= 64) {
+    call(std::integral_constant<int, 64>());
+  } else {
+    call(std::integral_constant<int, 128>());
+  }
+}
+
+// Whether the rows of both can be copied 16 bytes at a time; `a` ends in the width of a head.
+inline bool is_vectorisable(ConstTensorView a, ConstTensorView b) {
+  return simt::is_vectorisable(a.dtype, a.shape[a.shape.rank() - 1], {a, b});
+}
+
+// The inputs as forward and backward name them.
+template <typename Element, typename Args>
+AttentionInputs<Element> inputs_of(const Args& args) {
+  const Shape& qkv = args.qkv.shape;
+  const auto extent = [](int64_t value) { return static_cast<int>(value); };
+  const int64_t keys = args.memory_kv.shape[1] + qkv[1];
+  return {.qkv = args.qkv.template as<Element>(),
+          .memory_kv = args.memory_kv.template as<Element>(),
+          .r = args.r.template as<Element>(),
+          .u = args.u.template as<float>(),
+          .w = args.w.template as<float>(),
+          .tgt_len = extent(qkv[1]),
+          .mem_len = extent(args.memory_kv.shape[1]),
+          .keys = extent(keys),
+          .positions = extent(args.r.shape[0]),
+          .heads = extent(qkv[3]),
+          .d_head = extent(qkv[4]),
+          .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
+          .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
+          .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
+          .dropatt = simt::mask_of(args.dropout)};
+}
+
+}  // namespace segue::kernels::cuda

@@ -1,0 +1,210 @@
+// Forward of relative attention: a block holds kTile queries of one stream and head and walks over the keys they see.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/cuda/relative_attention.cuh"
+
+namespace segue::kernels::cuda {
+
+namespace {
+
+template <typename Element>
+struct ForwardArguments {
+  AttentionInputs<Element> in;
+  Element* output;
+  float* lse;
+};
+
+// Of the tiles that the kernel takes, in its order.
+template <typename Element, int kWidth>
+constexpr int64_t forward_shared_bytes() {
+  using T = Tile<Element, kWidth>;
+  constexpr int kRows = kTile<Element>;
+  simt::SharedLayout layout;
+  layout.take<Element>(T::elements(kRows));      // queries + u
+  layout.take<Element>(T::elements(kRows));      // queries + w
+  layout.take<Element>(T::elements(kRows));      // keys
+  layout.take<Element>(T::elements(kRows));      // values
+  layout.take<Element>(T::elements(2 * kRows));  // positions
+  layout.take<float>(kRows * kBandStride<Element>);
+  return layout.bytes();
+}
+
+// The running softmax of a warp's 16 queries; a lane knows those of its two rows.
+template <typename Element, int kWidth>
+struct OnlineSoftmax {
+  Accumulators<kWidth> output;
+  float largest[2] = {-INFINITY, -INFINITY};  // score so far
+  float sum[2] = {};                          // of this lane's columns only
+
+  // Turns scores into weights relative to the largest score so far, and what was summed before likewise.
+  __device__ __forceinline__ void add(Accumulators<kTile<Element>>& scores) {
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      float top = largest[row];
+#pragma unroll
+      for (auto& block : scores.value) top = fmaxf(top, fmaxf(block[2 * row], block[2 * row + 1]));
+      top = fmaxf(top, simt::shuffle_xor(top, 1));
+      top = fmaxf(top, simt::shuffle_xor(top, 2));
+      const float shift = top == -INFINITY ? 0.0F : top;  // nothing visible yet
+      const float shrink = exp_of(largest[row] - shift);
+      largest[row] = top;
+      sum[row] *= shrink;
+#pragma unroll
+      for (auto& block : output.value) block[2 * row] *= shrink, block[2 * row + 1] *= shrink;
+#pragma unroll
+      for (auto& block : scores.value) {
+        for (int i = 2 * row; i < 2 * row + 2; ++i) sum[row] += block[i] = exp_of(block[i] - shift);
+      }
+    }
+  }
+
+  __device__ __forceinline__ float total(int row) const {
+    const float pair = sum[row] + simt::shuffle_xor(sum[row], 1);
+    return pair + simt::shuffle_xor(pair, 2);
+  }
+};
+
+// Scaled scores; -infinity where the query does not see the key.
+template <typename Element>
+__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, int j0,
+                                            Accumulators<kTile<Element>>& scores) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kTile<Element> / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const bool visible = in.visible(first_query + lane.row(i), j0 + lane.column(block, i));
+      scores.value[block][i] = visible ? scores.value[block][i] * in.scale : -INFINITY;
+    }
+  }
+}
+
+template <typename Element>
+__device__ __forceinline__ void drop_weights(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                             int j0, Accumulators<kTile<Element>>& weights) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kTile<Element> / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      float multipliers[2];
+      in.dropatt.multipliers(dropatt_element(in, at, first_query + lane.row(i), j0 + lane.column(block, i)),
+                             multipliers);
+      weights.value[block][i] *= multipliers[0];
+      weights.value[block][i + 1] *= multipliers[1];
+    }
+  }
+}
+
+template <typename Element, int kWidth>
+__device__ __forceinline__ void store_output(const ForwardArguments<Element>& args, const HeadPlace& at,
+                                             int first_query, const OnlineSoftmax<Element, kWidth>& softmax) {
+  const AttentionInputs<Element>& in = args.in;
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const int query = first_query + lane.row(2 * row);
+    const float total = softmax.total(row);
+    if (query >= in.tgt_len) continue;
+    if (lane.lane.pair == 0) args.lse[in.statistic(at.b, at.n, query)] = softmax.largest[row] + logf(total);
+    Element* output = args.output + in.row(at.b, at.n, query);
+#pragma unroll
+    for (int block = 0; block < kWidth / 8; ++block) {
+      for (int i = 2 * row; i < 2 * row + 2; ++i) {
+        const int h = lane.column(block, i);
+        if (h < in.d_head) output[h] = static_cast<Element>(softmax.output.value[block][i] / total);
+      }
+    }
+  }
+}
+
+template <typename Element, int kWidth>
+__global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_kernel(ForwardArguments<Element> args) {
+  constexpr int kRows = kTile<Element>;
+  using T = Tile<Element, kWidth>;
+  const AttentionInputs<Element>& in = args.in;
+  const HeadPlace at;
+  simt::SharedMemory memory;
+  const T content(memory.take<Element>(T::elements(kRows)));
+  const T position(memory.take<Element>(T::elements(kRows)));
+  const T keys(memory.take<Element>(T::elements(kRows)));
+  const T values(memory.take<Element>(T::elements(kRows)));
+  Band<Element, kWidth> band{T(memory.take<Element>(T::elements(2 * kRows)))};
+  float* scratch = memory.take<float>(kRows * kBandStride<Element>) + simt::warp() * 16 * kBandStride<Element>;
+
+  const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
+  const int first_query = i0 + simt::warp() * 16;
+  const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
+  const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
+  const auto load_keys = [&](int j0) {
+    load_rows(in, keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
+  };
+  const auto load_values = [&](int j0) {
+    load_rows(in, values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
+  };
+  const auto load_positions = [&](int j0, int row, int rows) {  // rows `row` on of the band of key tile j0
+    const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
+    load_rows(in, band.tile, band.place(row), rows, [&](int t) { return in.position(at.n, distance + t); });
+  };
+
+  load_queries(in, at, i0, content, position);
+  load_keys(first_tile);
+  load_positions(first_tile, 0, 2 * kRows);
+  simt::async_commit();
+  OnlineSoftmax<Element, kWidth> softmax;
+  for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
+    load_values(j0);
+    simt::async_commit();
+    simt::async_wait<1>();
+    simt::sync_block();
+    Accumulators<kRows> scores;
+    multiply_straight(scores, content, simt::warp() * 16, keys);
+    multiply_band(scores, position, simt::warp() * 16, band, scratch);
+    simt::sync_block();  // everybody is done with these keys and positions
+    if (j0 + kRows <= last_key) {
+      load_keys(j0 + kRows);
+      band.turn();
+      load_positions(j0 + kRows, 0, kRows);
+    }
+    simt::async_commit();
+    mask_scores(in, first_query, j0, scores);
+    softmax.add(scores);
+    if (in.dropatt.is_drawn || in.dropatt.scale != 1.0F) drop_weights(in, at, first_query, j0, scores);
+    simt::async_wait<1>();
+    simt::sync_block();
+    multiply_rows(softmax.output, scores, values);
+    simt::sync_block();  // and with these values
+  }
+  simt::async_wait<0>();
+  store_output(args, at, first_query, softmax);
+}
+
+template <typename Element>
+void run_forward(Stream& stream, const RelativeAttentionForward& args) {
+  const ForwardArguments<Element> arguments{inputs_of<Element>(args), args.output.as<Element>(), args.lse.as<float>()};
+  with_head_width(args.qkv.shape[4], [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    const simt::Launch shape{.x = simt::divide_up(arguments.in.tgt_len, kTile<Element>),
+                             .y = arguments.in.heads,
+                             .z = static_cast<int>(args.qkv.shape[0]),
+                             .threads = kThreads<Element>,
+                             .shared_bytes = forward_shared_bytes<Element, kWidth>()};
+    simt::launch(stream.cuda(), "relative_attention_forward", shape, relative_attention_forward_kernel<Element, kWidth>,
+                 arguments);
+  });
+}
+
+}  // namespace
+
+void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
+  if (args.qkv.elements() == 0) return;
+  if (args.qkv.dtype == DType::kBFloat16) {
+    run_forward<BFloat16>(stream, args);
+  } else {
+    run_forward<float>(stream, args);
+  }
+}
+
+}  // namespace segue::kernels::cuda
