@@ -23,6 +23,7 @@ constexpr int kNaNByte = 0xFF;            // a float or bfloat16 of such bytes i
 constexpr size_t kSharedAlignment = 128;  // as kernels/cuda/simt.cuh
 constexpr int64_t kMostSharedBytes = 227 * 1024;
 constexpr int kMostThreads = 1024;
+constexpr size_t kDetour = 64;  // once in so many times, any thread goes on where warps run ahead
 
 struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
@@ -95,6 +96,7 @@ class Block {
 
   const Grid& grid_;
   Chooser chooser_;
+  bool runs_ahead_;  // whoever became ready last goes on: a warp that met runs until it must wait for the block
   std::vector<Thread> threads_;
   std::vector<Thread*> ready_;
   Thread* running_ = nullptr;
@@ -110,7 +112,11 @@ Block* the_block = nullptr;
 const Grid* the_grid = nullptr;
 
 Block::Block(const Grid& grid, const Place& first, uint64_t seed, const std::function<void()>& body)
-    : grid_(grid), chooser_(seed), threads_(static_cast<size_t>(grid.threads)), at_warp_(threads_.size() / kWarp) {
+    : grid_(grid),
+      chooser_(seed),
+      runs_ahead_(chooser_.below(2) == 0),
+      threads_(static_cast<size_t>(grid.threads)),
+      at_warp_(threads_.size() / kWarp) {
   for (size_t t = 0; t < threads_.size(); ++t) {
     Thread& thread = threads_[t];
     thread.place = first;
@@ -122,7 +128,7 @@ Block::Block(const Grid& grid, const Place& first, uint64_t seed, const std::fun
 
 void Block::run() {
   while (!ready_.empty()) {
-    std::swap(ready_[chooser_.below(ready_.size())], ready_.back());
+    if (!runs_ahead_ || chooser_.below(kDetour) == 0) std::swap(ready_[chooser_.below(ready_.size())], ready_.back());
     running_ = ready_.back();
     ready_.pop_back();
     if (running_->fiber->resume()) continue;

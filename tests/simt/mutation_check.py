@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Breaks the kernels on purpose, one place at a time, and demands that their tests on the emulated GPU notice.
+
+Each mutation of mutations.py goes into a copy of its file, which is compiled and linked before the library that holds
+the original. A mutation that no test notices fails this check, and so does one whose text is no longer there exactly
+once.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from mutations import MUTATIONS, Mutation
+
+TIMEOUT_S = 120  # a kernel that waits forever has been noticed
+
+
+class Build:
+    """The build folder: how it compiles a kernel for the emulated GPU, and how it links a test."""
+
+    def __init__(self, folder: pathlib.Path, source: pathlib.Path):
+        self.folder = folder
+        self.source = source
+        commands = json.loads((folder / "compile_commands.json").read_text())
+        self._compile = {
+            entry["file"]: shlex.split(entry["command"])
+            for entry in commands
+            if "segue_cuda_emulated" in entry["command"]
+        }
+
+    def compile(self, unit: str, overlay: pathlib.Path, output: pathlib.Path) -> None:
+        """`unit` with the files under `overlay` in place of those of the same name. Warnings are not the question."""
+        original = str(self.source / unit)
+        command = list(self._compile[original])
+        copy = overlay / unit
+        command[command.index("-c") + 1] = str(copy) if copy.exists() else original
+        command[command.index("-o") + 1] = str(output)
+        first_include = next(i for i, word in enumerate(command) if word.startswith("-I"))
+        command.insert(first_include, f"-I{overlay}")
+        self._run(command + ["-O1", "-w"])
+
+    def link(self, test: str, replacement: pathlib.Path, output: pathlib.Path) -> None:
+        target = f"tests/kernels/{test}"
+        listed = subprocess.run(["ninja", "-t", "commands", target], cwd=self.folder, check=True, capture_output=True)
+        command = shlex.split(listed.stdout.decode().splitlines()[-1].removeprefix(": && ").removesuffix(" && :"))
+        command[command.index("-o") + 1] = str(output)
+        command.insert(next(i for i, word in enumerate(command) if word.endswith(".o")), str(replacement))
+        self._run(command)
+
+    def _run(self, command: list[str]) -> None:
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip()[-2000:])
+
+
+def passes(program: pathlib.Path, gtest_filter: str) -> bool:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [str(program), "--gtest_brief=1", f"--gtest_filter={gtest_filter}", "--gtest_fail_fast"]
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def verdict(build: Build, mutation: Mutation) -> str:
+    """What is wrong with the mutation, or nothing."""
+    text = (build.source / mutation.file).read_text()
+    if text.count(mutation.text) != 1:
+        return f"its text is there {text.count(mutation.text)} times"
+    with tempfile.TemporaryDirectory(dir=build.folder) as name:
+        overlay = pathlib.Path(name)
+        copy = overlay / mutation.file
+        copy.parent.mkdir(parents=True)
+        copy.write_text(text.replace(mutation.text, mutation.replacement))
+        program = overlay / "mutant"
+        try:
+            build.compile(mutation.unit, overlay, overlay / "mutant.o")
+            build.link(mutation.test, overlay / "mutant.o", program)
+        except RuntimeError as error:
+            return f"it does not build: {error}"
+        return "no test noticed" if passes(program, mutation.filter) else ""
+
+
+def unbroken(build: Build, mutations: list[Mutation]) -> bool:
+    """Whether the tests pass as long as nothing is broken; otherwise they would notice anything."""
+    filters = {}
+    for mutation in mutations:
+        filters.setdefault(mutation.test, set()).add(mutation.filter)
+    failing = [
+        test for test, some in filters.items() if not passes(build.folder / "tests/kernels" / test, ":".join(some))
+    ]
+    for test in failing:
+        print(f"{test} fails without any mutation")
+    return not failing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="mutations whose file or meaning contains this")
+    arguments = parser.parse_args()
+    build = Build(arguments.build.resolve(), arguments.source.resolve())
+    chosen = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
+    if not chosen or not unbroken(build, chosen):
+        return 1
+    survivors = 0
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        for mutation, wrong in zip(chosen, workers.map(lambda m: verdict(build, m), chosen)):
+            print(f"{wrong or 'noticed'}: {mutation.file}: {mutation.meaning}", flush=True)
+            survivors += bool(wrong)
+    print(f"{len(chosen) - survivors} of {len(chosen)} mutations noticed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
