@@ -1,11 +1,13 @@
 // Aligned, zero-filled memory of the CPU or a GPU.
 #include "base/buffer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "base/bfloat16.h"
 #include "base/cuda.h"
 
 namespace segue {
@@ -39,7 +41,7 @@ Buffer::Buffer(int64_t bytes, Device device, BufferKind kind) : bytes_(bytes), d
   }
   size_t room = static_cast<size_t>(bytes) + kAlignment;
   block_ = std::calloc(room, 1);
-  if (block_ == nullptr) throw DeviceError("out of memory: {} bytes asked for", bytes);
+  if (block_ == nullptr) throw OutOfMemoryError("out of memory: {} bytes asked for", bytes);
   void* aligned = block_;
   data_ = static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), aligned, room));
 }
@@ -86,6 +88,41 @@ void copy_tensor(TensorView to, ConstTensorView from, Device device) {
     std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
   }
 }
+
+void fill_zero(TensorView tensor, Device device) {
+  if (tensor.empty()) return;
+  if (device.is_cuda()) {
+    cuda::fill_zero(tensor.data, tensor.bytes());
+  } else {
+    std::memset(tensor.data, 0, static_cast<size_t>(tensor.bytes()));
+  }
+}
+
+void convert(TensorView to, ConstTensorView from) {
+  if (to.dtype == from.dtype) return copy_tensor(to, from, {});
+  if (to.elements() != from.elements())
+    throw ContractError("cannot convert {} to {}", from.shape.text(), to.shape.text());
+  if (to.dtype == DType::kBFloat16) {
+    const float* values = from.as<float>();
+    std::transform(values, values + from.elements(), to.as<BFloat16>(), [](float value) { return BFloat16(value); });
+  } else {
+    const BFloat16* values = from.as<BFloat16>();
+    std::transform(values, values + from.elements(), to.as<float>(), [](BFloat16 v) { return static_cast<float>(v); });
+  }
+}
+
+OwnedTensor converted_copy(ConstTensorView from, DType dtype, Device device) {
+  OwnedTensor host(dtype, from.shape);
+  convert(host.view(), from);
+  if (!device.is_cuda()) return host;
+  OwnedTensor copy(dtype, from.shape, device);
+  copy_tensor(copy.view(), host.view(), device);
+  return copy;
+}
+
+HostTensor::HostTensor(ConstTensorView tensor, Device device)
+    : copy_(device.is_cuda() ? host_copy(tensor, device) : OwnedTensor()),
+      view_(device.is_cuda() ? ConstTensorView(copy_.view()) : tensor) {}
 
 OwnedTensor host_copy(ConstTensorView from, Device device) {
   OwnedTensor copy(from.dtype, from.shape);

@@ -70,7 +70,27 @@ class OwnedTensor {
 // to = from, of equal size, when one of them may lie on `device`; waits for the device first and returns when done.
 void copy_tensor(TensorView to, ConstTensorView from, Device device);
 
+// The same for tensor = 0.
+void fill_zero(TensorView tensor, Device device);
+
+// to = from, rounded or widened: float32 and bfloat16, both on the CPU.
+void convert(TensorView to, ConstTensorView from);
+
+// A copy on `device` of a tensor of the CPU, rounded or widened to `dtype`.
+OwnedTensor converted_copy(ConstTensorView from, DType dtype, Device device);
+
 // A copy on the CPU of a tensor that may lie on `device`.
 OwnedTensor host_copy(ConstTensorView from, Device device);
+
+// A tensor for the CPU to read: the tensor itself, or a copy when it lies on a GPU.
+class HostTensor {
+ public:
+  HostTensor(ConstTensorView tensor, Device device);
+  ConstTensorView view() const { return view_; }
+
+ private:
+  OwnedTensor copy_;
+  ConstTensorView view_;
+};
 
 }  // namespace segue

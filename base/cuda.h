@@ -36,4 +36,16 @@ void release_pinned(void* memory) noexcept;
 void copy(void* to, const void* from, int64_t bytes);
 void fill_zero(void* memory, int64_t bytes);
 
+// Names what the calling thread queues until the end, for profilers (NVTX); ranges nest.
+void begin_range(const char* name);
+void end_range();
+
+class Range {
+ public:
+  explicit Range(const char* name) { begin_range(name); }
+  ~Range() { end_range(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+};
+
 }  // namespace segue::cuda

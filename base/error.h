@@ -50,6 +50,11 @@ using DataError = ErrorOf<ExitCode::kData>;
 using CheckpointError = ErrorOf<ExitCode::kCheckpoint>;
 using FileError = ErrorOf<ExitCode::kFile>;
 using DeviceError = ErrorOf<ExitCode::kDevice>;
+// Memory is exhausted: the one failure of a device that a smaller model or batch avoids.
+class OutOfMemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
 using PeerError = ErrorOf<ExitCode::kPeer>;
 using ContractError = ErrorOf<ExitCode::kContract>;
 using DivergedError = ErrorOf<ExitCode::kDiverged>;

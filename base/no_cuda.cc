@@ -21,4 +21,7 @@ void release_pinned(void* /*memory*/) noexcept {}
 void copy(void* /*to*/, const void* /*from*/, int64_t /*bytes*/) { refuse(); }
 void fill_zero(void* /*memory*/, int64_t /*bytes*/) { refuse(); }
 
+void begin_range(const char* /*name*/) {}
+void end_range() {}
+
 }  // namespace segue::cuda

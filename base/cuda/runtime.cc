@@ -1,5 +1,8 @@
 // The CUDA runtime behind base/cuda.h.
 #include "base/cuda.h"
+
+#include <nvtx3/nvToolsExt.h>
+
 #include "base/cuda/check.h"
 #include "base/text.h"
 
@@ -27,7 +30,7 @@ void require_driver() {
 [[noreturn]] void refuse_allocation(const char* what, int64_t bytes, int index) {
   cudaGetLastError();  // the error is told here, not by the call that comes next
   const DeviceInfo info = describe_device(index);
-  throw DeviceError("cuda:{}: out of {}: {} asked for, {} free of {}", index, what, human_bytes(bytes),
+  throw OutOfMemoryError("cuda:{}: out of {}: {} asked for, {} free of {}", index, what, human_bytes(bytes),
                     human_bytes(info.free_bytes), human_bytes(info.total_bytes));
 }
 
@@ -82,7 +85,7 @@ void* allocate(int64_t bytes, int index) {
 void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMallocHost(&memory, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) throw DeviceError("out of pinned memory: {} asked for", human_bytes(bytes));
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError("out of pinned memory: {} asked for", human_bytes(bytes));
   check(status, "cudaMallocHost");
   return memory;
 }
@@ -111,5 +114,8 @@ void fill_zero(void* memory, int64_t bytes) {
   check(cudaMemset(memory, 0, static_cast<size_t>(bytes)), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
+
+void begin_range(const char* name) { nvtxRangePushA(name); }
+void end_range() { nvtxRangePop(); }
 
 }  // namespace segue::cuda

@@ -60,6 +60,28 @@ void* Queue::scratch(int64_t bytes) {
   return state_->scratch.data();
 }
 
+struct Fence::State {
+  cudaEvent_t event = nullptr;
+  State() { check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { cudaEventDestroy(event); }
+};
+
+Fence::Fence() = default;
+Fence::~Fence() = default;
+Fence::Fence(Fence&& other) noexcept = default;
+Fence& Fence::operator=(Fence&& other) noexcept = default;
+
+void Fence::set(Queue& queue) {
+  if (!state_) state_ = std::make_unique<State>();
+  check(cudaEventRecord(state_->event, stream_of(queue)), "cudaEventRecord");
+}
+
+void Fence::wait() {
+  if (state_) check(cudaEventSynchronize(state_->event), "cudaEventSynchronize");
+}
+
 struct Graph::State {
   cudaGraphExec_t executable = nullptr;
   State() = default;

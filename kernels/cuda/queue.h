@@ -37,6 +37,23 @@ class Queue {
   std::unique_ptr<State> state_;
 };
 
+// A place in a queue that the host can wait for.
+class Fence {
+ public:
+  Fence();
+  ~Fence();
+  Fence(Fence&& other) noexcept;
+  Fence& operator=(Fence&& other) noexcept;
+
+  void set(Queue& queue);  // behind everything queued so far
+  void wait();             // until the queue has come there; at once when never set
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
 // Work recorded once and queued again as one piece: the addresses and numbers in it stay those of the recording.
 class Graph {
  public:

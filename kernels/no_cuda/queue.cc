@@ -7,6 +7,7 @@
 namespace segue::cuda {
 
 struct Queue::State {};
+struct Fence::State {};
 struct Graph::State {};
 
 namespace {
@@ -23,6 +24,13 @@ void Queue::copy(void* /*to*/, const void* /*from*/, int64_t /*bytes*/) { refuse
 void Queue::fill_zero(void* /*memory*/, int64_t /*bytes*/) { refuse(); }
 void Queue::synchronize() { refuse(); }
 void* Queue::scratch(int64_t /*bytes*/) { refuse(); }
+
+Fence::Fence() = default;
+Fence::~Fence() = default;
+Fence::Fence(Fence&& other) noexcept = default;
+Fence& Fence::operator=(Fence&& other) noexcept = default;
+void Fence::set(Queue& /*queue*/) { refuse(); }
+void Fence::wait() { refuse(); }
 
 Graph::Graph() = default;
 Graph::~Graph() = default;

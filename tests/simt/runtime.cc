@@ -22,7 +22,7 @@ void* allocate(int64_t bytes, int /*index*/) {
   constexpr size_t kAlignment = 256;  // cudaMalloc's
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, static_cast<size_t>(bytes)) != 0)
-    throw DeviceError("cuda:0: out of memory: {} bytes asked for", bytes);
+    throw OutOfMemoryError("cuda:0: out of memory: {} bytes asked for", bytes);
   return memory;
 }
 
@@ -32,5 +32,8 @@ void release(void* memory) noexcept { std::free(memory); }
 void release_pinned(void* memory) noexcept { std::free(memory); }
 void copy(void* to, const void* from, int64_t bytes) { std::memmove(to, from, static_cast<size_t>(bytes)); }
 void fill_zero(void* memory, int64_t bytes) { std::memset(memory, 0, static_cast<size_t>(bytes)); }
+
+void begin_range(const char* /*name*/) {}
+void end_range() {}
 
 }  // namespace segue::cuda
