@@ -1,6 +1,7 @@
 // Values that are right alone and cannot go together.
 #include "base/error.h"
 #include "core/config/config.h"
+#include "core/config/device_choice.h"
 
 namespace segue {
 namespace {
@@ -35,6 +36,14 @@ void check_lengths(const Config& config, std::string_view source) {
                       config.training.batch_size, config.training.batch_chunk);
 }
 
+void check_device(const TrainingConfig& training, std::string_view source) {
+  if (!is_device_name(training.device))
+    throw ConfigError(R"({}: training.device: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", source,
+                      training.device);
+  if (training.device == "cpu" && training.precision == PrecisionKind::kBf16)
+    throw ConfigError(R"({}: training.precision: expected "fp32" with training.device = "cpu", found "bf16")", source);
+}
+
 void check_optimization(const Config& config, std::string_view source) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
@@ -67,6 +76,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
 
 void check_combinations(const Config& config, std::string_view source) {
   check_names(config, source);
+  check_device(config.training, source);
   check_model(config.model, source);
   check_lengths(config, source);
   check_same_length(config.model, evaluation_mem_len(config), "evaluation.mem_len", source);

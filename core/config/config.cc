@@ -62,6 +62,12 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
   fields.optional("log_interval", log_interval,
                   {.meaning = "between two lines of metrics", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
+  fields.optional("device", device,
+                  {.meaning = "auto (a GPU when there is one), cpu, cuda (the first GPU), or cuda:N"});
+  fields.optional(
+      "precision", precision,
+      {.meaning = "of activations and of what products multiply; weights, their gradients and sums are fp32; "
+                  "bf16 on a GPU only"});
   fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
   fields.optional("init_from", init_from,
                   {.meaning = "run or checkpoint directory whose weights start this run; empty: weights are drawn"});

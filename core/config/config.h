@@ -47,6 +47,8 @@ struct TrainingConfig {
   int64_t batch_chunk = 1;
   int64_t max_step = 10000;
   int64_t log_interval = 50;
+  std::string device = "auto";
+  PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;         // 0: all
   std::string init_from = {};  // empty: weights are drawn
   void describe(JsonFields& fields);

@@ -19,6 +19,7 @@ enum class HeadKind : uint8_t { kSoftmax };
 enum class InitKind : uint8_t { kNormal, kUniform };
 enum class OptimizerKind : uint8_t { kAdam, kAdamw };
 enum class ScheduleKind : uint8_t { kConstant, kCosine, kInvSqrt, kLinear };
+enum class PrecisionKind : uint8_t { kFp32, kBf16 };
 enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
 
 std::span<const std::string_view> choices_of(PositionKind);
@@ -32,6 +33,7 @@ std::span<const std::string_view> choices_of(ScoreKind);
 std::span<const std::string_view> choices_of(HeadKind);
 std::span<const std::string_view> choices_of(InitKind);
 std::span<const std::string_view> choices_of(OptimizerKind);
+std::span<const std::string_view> choices_of(PrecisionKind);
 std::span<const std::string_view> choices_of(ScheduleKind);
 std::span<const std::string_view> choices_of(ScheduleRule);
 

@@ -7,7 +7,14 @@
 namespace segue {
 
 Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream)
-    : model_(model), engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation) {}
+    : model_(model),
+      compute_(parameters.compute()),
+      engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation) {}
+
+void Evaluator::prepare(const EvaluationOptions& options) {
+  engine_.prepare(
+      {.streams = options.batch_size, .tgt_len = options.tgt_len, .memory_length = model_.config().mem_len});
+}
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationOptions& options, const SegmentSink& sink,
                                 Progress* progress) {
@@ -15,7 +22,7 @@ EvaluationResult Evaluator::run(TokenSource source, const EvaluationOptions& opt
                                              .local_streams = options.batch_size,
                                              .segment_length = options.tgt_len,
                                              .repeat = false});
-  SegmentMemory memory = model_.make_memory(options.batch_size);
+  SegmentMemory memory = model_.make_memory(options.batch_size, compute_);
   EvaluationResult result;
   while (const Segment* segment = streams.next()) {
     const std::span<const float> nll =

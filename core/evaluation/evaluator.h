@@ -36,12 +36,16 @@ class Evaluator {
   // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator.
   Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream);
 
+  // Reserves the memory that evaluations with such options need.
+  void prepare(const EvaluationOptions& options);
+
   // Sink and progress may be missing (null).
   EvaluationResult run(TokenSource source, const EvaluationOptions& options, const SegmentSink& sink,
                        Progress* progress);
 
  private:
   const Transformer& model_;
+  Compute compute_;
   SegmentEngine engine_;
 };
 

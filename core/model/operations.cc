@@ -44,7 +44,7 @@ Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool t
       .forward =
           [=, &tape](Stream& stream) {
             kernels::matmul(stream, {.a = rows_of(tape.read(x.data)),
-                                     .b = weight.value,
+                                     .b = weight.operand(),
                                      .transpose_b = transposed,
                                      .c = rows_of(tape.write(y.data))});
           },
@@ -60,7 +60,7 @@ Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool t
                                      .accumulate = true});
             if (!dx.exists()) return;
             kernels::matmul(stream, {.a = dy,
-                                     .b = weight.value,
+                                     .b = weight.operand(),
                                      .transpose_b = !transposed,
                                      .c = rows_of(tape.write(dx.slot)),
                                      .accumulate = tape.accumulates(dx)});
@@ -83,7 +83,7 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const 
       .forward =
           [=, &tape](Stream& stream) {
             kernels::embedding_forward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
-                                                .table = table.value,
+                                                .table = table.operand(),
                                                 .scale = scale,
                                                 .dropout = tape.dropout(site, per_stream),
                                                 .y = rows_of(tape.write(y.data))});
@@ -195,7 +195,7 @@ NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const
 Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
   if (tape.shape(residual.stream.data).elements() == 0) return residual.stream;  // an empty memory
   if (!residual.branch.data.exists()) return record_layer_norm(tape, residual, norm, {});
-  const Value sum{.data = tape.new_slot(tape.shape(residual.stream.data)), .gradient = {}};
+  const Value sum{.data = tape.new_slot(tape.shape(residual.stream.data), tape.activations()), .gradient = {}};
   return record_layer_norm(tape, residual, norm, sum);
 }
 
@@ -239,9 +239,9 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
   const Shape inner = with_last_extent(shape, d_inner);
   const Value y = tape.new_value(shape);
   const bool gelu = parameters.activation == kernels::Activation::kGelu;
-  const Slot pre = gelu ? tape.new_slot(inner) : Slot{};
-  const Slot hidden = tape.new_slot(inner);
-  const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner)) : Slot{};
+  const Slot pre = gelu ? tape.new_slot(inner, tape.activations()) : Slot{};
+  const Slot hidden = tape.new_slot(inner, tape.activations());
+  const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner), tape.activations()) : Slot{};
   const int64_t per_stream = elements_per_stream(inner);
   const GradientUse dx = tape.use_gradient(x);
   tape.record({
@@ -250,9 +250,9 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
       .forward =
           [=, &tape](Stream& stream) {
             kernels::feed_forward_forward(stream, {.x = rows_of(tape.read(x.data)),
-                                                   .w1 = parameters.w1.value,
+                                                   .w1 = parameters.w1.operand(),
                                                    .b1 = parameters.b1.value,
-                                                   .w2 = parameters.w2.value,
+                                                   .w2 = parameters.w2.operand(),
                                                    .b2 = parameters.b2.value,
                                                    .activation = parameters.activation,
                                                    .dropout = tape.dropout(site, per_stream),
@@ -265,8 +265,8 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
           [=, &tape](Stream& stream) {
             kernels::feed_forward_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
                                                     .x = rows_of(tape.read(x.data)),
-                                                    .w1 = parameters.w1.value,
-                                                    .w2 = parameters.w2.value,
+                                                    .w1 = parameters.w1.operand(),
+                                                    .w2 = parameters.w2.operand(),
                                                     .pre = rows_of(tape.read(pre)),
                                                     .hidden = rows_of(tape.read(hidden)),
                                                     .activation = parameters.activation,
@@ -299,7 +299,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                                         .positions = r_shape[0],
                                                                         .heads = heads[0],
                                                                         .d_head = heads[1]},
-                                                                       DeviceKind::kCpu);
+                                                                       tape.device().kind);
 
   const Value output = tape.new_value({streams, tgt_len, heads.elements()});
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});

@@ -2,7 +2,6 @@
 #include "core/model/parameters.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/random.h"
@@ -30,24 +29,29 @@ double draw(const InitConfig& init, Initializer initializer, const RandomStream&
 
 }  // namespace
 
-Parameters::Parameters(std::vector<ParameterSpec> specs) : specs_(std::move(specs)) {
+Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute)
+    : specs_(std::move(specs)), compute_(compute) {
   int64_t size = 0;
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size);
     size += (spec.shape.elements() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  values_ = OwnedTensor(DType::kFloat32, {size});
-  gradients_ = OwnedTensor(DType::kFloat32, {size});
+  values_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
+  gradients_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
+  if (compute.activations != DType::kFloat32) copy_ = OwnedTensor(compute.activations, {size}, compute.device);
 }
 
 void Parameters::initialize(const InitConfig& init, uint64_t seed) {
   for (size_t i = 0; i < specs_.size(); ++i) {
     const RandomStream random{.seed = seed, .step = 0, .site = static_cast<uint16_t>(i)};
-    float* values = part_of(values_.view(), i).as<float>();
+    OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
+    float* values = drawn.as<float>();
     for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {
       values[e] = static_cast<float>(draw(init, specs_[i].initializer, random, static_cast<uint64_t>(e)));
     }
+    upload(values_.view(), i, drawn.view());
   }
+  refresh_compute_copy();
 }
 
 size_t Parameters::index_of(std::string_view name) const {
@@ -60,7 +64,8 @@ bool Parameters::contains(std::string_view name) const { return index_of(name) <
 Parameter Parameters::operator[](std::string_view name) {
   const size_t i = index_of(name);
   if (i == specs_.size()) throw ContractError("no parameter is called {}", name);
-  return {part_of(values_.view(), i), part_of(gradients_.view(), i)};
+  const TensorView copy = compute_copy();
+  return {part_of(values_.view(), i), part_of(gradients_.view(), i), copy.empty() ? TensorView{} : part_of(copy, i)};
 }
 
 int64_t Parameters::count() const {
@@ -72,12 +77,25 @@ int64_t Parameters::count() const {
 TensorView Parameters::values() { return values_.view(); }
 TensorView Parameters::gradients() { return gradients_.view(); }
 
-void Parameters::clear_gradients() {
-  const TensorView flat = gradients();
-  std::memset(flat.data, 0, static_cast<size_t>(flat.bytes()));
+void Parameters::clear_gradients(kernels::Stream& stream) { stream.fill_zero(gradients()); }
+
+void Parameters::upload(TensorView flat, size_t i, ConstTensorView part) const {
+  copy_tensor(part_of(flat, i), part, compute_.device);
+}
+
+void Parameters::refresh_compute_copy() {
+  if (copy_.view().empty()) return;
+  const HostTensor values(values_.view(), compute_.device);
+  OwnedTensor rounded(copy_.view().dtype, copy_.shape());
+  convert(rounded.view(), values.view());
+  copy_tensor(copy_.view(), rounded.view(), compute_.device);
 }
 
 TensorView Parameters::part_of(TensorView flat, size_t i) const {
+  return {flat.data + offsets_[i] * bytes_of(flat.dtype), flat.dtype, specs_[i].shape};
+}
+
+ConstTensorView Parameters::part_of(ConstTensorView flat, size_t i) const {
   return {flat.data + offsets_[i] * bytes_of(flat.dtype), flat.dtype, specs_[i].shape};
 }
 

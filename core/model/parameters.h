@@ -10,6 +10,8 @@
 #include "base/buffer.h"
 #include "base/tensor.h"
 #include "core/config/config.h"
+#include "core/model/compute.h"
+#include "kernels/stream.h"
 
 namespace segue {
 
@@ -27,12 +29,19 @@ struct ParameterSpec {
 struct Parameter {
   TensorView value;
   TensorView gradient;
-  Parameter rows(int64_t begin, int64_t count) const { return {value.rows(begin, count), gradient.rows(begin, count)}; }
+  TensorView copy = {};  // of the value, in the dtype of activations when that is not float32
+
+  // What matrix products and tables read.
+  ConstTensorView operand() const { return copy.empty() ? value : copy; }
+  Parameter rows(int64_t begin, int64_t count) const {
+    return {value.rows(begin, count), gradient.rows(begin, count), copy.empty() ? copy : copy.rows(begin, count)};
+  }
 };
 
 class Parameters {
  public:
-  explicit Parameters(std::vector<ParameterSpec> specs);
+  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {});
+  const Compute& compute() const { return compute_; }
 
   // Draws every parameter as a pure function of (seed, its place in the list, element).
   void initialize(const InitConfig& init, uint64_t seed);
@@ -45,17 +54,26 @@ class Parameters {
   // The flat blocks, each parameter at a 64-byte boundary, zeros between: for norms, optimizers and reductions.
   TensorView values();
   TensorView gradients();
-  void clear_gradients();
+  TensorView compute_copy() { return copy_.view(); }  // bfloat16; empty when products read the values themselves
+  void clear_gradients(kernels::Stream& stream);
+
+  // Sets parameter i's part of a flat block from a tensor on the CPU; waits for the device.
+  void upload(TensorView flat, size_t i, ConstTensorView part) const;
+  // To be called when values were set by anybody but the optimizer.
+  void refresh_compute_copy();
 
   // The part of a flat block that belongs to parameter i, shaped like it.
   TensorView part_of(TensorView flat, size_t i) const;
+  ConstTensorView part_of(ConstTensorView flat, size_t i) const;
 
  private:
   size_t index_of(std::string_view name) const;
   std::vector<ParameterSpec> specs_;
+  Compute compute_;
   std::vector<int64_t> offsets_;
   OwnedTensor values_;
   OwnedTensor gradients_;
+  OwnedTensor copy_;
 };
 
 }  // namespace segue

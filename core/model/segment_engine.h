@@ -1,20 +1,16 @@
-// Runs segments: keeps one tape for every shape it has met and replays it on the next segment of that shape.
+// Runs segments: keeps one tape for every shape it has met and replays it on the next segment of that shape. On a GPU a
+// training tape is recorded as a graph once its addresses stay the same, and replayed as one piece.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/model/segment_inputs.h"
 #include "core/model/transformer.h"
 
 namespace segue {
-
-// One segment of `streams` streams and the memory it reads and updates.
-struct SegmentInputs {
-  ConstTensorView tokens;   // [B, T] int32
-  ConstTensorView targets;  // [B, T] int32
-  ReplayInfo info;
-};
 
 class SegmentEngine {
  public:
@@ -22,18 +18,37 @@ class SegmentEngine {
   SegmentEngine(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
                 Tape::Mode mode);
 
-  // Forward, and in training mode backward (adding to the gradients), then the memory update.
-  // Returns the loss of every token [B*T] in nats, valid until the next run.
+  // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
+  // of every token [B*T] in nats, float32, where the stream runs; valid until the next run of any engine of the arena.
+  ConstTensorView queue(const SegmentInputs& inputs, SegmentMemory& memory);
+
+  // The same, and waits; the losses lie on the CPU, valid until the next run.
   std::span<const float> run(const SegmentInputs& inputs, SegmentMemory& memory);
+
+  // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
+  int64_t prepare(const SegmentShape& shape);
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
 
  private:
+  // A replay with addresses and numbers as given: after some runs it becomes a graph.
+  struct Replay {
+    std::vector<const std::byte*> addresses;
+    ReplayInfo info;
+    int runs = 0;
+    cuda::Graph graph;
+  };
   struct Recorded {
     SegmentShape shape;
     std::unique_ptr<SegmentTape> segment;
+    std::optional<SegmentStaging> staging;  // on a GPU
+    std::vector<Replay> replays;
   };
-  SegmentTape& tape_for(const SegmentShape& shape);
+  Recorded& recorded_for(const SegmentShape& shape);
+  void bring(Recorded& recorded, const SegmentInputs& inputs);
+  void replay(Recorded& recorded, SegmentMemory& memory);
+  Replay& replay_for(Recorded& recorded, const SegmentMemory& memory);
+  void run_operations(SegmentTape& segment, SegmentMemory& memory);
 
   const Transformer& model_;
   Parameters& parameters_;
@@ -42,6 +57,7 @@ class SegmentEngine {
   Tape::Mode mode_;
   std::vector<Recorded> tapes_;
   std::vector<ConstTensorView> hidden_;  // reused by every run
+  OwnedTensor losses_;                   // of the last run, read back from a GPU
 };
 
 }  // namespace segue

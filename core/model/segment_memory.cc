@@ -2,33 +2,32 @@
 #include "core/model/segment_memory.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/segment_memory.h"
 
 namespace segue {
 
-SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape) : shape_(shape) {
+SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
+    : shape_(shape), compute_(compute) {
   for (int64_t l = 0; l < shape.layers; ++l) {
-    layers_.emplace_back(DType::kFloat32, Shape{shape.streams, shape.capacity, shape.d_model});
+    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.capacity, shape.d_model}, compute.device);
   }
   reset();
 }
 
 ConstTensorView SegmentMemory::layer(int64_t l) const {
   const OwnedTensor& owner = layers_[static_cast<size_t>(l)];
-  return {owner.view().data, DType::kFloat32, {shape_.streams, length_, shape_.d_model}};
+  return {owner.view().data, compute_.activations, {shape_.streams, length_, shape_.d_model}};
 }
 
 TensorView SegmentMemory::rows(int64_t l, int64_t length) {
-  return {layers_[static_cast<size_t>(l)].view().data, DType::kFloat32, {shape_.streams, length, shape_.d_model}};
+  return {layers_[static_cast<size_t>(l)].view().data, compute_.activations, {shape_.streams, length, shape_.d_model}};
 }
 
 void SegmentMemory::reset() {
   length_ = shape_.starts_full ? shape_.capacity : 0;
   for (OwnedTensor& owner : layers_) {
-    const TensorView view = owner.view();
-    std::fill_n(view.data, view.bytes(), std::byte{0});
+    fill_zero(owner.view(), compute_.device);
   }
 }
 
@@ -53,20 +52,21 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
   }
   for (int64_t l = 0; l < shape_.layers; ++l) {
     const ConstTensorView& saved = layers[static_cast<size_t>(l)];
-    if (saved.shape != expected || saved.dtype != DType::kFloat32) {
-      throw CheckpointError("memory of layer {} is {} {}, expected float32 {}", l, name_of(saved.dtype),
-                            saved.shape.text(), expected.text());
+    if (saved.shape != expected || (saved.dtype != DType::kFloat32 && saved.dtype != DType::kBFloat16)) {
+      throw CheckpointError("memory of layer {} is {} {}, expected {} {}", l, name_of(saved.dtype), saved.shape.text(),
+                            name_of(compute_.activations), expected.text());
     }
   }
   for (int64_t l = 0; l < shape_.layers; ++l) {
-    const ConstTensorView& saved = layers[static_cast<size_t>(l)];
-    if (!saved.empty()) std::memcpy(rows(l, length).data, saved.data, static_cast<size_t>(saved.bytes()));
+    OwnedTensor rounded(compute_.activations, expected);
+    convert(rounded.view(), layers[static_cast<size_t>(l)]);
+    copy_tensor(rows(l, length), rounded.view(), compute_.device);
   }
   length_ = length;
 }
 
 int64_t SegmentMemory::bytes() const {
-  return shape_.layers * shape_.streams * shape_.capacity * shape_.d_model * bytes_of(DType::kFloat32);
+  return shape_.layers * shape_.streams * shape_.capacity * shape_.d_model * bytes_of(compute_.activations);
 }
 
 }  // namespace segue

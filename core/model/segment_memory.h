@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "core/model/compute.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -21,21 +22,24 @@ struct SegmentMemoryShape {
 // Owns its rows; they carry no gradient. All streams of one memory are at the same point of their segments.
 class SegmentMemory {
  public:
-  explicit SegmentMemory(const SegmentMemoryShape& shape);
+  explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
   int64_t length() const { return length_; }  // rows per layer and stream there are now
+  bool is_full() const { return length_ == shape_.capacity; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, D]
   void reset();                            // back to the start of a stream
   // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
   void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
-  // Takes over saved rows, layer by layer [B, length, D]; CheckpointError when they do not fit this shape.
+  // Takes over saved rows, layer by layer [B, length, D], rounded or widened when they were saved in another precision;
+  // CheckpointError when they do not fit this shape.
   void restore(std::span<const ConstTensorView> layers);
   int64_t bytes() const;
 
  private:
   TensorView rows(int64_t l, int64_t length);
   SegmentMemoryShape shape_;
+  Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for the capacity
   int64_t length_ = 0;
 };

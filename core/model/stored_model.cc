@@ -1,8 +1,6 @@
 // model.json and weights.safetensors.
 #include "core/model/stored_model.h"
 
-#include <cstring>
-
 #include "base/json_fields.h"
 
 namespace segue {
@@ -16,7 +14,7 @@ void StoredModel::describe(JsonFields& fields) {
 
 TextFile model_file(const StoredModel& stored) { return {kModelFile, write_fields(stored).dump(2) + "\n"}; }
 
-std::vector<NamedTensor> named_parts(const Parameters& parameters, TensorView flat) {
+std::vector<NamedTensor> named_parts(const Parameters& parameters, ConstTensorView flat) {
   std::vector<NamedTensor> parts;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     parts.push_back({parameters.specs()[i].name, parameters.part_of(flat, i)});
@@ -27,8 +25,7 @@ std::vector<NamedTensor> named_parts(const Parameters& parameters, TensorView fl
 void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat) {
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    const ConstTensorView saved = file.tensor(spec.name, DType::kFloat32, spec.shape);
-    std::memcpy(parameters.part_of(flat, i).data, saved.data, static_cast<size_t>(saved.bytes()));
+    parameters.upload(flat, i, file.tensor(spec.name, DType::kFloat32, spec.shape));
   }
   for (const std::string& name : file.names()) {
     if (!parameters.contains(name))
@@ -36,8 +33,8 @@ void read_parts(const SafetensorsFile& file, const Parameters& parameters, Tenso
   }
 }
 
-TensorFile weights_file(Parameters& parameters) {
-  return {kWeightsFile, named_parts(parameters, parameters.values()), {{"format", "segue"}}};
+TensorFile weights_file(const Parameters& parameters, ConstTensorView values) {
+  return {kWeightsFile, named_parts(parameters, values), {{"format", "segue"}}};
 }
 
 StoredModel read_model(const Checkpoint& checkpoint) {
@@ -50,6 +47,7 @@ StoredModel read_model(const Checkpoint& checkpoint) {
 
 void read_weights(const Checkpoint& checkpoint, Parameters& parameters) {
   read_parts(checkpoint.tensors(kWeightsFile), parameters, parameters.values());
+  parameters.refresh_compute_copy();
 }
 
 }  // namespace segue

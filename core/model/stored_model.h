@@ -25,14 +25,15 @@ struct StoredModel {
 };
 
 TextFile model_file(const StoredModel& stored);
-TensorFile weights_file(Parameters& parameters);
+// `values` are the parameters' values, readable by the CPU.
+TensorFile weights_file(const Parameters& parameters, ConstTensorView values);
 
 // Throw CheckpointError naming file and tensor, expected and found.
 StoredModel read_model(const Checkpoint& checkpoint);
 void read_weights(const Checkpoint& checkpoint, Parameters& parameters);
 
-// The tensors of a flat block (parameters, gradients, moments) under the parameters' names.
-std::vector<NamedTensor> named_parts(const Parameters& parameters, TensorView flat);
+// The tensors of a flat block (parameters, gradients, moments) on the CPU under the parameters' names.
+std::vector<NamedTensor> named_parts(const Parameters& parameters, ConstTensorView flat);
 void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat);
 
 }  // namespace segue

@@ -5,10 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/cuda.h"
+
 namespace segue {
 
 void Arena::reserve(int64_t bytes) {
-  if (bytes > buffer_.bytes()) buffer_ = Buffer(bytes);
+  if (bytes > buffer_.bytes()) {
+    buffer_ = Buffer();  // the old one goes first: there may not be room for both
+    buffer_ = Buffer(bytes, device_);
+  }
 }
 
 Slot Tape::new_slot(const Shape& shape, DType dtype) {
@@ -21,8 +26,8 @@ Slot Tape::new_slot(const Shape& shape, DType dtype) {
 }
 
 Value Tape::new_value(const Shape& shape) {
-  const Slot data = new_slot(shape);
-  return {data, training() ? new_slot(shape) : Slot{}};
+  const Slot data = new_slot(shape, activations_);
+  return {data, training() ? new_slot(shape, activations_) : Slot{}};
 }
 
 Slot Tape::bound(const Shape& shape, DType dtype) {
@@ -31,8 +36,8 @@ Slot Tape::bound(const Shape& shape, DType dtype) {
   return slot;
 }
 
-Slot Tape::constant(OwnedTensor tensor) {
-  constants_.push_back(std::move(tensor));
+Slot Tape::constant(const OwnedTensor& tensor) {
+  constants_.push_back(converted_copy(tensor.view(), activations_, device()));
   const ConstTensorView view = std::as_const(constants_.back()).view();
   const Slot slot = bound(view.shape, view.dtype);
   bind(slot, view);
@@ -124,12 +129,17 @@ void Tape::bind(Slot slot, ConstTensorView view) {
 
 void Tape::forward(kernels::Stream& stream) {
   arena_.reserve(planned_bytes_);
-  for (const Operation& operation : operations_) operation.forward(stream);
+  for (const Operation& operation : operations_) {
+    const cuda::Range range(operation.name);
+    operation.forward(stream);
+  }
 }
 
 void Tape::backward(kernels::Stream& stream) {
   for (auto operation = operations_.rbegin(); operation != operations_.rend(); ++operation) {
-    if (operation->backward) operation->backward(stream);
+    if (!operation->backward) continue;
+    const cuda::Range range(operation->name);
+    operation->backward(stream);
   }
 }
 
@@ -151,8 +161,9 @@ bool Tape::accumulates(const GradientUse& use) const { return use.order + 1 < st
 kernels::Dropout Tape::dropout(const DropoutSite& site, int64_t elements_per_stream) const {
   const auto first = site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0};
   return {.p = training() ? static_cast<float>(site.p) : 0.0F,
-          .random = {.seed = info_.seed, .step = info_.step, .site = site.site},
-          .first_element = static_cast<uint64_t>(first)};
+          .random = {.seed = info_.seed, .step = step_ == nullptr ? info_.step : 0, .site = site.site},
+          .first_element = static_cast<uint64_t>(first),
+          .step = step_};
 }
 
 }  // namespace segue

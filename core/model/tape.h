@@ -22,11 +22,14 @@ namespace segue {
 // more runs for the first time.
 class Arena {
  public:
+  explicit Arena(Device device = {}) : device_(device) {}
   void reserve(int64_t bytes);
+  Device device() const { return device_; }
   std::byte* data() { return buffer_.data(); }
   int64_t bytes() const { return buffer_.bytes(); }
 
  private:
+  Device device_;
   Buffer buffer_;
 };
 
@@ -78,17 +81,21 @@ class Tape {
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
 
-  Tape(Arena& arena, Mode mode) : arena_(arena), mode_(mode) {}
+  // Values have the dtype `activations`, float32 or bfloat16; they live where the arena lives.
+  Tape(Arena& arena, Mode mode, DType activations = DType::kFloat32)
+      : arena_(arena), mode_(mode), activations_(activations) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   bool training() const { return mode_ == Mode::kTraining; }
+  DType activations() const { return activations_; }
+  Device device() const { return arena_.device(); }
 
   // Recording. `new_value` adds a gradient in training mode; `bound` tensors are given at replay by `bind`.
   Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
   Value new_value(const Shape& shape);
   Slot bound(const Shape& shape, DType dtype);
-  Slot constant(OwnedTensor tensor);
+  Slot constant(const OwnedTensor& tensor);  // a float32 tensor of the CPU, kept as an activation on the device
   GradientUse use_gradient(const Value& value);
   void record(Operation operation);
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
@@ -98,6 +105,8 @@ class Tape {
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
   ReplayInfo& info() { return info_; }
+  // From here on dropout reads the step there, in the memory of the device, instead of in the info.
+  void read_step_from(const uint64_t* step) { step_ = step; }
   void forward(kernels::Stream& stream);
   void backward(kernels::Stream& stream);
 
@@ -130,7 +139,9 @@ class Tape {
 
   Arena& arena_;
   Mode mode_;
+  DType activations_;
   ReplayInfo info_;
+  const uint64_t* step_ = nullptr;
   std::vector<SlotState> slots_;
   std::vector<Operation> operations_;
   std::vector<OwnedTensor> constants_;

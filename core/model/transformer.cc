@@ -26,7 +26,7 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const SegmentShape& shape) const {
-  auto segment = std::make_unique<SegmentTape>(arena, mode);
+  auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   segment->targets = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
@@ -34,7 +34,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
 
   Residual stream{.stream = head_->embed_tokens(tape, parameters, segment->tokens), .branch = {}, .site = {}};
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const Slot memory = tape.bound({shape.streams, shape.memory_length, config_.d_model}, DType::kFloat32);
+    const Slot memory = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
     const Value memory_value{.data = memory, .gradient = {}};
     const LayerOutputs outputs =
         block_->apply(tape, parameters, stream, {.layer = layer, .memory = memory_value, .encoding = encoding});
@@ -50,12 +50,13 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   return segment;
 }
 
-SegmentMemory Transformer::make_memory(int64_t streams) const {
+SegmentMemory Transformer::make_memory(int64_t streams, const Compute& compute) const {
   return SegmentMemory({.layers = config_.n_layer,
                         .streams = streams,
                         .capacity = config_.mem_len,
                         .d_model = config_.d_model,
-                        .starts_full = config_.memory.initial == InitialMemory::kZeros});
+                        .starts_full = config_.memory.initial == InitialMemory::kZeros},
+                       compute);
 }
 
 namespace {

@@ -22,7 +22,7 @@ struct SegmentShape {
 
 // The tape of one segment with the tensors that go in and come out.
 struct SegmentTape {
-  SegmentTape(Arena& arena, Tape::Mode mode) : tape(arena, mode) {}
+  SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
   Slot tokens, targets;        // [B, T] int32, bound
   std::vector<Slot> memories;  // per layer [B, M, D], bound
@@ -44,7 +44,7 @@ class Transformer {
   std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                       const SegmentShape& shape) const;
 
-  SegmentMemory make_memory(int64_t streams) const;
+  SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;
 
  private:
   ModelConfig config_;

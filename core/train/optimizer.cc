@@ -1,8 +1,6 @@
 // Norm, clip, update.
 #include "core/train/optimizer.h"
 
-#include <cmath>
-
 #include "kernels/adam.h"
 
 namespace segue {
@@ -11,23 +9,22 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
     : config_(config),
       parameters_(parameters),
       stream_(stream),
-      first_moment_(DType::kFloat32, parameters.values().shape),
-      second_moment_(DType::kFloat32, parameters.values().shape),
-      norm_parts_(DType::kFloat64, {kernels::kGradientNormParts}),
-      clipped_(DType::kFloat64, {2}) {}
+      first_moment_(DType::kFloat32, parameters.values().shape, stream.device()),
+      second_moment_(DType::kFloat32, parameters.values().shape, stream.device()),
+      norm_parts_(DType::kFloat64, {kernels::kGradientNormParts}, stream.device()),
+      clipped_(DType::kFloat64, {2}, stream.device()) {}
 
-double Optimizer::step(double learning_rate) {
+void Optimizer::step(double learning_rate) {
   kernels::clip_gradients(stream_, {.gradients = parameters_.gradients(),
                                     .clip = config_.clip,
                                     .workspace = norm_parts_.view(),
                                     .outcome = clipped_.view()});
-  const double norm = clipped_.as<double>()[0];
-  if (!std::isfinite(norm)) return norm;
   ++steps_;
   kernels::adam_step(stream_, {.parameters = parameters_.values(),
                                .gradients = parameters_.gradients(),
                                .first_moment = first_moment(),
                                .second_moment = second_moment(),
+                               .compute_copy = parameters_.compute_copy(),
                                .clipped = clipped_.view(),
                                .learning_rate = learning_rate,
                                .beta1 = config_.beta1,
@@ -35,7 +32,11 @@ double Optimizer::step(double learning_rate) {
                                .epsilon = config_.epsilon,
                                .weight_decay = config_.weight_decay,
                                .step = steps_});
-  return norm;
+}
+
+double Optimizer::norm() const {
+  stream_.synchronize();
+  return *HostTensor(outcome(), stream_.device()).view().as<double>();
 }
 
 }  // namespace segue

@@ -14,9 +14,13 @@ class Optimizer {
  public:
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream);
 
-  // Clips the gradients to `clip` by their global norm (coefficient min(1, clip / (norm + 1e-6))), updates the
-  // parameters, and returns the norm before clipping. Without effect on anything when the norm is not finite.
-  double step(double learning_rate);
+  // Queues a step: clips the gradients to `clip` by their global norm (coefficient min(1, clip / (norm + 1e-6))) and
+  // updates the parameters and their compute copy. Without effect on them when the norm is not finite, but counted.
+  void step(double learning_rate);
+
+  // Of the last step: the norm before clipping and the coefficient, [2] float64 where the stream runs.
+  ConstTensorView outcome() const { return clipped_.view(); }
+  double norm() const;  // waits
 
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }

@@ -16,6 +16,7 @@ struct StreamGroup {
 };
 
 // `streams` streams in `groups` groups whose sizes differ by at most one, the larger first.
-std::vector<StreamGroup> make_stream_groups(const Transformer& model, int64_t streams, int64_t groups);
+std::vector<StreamGroup> make_stream_groups(const Transformer& model, int64_t streams, int64_t groups,
+                                            const Compute& compute = {});
 
 }  // namespace segue

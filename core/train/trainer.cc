@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <numeric>
 
 #include "base/checksum.h"
 #include "base/text.h"
@@ -12,6 +11,9 @@
 namespace segue {
 
 namespace {
+
+// Steps on a GPU that may be queued before their losses are looked at.
+constexpr int64_t kMostUnreadSteps = 64;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -43,17 +45,22 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       run_(run),
       store_(run.checkpoints()),
       logger_(logger),
+      stream_(stream),
       model_(config.model, dataset.vocabulary()),
       evaluation_model_(evaluation_model(config), dataset.vocabulary()),
-      parameters_(model_.parameter_specs()),
+      parameters_(model_.parameter_specs(), compute_of(config.model, config.training.precision, stream.device())),
       optimizer_(config.optimizer, parameters_, stream),
+      arena_(stream.device()),
       engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
       evaluator_(evaluation_model_, parameters_, arena_, stream),
-      groups_(make_stream_groups(model_, config.training.batch_size, config.training.batch_chunk)),
+      groups_(
+          make_stream_groups(model_, config.training.batch_size, config.training.batch_chunk, parameters_.compute())),
       segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
                                                          .local_streams = config.training.batch_size,
                                                          .segment_length = config.training.tgt_len,
-                                                         .read_ahead = config.data.read_ahead}) {
+                                                         .read_ahead = config.data.read_ahead}),
+      reports_(config.training.batch_size * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
+               stream.device()) {
   state_.dataset = identity_of(dataset.manifest(), config.data.train_split);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
 }
@@ -79,6 +86,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 TrainingOutcome Trainer::run(const StopSignal& stop) {
   metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
   log_plan();
+  reserve_memory();
   int64_t saved_step = state_.step;
   while (state_.step < config_.training.max_step && !stop.requested()) {
     train_step(*segments_.next());
@@ -101,31 +109,28 @@ void Trainer::train_step(const Segment& segment) {
   if (segment.starts_epoch) {
     for (StreamGroup& group : groups_) group.memory.reset();
   }
-  const double loss = forward_backward(segment);
-  if (!std::isfinite(loss)) diverge("loss", loss);
+  forward_backward(segment);
   learning_rate_ = learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1);
-  gradient_norm_ = optimizer_.step(learning_rate_);
-  if (!std::isfinite(gradient_norm_)) diverge("gradient norm", gradient_norm_);
+  optimizer_.step(learning_rate_);
+  reports_.end_step(stream_, ++state_.step, optimizer_.outcome());
 
   const double seconds = seconds_since(start);
   const int64_t tokens = segment.tokens.elements();
-  interval_ = {.loss = interval_.loss + loss,
-               .steps = interval_.steps + 1,
-               .tokens = interval_.tokens + tokens,
-               .seconds = interval_.seconds + seconds};
-  ++state_.step;
+  ++interval_.steps;
+  interval_.tokens += tokens;
+  interval_.seconds += seconds;
   state_.optimizer_step = optimizer_.steps();
   state_.tokens += tokens;
   state_.seconds += seconds;
   const StreamPosition position = segments_.position();
   state_.epoch = position.epoch;
   state_.row = position.row;
+  if (reports_.is_full()) settle();
 }
 
-double Trainer::forward_backward(const Segment& segment) {
+void Trainer::forward_backward(const Segment& segment) {
   const auto tokens = static_cast<double>(segment.tokens.elements());
-  double total = 0.0;
-  parameters_.clear_gradients();
+  parameters_.clear_gradients(stream_);
   for (StreamGroup& group : groups_) {
     const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first, group.count),
                                .targets = segment.targets.rows(group.first, group.count),
@@ -133,13 +138,25 @@ double Trainer::forward_backward(const Segment& segment) {
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / tokens)}};
-    const std::span<const float> nll = engine_.run(inputs, group.memory);
-    total = std::accumulate(nll.begin(), nll.end(), total);
+    reports_.add_losses(stream_, engine_.queue(inputs, group.memory));
   }
-  return total / tokens;
+}
+
+void Trainer::settle() {
+  const auto start = std::chrono::steady_clock::now();
+  for (const StepReport& report : reports_.read(stream_)) {
+    if (!std::isfinite(report.loss)) diverge(report.step, "loss", report.loss);
+    if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
+    interval_.loss += report.loss;
+    gradient_norm_ = report.gradient_norm;
+  }
+  const double seconds = seconds_since(start);
+  interval_.seconds += seconds;
+  state_.seconds += seconds;
 }
 
 void Trainer::log_interval() {
+  settle();
   const StepMetrics metrics{.step = state_.step,
                             .loss = interval_.loss / static_cast<double>(interval_.steps),
                             .gradient_norm = gradient_norm_,
@@ -155,11 +172,9 @@ void Trainer::log_interval() {
 }
 
 bool Trainer::evaluate() {
-  const EvaluationResult result = evaluator_.run(dataset_.split(config_.evaluation.split),
-                                                 {.batch_size = config_.evaluation.batch_size,
-                                                  .tgt_len = evaluation_tgt_len(config_),
-                                                  .max_tokens = config_.evaluation.max_tokens},
-                                                 nullptr, nullptr);
+  settle();
+  const EvaluationResult result =
+      evaluator_.run(dataset_.split(config_.evaluation.split), evaluation_options(), nullptr, nullptr);
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
   ++state_.evaluations;
   if (is_best) {
@@ -179,6 +194,7 @@ bool Trainer::evaluate() {
 }
 
 void Trainer::save(bool is_best) {
+  settle();
   save_training(store_, parts(), config_,
                 {.model = config_.model,
                  .vocab_size = dataset_.vocabulary(),
@@ -188,11 +204,36 @@ void Trainer::save(bool is_best) {
   store_.prune(config_.checkpoint.keep_last);
 }
 
-void Trainer::diverge(const char* what, double value) const {
+void Trainer::diverge(int64_t step, const char* what, double value) const {
   const std::optional<int64_t> last = store_.newest();
-  throw DivergedError("step {}: the {} is {}; {}", state_.step + 1, what, value,
+  throw DivergedError("step {}: the {} is {}; {}", step, what, value,
                       last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())
                            : std::string("there is no checkpoint yet"));
+}
+
+EvaluationOptions Trainer::evaluation_options() const {
+  return {.batch_size = config_.evaluation.batch_size,
+          .tgt_len = evaluation_tgt_len(config_),
+          .max_tokens = config_.evaluation.max_tokens};
+}
+
+// All that a step needs once the memory is full, before the first one.
+void Trainer::reserve_memory() {
+  const int64_t activations = engine_.prepare(
+      {.streams = groups_.front().count, .tgt_len = config_.training.tgt_len, .memory_length = config_.model.mem_len});
+  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_options());
+  log_memory(activations);
+}
+
+void Trainer::log_memory(int64_t activations) {
+  const int64_t block = parameters_.values().bytes();
+  const int64_t copy = parameters_.compute_copy().bytes();
+  int64_t memory = 0;
+  for (const StreamGroup& group : groups_) memory += group.memory.bytes();
+  logger_.info("memory {} on {}: weights {}, gradients {}, optimizer {}, segment memory {}, activations {}",
+               human_bytes(4 * block + copy + memory + activations), name_of(stream_.device()),
+               human_bytes(block + copy), human_bytes(block), human_bytes(2 * block), human_bytes(memory),
+               human_bytes(activations));
 }
 
 void Trainer::log_plan() const {

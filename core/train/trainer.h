@@ -11,6 +11,7 @@
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_directory.h"
+#include "core/train/step_reports.h"
 #include "core/train/stop_signal.h"
 #include "core/train/stream_group.h"
 #include "core/train/training_checkpoint.h"
@@ -23,6 +24,7 @@ enum class TrainingOutcome : uint8_t { kFinished, kStopped };
 class Trainer {
  public:
   // Everything passed in outlives the trainer.
+  // Throws ConfigError when the stream's device cannot run such a model in such a precision.
   Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
           Logger& logger);
 
@@ -33,7 +35,7 @@ class Trainer {
   void resume_from(const Checkpoint& checkpoint);
 
   // Trains to `training.max_step`, or until `stop` is requested; saves in both cases. Throws DivergedError when the
-  // loss or the gradient is not finite.
+  // loss or the gradient is not finite, on a GPU some steps later, and OutOfMemoryError before the first step.
   TrainingOutcome run(const StopSignal& stop);
 
  private:
@@ -46,19 +48,25 @@ class Trainer {
   };
 
   void train_step(const Segment& segment);
-  double forward_backward(const Segment& segment);  // mean loss, nats per token
+  void forward_backward(const Segment& segment);
+  void settle();  // waits for the steps queued and takes in their reports
+  void reserve_memory();
   void log_interval();
   bool evaluate();  // true when it is the best so far
   void save(bool is_best);
   void log_plan() const;
-  [[noreturn]] void diverge(const char* what, double value) const;
+  void log_memory(int64_t activations);
+  [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
+
+  EvaluationOptions evaluation_options() const;
 
   const Config& config_;
   const Dataset& dataset_;
   const RunDirectory& run_;
   CheckpointStore store_;
   Logger& logger_;
+  kernels::Stream& stream_;
 
   Transformer model_;
   Transformer evaluation_model_;
@@ -69,6 +77,7 @@ class Trainer {
   Evaluator evaluator_;
   std::vector<StreamGroup> groups_;
   SegmentStreams segments_;
+  StepReports reports_;
   std::unique_ptr<MetricsLog> metrics_;
 
   TrainingState state_;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/config/device_choice.h"
 #include "core/evaluation/evaluator.h"
 #include "core/evaluation/per_token_file.h"
 #include "core/model/stored_model.h"
@@ -39,6 +41,8 @@ struct EvalOptions {
   std::optional<int64_t> clamp_len;
   std::optional<bool> same_length;
   int64_t max_tokens = 0;
+  std::string device = "auto";
+  PrecisionKind precision = PrecisionKind::kFp32;
   int threads = 0;
   std::string json;
   std::string per_token;
@@ -102,6 +106,10 @@ void print_result(const OrderedJson& result, bool bytes) {
              human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
 }
 
+std::map<std::string, PrecisionKind> precisions_by_name() {
+  return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
+}
+
 void run_eval(const EvalOptions& options) {
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
@@ -111,11 +119,12 @@ void run_eval(const EvalOptions& options) {
   check_vocabulary(stored, dataset);
   TokenSource source = dataset.split(options.split);
 
-  kernels::Stream stream(options.threads);
+  kernels::Stream stream(choose_device(options.device, "--device"), options.threads);
+  const Compute compute = compute_of(stored.model, options.precision, stream.device());
   const Transformer model(stored.model, stored.vocab_size);
-  Parameters parameters(model.parameter_specs());
+  Parameters parameters(model.parameter_specs(), compute);
   read_weights(resolved.checkpoint, parameters);
-  Arena arena;
+  Arena arena(stream.device());
   Evaluator evaluator(model, parameters, arena, stream);
 
   std::optional<PerTokenFile> per_token;
@@ -160,6 +169,10 @@ void add_eval_command(CLI::App& app) {
                     "Every query sees the same number of keys");
   command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--device", options->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command->add_option("--precision", options->precision, "Of activations and products: fp32, or on a GPU bf16")
+      ->transform(CLI::CheckedTransformer(precisions_by_name()))
+      ->default_str("fp32");
   command->add_option("--threads", options->threads, "Threads; 0: all")->check(CLI::NonNegativeNumber);
   command->add_option("--json", options->json, "Write the result here as JSON");
   command->add_option("--per-token", options->per_token,

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/cuda.h"
+#include "base/text.h"
+#include "core/config/device_choice.h"
 #include "core/train/trainer.h"
 #include "launch/segue/commands.h"
 
@@ -66,6 +69,31 @@ std::optional<Checkpoint> checkpoint_to_resume(const Config& config, const RunDi
   return std::move(found.checkpoint);
 }
 
+std::string where_it_runs(const kernels::Stream& stream) {
+  const Device device = stream.device();
+  if (!device.is_cuda()) return fmt::format("{} threads", stream.threads());
+  const cuda::DeviceInfo info = cuda::describe_device(device.index);
+  return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),
+                     human_bytes(info.total_bytes));
+}
+
+void train(const Config& config, const Dataset& dataset, const RunDirectory& run,
+           const std::optional<Checkpoint>& checkpoint, Logger& logger) {
+  const StopSignal stop;
+  kernels::Stream stream(choose_device(config.training.device, "training.device"),
+                         static_cast<int>(config.training.threads));
+  logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
+  Trainer trainer(config, dataset, run, stream, logger);
+  if (checkpoint) {
+    trainer.resume_from(*checkpoint);
+  } else if (!config.training.init_from.empty()) {
+    trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
+  }
+  if (trainer.run(stop) == TrainingOutcome::kStopped) {
+    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  }
+}
+
 void run_train(const TrainOptions& options) {
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   const RunDirectory run(run_path(options));
@@ -76,17 +104,15 @@ void run_train(const TrainOptions& options) {
   if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
   run.begin(config, options.resume);
 
-  const StopSignal stop;
-  kernels::Stream stream(static_cast<int>(config.training.threads));
-  Trainer trainer(config, dataset, run, stream, *logger);
-  if (checkpoint) {
-    trainer.resume_from(*checkpoint);
-  } else if (!config.training.init_from.empty()) {
-    trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
-  }
-  logger->info("run {}, {} threads", run.path().string(), stream.threads());
-  if (trainer.run(stop) == TrainingOutcome::kStopped) {
-    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  try {
+    train(config, dataset, run, checkpoint, *logger);
+  } catch (const OutOfMemoryError& error) {
+    throw DeviceError(
+        "{}; lower training.batch_size ({}), training.tgt_len ({}) or model.mem_len ({}), or raise "
+        "training.batch_chunk "
+        "({})",
+        error.what(), config.training.batch_size, config.training.tgt_len, config.model.mem_len,
+        config.training.batch_chunk);
   }
   logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
                config.data.path);

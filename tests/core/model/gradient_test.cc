@@ -83,7 +83,7 @@ void run_backward(ModelProblem& problem, const ReplayInfo& info) {
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   SegmentMemory memory = problem.model.make_memory(problem.streams());
   for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
-  problem.parameters.clear_gradients();
+  problem.parameters.clear_gradients(problem.stream);
   problem.run(engine, kBefore, kTgtLen, memory, info);
 }
 

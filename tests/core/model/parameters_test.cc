@@ -105,7 +105,8 @@ TEST(Parameters, GradientsBeginAtZeroAndAreClearedToIt) {
   EXPECT_TRUE(all_zero());
   *parameters["bias"].gradient.as<float>() = 3.0F;
   EXPECT_FALSE(all_zero());
-  parameters.clear_gradients();
+  kernels::Stream stream(1);
+  parameters.clear_gradients(stream);
   EXPECT_TRUE(all_zero());
 }
 

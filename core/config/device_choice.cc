@@ -1,0 +1,37 @@
+// Names of devices.
+#include "core/config/device_choice.h"
+
+#include <charconv>
+
+#include "base/cuda.h"
+#include "base/error.h"
+
+namespace segue {
+
+namespace {
+
+constexpr std::string_view kNumbered = "cuda:";
+
+// -1 when the text is no index.
+int index_of(std::string_view text) {
+  int index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return error == std::errc() && end == text.data() + text.size() ? index : -1;
+}
+
+}  // namespace
+
+bool is_device_name(std::string_view name) {
+  if (name == "auto" || name == "cpu" || name == "cuda") return true;
+  return name.starts_with(kNumbered) && index_of(name.substr(kNumbered.size())) >= 0;
+}
+
+Device choose_device(std::string_view name, std::string_view key) {
+  if (!is_device_name(name))
+    throw ConfigError(R"({}: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", key, name);
+  if (name == "cpu" || (name == "auto" && cuda::device_count() == 0)) return {};
+  const int index = name.starts_with(kNumbered) ? index_of(name.substr(kNumbered.size())) : 0;
+  return {DeviceKind::kCuda, index};
+}
+
+}  // namespace segue

@@ -1,0 +1,42 @@
+// Pinned blocks taken in turns.
+#include "core/model/segment_inputs.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace segue {
+
+namespace {
+
+void check_tokens(std::string_view name, ConstTensorView tokens, int64_t vocabulary) {
+  const int32_t* values = tokens.as<int32_t>();
+  for (int64_t i = 0; i < tokens.elements(); ++i) {
+    if (values[i] < 0 || values[i] >= vocabulary)
+      throw ContractError("segment: {}[{}]: expected [0, {}), found {}", name, i, vocabulary, values[i]);
+  }
+}
+
+}  // namespace
+
+SegmentStaging::SegmentStaging(const Shape& tokens, Device device)
+    : shape_(tokens), part_bytes_(tokens.elements() * bytes_of(DType::kInt32)) {
+  const Shape bytes{kStepBytes + 2 * part_bytes_};
+  block_ = OwnedTensor(DType::kUInt8, bytes, device);
+  for (Pinned& pinned : pinned_) pinned.block = OwnedTensor(DType::kUInt8, bytes, device, BufferKind::kPinned);
+}
+
+void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, int64_t vocabulary) {
+  check_tokens("tokens", inputs.tokens, vocabulary);
+  check_tokens("targets", inputs.targets, vocabulary);
+  Pinned& pinned = pinned_[next_];
+  next_ = (next_ + 1) % pinned_.size();
+  pinned.copied.wait();
+  const TensorView block = pinned.block.view();
+  std::memcpy(block.data, &inputs.info.step, sizeof(inputs.info.step));
+  copy_tensor(part(block, kStepBytes), inputs.tokens, {});
+  copy_tensor(part(block, kStepBytes + part_bytes_), inputs.targets, {});
+  stream.copy(block_.view(), block);
+  pinned.copied.set(stream.cuda());
+}
+
+}  // namespace segue
