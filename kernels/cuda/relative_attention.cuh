@@ -1,17 +1,11 @@
-// What the kernels of relative attention share: where rows lie, which pairs are visible, and the products of one warp's
-// 16 queries with a tile of columns. kernels/relative_attention.h has the formulas.
-//
-// A column is a key or a distance. Of the two score products one is straight, its operand's rows being the columns; the
-// other is a band: query a and column c need row a - c + kTile - 1 of an operand of 2 * kTile rows, because key and
-// distance add up to a constant for each query. The warp computes the kTile + 16 rows its queries touch, writes them
-// to memory of its own, and reads them back shifted. With keys as columns the positions are the band; with distances
-// as columns the keys are.
+// What the kernels of relative attention read: where rows lie, which pairs are visible, and tiles filled with them.
+// kernels/relative_attention.h has the formulas.
 #pragma once
 
 #include "kernels/cuda/dropout_mask.cuh"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/mma_tile.cuh"
 #include "kernels/cuda/relative_attention.h"
+#include "kernels/cuda/relative_attention_products.cuh"
 
 namespace segue::kernels::cuda {
 
@@ -19,15 +13,6 @@ __device__ __forceinline__ float exp_of(float x) {
   constexpr float kLog2E = 1.4426950408889634F;
   return simt::exp2_approx(x * kLog2E);
 }
-
-// Queries of a block and columns of a tile; a warp takes 16 of the queries. As many as shared memory holds at the
-// widest head.
-template <typename Element>
-inline constexpr int kTile = 64;
-template <>
-inline constexpr int kTile<float> = 32;
-template <typename Element>
-inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
 
 // The inputs of forward and backward.
 template <typename Element>
@@ -117,109 +102,6 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
     const float q = valid ? static_cast<float>(query[h]) : 0.0F;
     *content.at(row, h) = static_cast<Element>(valid ? q + in.u[at.n * in.d_head + h] : 0.0F);
     *position.at(row, h) = static_cast<Element>(valid ? q + in.w[at.n * in.d_head + h] : 0.0F);
-  }
-}
-
-// The 2 * kTile rows of a band as a ring: row t lies at (t + base) mod 2 * kTile, so that moving on by a tile
-// replaces one half.
-template <typename Element, int kWidth>
-struct Band {
-  static constexpr int kRows = 2 * kTile<Element>;
-  Tile<Element, kWidth> tile;
-  int base = 0;
-
-  __device__ __forceinline__ int place(int row) const { return (row + base) % kRows; }  // of 16 rows from there on
-  __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
-};
-
-// The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.
-template <int kColumns>
-struct Accumulators {
-  float value[kColumns / 8][4] = {};
-
-  static constexpr int kValues = kColumns / 2;  // of one lane
-};
-
-// What a lane holds of accumulators: value[block][i] is at row row(i) and column column(block, i).
-struct LaneOfAccumulators {
-  LanePlace lane;
-  __device__ __forceinline__ int row(int i) const { return lane.group + i / 2 * 8; }
-  __device__ __forceinline__ int column(int block, int i) const { return block * 8 + lane.pair + i % 2; }
-};
-
-// sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
-template <typename Element, int kWidth, int kColumns>
-__device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
-                                                  const Tile<Element, kWidth>& b) {
-#pragma unroll
-  for (int k = 0; k < kWidth; k += 16) {
-    FragmentA<Element> fragment;
-    load_a(fragment, a, row, k);
-#pragma unroll
-    for (int column = 0; column < kColumns; column += 16) {
-      FragmentB<Element> pair[2];
-      load_b(pair, b, column, k);
-      multiply(sums.value[column / 8], fragment, pair[0]);
-      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
-    }
-  }
-}
-
-// A warp's memory for a band's products: 16 rows, each moved on by four banks.
-template <typename Element>
-inline constexpr int kBandStride = kTile<Element> + 16 + 4;
-
-// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums, const Tile<Element, kWidth>& a,
-                                              int row, const Band<Element, kWidth>& band, float* scratch) {
-  const LaneOfAccumulators lane;
-  simt::sync_warp();  // the products before have been read
-#pragma unroll 1
-  for (int column = 0; column < kTile<Element> + 16; column += 16) {
-    Accumulators<16> products;
-    const int place = band.place(row + column);
-#pragma unroll
-    for (int k = 0; k < kWidth; k += 16) {
-      FragmentA<Element> fragment;
-      FragmentB<Element> pair[2];
-      load_a(fragment, a, row, k);
-      load_b(pair, band.tile, place, k);
-      multiply(products.value[0], fragment, pair[0]);
-      multiply(products.value[1], fragment, pair[1]);
-    }
-#pragma unroll
-    for (int block = 0; block < 2; ++block) {
-      for (int i = 0; i < 4; ++i)
-        scratch[lane.row(i) * kBandStride<Element> + column + lane.column(block, i)] = products.value[block][i];
-    }
-  }
-  simt::sync_warp();
-#pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
-      sums.value[block][i] += scratch[lane.row(i) * kBandStride<Element> + shifted];
-    }
-  }
-}
-
-// sums [16, kWidth] += a [16, kTile] · the first kTile rows of `b`, with `a` in accumulators.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Accumulators<kTile<Element>>& a,
-                                              const Tile<Element, kWidth>& b) {
-#pragma unroll
-  for (int k = 0; k < kTile<Element>; k += 16) {
-    FragmentA<Element> fragment;
-    as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
-#pragma unroll
-    for (int column = 0; column < kWidth; column += 16) {
-      FragmentB<Element> pair[2];
-      load_b_rows(pair, b, k, column);
-      multiply(sums.value[column / 8], fragment, pair[0]);
-      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
-    }
   }
 }
 

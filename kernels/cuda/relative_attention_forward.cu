@@ -27,7 +27,7 @@ constexpr int64_t forward_shared_bytes() {
   layout.take<Element>(T::elements(kRows));      // keys
   layout.take<Element>(T::elements(kRows));      // values
   layout.take<Element>(T::elements(2 * kRows));  // positions
-  layout.take<float>(kRows * kBandStride<Element>);
+  reserve_scratch<Element>(layout);
   return layout.bytes();
 }
 
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
   const T keys(memory.take<Element>(T::elements(kRows)));
   const T values(memory.take<Element>(T::elements(kRows)));
   Band<Element, kWidth> band{T(memory.take<Element>(T::elements(2 * kRows)))};
-  float* scratch = memory.take<float>(kRows * kBandStride<Element>) + simt::warp() * 16 * kBandStride<Element>;
+  float* scratch = take_scratch<Element>(memory);
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;

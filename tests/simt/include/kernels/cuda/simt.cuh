@@ -3,15 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "base/bfloat16.h"
 #include "kernels/cuda/queue.h"
 #include "tests/simt/emulator.h"
+#include "tests/simt/matrix_fragments.h"
 
 #define __global__
 #define __device__
@@ -154,83 +152,14 @@ void async_wait() {
   emulation::wait_for_copies(kPending);
 }
 
-namespace detail {
-
-struct MatrixLoad {
-  const void* row;
-  uint32_t (*fragment)[4];
-};
-
-inline uint16_t element_of(void* const (&lanes)[kWarp], int matrix, int row, int column) {
-  uint16_t element = 0;
-  const void* begin = static_cast<const MatrixLoad*>(lanes[8 * matrix + row])->row;
-  std::memcpy(&element, static_cast<const char*>(begin) + 2 * column, sizeof(element));
-  return element;
+inline void ldmatrix_x4(uint32_t (&r)[4], const void* shared_row) {
+  emulation::load_matrices(r, shared_row, emulation::Transposed::kNo);
 }
-
-template <bool kTransposed>
-void load_matrices(uint32_t (&r)[4], const void* shared_row) {
-  if (reinterpret_cast<uintptr_t>(shared_row) % 16 != 0) emulation::fail("ldmatrix: row not aligned to 16 bytes");
-  MatrixLoad mine{shared_row, &r};
-  emulation::meet_warp(kTransposed ? "ldmatrix transposed" : "ldmatrix", &mine, [](void* const(&lanes)[kWarp]) {
-    for (int l = 0; l < kWarp; ++l) {
-      for (int matrix = 0; matrix < 4; ++matrix) {
-        const int a = l / 4;
-        const int b = 2 * (l % 4);
-        const uint32_t low = kTransposed ? element_of(lanes, matrix, b, a) : element_of(lanes, matrix, a, b);
-        const uint32_t high = kTransposed ? element_of(lanes, matrix, b + 1, a) : element_of(lanes, matrix, a, b + 1);
-        (*static_cast<MatrixLoad*>(lanes[l])->fragment)[matrix] = low | high << 16U;
-      }
-    }
-  });
-}
-
-struct MatrixProduct {
-  float (*c)[4];
-  const uint32_t (*a)[4];
-  const uint32_t (*b)[2];
-};
-
-inline float half_of(uint32_t pair, int which) {
-  return static_cast<float>(std::bit_cast<BFloat16>(static_cast<uint16_t>(which == 0 ? pair & 0xFFFFU : pair >> 16U)));
-}
-
-// Fragment element (row, column) is in which lane, register and half: the inverse of the layouts in the header.
-inline float a_element(void* const (&lanes)[kWarp], int row, int k) {
-  const auto* owner = static_cast<const MatrixProduct*>(lanes[(row % 8) * 4 + (k % 8) / 2]);
-  return half_of((*owner->a)[(row / 8) + 2 * (k / 8)], k % 2);
-}
-inline float b_element(void* const (&lanes)[kWarp], int k, int column) {
-  const auto* owner = static_cast<const MatrixProduct*>(lanes[column * 4 + (k % 8) / 2]);
-  return half_of((*owner->b)[k / 8], k % 2);
-}
-
-inline void multiply(void* const (&lanes)[kWarp]) {
-  std::array<std::array<float, 16>, 16> a;
-  std::array<std::array<float, 16>, 8> b;
-  for (int k = 0; k < 16; ++k) {
-    for (int row = 0; row < 16; ++row) a[row][k] = a_element(lanes, row, k);
-    for (int column = 0; column < 8; ++column) b[column][k] = b_element(lanes, k, column);
-  }
-  for (int row = 0; row < 16; ++row) {
-    for (int column = 0; column < 8; ++column) {
-      auto* owner = static_cast<MatrixProduct*>(lanes[(row % 8) * 4 + column / 2]);
-      float& c = (*owner->c)[column % 2 + 2 * (row / 8)];
-      for (int k = 0; k < 16; ++k) c += a[row][k] * b[column][k];
-    }
-  }
-}
-
-}  // namespace detail
-
-inline void ldmatrix_x4(uint32_t (&r)[4], const void* shared_row) { detail::load_matrices<false>(r, shared_row); }
 inline void ldmatrix_x4_transposed(uint32_t (&r)[4], const void* shared_row) {
-  detail::load_matrices<true>(r, shared_row);
+  emulation::load_matrices(r, shared_row, emulation::Transposed::kYes);
 }
-
 inline void mma_bf16_16x8x16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  detail::MatrixProduct mine{&c, &a, &b};
-  emulation::meet_warp("mma", &mine, detail::multiply);
+  emulation::multiply_matrices(c, a, b);
 }
 
 inline uint32_t pack_bf16(float low, float high) {

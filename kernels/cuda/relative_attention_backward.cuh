@@ -1,0 +1,183 @@
+// What the three kernels of the backward share: their arguments, a tile's weights and gradients, and how results leave.
+#pragma once
+
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/relative_attention.cuh"
+
+namespace segue::kernels::cuda {
+
+// The parts of the workspace: sizes in floats. A part of a bias gradient belongs to a tile of the smallest height.
+struct Workspace {
+  float* delta;  // [B, N, T]
+  float* dr;     // [B, N, K, H]
+  float* du;     // [B, N, tiles of keys, H]
+  float* dw;     // [B, N, tiles of distances, H]
+};
+
+inline int64_t tiles_of(int64_t keys, int64_t tile) { return simt::divide_up(keys, tile); }
+
+template <typename Element>
+struct BackwardArguments {
+  AttentionInputs<Element> in;
+  const Element* doutput;
+  const Element* output;
+  const float* lse;
+  Element* dqkv;
+  Element* dmemory_kv;
+  Workspace workspace;
+
+  __device__ __forceinline__ const Element* doutput_row(int b, int n, int i) const {
+    return i < in.tgt_len ? doutput + in.row(b, n, i) : nullptr;
+  }
+  // Of part 0 (keys) or 1 (values).
+  __device__ __forceinline__ Element* dkey_or_dvalue(int b, int n, int j, int part) const {
+    if (j >= in.mem_len) return dsegment(b, n, j - in.mem_len, 1 + part);
+    return dmemory_kv + (((static_cast<int64_t>(b) * in.mem_len + j) * 2 + part) * in.heads + n) * in.d_head;
+  }
+  __device__ __forceinline__ Element* dsegment(int b, int n, int i, int part) const {
+    return dqkv + (((static_cast<int64_t>(b) * in.tgt_len + i) * 3 + part) * in.heads + n) * in.d_head;
+  }
+};
+
+// Each computes its gradient for every stream and head; the grid's y and z are theirs.
+template <typename Element>
+void launch_queries(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+template <typename Element>
+void launch_keys(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+template <typename Element>
+void launch_distances(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+
+// What a lane needs of the two queries it holds.
+template <typename Element>
+struct QueryStatistics {
+  float lse[2];
+  float delta[2];
+
+  __device__ __forceinline__ QueryStatistics(const BackwardArguments<Element>& args, const HeadPlace& at,
+                                             int first_query) {
+    const LaneOfAccumulators lane;
+    for (int row = 0; row < 2; ++row) {
+      const int query = first_query + lane.row(2 * row);
+      const bool valid = query < args.in.tgt_len;
+      const int64_t place = args.in.statistic(at.b, at.n, query);
+      lse[row] = valid ? args.lse[place] : 0.0F;
+      delta[row] = valid ? args.workspace.delta[place] : 0.0F;
+    }
+  }
+};
+
+// From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row, column)
+// is the key of a pair of the warp's tile.
+template <typename Element, typename KeyOf>
+__device__ __forceinline__ void weights_and_gradients(const BackwardArguments<Element>& args, const HeadPlace& at,
+                                                      int first_query, const KeyOf& key_of,
+                                                      Accumulators<kTile<Element>>& scores,
+                                                      Accumulators<kTile<Element>>& dweights) {
+  const AttentionInputs<Element>& in = args.in;
+  const LaneOfAccumulators lane;
+  const QueryStatistics<Element> query(args, at, first_query);
+#pragma unroll
+  for (int block = 0; block < kTile<Element> / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane.row(i);
+      const int j = key_of(row, lane.column(block, i));
+      const bool visible = in.visible(first_query + row, j);
+      const float score = scores.value[block][i] * in.scale;  // to the bit as in the forward
+      const float weight = visible ? exp_of(score - query.lse[i / 2]) : 0.0F;
+      float multiplier[1] = {in.dropatt.scale};
+      if (in.dropatt.is_drawn && visible)
+        in.dropatt.multipliers(dropatt_element(in, at, first_query + row, j), multiplier);
+      scores.value[block][i] = weight * multiplier[0];
+      dweights.value[block][i] = weight * (dweights.value[block][i] * multiplier[0] - query.delta[i / 2]);
+    }
+  }
+}
+
+// Accumulators of a warp's rows [row, row + 16) into a tile.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, int row,
+                                           const Accumulators<kWidth>& values) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kWidth / 8; ++block) {
+    for (int i = 0; i < 4; ++i)
+      *tile.at(row + lane.row(i), lane.column(block, i)) = static_cast<Element>(values.value[block][i]);
+  }
+}
+
+// sums [16, kWidth] += transpose of columns [column, column + 16) of `a` · the rows of `b`; row_sums likewise with
+// ones.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, float (*row_sums)[4],
+                                                    const Tile<Element, kTile<Element>>& a, int column,
+                                                    const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kTile<Element>; k += 16) {
+    FragmentA<Element> fragment;
+    load_a_transposed(fragment, a, column, k);
+    if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
+#pragma unroll
+    for (int block = 0; block < kWidth; block += 16) {
+      FragmentB<Element> pair[2];
+      load_b_rows(pair, b, k, block);
+      multiply(sums.value[block / 8], fragment, pair[0]);
+      multiply(sums.value[block / 8 + 1], fragment, pair[1]);
+    }
+  }
+}
+
+// scale * values, a warp's 16 rows: row a goes to row_of(a), nowhere when that is null.
+template <int kWidth, typename RowOf>
+__device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,
+                                           const RowOf& row_of) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    auto* to = row_of(lane.row(i));
+    if (to == nullptr) continue;
+#pragma unroll
+    for (int block = 0; block < kWidth / 8; ++block) {
+      const int h = lane.column(block, i);
+      if (h < d_head) to[h] = static_cast<std::remove_pointer_t<decltype(to)>>(scale * values.value[block][i]);
+    }
+  }
+}
+
+// A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
+template <typename Element, int kWidth>
+__device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& tile, const float (&row_sums)[4],
+                                                float* sums, float scale, int d_head, float* to) {
+  const LaneOfAccumulators lane;
+  if (lane.lane.pair == 0) {
+    sums[simt::warp() * 16 + lane.row(0)] = row_sums[0];
+    sums[simt::warp() * 16 + lane.row(2)] = row_sums[2];
+  }
+  simt::sync_block();
+  for (int h = simt::thread(); h < d_head; h += simt::block_threads()) {
+    float sum = 0.0F;
+    for (int row = 0; row < kTile<Element>; ++row) sum += sums[row] * static_cast<float>(*tile.at(row, h));
+    to[h] = scale * sum;
+  }
+}
+
+// The tiles that all three kernels hold of the queries: with u, with w, and the gradient of the output.
+template <typename Element, int kWidth>
+struct QueryTiles {
+  using T = Tile<Element, kWidth>;
+  T content, position, doutput;
+
+  __device__ __forceinline__ explicit QueryTiles(simt::SharedMemory& memory)
+      : content(memory.take<Element>(T::elements(kTile<Element>))),
+        position(memory.take<Element>(T::elements(kTile<Element>))),
+        doutput(memory.take<Element>(T::elements(kTile<Element>))) {}
+  static constexpr void reserve(simt::SharedLayout& layout) {
+    for (int i = 0; i < 3; ++i) layout.take<Element>(T::elements(kTile<Element>));
+  }
+  __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
+    load_queries(args.in, at, i0, content, position);
+    load_rows(args.in, doutput, 0, kTile<Element>, [&](int row) { return args.doutput_row(at.b, at.n, i0 + row); });
+  }
+};
+
+}  // namespace segue::kernels::cuda
