@@ -1,7 +1,7 @@
 // Embedding: rows of a table, scaled, with dropout.
 //
 // forward   y[i, :] = m[i, :] * scale * table[tokens[i], :]          (m: the dropout multiplier)
-// backward  dtable[tokens[i], :] += scale * m[i, :] * dy[i, :]       (each row summed in increasing i: deterministic)
+// backward  dtable[tokens[i], :] += scale * m[i, :] * dy[i, :]       (each row summed in a fixed order: deterministic)
 // A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 

@@ -232,6 +232,31 @@ TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
   EXPECT_NEAR(static_cast<double>(rstd.as<float>()[0]), expected.rstd[0], 1e-3 * expected.rstd[0]);
 }
 
+TEST(LayerNorm, WideRowsAreRefusedOnlyOnAGpu) {
+  Stream stream(test_device(), 1);
+  for (const int64_t columns : {8192, 8193}) {
+    const OwnedTensor x = random_tensor({1, columns}, 1), gain = filled_tensor({columns}, 1.0F);
+    const OwnedTensor bias = filled_tensor({columns}, 0.0F);
+    OwnedTensor y = unset_tensor({1, columns}), mean = unset_tensor({1}), rstd = unset_tensor({1});
+    const auto run = [&] {
+      layer_norm_forward(stream, {.x = x.view(),
+                                  .gain = gain.view(),
+                                  .bias = bias.view(),
+                                  .y = y.view(),
+                                  .mean = mean.view(),
+                                  .rstd = rstd.view()});
+    };
+    if (test_device().is_cuda() && columns > 8192) {
+      expect_contract_error(run, {"at most 8192", "8193"});
+    } else {
+      run();
+      const auto expected = oracle::layer_norm(oracle_values(x.view()), oracle_values(gain.view()),
+                                               oracle_values(bias.view()), static_cast<double>(kEpsilon));
+      expect_close("y", y.view(), expected.y, kReduction);
+    }
+  }
+}
+
 TEST(LayerNorm, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
   OwnedTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), gain(DType::kFloat32, {3});
