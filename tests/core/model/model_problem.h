@@ -34,10 +34,12 @@ inline void draw_weights(Parameters& parameters) {
     const ParameterSpec& spec = parameters.specs()[i];
     const double mean = spec.initializer == Initializer::kGain ? 1.0 : 0.0;
     const RandomStream random{.seed = 7, .step = 0, .site = static_cast<uint16_t>(i)};
-    float* values = parameters.part_of(parameters.values(), i).as<float>();
+    OwnedTensor drawn(DType::kFloat32, spec.shape);
     for (int64_t e = 0; e < spec.shape.elements(); ++e)
-      values[e] = static_cast<float>(mean + 0.3 * random_normal(random, static_cast<uint64_t>(e)));
+      drawn.as<float>()[e] = static_cast<float>(mean + 0.3 * random_normal(random, static_cast<uint64_t>(e)));
+    parameters.upload(parameters.values(), i, drawn.view());
   }
+  parameters.refresh_compute_copy();
 }
 
 // [B, length]; different numbers for every `site`.
@@ -63,9 +65,11 @@ inline OwnedTensor columns_of(const OwnedTensor& streams, int64_t begin, int64_t
 struct ModelProblem {
   static constexpr int64_t kVocabulary = 23;
 
-  ModelProblem(const ModelConfig& config, int64_t streams, int64_t length)
+  ModelProblem(const ModelConfig& config, int64_t streams, int64_t length, const Compute& compute = {})
       : model(config, kVocabulary),
-        parameters(model.parameter_specs()),
+        parameters(model.parameter_specs(), compute),
+        stream(compute.device, 2),
+        arena(compute.device),
         tokens(draw_tokens(streams, length, kVocabulary, 1)),
         targets(draw_tokens(streams, length, kVocabulary, 2)) {
     draw_weights(parameters);
@@ -105,7 +109,7 @@ struct ModelProblem {
 
   Transformer model;
   Parameters parameters;
-  kernels::Stream stream{2};
+  kernels::Stream stream;
   Arena arena;
   OwnedTensor tokens, targets;  // [B, length]
 };

@@ -1,0 +1,173 @@
+// Training steps on the emulated GPU: the CPU's numbers in float32, and a resumed run bit for bit.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/train/optimizer.h"
+#include "core/train/step_reports.h"
+#include "core/train/training_checkpoint.h"
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+namespace {
+
+constexpr int64_t kStreams = 3;
+constexpr int64_t kTgtLen = 7;
+constexpr int64_t kSteps = 3;  // empty, part of and full memories; the emulated GPU takes its time
+constexpr Compute kCpu{};
+constexpr Compute kGpu{{DeviceKind::kCuda, 0}};
+constexpr Compute kGpuBf16{{DeviceKind::kCuda, 0}, DType::kBFloat16};
+
+// A run of two stream groups, its steps queued one behind the other.
+struct SmallRun {
+  SmallRun(const ModelConfig& config, const Compute& compute)
+      : problem(config, kStreams, kSteps * kTgtLen, compute),
+        optimizer({.clip = 0.25}, problem.parameters, problem.stream),
+        engine(problem.engine(Tape::Mode::kTraining)),
+        groups(make_stream_groups(problem.model, kStreams, 2, compute)),
+        reports(kStreams * kTgtLen, kSteps, compute.device) {}
+
+  void queue_step(int64_t step) {
+    const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);
+    const OwnedTensor targets = columns_of(problem.targets, step * kTgtLen, kTgtLen);
+    problem.parameters.clear_gradients(problem.stream);
+    for (StreamGroup& group : groups) {
+      const ReplayInfo info{.seed = 5,
+                            .step = static_cast<uint64_t>(step + 1),
+                            .first_stream = group.first,
+                            .loss_scale = 1.0F / (kStreams * kTgtLen)};
+      reports.add_losses(problem.stream, engine.queue({.tokens = tokens.view().rows(group.first, group.count),
+                                                       .targets = targets.view().rows(group.first, group.count),
+                                                       .info = info},
+                                                      group.memory));
+    }
+    optimizer.step(0.01);
+    reports.end_step(problem.stream, step, optimizer.outcome());
+  }
+
+  std::vector<StepReport> train(int64_t begin, int64_t end) {
+    for (int64_t step = begin; step < end; ++step) queue_step(step);
+    const auto read = reports.read(problem.stream);
+    return {read.begin(), read.end()};
+  }
+
+  TrainingParts parts() { return {problem.parameters, optimizer, groups, state}; }
+
+  ModelProblem problem;
+  Optimizer optimizer;
+  SegmentEngine engine;
+  std::vector<StreamGroup> groups;
+  StepReports reports;
+  TrainingState state;
+};
+
+ModelConfig with_dropout(const ModelVariant& variant) {
+  ModelConfig config = variant.config();
+  config.dropout = 0.3;
+  config.dropatt = 0.2;
+  return config;
+}
+
+class DeviceTraining : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, DeviceTraining, testing::ValuesIn(model_variants()), name_of_variant);
+
+// Several steps amplify rounding: Adam divides tiny gradients by their own size. A wrong mask or a step too few would
+// change losses by far more.
+constexpr double kTrainedLoss = 1e-4;
+
+TEST_P(DeviceTraining, EqualsTheCpu) {
+  const ModelConfig config = with_dropout(GetParam());
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpu);
+  const std::vector<StepReport> expected = cpu.train(0, kSteps);
+  const std::vector<StepReport> found = gpu.train(0, kSteps);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].step, expected[i].step);
+    EXPECT_NEAR(found[i].loss, expected[i].loss, kTrainedLoss * expected[i].loss) << i;
+    EXPECT_NEAR(found[i].gradient_norm, expected[i].gradient_norm, 1e-3 * expected[i].gradient_norm) << i;
+  }
+}
+
+// bfloat16 keeps 8 bits of a number; losses are sums of many.
+class DeviceTrainingInBfloat16 : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(Some, DeviceTrainingInBfloat16,
+                         testing::ValuesIn(model_variants().begin(), model_variants().begin() + 6), name_of_variant);
+
+TEST_P(DeviceTrainingInBfloat16, StaysNearTheCpu) {
+  const ModelConfig config = with_dropout(GetParam());
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpuBf16);
+  const std::vector<StepReport> expected = cpu.train(0, kSteps);
+  const std::vector<StepReport> found = gpu.train(0, kSteps);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(found[i].loss, expected[i].loss, 0.03 * expected[i].loss) << i;
+}
+
+class TrainingFolder {
+ public:
+  TrainingFolder() : path_(std::filesystem::temp_directory_path() / ("segue-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path_);
+  }
+  ~TrainingFolder() { std::filesystem::remove_all(path_); }
+  TrainingFolder(const TrainingFolder&) = delete;
+  TrainingFolder& operator=(const TrainingFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void expect_equal_runs(SmallRun& a, SmallRun& b) {
+  for (const auto& [left, right] : {std::pair(a.problem.parameters.values(), b.problem.parameters.values()),
+                                    std::pair(a.problem.parameters.compute_copy(), b.problem.parameters.compute_copy()),
+                                    std::pair(a.optimizer.first_moment(), b.optimizer.first_moment()),
+                                    std::pair(a.optimizer.second_moment(), b.optimizer.second_moment())}) {
+    const Device device = a.problem.stream.device();
+    kernels::expect_identical("block", HostTensor(left, device).view(), HostTensor(right, device).view());
+  }
+}
+
+TEST(DeviceResume, GoesOnBitForBit) {
+  const ModelConfig config = with_dropout(model_variants().front());
+  for (const Compute& compute : {kGpu, kGpuBf16}) {
+    const TrainingFolder folder;
+    CheckpointStore store(folder.path());
+    SmallRun whole(config, compute);
+    whole.train(0, 2);
+    whole.state.step = 2;
+    whole.state.optimizer_step = whole.optimizer.steps();
+    save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}});
+    const std::vector<StepReport> expected = whole.train(2, kSteps);
+
+    SmallRun resumed(config, compute);
+    restore_training(*store.newest_intact().checkpoint, resumed.parts());
+    const std::vector<StepReport> found = resumed.train(2, kSteps);
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i].loss, expected[i].loss) << i;
+    expect_equal_runs(whole, resumed);
+  }
+}
+
+TEST(DeviceSegment, RefusesATokenOutsideTheVocabulary) {
+  ModelProblem problem(small_model(), 2, kTgtLen, kGpu);
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(2, kGpu);
+  problem.targets.as<int32_t>()[3] = ModelProblem::kVocabulary;
+  kernels::expect_contract_error([&] { problem.run(engine, 0, kTgtLen, memory); },
+                                 {"targets[3]", "[0, 23)", "found 23"});
+}
+
+TEST(DeviceLimits, AreToldBeforeTraining) {
+  ModelConfig wide = small_model();
+  wide.d_head = 129;
+  EXPECT_THROW(compute_of(wide, PrecisionKind::kFp32, kGpu.device), ConfigError);
+  EXPECT_THROW(compute_of(small_model(), PrecisionKind::kBf16, {}), ConfigError);
+  EXPECT_EQ(compute_of(small_model(), PrecisionKind::kBf16, kGpu.device).activations, DType::kBFloat16);
+}
+
+}  // namespace
+}  // namespace segue
