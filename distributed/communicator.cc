@@ -1,0 +1,54 @@
+// Shares, the rank that is alone, and the choice between it and MPI.
+#include "distributed/communicator.h"
+
+#include <algorithm>
+
+#include "base/cuda.h"
+#include "distributed/mpi_communicator.h"
+
+namespace segue {
+
+namespace {
+
+class OneRank : public Communicator {
+ public:
+  explicit OneRank(const CommunicatorOptions& options) : device_(options.device) {}
+
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  int local_rank() const override { return 0; }
+  const char* name() const override { return "one rank"; }
+  void all_reduce(TensorView) override {}
+  void reduce_scatter(ConstTensorView values, TensorView my_part) override { copy(values, my_part); }
+  void all_gather(ConstTensorView my_part, TensorView values) override { copy(my_part, values); }
+  void broadcast(TensorView, int) override {}
+  void barrier() override {}
+  void at_step(int64_t) override {}
+  void abort(int) noexcept override {}
+
+ private:
+  void copy(ConstTensorView from, TensorView to) const {
+    if (from.data == to.data) return;
+    if (device_.kind == DeviceKind::kCuda) {
+      cuda::copy(to.data, from.data, from.bytes());
+    } else {
+      std::copy_n(from.data, from.bytes(), to.data);
+    }
+  }
+  Device device_;
+};
+
+}  // namespace
+
+Share share_of(int64_t total, int ranks, int rank) {
+  const int64_t least = total / ranks;
+  const int64_t larger = total % ranks;
+  return {.first = rank * least + std::min<int64_t>(rank, larger), .count = least + (rank < larger ? 1 : 0)};
+}
+
+std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& options) {
+  if (launched_by_mpi()) return open_mpi_communicator(options);
+  return std::make_unique<OneRank>(options);
+}
+
+}  // namespace segue

@@ -1,0 +1,61 @@
+// What the ranks of a job do together.
+//
+// Every rank calls the same operations in the same order with equal shapes; a call returns when this rank's part is
+// done. A rank that does not come within the time-out ends the job: the others throw PeerError, which names it. Sums
+// have one order for a given number of ranks, so that the same job gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/device.h"
+#include "base/tensor.h"
+
+namespace segue {
+
+// A contiguous range of things numbered over all ranks.
+struct Share {
+  int64_t first = 0;
+  int64_t count = 0;
+  bool operator==(const Share&) const = default;
+};
+
+// The part of `rank` when `total` things are dealt to `ranks` ranks in order; sizes differ by at most one, the larger
+// first.
+Share share_of(int64_t total, int ranks, int rank);
+
+class Communicator {
+ public:
+  Communicator() = default;
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual int local_rank() const = 0;  // among the ranks of this host
+  virtual const char* name() const = 0;
+
+  // Tensors of float32, float64 or int64, on the communicator's device.
+  virtual void all_reduce(TensorView values) = 0;                               // sum, in place
+  virtual void reduce_scatter(ConstTensorView values, TensorView my_part) = 0;  // sum; values [size * n], my_part [n]
+  virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], values [size * n]
+  virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
+  virtual void barrier() = 0;
+
+  // Where the job is, for the words of a PeerError.
+  virtual void at_step(int64_t step) = 0;
+
+  // Ends all ranks at once; the job's exit code is `exit_code`. Does not return when there are other ranks.
+  virtual void abort(int exit_code) noexcept = 0;
+};
+
+struct CommunicatorOptions {
+  Device device;
+  double timeout_seconds = 30.0;
+};
+
+// Of the job this process was launched into: MPI's when there is one, otherwise of one rank alone.
+std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& options);
+
+}  // namespace segue

@@ -1,0 +1,276 @@
+// Collectives over MPI, with a time-out: each is started, then asked for until it is done. What lies on a GPU passes
+// through pinned memory of the host.
+#include "distributed/mpi_communicator.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/cuda.h"
+#include "base/error.h"
+
+namespace segue {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kMostElements = int64_t{1} << 28;  // of one MPI call, whose counts are of 32 bits
+constexpr int kHostNameLength = 256;
+
+void check(int status, std::string_view what) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw PeerError("{}: {}", what, std::string_view(text, static_cast<size_t>(length)));
+}
+
+MPI_Datatype type_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return MPI_FLOAT;
+    case DType::kFloat64:
+      return MPI_DOUBLE;
+    case DType::kInt64:
+      return MPI_INT64_T;
+    default:
+      throw ContractError("ranks sum float32, float64 and int64, not {}", name_of(dtype));
+  }
+}
+
+// Initialised MPI, and finalised unless the job is going down.
+class Session {
+ public:
+  Session() {
+    int provided = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_MULTIPLE)
+      throw PeerError("MPI: expected a library whose calls may come from several threads");
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  ~Session() {
+    if (std::uncaught_exceptions() == 0) MPI_Finalize();  // which would wait for ranks that no longer come
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+};
+
+// Looks again at once for a while, then leaves the processor to others.
+class Patience {
+ public:
+  void wait() {
+    ++looks_;
+    if (looks_ < kEager) return;
+    if (looks_ < kYielding) return std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+ private:
+  static constexpr int kEager = 100;
+  static constexpr int kYielding = 20000;
+  int looks_ = 0;
+};
+
+class MpiCommunicator : public Communicator {
+ public:
+  explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &roll_call_), "MPI_Comm_dup");
+    MPI_Comm host = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "MPI_Comm_split");
+    MPI_Comm_rank(host, &local_rank_);
+    MPI_Comm_free(&host);
+    gather_hosts();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int local_rank() const override { return local_rank_; }
+  const char* name() const override { return "MPI"; }
+  void at_step(int64_t step) override { step_ = step; }
+
+  void all_reduce(TensorView values) override {
+    const TensorView host = staged(values, first_stage_, Fill::kYes);
+    in_pieces(
+        host.elements(),
+        [&](int64_t begin, int count, MPI_Request& request) {
+          return MPI_Iallreduce(MPI_IN_PLACE, host.data + begin * bytes_of(host.dtype), count, type_of(host.dtype),
+                                MPI_SUM, MPI_COMM_WORLD, &request);
+        },
+        "all_reduce");
+    unstage(host, values);
+  }
+
+  void reduce_scatter(ConstTensorView values, TensorView my_part) override {
+    const ConstTensorView all = staged(writable(values), first_stage_, Fill::kYes);
+    const TensorView mine = staged(my_part, second_stage_, Fill::kNo);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ireduce_scatter_block(all.data, mine.data, count_of(mine), type_of(all.dtype), MPI_SUM, MPI_COMM_WORLD,
+                                    &request),
+          "reduce_scatter");
+    finish(request, "reduce_scatter");
+    unstage(mine, my_part);
+  }
+
+  void all_gather(ConstTensorView my_part, TensorView values) override {
+    const ConstTensorView mine = staged(writable(my_part), first_stage_, Fill::kYes);
+    const TensorView all = staged(values, second_stage_, Fill::kNo);
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int count = count_of(mine);
+    check(MPI_Iallgather(mine.data, count, type_of(mine.dtype), all.data, count, type_of(mine.dtype), MPI_COMM_WORLD,
+                         &request),
+          "all_gather");
+    finish(request, "all_gather");
+    unstage(all, values);
+  }
+
+  void broadcast(TensorView values, int root) override {
+    const TensorView host = staged(values, first_stage_, Fill::kYes);
+    in_pieces(
+        host.bytes(),
+        [&](int64_t begin, int count, MPI_Request& request) {
+          return MPI_Ibcast(host.data + begin, count, MPI_BYTE, root, MPI_COMM_WORLD, &request);
+        },
+        "broadcast");
+    unstage(host, values);
+  }
+
+  void barrier() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "barrier");
+    finish(request, "barrier");
+  }
+
+  void abort(int exit_code) noexcept override { MPI_Abort(MPI_COMM_WORLD, exit_code); }
+
+ private:
+  enum class Fill : bool { kNo, kYes };
+
+  static TensorView writable(ConstTensorView view) {  // MPI and staging only read it
+    return {const_cast<std::byte*>(view.data), view.dtype, view.shape};
+  }
+  static int count_of(ConstTensorView view) {
+    if (view.elements() > kMostElements)
+      throw ContractError("{} elements in one call, expected at most {}", view.elements(), kMostElements);
+    return static_cast<int>(view.elements());
+  }
+
+  // The values where MPI can reach them: themselves, or their copy in pinned memory.
+  TensorView staged(TensorView values, Buffer& stage, Fill fill) const {
+    if (options_.device.kind == DeviceKind::kCpu) return values;
+    if (stage.bytes() < values.bytes()) stage = Buffer(values.bytes(), options_.device, BufferKind::kPinned);
+    if (fill == Fill::kYes) cuda::copy(stage.data(), values.data, values.bytes());
+    return {stage.data(), values.dtype, values.shape};
+  }
+  void unstage(ConstTensorView host, TensorView values) const {
+    if (host.data != values.data) cuda::copy(values.data, host.data, values.bytes());
+  }
+
+  template <typename Start>
+  void in_pieces(int64_t elements, const Start& start, const char* what) {
+    for (int64_t begin = 0; begin < elements; begin += kMostElements) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(start(begin, static_cast<int>(std::min(kMostElements, elements - begin)), request), what);
+      finish(request, what);
+    }
+  }
+
+  // Until the request is done; PeerError when that takes longer than the time-out.
+  void finish(MPI_Request& request, const char* what) {
+    const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    Patience patience;
+    for (int done = 0; done == 0; patience.wait()) {
+      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+      if (done == 0 && Clock::now() > deadline) give_up(what);
+    }
+  }
+
+  [[noreturn]] void give_up(const char* what);
+  std::vector<int> call_roll();
+  void gather_hosts();
+
+  CommunicatorOptions options_;
+  int rank_ = 0;
+  int size_ = 1;
+  int local_rank_ = 0;
+  int64_t step_ = 0;
+  MPI_Comm roll_call_ = MPI_COMM_NULL;
+  std::vector<std::string> hosts_;  // of every rank
+  Buffer first_stage_;
+  Buffer second_stage_;
+};
+
+void MpiCommunicator::gather_hosts() {
+  std::vector<char> mine(kHostNameLength);
+  int length = 0;
+  MPI_Get_processor_name(mine.data(), &length);
+  std::vector<char> all(mine.size() * static_cast<size_t>(size_));
+  check(MPI_Allgather(mine.data(), kHostNameLength, MPI_CHAR, all.data(), kHostNameLength, MPI_CHAR, MPI_COMM_WORLD),
+        "MPI_Allgather");
+  for (int r = 0; r < size_; ++r) hosts_.emplace_back(all.data() + r * kHostNameLength);
+}
+
+// Who still answers: everybody who has given up waiting tells everybody else, and listens for a moment.
+std::vector<int> MpiCommunicator::call_roll() {
+  const double moment = std::min(3.0, options_.timeout_seconds);
+  const auto end = Clock::now() + std::chrono::duration<double>(moment);
+  std::vector<int64_t> said(static_cast<size_t>(size_), -1);
+  std::vector<MPI_Request> requests;
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    MPI_Isend(&step_, 1, MPI_INT64_T, r, 0, roll_call_, &requests.emplace_back());
+    MPI_Irecv(&said[static_cast<size_t>(r)], 1, MPI_INT64_T, r, 0, roll_call_, &requests.emplace_back());
+  }
+  said[static_cast<size_t>(rank_)] = step_;
+  while (Clock::now() < end) {
+    int done = 0;
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::vector<int> missing;
+  for (int r = 0; r < size_; ++r) {
+    if (said[static_cast<size_t>(r)] < 0) missing.push_back(r);
+  }
+  return missing;
+}
+
+void MpiCommunicator::give_up(const char* what) {
+  const std::vector<int> missing = call_roll();
+  std::string names;
+  for (const int r : missing)
+    names += fmt::format("{}rank {} on {}", names.empty() ? "" : ", ", r, hosts_[static_cast<size_t>(r)]);
+  int speaker = 0;
+  while (std::find(missing.begin(), missing.end(), speaker) != missing.end()) ++speaker;
+  // One line for the job: whoever is not the first of those present waits for that one to end it.
+  if (rank_ != speaker) std::this_thread::sleep_for(std::chrono::seconds(5));
+  throw PeerError("step {}: {}: {} did not come within {:g} s", step_, what, names.empty() ? "some rank" : names,
+                  options_.timeout_seconds);
+}
+
+// The communicator and the MPI that it needs, in the order they come and go.
+class OpenMpiCommunicator : private Session, public MpiCommunicator {
+ public:
+  using MpiCommunicator::MpiCommunicator;
+};
+
+}  // namespace
+
+bool launched_by_mpi() {
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") || is_set("PMI_RANK");
+}
+
+std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions& options) {
+  return std::make_unique<OpenMpiCommunicator>(options);
+}
+
+}  // namespace segue

@@ -1,0 +1,17 @@
+// Ranks that MPI has launched. Two files define these functions and a build compiles one of them: mpi_communicator.cc,
+// or no_mpi.cc where there is no MPI.
+#pragma once
+
+#include <memory>
+
+#include "distributed/communicator.h"
+
+namespace segue {
+
+// Whether this process is one of those that mpirun or srun has started.
+bool launched_by_mpi();
+
+// Throws PeerError when MPI cannot be initialised. One at a time, and one in the life of a process.
+std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions& options);
+
+}  // namespace segue

@@ -1,0 +1,15 @@
+// A build without MPI: every process is alone.
+#include <cstdlib>
+
+#include "base/error.h"
+#include "distributed/mpi_communicator.h"
+
+namespace segue {
+
+bool launched_by_mpi() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
+
+std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions&) {
+  throw PeerError("launched by mpirun, but this program was built without MPI; install libopenmpi-dev and build again");
+}
+
+}  // namespace segue

@@ -1,0 +1,106 @@
+// The contract of a communicator, on values whose sums are exact in any order: every comparison is to the bit.
+#include "distributed/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/buffer.h"
+#include "tests/distributed/job.h"
+
+namespace segue {
+
+namespace {
+
+// Small whole numbers: those of `rank` at place e.
+double number(int rank, int64_t e) { return static_cast<double>((e * 7 + rank * 13) % 101) - 50.0; }
+
+double sum_of_ranks(int64_t e) {
+  double sum = 0.0;
+  for (int r = 0; r < job().size(); ++r) sum += number(r, e);
+  return sum;
+}
+
+template <typename T>
+OwnedTensor numbers(int64_t count, int64_t first = 0) {
+  OwnedTensor tensor(dtype_of<T>(), {count});
+  for (int64_t e = 0; e < count; ++e) tensor.as<T>()[e] = static_cast<T>(number(job().rank(), first + e));
+  return tensor;
+}
+
+TEST(Share, DealsInOrderTheLargerFirst) {
+  EXPECT_EQ(share_of(10, 3, 0), (Share{0, 4}));
+  EXPECT_EQ(share_of(10, 3, 1), (Share{4, 3}));
+  EXPECT_EQ(share_of(10, 3, 2), (Share{7, 3}));
+  EXPECT_EQ(share_of(2, 3, 2), (Share{2, 0}));
+}
+
+template <typename T>
+void expect_reduced(int64_t count) {
+  OwnedTensor values = numbers<T>(count);
+  job().all_reduce(values.view());
+  for (int64_t e = 0; e < count; ++e)
+    ASSERT_EQ(values.as<T>()[e], static_cast<T>(sum_of_ranks(e))) << count << " " << e;
+}
+
+TEST(Communicator, AllReduceSumsOverRanks) {
+  for (const int64_t count : {1, 2, 31, 1000, 300007}) {
+    expect_reduced<float>(count);
+    expect_reduced<double>(count);
+    expect_reduced<int64_t>(count);
+  }
+}
+
+TEST(Communicator, ReduceScatterGivesEachItsPart) {
+  const int64_t part = 1003;
+  const OwnedTensor values = numbers<float>(part * job().size());
+  OwnedTensor mine(DType::kFloat32, {part});
+  job().reduce_scatter(values.view(), mine.view());
+  for (int64_t e = 0; e < part; ++e)
+    ASSERT_EQ(mine.as<float>()[e], static_cast<float>(sum_of_ranks(job().rank() * part + e))) << e;
+}
+
+TEST(Communicator, AllGatherPutsPartsInOrder) {
+  const int64_t part = 517;
+  const OwnedTensor mine = numbers<double>(part);
+  OwnedTensor all(DType::kFloat64, {part * job().size()});
+  job().all_gather(mine.view(), all.view());
+  for (int64_t e = 0; e < part * job().size(); ++e)
+    ASSERT_EQ(all.as<double>()[e], number(static_cast<int>(e / part), e % part)) << e;
+}
+
+TEST(Communicator, BroadcastCopiesAnyRoot) {
+  for (int root = 0; root < job().size(); ++root) {
+    OwnedTensor values(DType::kUInt8, {70001});
+    for (int64_t e = 0; e < 70001; ++e) values.as<uint8_t>()[e] = static_cast<uint8_t>(job().rank() + e);
+    job().broadcast(values.view(), root);
+    for (int64_t e = 0; e < 70001; ++e) ASSERT_EQ(values.as<uint8_t>()[e], static_cast<uint8_t>(root + e)) << e;
+  }
+}
+
+TEST(Communicator, TheSameSumToTheBitTwice) {
+  OwnedTensor once(DType::kFloat32, {5000});
+  OwnedTensor twice(DType::kFloat32, {5000});
+  for (int64_t e = 0; e < 5000; ++e)
+    once.as<float>()[e] = twice.as<float>()[e] = static_cast<float>(number(job().rank(), e)) / 3.0F;
+  job().all_reduce(once.view());
+  job().all_reduce(twice.view());
+  for (int64_t e = 0; e < 5000; ++e) ASSERT_EQ(once.as<float>()[e], twice.as<float>()[e]) << e;
+}
+
+TEST(Communicator, RanksAreNumberedAndMeet) {
+  EXPECT_GE(job().rank(), 0);
+  EXPECT_LT(job().rank(), job().size());
+  EXPECT_LE(job().local_rank(), job().rank());
+  for (int i = 0; i < 100; ++i) job().barrier();
+}
+
+TEST(Communicator, RefusesWhatItCannotSum) {
+  if (job().size() == 1) GTEST_SKIP() << "one rank sums nothing";
+  OwnedTensor values(DType::kUInt8, {4});
+  EXPECT_THROW(job().all_reduce(values.view()), ContractError);
+}
+
+}  // namespace
+
+}  // namespace segue
