@@ -77,21 +77,22 @@ std::string where_it_runs(const kernels::Stream& stream) {
                      human_bytes(info.total_bytes));
 }
 
-void train(const Config& config, const Dataset& dataset, const RunDirectory& run,
-           const std::optional<Checkpoint>& checkpoint, Logger& logger) {
-  const StopSignal stop;
-  kernels::Stream stream(choose_device(config.training.device, "training.device"),
-                         static_cast<int>(config.training.threads));
-  logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
+TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run,
+                      const std::optional<Checkpoint>& checkpoint, kernels::Stream& stream, const StopSignal& stop,
+                      Logger& logger) try {
   Trainer trainer(config, dataset, run, stream, logger);
   if (checkpoint) {
     trainer.resume_from(*checkpoint);
   } else if (!config.training.init_from.empty()) {
     trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
   }
-  if (trainer.run(stop) == TrainingOutcome::kStopped) {
-    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
-  }
+  return trainer.run(stop);
+} catch (const OutOfMemoryError& error) {
+  throw DeviceError(
+      "{}; lower training.batch_size ({}), training.tgt_len ({}) or model.mem_len ({}), or raise training.batch_chunk "
+      "({})",
+      error.what(), config.training.batch_size, config.training.tgt_len, config.model.mem_len,
+      config.training.batch_chunk);
 }
 
 void run_train(const TrainOptions& options) {
@@ -99,20 +100,18 @@ void run_train(const TrainOptions& options) {
   const RunDirectory run(run_path(options));
   const Config config = resolve_config(options, run);
   const Dataset dataset(config.data.path);
+  const StopSignal stop;
+  kernels::Stream stream(choose_device(config.training.device, "training.device"),
+                         static_cast<int>(config.training.threads));
+  compute_of(config.model, config.training.precision, stream.device());
   const DirectoryLock lock = run.lock();
   std::optional<Checkpoint> checkpoint;
   if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
   run.begin(config, options.resume);
 
-  try {
-    train(config, dataset, run, checkpoint, *logger);
-  } catch (const OutOfMemoryError& error) {
-    throw DeviceError(
-        "{}; lower training.batch_size ({}), training.tgt_len ({}) or model.mem_len ({}), or raise "
-        "training.batch_chunk "
-        "({})",
-        error.what(), config.training.batch_size, config.training.tgt_len, config.model.mem_len,
-        config.training.batch_chunk);
+  logger->info("run {}, {}", run.path().string(), where_it_runs(stream));
+  if (train(config, dataset, run, checkpoint, stream, stop, *logger) == TrainingOutcome::kStopped) {
+    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
   }
   logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
                config.data.path);

@@ -12,7 +12,7 @@ import time
 
 from program import TINY_MODEL, Program, check
 
-USAGE, CONFIG, DATA, CHECKPOINT, FILE, DIVERGED, INTERRUPTED = 2, 3, 4, 5, 6, 10, 75
+USAGE, CONFIG, DATA, CHECKPOINT, FILE, DEVICE, DIVERGED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 10, 75
 
 
 def refused(program, code, *arguments, says=(), leaves_nothing_at=None):
@@ -77,6 +77,18 @@ def test_config(program):
     refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")
     refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", says=["none"], leaves_nothing_at="r1")
     refused(program, DATA, "train", file, "--set", "training.batch_size=5000", "--run", "r1", says=["5000"])
+
+
+def test_device(program):
+    file = config(program)
+    for override, code, says in (
+            ("training.device=cuda:99", DEVICE, []),
+            ("training.device=gpu", CONFIG, ["training.device", '"cuda:N"', '"gpu"']),
+            ("training.device=cuda:x", CONFIG, ["training.device", '"cuda:x"']),
+            ("training.precision=fp16", CONFIG, ["training.precision", '"bf16"', '"fp16"'])):
+        refused(program, code, "train", file, "--set", override, "--run", "d1", says=says, leaves_nothing_at="d1")
+    refused(program, CONFIG, "train", file, "--set", "training.device=cpu", "--set", "training.precision=bf16", "--run", "d1",
+            says=["training.precision", "bf16"], leaves_nothing_at="d1")
 
 
 def test_dataset(program):
@@ -169,7 +181,7 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_dataset, test_checkpoint, test_signal, test_divergence, test_full_disk):
+    for test in (test_prepare, test_config, test_device, test_dataset, test_checkpoint, test_signal, test_divergence, test_full_disk):
         test(program)
 
 

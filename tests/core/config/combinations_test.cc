@@ -18,6 +18,20 @@ TEST(Combinations, NamesAreNotEmpty) {
   EXPECT_EQ(error_with({"evaluation.split="}), "c: evaluation.split: expected a name, found \"\"");
 }
 
+TEST(Combinations, DevicesHaveNames) {
+  for (const std::string name : {"auto", "cpu", "cuda", "cuda:0", "cuda:11"})
+    EXPECT_EQ(error_with({"training.device=" + name}), "no error");
+  for (const std::string name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "CPU"})
+    EXPECT_EQ(error_with({"training.device=" + name}),
+              "c: training.device: expected \"auto\", \"cpu\", \"cuda\" or \"cuda:N\", found \"" + name + "\"");
+}
+
+TEST(Combinations, TheCpuComputesInSinglePrecision) {
+  EXPECT_EQ(error_with({"training.device=cpu", "training.precision=bf16"}),
+            "c: training.precision: expected \"fp32\" with training.device = \"cpu\", found \"bf16\"");
+  EXPECT_EQ(error_with({"training.device=cuda", "training.precision=bf16"}), "no error");
+}
+
 TEST(Combinations, SinusoidsNeedAnEvenWidth) {
   EXPECT_EQ(error_with({"model.d_model=33"}),
             "c: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, half "

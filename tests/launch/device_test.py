@@ -1,0 +1,56 @@
+"""The program with a GPU, here the emulated one: the CPU's losses, and runs that go on bit for bit.
+
+The first argument is the program with the emulated GPU.
+"""
+
+from program import TINY_MODEL, Program, check, check_same_run, metrics
+
+STEPS = 4
+CONFIG_ERROR, DEVICE_ERROR = 3, 7
+
+
+def write_config(program, **training):
+    return program.config(
+        "run.json", data={"path": "text"}, model=TINY_MODEL, schedule={"kind": "constant"},
+        training=dict({"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": STEPS, "log_interval": 2}, **training),
+        evaluation={"interval": 3, "batch_size": 2, "max_tokens": 64}, checkpoint={"interval": 2})
+
+
+def check_near(expected, found, share, what):
+    expected, found = ([line["loss"] for line in metrics(run)] for run in (expected, found))
+    check(len(expected) == len(found), f"{what}: {len(found)} lines of metrics, expected {len(expected)}")
+    for a, b in zip(expected, found):
+        check(abs(a - b) <= share * a, f"{what}: loss {b}, expected {a}")
+
+
+def refused(program, code, word, *overrides):
+    arguments = [argument for override in overrides for argument in ("--set", override)]
+    _, errors = program.run("train", write_config(program), *arguments, "--run", "refused", expect=code)
+    check(word in errors, f"{overrides}: expected {word!r} in {errors}")
+
+
+def main():
+    program = Program()
+    program.prepare_text("text", 1000, seed=1)
+    config = write_config(program)
+    program.run("train", config, "--set", "training.device=cpu", "--run", "cpu")
+    _, log = program.run("train", config, "--run", "gpu")
+    check("cuda:0 (emulated GPU" in log and "activations" in log, f"the log lacks device or memory: {log}")
+    check_near(program.path("cpu"), program.path("gpu"), 1e-4, "float32")
+    program.run("train", config, "--set", "training.precision=bf16", "--run", "bf16")
+    check_near(program.path("cpu"), program.path("bf16"), 0.01, "bfloat16")
+
+    program.run("train", config, "--set", "training.max_step=2", "--run", "again")
+    program.run("train", config, "--run", "again", "--resume")
+    check_same_run(program.path("gpu"), program.path("again"), STEPS, "resumed on the GPU")
+
+    outputs = [program.run("eval", "--checkpoint", "gpu", "--data", "text", "--max-tokens", 64, "--device", device, "--quiet")[0]
+               for device in ("cpu", "cuda")]
+    losses = [float(output.split("nats per token")[0].split()[-1]) for output in outputs]
+    check(abs(losses[0] - losses[1]) <= 2e-5, f"evaluation: {losses[1]} on the GPU, {losses[0]} on the CPU")
+
+    refused(program, DEVICE_ERROR, "cuda:1: no such device", "training.device=cuda:1")
+    refused(program, CONFIG_ERROR, "model.d_head: expected at most 128", "model.d_head=130")
+
+
+main()
