@@ -14,6 +14,7 @@ if(SEGUE_CUDA STREQUAL "ON" OR (SEGUE_CUDA STREQUAL "AUTO" AND SEGUE_NVCC))
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
   find_package(CUDAToolkit REQUIRED)
+  set(CMAKE_BUILD_RPATH ${CUDAToolkit_LIBRARY_DIR})  # of cuBLASLt, which is loaded when it is needed
   if(SEGUE_CCACHE)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${SEGUE_CCACHE})
   endif()
