@@ -37,11 +37,22 @@ function(segue_test name label)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
+# segue_bundled(NAME): a program that launch/bundle packs; it finds its libraries beside itself. They find theirs there
+# too, which the older of the two kinds of run path is for.
+add_custom_target(bundle_programs)
+function(segue_bundled name)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle)
+  add_dependencies(bundle_programs ${name})
+endfunction()
+
 # segue_gpu_test(NAME ...): a test on a real GPU, labelled gpu; skipped where there is none. What a call has queued is
 # done when it returns, so that tests can look at once.
 function(segue_gpu_test name)
   segue_test(${name} gpu ${ARGN})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT CUDA_LAUNCH_BLOCKING=1 SKIP_REGULAR_EXPRESSION "no GPU here")
+  segue_bundled(${name})
 endfunction()
 
 # segue_fuzzer(NAME SOURCES ... LINK ... [SEEDS folder] [DICTIONARY file]): one libFuzzer program, run by ctest as one
