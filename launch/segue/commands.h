@@ -12,6 +12,7 @@ void add_eval_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 void add_schema_command(CLI::App& app);
 
 }  // namespace segue

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   segue::add_inspect_command(app);
   segue::add_import_command(app);
   segue::add_export_command(app);
+  segue::add_bench_command(app);
   segue::add_schema_command(app);
   try {
     app.parse(argc, argv);

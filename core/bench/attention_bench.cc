@@ -1,0 +1,137 @@
+// One attention, forward and backward, on random inputs.
+#include "core/bench/attention_bench.h"
+
+#include <algorithm>
+
+#include "kernels/relative_attention.h"
+
+namespace segue {
+
+namespace {
+
+int64_t workspace_elements(const AttentionShape& shape, DeviceKind device) {
+  const int64_t keys = shape.mem_len + shape.tgt_len;
+  return kernels::relative_attention_workspace({.streams = shape.streams,
+                                                .tgt_len = shape.tgt_len,
+                                                .keys = keys,
+                                                .positions = keys,
+                                                .heads = shape.heads,
+                                                .d_head = shape.d_head},
+                                               device);
+}
+
+int64_t bytes_of_all(std::initializer_list<const OwnedTensor*> tensors) {
+  int64_t bytes = 0;
+  for (const OwnedTensor* tensor : tensors) bytes += tensor->view().bytes();
+  return bytes;
+}
+
+// All tensors of an attention, named as in its contract.
+struct Attention {
+  Shape segment, memory, heads;
+  OwnedTensor qkv, memory_kv, r, u, w, output, lse;
+  OwnedTensor doutput, workspace, dqkv, dmemory_kv, dr, du, dw;
+  int64_t window;
+
+  Attention(BenchStream& place, const AttentionShape& s)
+      : segment{s.streams, s.tgt_len, 3, s.heads, s.d_head},
+        memory{s.streams, s.mem_len, 2, s.heads, s.d_head},
+        heads{s.heads, s.d_head},
+        qkv(place.random_tensor(segment)),
+        memory_kv(place.random_tensor(memory)),
+        r(place.random_tensor({s.mem_len + s.tgt_len, s.heads, s.d_head})),
+        u(place.random_tensor(DType::kFloat32, heads)),
+        w(place.random_tensor(DType::kFloat32, heads)),
+        output(place.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
+        lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, place.device()),
+        window(s.window) {}
+
+  void add_backward(BenchStream& place, const AttentionShape& s) {
+    doutput = place.random_tensor(output.shape());
+    workspace = OwnedTensor(DType::kFloat32, {workspace_elements(s, place.device().kind)}, place.device());
+    dqkv = place.empty_tensor(segment);
+    dmemory_kv = place.empty_tensor(memory);
+    dr = place.empty_tensor(r.shape());
+    du = OwnedTensor(DType::kFloat32, heads, place.device());
+    dw = OwnedTensor(DType::kFloat32, heads, place.device());
+  }
+
+  void forward(kernels::Stream& stream) {
+    kernels::relative_attention_forward(stream, {.qkv = qkv.view(),
+                                                 .memory_kv = memory_kv.view(),
+                                                 .r = r.view(),
+                                                 .u = u.view(),
+                                                 .w = w.view(),
+                                                 .window = window,
+                                                 .dropout = {},
+                                                 .output = output.view(),
+                                                 .lse = lse.view()});
+  }
+
+  void backward(kernels::Stream& stream) {
+    kernels::relative_attention_backward(stream, {.doutput = doutput.view(),
+                                                  .qkv = qkv.view(),
+                                                  .memory_kv = memory_kv.view(),
+                                                  .r = r.view(),
+                                                  .u = u.view(),
+                                                  .w = w.view(),
+                                                  .window = window,
+                                                  .dropout = {},
+                                                  .output = output.view(),
+                                                  .lse = lse.view(),
+                                                  .workspace = workspace.view(),
+                                                  .dqkv = dqkv.view(),
+                                                  .dmemory_kv = dmemory_kv.view(),
+                                                  .dr = dr.view(),
+                                                  .du = du.view(),
+                                                  .dw = dw.view()});
+  }
+
+  int64_t forward_bytes() const { return bytes_of_all({&qkv, &memory_kv, &r, &u, &w, &output, &lse}); }
+  int64_t backward_bytes() const {
+    return forward_bytes() + bytes_of_all({&doutput, &dqkv, &dmemory_kv, &dr, &du, &dw});
+  }
+};
+
+}  // namespace
+
+int64_t visible_pairs(const AttentionShape& shape) {
+  int64_t pairs = 0;
+  for (int64_t query = 0; query < shape.tgt_len; ++query) {
+    const int64_t keys = shape.mem_len + query + 1;
+    pairs += shape.window > 0 ? std::min(keys, shape.window) : keys;
+  }
+  return pairs;
+}
+
+// Per pair the forward has three products of length H (content, position, values), the backward six (dp, dq by content
+// and by position, dk, dr, dv).
+AttentionBench bench_attention(BenchStream& place, const Effort& effort, const AttentionShape& shape,
+                               bool forward_only) {
+  Attention attention(place, shape);
+  const double product =
+      2.0 * static_cast<double>(visible_pairs(shape)) * static_cast<double>(shape.streams * shape.heads * shape.d_head);
+  AttentionBench bench;
+  bench.measurements.push_back(
+      {.name = "forward",
+       .timing = time_calls(place.stream(), effort, [&] { attention.forward(place.stream()); }),
+       .flops = 3.0 * product,
+       .bytes = static_cast<double>(attention.forward_bytes())});
+  if (!forward_only) {
+    attention.add_backward(place, shape);
+    const auto both = [&] {
+      attention.forward(place.stream());
+      attention.backward(place.stream());
+    };
+    bench.measurements.push_back(
+        {.name = "forward and backward",
+         .timing = time_calls(place.stream(), effort, both),
+         .flops = 9.0 * product,
+         .bytes = static_cast<double>(attention.forward_bytes() + attention.backward_bytes())});
+  }
+  bench.workspace_bytes = bytes_of_all({&attention.lse, &attention.workspace});
+  bench.tensor_bytes = attention.backward_bytes() - attention.lse.view().bytes();
+  return bench;
+}
+
+}  // namespace segue

@@ -1,0 +1,33 @@
+// Times relative attention.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bench/bench_stream.h"
+#include "core/bench/report.h"
+
+namespace segue {
+
+struct AttentionShape {
+  int64_t streams = 16;
+  int64_t heads = 8;
+  int64_t d_head = 64;
+  int64_t tgt_len = 512;
+  int64_t mem_len = 512;
+  int64_t window = 0;  // keys a query sees, its own included; 0: all earlier ones
+};
+
+struct AttentionBench {
+  std::vector<Measurement> measurements;  // forward; forward and backward unless left out
+  int64_t tensor_bytes = 0;               // of all inputs, outputs and gradients
+  int64_t workspace_bytes = 0;            // of what is there besides: row statistics and scratch
+};
+
+AttentionBench bench_attention(BenchStream& place, const Effort& effort, const AttentionShape& shape,
+                               bool forward_only);
+
+// Pairs of a query and a key that it sees, of one stream and head.
+int64_t visible_pairs(const AttentionShape& shape);
+
+}  // namespace segue

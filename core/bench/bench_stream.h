@@ -1,0 +1,40 @@
+// What every measurement runs on: a stream with a precision, and random inputs that lie there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "core/config/kinds.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+struct BenchPlace {
+  std::string device = "auto";
+  PrecisionKind precision = PrecisionKind::kFp32;
+  int threads = 0;  // 0: all
+};
+
+class BenchStream {
+ public:
+  // Throws UsageError for bf16 on the CPU, ConfigError for a name of no device, DeviceError for a GPU that fails.
+  explicit BenchStream(const BenchPlace& place);
+
+  kernels::Stream& stream() { return stream_; }
+  Device device() const { return stream_.device(); }
+  DType activations() const { return activations_; }
+  std::string title() const;  // "cuda:0 (NVIDIA H200), bf16"
+
+  // Standard normal numbers. Never zeros: a GPU multiplies those faster. Large tensors repeat a block of numbers.
+  OwnedTensor random_tensor(DType dtype, const Shape& shape);
+  OwnedTensor random_tensor(const Shape& shape) { return random_tensor(activations_, shape); }
+  OwnedTensor empty_tensor(const Shape& shape) const { return {activations_, shape, device()}; }
+
+ private:
+  kernels::Stream stream_;
+  DType activations_;
+  uint16_t drawn_ = 0;  // tensors, each with numbers of its own
+};
+
+}  // namespace segue

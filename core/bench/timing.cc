@@ -1,0 +1,43 @@
+// Clocks the host around work that it waits for.
+#include "core/bench/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+namespace segue {
+
+namespace {
+
+double seconds_of(kernels::Stream& stream, int64_t calls, const std::function<void()>& call) {
+  stream.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < calls; ++i) call();
+  stream.synchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Few enough that the queue does not fill up.
+int64_t calls_for(double sample_seconds, double call_seconds) {
+  constexpr double kMostCalls = 200.0;
+  return static_cast<int64_t>(std::clamp(std::ceil(sample_seconds / call_seconds), 1.0, kMostCalls));
+}
+
+}  // namespace
+
+Timing time_calls(kernels::Stream& stream, const Effort& effort, const std::function<void()>& call) {
+  if (effort.samples < 1) throw ContractError("time_calls: expected at least one sample, found {}", effort.samples);
+  for (int64_t i = 0; i < effort.warm_up; ++i) call();
+  Timing timing{.samples = effort.samples, .calls = calls_for(effort.sample_seconds, seconds_of(stream, 1, call))};
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < effort.samples; ++i)
+    seconds.push_back(seconds_of(stream, timing.calls, call) / static_cast<double>(timing.calls));
+  std::sort(seconds.begin(), seconds.end());
+  timing.median = seconds[seconds.size() / 2];
+  timing.lowest = seconds.front();
+  timing.highest = seconds.back();
+  return timing;
+}
+
+}  // namespace segue

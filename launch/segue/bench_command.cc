@@ -1,0 +1,206 @@
+// segue bench
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "core/bench/attention_bench.h"
+#include "core/bench/ceilings.h"
+#include "core/bench/gemm_bench.h"
+#include "core/bench/step_bench.h"
+#include "launch/segue/commands.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue bench attention --device cuda --precision bf16 --streams 16 --heads 8 --d-head 64 \\\n"
+    "      --tgt-len 512 --mem-len 3584 --json attention.json\n"
+    "  segue bench attention --device cpu --streams 2 --tgt-len 128 --mem-len 128 --forward-only\n"
+    "  segue bench step configs/books.json --set training.batch_size=16 --vocab 256\n"
+    "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
+    "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
+    "a\n"
+    "large matrix product of the same precision, measured in the same run; so is the bandwidth of copies.";
+
+struct BenchOptions {
+  BenchPlace place;
+  Effort effort;
+  CeilingSizes ceilings;
+  std::string json;
+};
+
+std::map<std::string, PrecisionKind> precisions_by_name() {
+  return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("--device", options.place.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command.add_option("--precision", options.place.precision, "Of activations and products: fp32, or on a GPU bf16")
+      ->transform(CLI::CheckedTransformer(precisions_by_name()))
+      ->default_str("fp32");
+  command.add_option("--threads", options.place.threads, "Threads on the CPU; 0: all")->check(CLI::NonNegativeNumber);
+  command.add_option("--warm-up", options.effort.warm_up, "Calls before the first sample")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--samples", options.effort.samples, "Samples; the median is reported")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--sample-seconds", options.effort.sample_seconds,
+                  "A sample has as many calls as it takes to last this long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--peak-product", options.ceilings.product, "m = n = k of the product that is the peak")
+      ->check(CLI::PositiveNumber)
+      ->default_str("by device");
+  command.add_option("--copy-bytes", options.ceilings.copy_bytes, "Size of the copy that is the bandwidth")
+      ->check(CLI::Range(int64_t{64}, int64_t{1} << 40))
+      ->default_str("by device");
+  command.add_option("--json", options.json, "Write the result here as JSON");
+}
+
+void report(const BenchOptions& options, const BenchReport& result) {
+  fmt::print("{}", format_table(result));
+  if (!options.json.empty()) write_file_atomically(options.json, format_json(to_json(result)));
+}
+
+OrderedJson setting_of(const BenchStream& place, const char* what) {
+  return {{"bench", what},
+          {"device", name_of(place.device())},
+          {"precision", place.activations() == DType::kBFloat16 ? "bf16" : "fp32"}};
+}
+
+void run_attention(const BenchOptions& options, const AttentionShape& shape, bool forward_only) {
+  BenchStream place(options.place);
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  AttentionBench bench = bench_attention(place, options.effort, shape, forward_only);
+  result.measurements = std::move(bench.measurements);
+  result.title = fmt::format("relative attention on {}: B {}, N {}, H {}, T {}, M {}, window {}", place.title(),
+                             shape.streams, shape.heads, shape.d_head, shape.tgt_len, shape.mem_len, shape.window);
+  result.setting = setting_of(place, "attention");
+  result.setting.update({{"streams", shape.streams},
+                         {"heads", shape.heads},
+                         {"d_head", shape.d_head},
+                         {"tgt_len", shape.tgt_len},
+                         {"mem_len", shape.mem_len},
+                         {"window", shape.window},
+                         {"tensor_bytes", bench.tensor_bytes},
+                         {"workspace_bytes", bench.workspace_bytes}});
+  report(options, result);
+}
+
+void run_step(const BenchOptions& options, const Config& config, int64_t vocab_size) {
+  BenchStream place(options.place);
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  const StepBench bench = bench_step(place, options.effort, config, vocab_size);
+  result.measurements = {bench.measurement};
+  result.title = fmt::format("training step on {}: {} parameters, B {}, T {}, M {}", place.title(), bench.parameters,
+                             config.training.batch_size, config.training.tgt_len, config.model.mem_len);
+  result.setting = setting_of(place, "step");
+  result.setting.update({{"parameters", bench.parameters},
+                         {"vocabulary", vocab_size},
+                         {"streams", config.training.batch_size},
+                         {"tgt_len", config.training.tgt_len},
+                         {"mem_len", config.model.mem_len},
+                         {"activation_bytes", bench.activation_bytes}});
+  report(options, result);
+}
+
+GemmShape parse_gemm(const std::string& text, bool weights) {
+  std::array<int64_t, 3> extents{};
+  const std::vector<std::string> words = CLI::detail::split(text, ',');
+  bool read = words.size() == extents.size();
+  for (size_t i = 0; read && i < extents.size(); ++i)
+    read = CLI::detail::lexical_cast(words[i], extents[i]) && extents[i] > 0;
+  if (!read) throw UsageError("bench gemm: expected a shape M,N,K of positive numbers, found \"{}\"", text);
+  return {.m = extents[0], .n = extents[1], .k = extents[2], .transpose_b = weights};
+}
+
+void run_gemm(const BenchOptions& options, const std::vector<std::string>& shapes, bool weights) {
+  std::vector<GemmShape> parsed;
+  for (const std::string& text : shapes) parsed.push_back(parse_gemm(text, weights));
+  BenchStream place(options.place);
+  BenchReport result{.title = "matrix products on " + place.title(),
+                     .setting = setting_of(place, "gemm"),
+                     .ceilings = measure_ceilings(place, options.effort, options.ceilings),
+                     .measurements = {}};
+  for (const GemmShape& shape : parsed) result.measurements.push_back(bench_gemm(place, options.effort, shape));
+  report(options, result);
+}
+
+void add_attention(CLI::App& bench) {
+  struct Options : BenchOptions {
+    AttentionShape shape;
+    bool forward_only = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("attention", "Relative attention, forward and backward");
+  const auto add_extent = [&](const char* name, int64_t& extent, const char* meaning) {
+    command->add_option(name, extent, meaning)->check(CLI::NonNegativeNumber)->capture_default_str();
+  };
+  add_extent("--streams", options->shape.streams, "B");
+  add_extent("--heads", options->shape.heads, "N");
+  add_extent("--d-head", options->shape.d_head, "H");
+  add_extent("--tgt-len", options->shape.tgt_len, "T");
+  add_extent("--mem-len", options->shape.mem_len, "M");
+  add_extent("--window", options->shape.window, "Keys a query sees, its own included; 0: all earlier ones");
+  command->add_flag("--forward-only", options->forward_only, "Leave out the backward");
+  add_bench_options(*command, *options);
+  command->callback([options] { run_attention(*options, options->shape, options->forward_only); });
+}
+
+void add_step(CLI::App& bench) {
+  struct Options : BenchOptions {
+    std::string config;
+    std::vector<std::string> overrides;
+    int64_t vocab_size = 256;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("step", "A training step with full memory, on random tokens");
+  command->add_option("config", options->config, "Config file; its data, device and precision are not used")
+      ->required();
+  command->add_option("--set", options->overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
+      ->allow_extra_args(false);
+  command->add_option("--vocab", options->vocab_size, "Size of the vocabulary")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_bench_options(*command, *options);
+  command->callback(
+      [options] { run_step(*options, load_config(options->config, options->overrides), options->vocab_size); });
+}
+
+void add_gemm(CLI::App& bench) {
+  struct Options : BenchOptions {
+    std::vector<std::string> shapes;
+    bool weights = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("gemm", "Matrix products [M, K] times [K, N]");
+  command->add_option("shapes", options->shapes, "M,N,K of each product")->required()->expected(1, -1);
+  command->add_flag("--weights", options->weights, "The second factor is stored as a weight: [N, K]");
+  add_bench_options(*command, *options);
+  command->callback([options] { run_gemm(*options, options->shapes, options->weights); });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure attention, a training step, or matrix products");
+  bench->require_subcommand(1);
+  bench->footer(kExamples);
+  add_attention(*bench);
+  add_step(*bench);
+  add_gemm(*bench);
+}
+
+}  // namespace segue

@@ -1,0 +1,93 @@
+"""segue bench: tables and JSON that agree with themselves and with the count of FLOPs that the peers use.
+
+The second argument is the program with the emulated GPU.
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
+from flops import training_flops_per_token  # noqa: E402
+from program import TINY_MODEL, Program, check  # noqa: E402
+from sizes import Sizes  # noqa: E402
+
+USAGE, CONFIG, DEVICE = 2, 3, 7
+QUICK = ("--warm-up", 1, "--samples", 3, "--sample-seconds", 0.001, "--peak-product", 64, "--copy-bytes", 65536)
+SHAPE = {"streams": 2, "heads": 3, "d-head": 8, "tgt-len": 5, "mem-len": 7}
+
+
+def bench(program, *arguments):
+    output, _ = program.run("bench", *arguments, *QUICK, "--json", "result.json")
+    with open(program.path("result.json")) as file:
+        result = json.load(file)
+    for found in result["measurements"]:
+        check(found["name"] in output, f"{found['name']} is not in the table:\n{output}")
+        check(0 < found["seconds_lowest"] <= found["seconds"] <= found["seconds_highest"], f"not in order: {found}")
+        check(math.isclose(found["flops"] / found["seconds"], found["flops_per_second"]), f"another rate: {found}")
+        check(math.isclose(found["flops_per_second"] / result["peak_flops_per_second"], found["share_of_peak"]),
+              f"another share: {found}")
+    return result
+
+
+def shape_options(**changes):
+    return [word for name, value in {**SHAPE, **changes}.items() for word in ("--" + name, value)]
+
+
+def test_attention(program, device, *precision):
+    forward, both = bench(program, "attention", *shape_options(), "--device", device, *precision)["measurements"]
+    pairs = sum(7 + i + 1 for i in range(5)) * 2 * 3
+    check(forward["flops"] == 3 * 2 * 8 * pairs, f"forward: {forward['flops']} FLOPs")
+    check(both["flops"] == 9 * 2 * 8 * pairs, f"forward and backward: {both['flops']} FLOPs")
+    (windowed,) = bench(program, "attention", *shape_options(window=4), "--device", device, *precision,
+                        "--forward-only")["measurements"]
+    check(windowed["flops"] == 3 * 2 * 8 * 5 * 4 * 2 * 3, f"window: {windowed['flops']} FLOPs")
+
+
+def test_memory_is_linear(program):
+    sizes = [bench(program, "attention", *shape_options(**{"mem-len": length}), "--device", "cpu")["setting"]
+             for length in (128, 256, 384)]
+    first, second, third = (size["tensor_bytes"] + size["workspace_bytes"] for size in sizes)
+    check(third - second == second - first, f"memory of 128, 256 and 384 rows: {first}, {second}, {third} bytes")
+
+
+def test_step(program):
+    for pre_lnorm in (False, True):
+        config = program.config("step.json", data={"path": "none"}, model=dict(TINY_MODEL, block={"pre_lnorm": pre_lnorm}),
+                                training={"batch_size": 4, "tgt_len": 6, "batch_chunk": 2})
+        (step,) = bench(program, "step", config, "--vocab", 50, "--device", "cpu")["measurements"]
+        sizes = Sizes(vocab=50, **TINY_MODEL, pre_lnorm=pre_lnorm)
+        expected = training_flops_per_token(sizes, tgt_len=6, batch=4) * 4 * 6
+        check(math.isclose(step["flops"], expected), f"step: {step['flops']} FLOPs, the peer counts {expected}")
+        check(math.isclose(step["tokens_per_second"] * step["seconds"], 4 * 6), f"tokens: {step}")
+
+
+def test_gemm(program):
+    first, second = bench(program, "gemm", "16,8,4", "5,3,2", "--weights", "--device", "cpu")["measurements"]
+    check((first["flops"], first["bytes"]) == (2 * 16 * 8 * 4, 4 * (16 * 4 + 8 * 4 + 16 * 8)), f"gemm: {first}")
+    check(second["flops"] == 2 * 5 * 3 * 2, f"gemm: {second}")
+
+
+def test_refusals(program):
+    for code, word, *arguments in (
+            (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
+            (USAGE, "fp32 on the CPU", "gemm", "16,8,4", "--precision", "bf16"), (CONFIG, "gpu", "gemm", "1,1,1", "--device", "gpu")):
+        device = () if "--device" in arguments else ("--device", "cpu")
+        _, errors = program.run("bench", *arguments, *device, expect=code)
+        check(word in errors, f"{arguments}: expected {word!r} in {errors}")
+
+
+def main():
+    program, emulating = Program(), Program()
+    emulating.binary = sys.argv[2]
+    test_attention(program, "cpu")
+    test_attention(emulating, "cuda", "--precision", "bf16")
+    test_memory_is_linear(program)
+    test_step(program)
+    test_gemm(program)
+    test_refusals(program)
+
+
+if __name__ == "__main__":
+    main()
