@@ -71,8 +71,7 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, SegmentMe
 
 // Only with a full memory do all addresses stay the same from run to run.
 void SegmentEngine::replay(Recorded& recorded, SegmentMemory& memory) {
-  const bool becomes_graph =
-      stream_.device().is_cuda() && cuda::Graph::is_supported() && mode_ == Tape::Mode::kTraining && memory.is_full();
+  const bool becomes_graph = stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_full();
   if (!becomes_graph) return run_operations(*recorded.segment, memory);
   Replay& replay = replay_for(recorded, memory);
   if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory);
@@ -91,6 +90,15 @@ SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, const Segme
   if (found != recorded.replays.end()) return *found;
   recorded.replays.push_back({.addresses = std::move(addresses), .info = info, .runs = 0, .graph = {}});
   return recorded.replays.back();
+}
+
+int64_t SegmentEngine::graphs() const {
+  int64_t count = 0;
+  for (const Recorded& recorded : tapes_) {
+    count += std::count_if(recorded.replays.begin(), recorded.replays.end(),
+                           [](const Replay& replay) { return replay.graph.is_recorded(); });
+  }
+  return count;
 }
 
 void SegmentEngine::run_operations(SegmentTape& segment, SegmentMemory& memory) {

@@ -29,6 +29,7 @@ class SegmentEngine {
   int64_t prepare(const SegmentShape& shape);
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
+  int64_t graphs() const;
 
  private:
   // A replay with addresses and numbers as given: after some runs it becomes a graph.

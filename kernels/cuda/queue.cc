@@ -95,8 +95,6 @@ Graph::~Graph() = default;
 Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
 
-bool Graph::is_supported() { return true; }
-
 void Graph::record(Queue& queue, const std::function<void()>& work) {
   struct Recording {
     cudaGraph_t graph = nullptr;

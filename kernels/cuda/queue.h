@@ -1,7 +1,7 @@
 // One ordered queue of work on one GPU.
 //
 // Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda.cc (refuses) and
-// tests/simt/queue.cc (the emulated GPU, which has done the work when a call returns).
+// tests/simt/queue.cc (the emulated GPU, which does the work before a call returns).
 #pragma once
 
 #include <cstdint>
@@ -61,9 +61,6 @@ class Graph {
   ~Graph();
   Graph(Graph&& other) noexcept;
   Graph& operator=(Graph&& other) noexcept;
-
-  // Whether work can be recorded at all; the emulated GPU cannot.
-  static bool is_supported();
 
   // Records what `work` queues instead of running it. It must not allocate on the GPU or wait for it.
   void record(Queue& queue, const std::function<void()>& work);

@@ -36,7 +36,6 @@ Graph::Graph() = default;
 Graph::~Graph() = default;
 Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
-bool Graph::is_supported() { return false; }
 void Graph::record(Queue& /*queue*/, const std::function<void()>& /*work*/) { refuse(); }
 void Graph::launch(Queue& /*queue*/) { refuse(); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bfloat16.h"
+#include "tests/simt/queue_work.h"
 
 namespace segue::kernels::cuda {
 
@@ -33,9 +34,7 @@ float product(const Gemm& args, int64_t row, int64_t column) {
   return sum;
 }
 
-}  // namespace
-
-void gemm(Stream& /*stream*/, const Gemm& args) {
+void multiply(const Gemm& args) {
   for (int64_t row = 0; row < args.c.shape[0]; ++row) {
     for (int64_t column = 0; column < args.c.shape[1]; ++column) {
       const int64_t element = row * args.c.shape[1] + column;
@@ -46,6 +45,12 @@ void gemm(Stream& /*stream*/, const Gemm& args) {
       store(args.c, element, value);
     }
   }
+}
+
+}  // namespace
+
+void gemm(Stream& stream, const Gemm& args) {
+  segue::cuda::submit(stream.cuda(), [args] { multiply(args); });
 }
 
 }  // namespace segue::kernels::cuda

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kStreams = 3;
 constexpr int64_t kTgtLen = 7;
+constexpr int64_t kMostSteps = 6;
 constexpr int64_t kSteps = 3;  // empty, part of and full memories; the emulated GPU takes its time
 constexpr Compute kCpu{};
 constexpr Compute kGpu{{DeviceKind::kCuda, 0}};
@@ -25,11 +26,11 @@ constexpr Compute kGpuBf16{{DeviceKind::kCuda, 0}, DType::kBFloat16};
 // A run of two stream groups, its steps queued one behind the other.
 struct SmallRun {
   SmallRun(const ModelConfig& config, const Compute& compute)
-      : problem(config, kStreams, kSteps * kTgtLen, compute),
+      : problem(config, kStreams, kMostSteps * kTgtLen, compute),
         optimizer({.clip = 0.25}, problem.parameters, problem.stream),
         engine(problem.engine(Tape::Mode::kTraining)),
         groups(make_stream_groups(problem.model, kStreams, 2, compute)),
-        reports(kStreams * kTgtLen, kSteps, compute.device) {}
+        reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
 
   void queue_step(int64_t step) {
     const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);
@@ -106,6 +107,24 @@ TEST_P(DeviceTrainingInBfloat16, StaysNearTheCpu) {
   const std::vector<StepReport> found = gpu.train(0, kSteps);
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_NEAR(found[i].loss, expected[i].loss, 0.03 * expected[i].loss) << i;
+}
+
+// The first run of a graph's addresses is step 1, when the memory is full; two steps warm up, one records.
+class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
+                         testing::Values(model_variants()[0], model_variants()[3], model_variants()[16]),
+                         name_of_variant);
+
+TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
+  const ModelConfig config = with_dropout(GetParam());
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpu);
+  const std::vector<StepReport> expected = cpu.train(0, kMostSteps);
+  const std::vector<StepReport> found = gpu.train(0, kMostSteps);
+  EXPECT_EQ(cpu.engine.graphs(), 0);
+  EXPECT_EQ(gpu.engine.graphs(), 2);  // one for each group
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(found[i].loss, expected[i].loss, kTrainedLoss * expected[i].loss) << i;
 }
 
 class TrainingFolder {

@@ -10,6 +10,7 @@
 #include "kernels/cuda/queue.h"
 #include "tests/simt/emulator.h"
 #include "tests/simt/matrix_fragments.h"
+#include "tests/simt/queue_work.h"
 
 #define __global__
 #define __device__
@@ -177,7 +178,7 @@ struct Launch {
 };
 
 template <typename... Parameters, typename... Arguments>
-void launch(cuda::Queue&, const char* name, const Launch& shape, void (*kernel)(Parameters...),
+void launch(cuda::Queue& queue, const char* name, const Launch& shape, void (*kernel)(Parameters...),
             const Arguments&... arguments) {
   const emulation::Grid grid{.kernel = name,
                              .x = shape.x,
@@ -185,7 +186,7 @@ void launch(cuda::Queue&, const char* name, const Launch& shape, void (*kernel)(
                              .z = shape.z,
                              .threads = shape.threads,
                              .shared_bytes = shape.shared_bytes};
-  emulation::run(grid, [&] { kernel(arguments...); });
+  cuda::submit(queue, [=] { emulation::run(grid, [&] { kernel(arguments...); }); });
 }
 
 }  // namespace segue::simt
