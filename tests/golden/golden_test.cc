@@ -32,8 +32,7 @@ class Golden : public testing::Test {
  protected:
   Golden() {
     for (const ImportedTensor& tensor : imported_.tensors) {
-      const ConstTensorView view = tensor.values.view();
-      std::copy_n(view.data, view.bytes(), parameters_[tensor.name].value.data);
+      copy_tensor(parameters_[tensor.name].value, tensor.values.view(), compute_.device);
     }
   }
 
@@ -79,6 +78,10 @@ class Golden : public testing::Test {
     return {nll.begin(), nll.end()};
   }
 
+  std::vector<double> on_host(ConstTensorView tensor) const {
+    return kernels::oracle_values(HostTensor(tensor, compute_.device).view());
+  }
+
   static double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
@@ -90,9 +93,10 @@ class Golden : public testing::Test {
   SafetensorsFile expected_{fixture_folder() / "expected.safetensors"};
   std::vector<TensorNames> names_ = transformer_xl_names(imported_.model, imported_.vocab_size);
   Transformer model_{imported_.model, imported_.vocab_size};
-  Parameters parameters_{model_.parameter_specs()};
-  kernels::Stream stream_{2};
-  Arena arena_;
+  Compute compute_{kernels::test_device()};
+  kernels::Stream stream_{compute_.device, 2};
+  Parameters parameters_{model_.parameter_specs(), compute_};
+  Arena arena_{compute_.device};
 };
 
 void expect_near(const std::string& what, const std::vector<double>& found, const std::vector<double>& expected,
@@ -103,7 +107,7 @@ void expect_near(const std::string& what, const std::vector<double>& found, cons
 
 TEST_F(Golden, LossOfEveryTokenAndMemory) {
   SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = model_.make_memory(streams());
+  SegmentMemory memory = model_.make_memory(streams(), compute_);
   const std::vector<double> nll = expected("eval.nll");
   const int64_t segments = expected_.tensor("eval.nll").shape[0];
   const int64_t per_segment = std::ssize(nll) / segments;
@@ -114,7 +118,7 @@ TEST_F(Golden, LossOfEveryTokenAndMemory) {
   }
   for (int64_t layer = 0; layer < memory.layers(); ++layer) {
     const std::string name = "eval.memory." + std::to_string(layer);
-    kernels::expect_close(name, memory.layer(layer), stream_major(expected(name), imported_.model.d_model),
+    kernels::expect_close(name, on_host(memory.layer(layer)), stream_major(expected(name), imported_.model.d_model),
                           kernels::kNetwork);
   }
 }
@@ -122,18 +126,18 @@ TEST_F(Golden, LossOfEveryTokenAndMemory) {
 TEST_F(Golden, GradientsOfTheThirdSegment) {
   SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
   SegmentEngine training = engine(Tape::Mode::kTraining);
-  SegmentMemory memory = model_.make_memory(streams());
+  SegmentMemory memory = model_.make_memory(streams(), compute_);
   for (int64_t s = 0; s < 2; ++s) run(evaluation, memory, s);
   EXPECT_NEAR(mean(run(training, memory, 2)), expected("grad.loss")[0], kernels::kGoldenLoss);
   for (const TensorNames& name : names_) {
-    kernels::expect_close(name.segue, parameters_[name.segue].gradient, expected("grad." + name.original.front()),
-                          kernels::kNetworkGradient);
+    kernels::expect_close(name.segue, on_host(parameters_[name.segue].gradient),
+                          expected("grad." + name.original.front()), kernels::kNetworkGradient);
   }
 }
 
 TEST_F(Golden, TwelveStepsOfTraining) {
   SegmentEngine training = engine(Tape::Mode::kTraining);
-  SegmentMemory memory = model_.make_memory(streams());
+  SegmentMemory memory = model_.make_memory(streams(), compute_);
   Optimizer optimizer({.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 0.25}, parameters_, stream_);
   std::vector<double> losses;
   std::vector<double> norms;
@@ -146,8 +150,8 @@ TEST_F(Golden, TwelveStepsOfTraining) {
   expect_near("train.loss", losses, expected("train.loss"), kernels::kGoldenLoss);
   kernels::expect_close("train.grad_norm", norms, expected("train.grad_norm"), kernels::kGoldenGradientNorm);
   for (const TensorNames& name : names_) {
-    expect_near(name.segue, kernels::oracle_values(parameters_[name.segue].value),
-                expected("train.final." + name.original.front()), kernels::kGoldenTrainedWeight);
+    expect_near(name.segue, on_host(parameters_[name.segue].value), expected("train.final." + name.original.front()),
+                kernels::kGoldenTrainedWeight);
   }
 }
 
