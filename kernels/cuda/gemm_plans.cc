@@ -70,7 +70,7 @@ GemmPlan::GemmPlan(cublasLtHandle_t handle, const GemmKey& key, int64_t workspac
 GemmPlan::~GemmPlan() { destroy(); }
 
 void GemmPlan::destroy() noexcept {
-  for (const cublasLtMatrixLayout_t layout : {a, b, c}) {
+  for (cublasLtMatrixLayout_t layout : {a, b, c}) {
     if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
   }
   if (operation != nullptr) cublasLtMatmulDescDestroy(operation);

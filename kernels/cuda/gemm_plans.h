@@ -24,7 +24,7 @@ struct GemmKey {
   DType operands = DType::kFloat32, result = DType::kFloat32;
   bool bias = false, relu = false;
   uint32_t a_alignment = 0, b_alignment = 0, c_alignment = 0;
-  auto operator<=>(const GemmKey&) const = default;
+  auto operator<=>(const GemmKey&) const = default;  // NOLINT(modernize-use-nullptr): a zero of the compiler's own
 };
 
 // The product as cuBLASLt sees it: column-major, so with a and b in each other's place.

@@ -102,7 +102,7 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
       if (graph != nullptr) cudaGraphDestroy(graph);
     }
   } recording;
-  const cudaStream_t stream = stream_of(queue);
+  cudaStream_t stream = stream_of(queue);
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   try {
     work();
