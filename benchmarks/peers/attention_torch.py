@@ -1,0 +1,186 @@
+"""Times Transformer-XL's attention in PyTorch, on the shapes of `segue bench attention`. Three ways:
+
+eager   the scores by content and by position as two products, the second shifted by padding and reshaping, then mask,
+        softmax and a product with the values: what published implementations do. Several matrices [B, N, T, M + T].
+flex    FlexAttention, compiled on a GPU. A score_mod may not multiply vectors, so the scores by position come from a
+        matrix product before it, [B, N, T, M + T] in memory, and the score_mod picks the one for a pair's distance; the
+        backward adds their gradients at such places. Content scores, mask and softmax are fused.
+flash   scaled_dot_product_attention with the flash backend, causal, without any position term: another function, with a
+        third less arithmetic, that no exact method for the whole can be expected to beat.
+
+All start from queries, keys and values of memory and segment together, [B, N, length, H], and position vectors
+[N, M + T, H], the farthest first. FLOPs are counted on visible pairs: three products of length H forward and six
+backward; flash has two and four.
+The last line printed is JSON. A way that fails is reported with its error; when all do, the exit status is 1.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.bias import causal_lower_right
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention
+
+from timing import Effort, describe, device_named, peak_bytes, time_calls
+from transformer_xl import shift_to_distance
+
+WAYS = ("eager", "flex", "flash")
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
+    parser.add_argument("--streams", type=int, default=16)
+    parser.add_argument("--heads", type=int, default=8)
+    parser.add_argument("--d-head", type=int, default=64)
+    parser.add_argument("--tgt-len", type=int, default=512)
+    parser.add_argument("--mem-len", type=int, default=512)
+    parser.add_argument("--forward-only", action="store_true", help="FlexAttention has no backward on the CPU")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--warm-up", type=int, default=10)
+    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--sample-seconds", type=float, default=0.02)
+    return parser.parse_args()
+
+
+class Problem:
+    """Random inputs, and what the ways share."""
+
+    def __init__(self, arguments: argparse.Namespace, device: torch.device):
+        self.queries, self.memory = arguments.tgt_len, arguments.mem_len
+        self.keys = self.queries + self.memory
+        self.device = device
+        streams, heads, width = arguments.streams, arguments.heads, arguments.d_head
+        self.scale = 1 / math.sqrt(width)
+        self.product = 2 * streams * heads * width * sum(self.memory + i + 1 for i in range(self.queries))
+
+        def random(*shape: int) -> Tensor:
+            values = torch.randn(shape, device=device, dtype=PRECISIONS[arguments.precision])
+            return values.requires_grad_(not arguments.forward_only)
+
+        self.q = random(streams, heads, self.queries, width)
+        self.k, self.v = (random(streams, heads, self.keys, width) for _ in range(2))
+        self.r = random(heads, self.keys, width)
+        self.u, self.w = (random(heads, 1, width) for _ in range(2))
+        self.doutput = torch.randn_like(self.q)
+        places = torch.arange(self.keys, device=device)
+        self.hidden = places > places[self.memory:, None]
+
+    def by_position(self) -> Tensor:
+        """[B, N, T, K] by query and position vector."""
+        return (self.q + self.w) @ self.r.transpose(-2, -1)
+
+
+def eager(problem: Problem) -> Callable[[], Tensor]:
+    def attend() -> Tensor:
+        by_content = (problem.q + problem.u) @ problem.k.transpose(-2, -1)
+        by_position = shift_to_distance(problem.by_position())
+        scores = (by_content + by_position) * problem.scale
+        return scores.masked_fill(problem.hidden, -math.inf).softmax(dim=-1) @ problem.v
+
+    return attend
+
+
+def flex(problem: Problem) -> Callable[[], Tensor]:
+    memory, last = problem.memory, problem.keys - 1
+
+    def sees(_stream, _head, query, key):
+        return key <= query + memory
+
+    mask = create_block_mask(sees, None, None, problem.queries, problem.keys, device=problem.device)
+
+    def attend() -> Tensor:
+        by_position = problem.by_position() * problem.scale
+
+        def add_position(score, stream, head, query, key):
+            vector = torch.clamp(last - (memory + query - key), max=last)  # pairs that the mask hides have none
+            return score + by_position[stream, head, query, vector]
+
+        return flex_attention(problem.q + problem.u, problem.k, problem.v, score_mod=add_position, block_mask=mask,
+                              scale=problem.scale)
+
+    return torch.compile(attend, dynamic=False) if problem.device.type == "cuda" else attend
+
+
+def flash(problem: Problem) -> Callable[[], Tensor]:
+    backend = SDPBackend.FLASH_ATTENTION if problem.device.type == "cuda" else SDPBackend.MATH
+    bias = causal_lower_right(problem.queries, problem.keys)
+
+    def attend() -> Tensor:
+        with sdpa_kernel(backend):
+            return scaled_dot_product_attention(problem.q, problem.k, problem.v, attn_mask=bias, scale=problem.scale)
+
+    return attend
+
+
+def measure(name: str, problem: Problem, effort: Effort, forward_only: bool) -> dict:
+    attend = {"eager": eager, "flex": flex, "flash": flash}[name](problem)
+    inputs = [problem.q, problem.k, problem.v]
+    if name != "flash":
+        inputs += [problem.r, problem.u, problem.w]
+
+    def forward() -> Tensor:
+        with torch.no_grad():
+            return attend()
+
+    def both() -> tuple[Tensor, ...]:
+        return torch.autograd.grad(attend(), inputs, problem.doutput)
+
+    products = 2 if name == "flash" else 3
+    result: dict = {"name": name}
+    parts = (("forward", forward, 1), ("forward and backward", both, 3))
+    for part, call, share in parts[:1] if forward_only else parts:
+        timing = time_calls(problem.device, effort, call)
+        result[part] = {**timing, "flops_per_second": products * share * problem.product / timing["seconds"],
+                        "peak_bytes": peak_bytes(problem.device, call)}
+    if name == "flex":
+        with torch.no_grad():
+            expected, found = eager(problem)().float(), attend().float()
+        result["difference_from_eager"] = ((found - expected).norm() / expected.norm()).item()
+    return result
+
+
+def print_table(results: list[dict]) -> None:
+    print(f"{'':<8}{'':<22}{'ms, median':>11}{'TFLOP/s':>10}{'peak MiB':>10}")
+    for result in results:
+        if "error" in result:
+            print(f"{result['name']:<8}{result['error']}")
+            continue
+        for part in ("forward", "forward and backward"):
+            if part not in result:
+                continue
+            found = result[part]
+            mib = "-" if found["peak_bytes"] is None else f"{found['peak_bytes'] / 2**20:.0f}"
+            tflops = found["flops_per_second"] / 1e12
+            print(f"{result['name']:<8}{part:<22}{found['seconds'] * 1e3:>11.4f}{tflops:>10.2f}{mib:>10}")
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    device = device_named(arguments.device)
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    problem = Problem(arguments, device)
+    effort = Effort(arguments.warm_up, arguments.samples, arguments.sample_seconds)
+    results = []
+    for name in arguments.ways:
+        try:
+            results.append(measure(name, problem, effort, arguments.forward_only))
+        except Exception as error:  # a way may be missing from this version, or too large for this device
+            results.append({"name": name, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"})
+    print_table(results)
+    setting = {key: value for key, value in vars(arguments).items() if key != "ways"}
+    print(json.dumps({**setting, "gpu": describe(device), "torch": torch.__version__, "results": results}))
+    return all("error" in result for result in results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

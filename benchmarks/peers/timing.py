@@ -1,0 +1,61 @@
+"""Times work on a device as `segue bench` does: the median of samples of as many calls as fill some milliseconds."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Effort:
+    warm_up: int = 10
+    samples: int = 20
+    sample_seconds: float = 0.02
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def seconds_of(device: torch.device, calls: int, call: Callable[[], object]) -> float:
+    synchronize(device)
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    synchronize(device)
+    return time.perf_counter() - start
+
+
+def time_calls(device: torch.device, effort: Effort, call: Callable[[], object]) -> dict:
+    """Seconds per call: median, lowest, highest."""
+    for _ in range(effort.warm_up):
+        call()
+    calls = min(200, max(1, round(effort.sample_seconds / seconds_of(device, 1, call))))
+    seconds = sorted(seconds_of(device, calls, call) / calls for _ in range(effort.samples))
+    return {"seconds": statistics.median_high(seconds), "seconds_lowest": seconds[0], "seconds_highest": seconds[-1]}
+
+
+def peak_bytes(device: torch.device, call: Callable[[], object]) -> int | None:
+    """Device memory that one call takes on top of what was there before; unknown on the CPU."""
+    if device.type != "cuda":
+        return None
+    synchronize(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    call()
+    synchronize(device)
+    return torch.cuda.max_memory_allocated(device) - before
+
+
+def device_named(name: str) -> torch.device:
+    """Ends the program with one line where PyTorch has no such GPU."""
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise SystemExit(f"PyTorch {torch.__version__} finds no GPU here; with --device cpu this runs on the processor")
+    return torch.device(name)
+
+
+def describe(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
