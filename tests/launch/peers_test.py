@@ -1,0 +1,49 @@
+"""The PyTorch peers run on the processor at tiny sizes, and say in one line that they find no GPU. Skipped without torch."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from program import check
+
+PEERS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
+SKIPPED = 77
+QUICK = ["--device", "cpu", "--warm-up", "1", "--samples", "2", "--sample-seconds", "0.001"]
+SHAPE = ["--precision", "fp32", "--streams", "2", "--heads", "2", "--d-head", "8", "--tgt-len", "5", "--mem-len", "7"]
+MODEL = ["--vocab", "30", "--n-layer", "2", "--d-model", "16", "--n-head", "2", "--d-head", "8", "--d-inner", "16",
+         "--mem-len", "6", "--tgt-len", "5", "--batch", "2"]
+
+
+def run(script, *arguments):
+    return subprocess.run([sys.executable, "-B", PEERS / script, *arguments], capture_output=True, text=True,
+                          env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+
+
+def last_json(script, *arguments):
+    done = run(script, *arguments)
+    check(done.returncode == 0, f"{script}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def main():
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        print("skipped: this python3 has no torch")
+        sys.exit(SKIPPED)
+    ways = {way["name"]: way for way in last_json("attention_torch.py", *QUICK, *SHAPE, "--forward-only")["results"]}
+    check(not any("error" in way for way in ways.values()), f"attention_torch: {ways}")
+    check(ways["flex"]["difference_from_eager"] < 1e-5, f"flex is another function: {ways['flex']}")
+    both = last_json("attention_torch.py", *QUICK, *SHAPE, "--ways", "eager", "flash")["results"]
+    check(all(way["forward and backward"]["seconds"] > 0 for way in both), f"attention_torch: {both}")
+    check(last_json("train_step_cuda.py", *QUICK, *MODEL)["tokens_per_second"] > 0, "train_step_cuda: no rate")
+    for script in ("attention_torch.py", "train_step_cuda.py"):
+        done = run(script)
+        check(done.returncode == 1 and "finds no GPU here" in done.stderr and len(done.stderr.splitlines()) == 1,
+              f"{script} without a GPU: exit {done.returncode}, {done.stderr}")
+
+
+if __name__ == "__main__":
+    main()
