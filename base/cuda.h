@@ -9,7 +9,8 @@
 
 namespace segue::cuda {
 
-// GPUs that could be opened; 0 when there is none, no driver, or no CUDA in this build.
+// GPUs of this machine; 0 when there is none, no driver, or no CUDA in this build. Throws DeviceError when there is a
+// driver that does not work: nobody is to train on the CPU because of it without noticing.
 int device_count();
 
 // Throws DeviceError, in one line, when GPU `index` cannot run Segue: no CUDA in the build, no driver or one too old,

@@ -1,8 +1,7 @@
 // The CUDA runtime behind base/cuda.h.
-#include "base/cuda.h"
-
 #include <nvtx3/nvToolsExt.h>
 
+#include "base/cuda.h"
 #include "base/cuda/check.h"
 #include "base/text.h"
 
@@ -14,13 +13,18 @@ constexpr int kOldestMajor = 8;  // Ampere: bfloat16 tensor cores and asynchrono
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
+// 0 without a driver.
+int driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
 // The driver is asked first: every other call fails without a word about the reason when it is missing or too old.
 void require_driver() {
-  int driver = 0;
+  const int driver = driver_version();
   int runtime = 0;
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-    throw DeviceError("no NVIDIA driver was found on this machine");
+  if (driver == 0) throw DeviceError("no NVIDIA driver was found on this machine");
   if (driver / 1000 < runtime / 1000) {
     throw DeviceError("the NVIDIA driver is too old: it knows CUDA {}, this program needs CUDA {}",
                       version_text(driver), version_text(runtime));
@@ -31,23 +35,25 @@ void require_driver() {
   cudaGetLastError();  // the error is told here, not by the call that comes next
   const DeviceInfo info = describe_device(index);
   throw OutOfMemoryError("cuda:{}: out of {}: {} asked for, {} free of {}", index, what, human_bytes(bytes),
-                    human_bytes(info.free_bytes), human_bytes(info.total_bytes));
+                         human_bytes(info.free_bytes), human_bytes(info.total_bytes));
 }
 
 }  // namespace
 
 int device_count() {
+  if (driver_version() == 0) return 0;
+  require_driver();
   int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();
-  return 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) cudaGetLastError();  // the error is told here, not by the call that comes next
+  if (status == cudaErrorNoDevice) return 0;
+  if (status != cudaSuccess) throw DeviceError("no GPU can be used: {}", cudaGetErrorString(status));
+  return count;
 }
 
 void require_device(int index) {
   require_driver();
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) throw DeviceError("no GPU can be used: {}", cudaGetErrorString(status));
+  const int count = device_count();
   if (index < 0 || index >= count)
     throw DeviceError("cuda:{}: no such device; this machine has {}, counted from 0", index, count);
   int major = 0;
@@ -85,7 +91,8 @@ void* allocate(int64_t bytes, int index) {
 void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMallocHost(&memory, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError("out of pinned memory: {} asked for", human_bytes(bytes));
+  if (status == cudaErrorMemoryAllocation)
+    throw OutOfMemoryError("out of pinned memory: {} asked for", human_bytes(bytes));
   check(status, "cudaMallocHost");
   return memory;
 }
