@@ -17,9 +17,10 @@ HEIGHTS = {
     "core/evaluation": 5,
     "core/exchange": 5,
     "core/train": 6,
-    "launch": 7,
-    "tests": 8,
-    "benchmarks": 8,
+    "core/bench": 7,
+    "launch": 8,
+    "tests": 9,
+    "benchmarks": 9,
 }
 MAX_LINES = {".h": 200, ".cc": 500, ".cu": 500, ".cuh": 200}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
