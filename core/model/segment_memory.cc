@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/cuda.h"
 #include "kernels/segment_memory.h"
 
 namespace segue {
@@ -35,6 +36,7 @@ void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorV
   if (std::ssize(hidden) != shape_.layers)
     throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
   if (shape_.capacity == 0) return;
+  const cuda::Range range("segment_memory");
   const int64_t updated = std::min(shape_.capacity, length_ + hidden[0].shape[1]);
   for (int64_t l = 0; l < shape_.layers; ++l) {
     kernels::segment_memory_update(

@@ -1,6 +1,7 @@
 // Norm, clip, update.
 #include "core/train/optimizer.h"
 
+#include "base/cuda.h"
 #include "kernels/adam.h"
 
 namespace segue {
@@ -15,6 +16,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
       clipped_(DType::kFloat64, {2}, stream.device()) {}
 
 void Optimizer::step(double learning_rate) {
+  const cuda::Range range("optimizer");
   kernels::clip_gradients(stream_, {.gradients = parameters_.gradients(),
                                     .clip = config_.clip,
                                     .workspace = norm_parts_.view(),

@@ -3,6 +3,9 @@
 The first argument is the program with the emulated GPU.
 """
 
+import resource
+import subprocess
+
 from program import TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 4
@@ -29,6 +32,17 @@ def refused(program, code, word, *overrides):
     check(word in errors, f"{overrides}: expected {word!r} in {errors}")
 
 
+def refuse_what_does_not_fit(program):
+    """38 GB of segment memory, and 4 GiB of address space for the emulated GPU's."""
+    process = subprocess.run(
+        [program.binary, "train", write_config(program), "--set", "training.batch_size=300", "--set", "model.mem_len=1000000",
+         "--run", "large"], cwd=program.directory, env=program.environment, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+    check(process.returncode == DEVICE_ERROR, f"too large: exit {process.returncode}, expected {DEVICE_ERROR}: {process.stderr}")
+    for word in ("out of memory", "asked for", "lower training.batch_size (300)", "model.mem_len (1000000)"):
+        check(word in process.stderr, f"too large: expected {word!r} in {process.stderr}")
+
+
 def main():
     program = Program()
     program.prepare_text("text", 1000, seed=1)
@@ -50,6 +64,7 @@ def main():
     check(abs(losses[0] - losses[1]) <= 2e-5, f"evaluation: {losses[1]} on the GPU, {losses[0]} on the CPU")
 
     refused(program, DEVICE_ERROR, "cuda:1: no such device", "training.device=cuda:1")
+    refuse_what_does_not_fit(program)
     refused(program, CONFIG_ERROR, "model.d_head: expected at most 128", "model.d_head=130")
 
 

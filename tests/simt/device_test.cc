@@ -69,6 +69,40 @@ TEST(DeviceStream, CopiesAndClearsOnEitherDevice) {
   }
 }
 
+TEST(DeviceMemory, RoundsAndWidensOnTheWay) {
+  OwnedTensor values(DType::kFloat32, {3});
+  for (int i = 0; i < 3; ++i) values.as<float>()[i] = 1.0F + static_cast<float>(i) / 256.0F;
+  for (const Device device : {Device{}, kGpu}) {
+    const OwnedTensor rounded = converted_copy(values.view(), DType::kBFloat16, device);
+    EXPECT_EQ(rounded.device(), device);
+    OwnedTensor widened(DType::kFloat32, {3});
+    convert(widened.view(), HostTensor(rounded.view(), device).view());
+    EXPECT_EQ(widened.as<float>()[0], 1.0F);
+    EXPECT_EQ(widened.as<float>()[1], 1.0F);  // halfway: to the even one
+    EXPECT_EQ(widened.as<float>()[2], 1.0F + 2.0F / 256.0F);
+  }
+}
+
+// What a graph holds happens when it is launched, as often as that is.
+TEST(DeviceStream, GraphsRepeatTheirWork) {
+  kernels::Stream stream(kGpu, 1);
+  const OwnedTensor from = counting_tensor(kGpu);
+  OwnedTensor to(DType::kInt32, {5}, kGpu);
+  segue::cuda::Graph graph;
+  EXPECT_FALSE(graph.is_recorded());
+  graph.record(stream.cuda(), [&] { stream.copy(to.view(), from.view()); });
+  EXPECT_TRUE(graph.is_recorded());
+  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
+  for (int i = 0; i < 2; ++i) {
+    stream.fill_zero(to.view());
+    graph.launch(stream.cuda());
+    stream.synchronize();
+    expect_counting(to.view(), kGpu);
+  }
+  EXPECT_THROW(graph.record(stream.cuda(), [&] { stream.synchronize(); }), DeviceError);
+  EXPECT_TRUE(graph.is_recorded());  // what was recorded before
+}
+
 TEST(DeviceStream, OnlyAGpuHasAQueue) {
   kernels::Stream cpu(1);
   EXPECT_THROW(cpu.cuda(), ContractError);
