@@ -56,9 +56,9 @@ std::string format_table(const BenchReport& report) {
   return text;
 }
 
-OrderedJson to_json(const BenchReport& report) {
+OrderedJson to_json(const BenchReport& report, const OrderedJson& setting) {
   OrderedJson json{{"title", report.title},
-                   {"setting", report.setting},
+                   {"setting", setting},
                    {"peak_product", report.ceilings.product},
                    {"peak_flops_per_second", report.ceilings.flops_per_second},
                    {"copy_bytes_per_second", report.ceilings.bytes_per_second},

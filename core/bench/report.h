@@ -26,13 +26,12 @@ struct Measurement {
 };
 
 struct BenchReport {
-  std::string title;    // what and where
-  OrderedJson setting;  // the same for programs
+  std::string title;  // what and where
   Ceilings ceilings;
   std::vector<Measurement> measurements;
 };
 
 std::string format_table(const BenchReport& report);
-OrderedJson to_json(const BenchReport& report);
+OrderedJson to_json(const BenchReport& report, const OrderedJson& setting);  // the setting: what and where, by name
 
 }  // namespace segue

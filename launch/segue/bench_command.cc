@@ -67,9 +67,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--json", options.json, "Write the result here as JSON");
 }
 
-void report(const BenchOptions& options, const BenchReport& result) {
+void report(const BenchOptions& options, const BenchReport& result, const OrderedJson& setting) {
   fmt::print("{}", format_table(result));
-  if (!options.json.empty()) write_file_atomically(options.json, format_json(to_json(result)));
+  if (!options.json.empty()) write_file_atomically(options.json, format_json(to_json(result, setting)));
 }
 
 OrderedJson setting_of(const BenchStream& place, const char* what) {
@@ -86,16 +86,16 @@ void run_attention(const BenchOptions& options, const AttentionShape& shape, boo
   result.measurements = std::move(bench.measurements);
   result.title = fmt::format("relative attention on {}: B {}, N {}, H {}, T {}, M {}, window {}", place.title(),
                              shape.streams, shape.heads, shape.d_head, shape.tgt_len, shape.mem_len, shape.window);
-  result.setting = setting_of(place, "attention");
-  result.setting.update({{"streams", shape.streams},
-                         {"heads", shape.heads},
-                         {"d_head", shape.d_head},
-                         {"tgt_len", shape.tgt_len},
-                         {"mem_len", shape.mem_len},
-                         {"window", shape.window},
-                         {"tensor_bytes", bench.tensor_bytes},
-                         {"workspace_bytes", bench.workspace_bytes}});
-  report(options, result);
+  OrderedJson setting = setting_of(place, "attention");
+  setting.update({{"streams", shape.streams},
+                  {"heads", shape.heads},
+                  {"d_head", shape.d_head},
+                  {"tgt_len", shape.tgt_len},
+                  {"mem_len", shape.mem_len},
+                  {"window", shape.window},
+                  {"tensor_bytes", bench.tensor_bytes},
+                  {"workspace_bytes", bench.workspace_bytes}});
+  report(options, result, setting);
 }
 
 void run_step(const BenchOptions& options, const Config& config, int64_t vocab_size) {
@@ -106,14 +106,14 @@ void run_step(const BenchOptions& options, const Config& config, int64_t vocab_s
   result.measurements = {bench.measurement};
   result.title = fmt::format("training step on {}: {} parameters, B {}, T {}, M {}", place.title(), bench.parameters,
                              config.training.batch_size, config.training.tgt_len, config.model.mem_len);
-  result.setting = setting_of(place, "step");
-  result.setting.update({{"parameters", bench.parameters},
-                         {"vocabulary", vocab_size},
-                         {"streams", config.training.batch_size},
-                         {"tgt_len", config.training.tgt_len},
-                         {"mem_len", config.model.mem_len},
-                         {"activation_bytes", bench.activation_bytes}});
-  report(options, result);
+  OrderedJson setting = setting_of(place, "step");
+  setting.update({{"parameters", bench.parameters},
+                  {"vocabulary", vocab_size},
+                  {"streams", config.training.batch_size},
+                  {"tgt_len", config.training.tgt_len},
+                  {"mem_len", config.model.mem_len},
+                  {"activation_bytes", bench.activation_bytes}});
+  report(options, result, setting);
 }
 
 GemmShape parse_gemm(const std::string& text, bool weights) {
@@ -128,14 +128,14 @@ GemmShape parse_gemm(const std::string& text, bool weights) {
 
 void run_gemm(const BenchOptions& options, const std::vector<std::string>& shapes, bool weights) {
   std::vector<GemmShape> parsed;
+  parsed.reserve(shapes.size());
   for (const std::string& text : shapes) parsed.push_back(parse_gemm(text, weights));
   BenchStream place(options.place);
   BenchReport result{.title = "matrix products on " + place.title(),
-                     .setting = setting_of(place, "gemm"),
                      .ceilings = measure_ceilings(place, options.effort, options.ceilings),
                      .measurements = {}};
   for (const GemmShape& shape : parsed) result.measurements.push_back(bench_gemm(place, options.effort, shape));
-  report(options, result);
+  report(options, result, setting_of(place, "gemm"));
 }
 
 void add_attention(CLI::App& bench) {
