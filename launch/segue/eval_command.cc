@@ -110,7 +110,7 @@ std::map<std::string, PrecisionKind> precisions_by_name() {
   return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
 }
 
-void run_eval(const EvalOptions& options) {
+void run_eval(const EvalOptions& options) try {
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
@@ -145,6 +145,8 @@ void run_eval(const EvalOptions& options) {
   const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, seconds);
   if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
   print_result(json, dataset.manifest().tokenizer.kind == TokenizerKind::kByte);
+} catch (const OutOfMemoryError& error) {
+  throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), options.batch_size);
 }
 
 }  // namespace
