@@ -10,7 +10,7 @@ flash   scaled_dot_product_attention with the flash backend, causal, without any
 
 All start from queries, keys and values of memory and segment together, [B, N, length, H], and position vectors
 [N, M + T, H], the farthest first. FLOPs are counted on visible pairs: three products of length H forward and six
-backward; flash has two and four.
+backward; flash has two and four. On a GPU each is timed as a CUDA graph where it can be recorded: "graph" in the JSON.
 The last line printed is JSON. A way that fails is reported with its error; when all do, the exit status is 1.
 """
 
@@ -27,7 +27,7 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from timing import Effort, describe, device_named, peak_bytes, time_calls
+from timing import Effort, as_graph, describe, device_named, peak_bytes, time_calls
 from transformer_xl import shift_to_distance
 
 WAYS = ("eager", "flex", "flash")
@@ -138,9 +138,12 @@ def measure(name: str, problem: Problem, effort: Effort, forward_only: bool) -> 
     result: dict = {"name": name}
     parts = (("forward", forward, 1), ("forward and backward", both, 3))
     for part, call, share in parts[:1] if forward_only else parts:
-        timing = time_calls(problem.device, effort, call)
+        call()  # compiles
+        taken = peak_bytes(problem.device, call)
+        graph = as_graph(problem.device, call)
+        timing = time_calls(problem.device, effort, graph or call)
         result[part] = {**timing, "flops_per_second": products * share * problem.product / timing["seconds"],
-                        "peak_bytes": peak_bytes(problem.device, call)}
+                        "peak_bytes": taken, "graph": graph is not None}
     if name == "flex":
         with torch.no_grad():
             expected, found = eager(problem)().float(), attend().float()

@@ -29,6 +29,26 @@ def seconds_of(device: torch.device, calls: int, call: Callable[[], object]) -> 
     return time.perf_counter() - start
 
 
+def as_graph(device: torch.device, call: Callable[[], object]) -> Callable[[], object] | None:
+    """A call that queues the same work as one CUDA graph, so that what Python costs does not count; None where PyTorch
+    cannot record it."""
+    if device.type != "cuda":
+        return None
+    side = torch.cuda.Stream(device)
+    side.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(side):
+        for _ in range(3):  # PyTorch asks for calls on another stream before a recording
+            call()
+    torch.cuda.current_stream(device).wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            call()
+    except RuntimeError:
+        return None
+    return graph.replay
+
+
 def time_calls(device: torch.device, effort: Effort, call: Callable[[], object]) -> dict:
     """Seconds per call: median, lowest, highest."""
     for _ in range(effort.warm_up):
