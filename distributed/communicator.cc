@@ -23,6 +23,8 @@ class OneRank : public Communicator {
   void all_gather(ConstTensorView my_part, TensorView values) override { copy(my_part, values); }
   void broadcast(TensorView, int) override {}
   void barrier() override {}
+  void sum(std::span<double>) override {}
+  std::vector<std::string> gather(std::string_view mine) override { return {std::string(mine)}; }
   void at_step(int64_t) override {}
   void abort(int) noexcept override {}
 

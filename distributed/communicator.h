@@ -7,6 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/device.h"
 #include "base/tensor.h"
@@ -42,6 +46,11 @@ class Communicator {
   virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], values [size * n]
   virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
+
+  // Small things of the CPU, whatever the device: sums in place, and what every rank has to say, in their order.
+  virtual void sum(std::span<double> values) = 0;
+  virtual std::vector<std::string> gather(std::string_view mine) = 0;
+  bool is_first() const { return rank() == 0; }
 
   // Where the job is, for the words of a PeerError.
   virtual void at_step(int64_t step) = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -150,6 +151,16 @@ class MpiCommunicator : public Communicator {
     finish(request, "barrier");
   }
 
+  void sum(std::span<double> values) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
+                         MPI_COMM_WORLD, &request),
+          "sum");
+    finish(request, "sum");
+  }
+
+  std::vector<std::string> gather(std::string_view mine) override;
+
   void abort(int exit_code) noexcept override { MPI_Abort(MPI_COMM_WORLD, exit_code); }
 
  private:
@@ -216,7 +227,26 @@ void MpiCommunicator::gather_hosts() {
   std::vector<char> all(mine.size() * static_cast<size_t>(size_));
   check(MPI_Allgather(mine.data(), kHostNameLength, MPI_CHAR, all.data(), kHostNameLength, MPI_CHAR, MPI_COMM_WORLD),
         "MPI_Allgather");
-  for (int r = 0; r < size_; ++r) hosts_.emplace_back(all.data() + r * kHostNameLength);
+  for (int r = 0; r < size_; ++r) hosts_.emplace_back(all.data() + static_cast<ptrdiff_t>(r) * kHostNameLength);
+}
+
+std::vector<std::string> MpiCommunicator::gather(std::string_view mine) {
+  const auto my_length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<size_t>(size_));
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&my_length, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD, &request), "gather");
+  finish(request, "gather");
+  std::vector<int> offsets(lengths.size());
+  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+  std::string all(static_cast<size_t>(offsets.back()) + static_cast<size_t>(lengths.back()), ' ');
+  check(MPI_Iallgatherv(mine.data(), my_length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR,
+                        MPI_COMM_WORLD, &request),
+        "gather");
+  finish(request, "gather");
+  std::vector<std::string> parts;
+  for (size_t r = 0; r < lengths.size(); ++r)
+    parts.push_back(all.substr(static_cast<size_t>(offsets[r]), static_cast<size_t>(lengths[r])));
+  return parts;
 }
 
 // Who still answers: everybody who has given up waiting tells everybody else, and listens for a moment.

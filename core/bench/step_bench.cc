@@ -34,8 +34,8 @@ class TrainingStep {
         optimizer_(config.optimizer, parameters_, stream_),
         arena_(place.device()),
         engine_(model_, parameters_, arena_, stream_, Tape::Mode::kTraining),
-        groups_(
-            make_stream_groups(model_, config.training.batch_size, config.training.batch_chunk, parameters_.compute())),
+        groups_(make_stream_groups(model_, {0, config.training.batch_size}, config.training.batch_chunk,
+                                   parameters_.compute())),
         tokens_(random_tokens({config.training.batch_size, config.training.tgt_len}, vocab_size, 1)),
         targets_(random_tokens({config.training.batch_size, config.training.tgt_len}, vocab_size, 2)) {
     parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));

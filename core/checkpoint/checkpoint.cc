@@ -31,10 +31,7 @@ void verify(const fs::path& path, const ManifestFile& expected) {
 
 std::vector<ManifestFile> write_files(const fs::path& directory, const CheckpointContents& contents) {
   std::vector<ManifestFile> written;
-  for (const TensorFile& file : contents.tensor_files) {
-    const WrittenFile result = write_safetensors(directory / file.name, file.tensors, file.metadata);
-    written.push_back({file.name, result.bytes, result.checksum});
-  }
+  for (const TensorFile& file : contents.tensor_files) written.push_back(write_tensor_file(directory, file));
   for (const TextFile& file : contents.text_files) {
     write_file_atomically(directory / file.name, file.text);
     written.push_back(
@@ -49,6 +46,15 @@ fs::path without_trailing_slash(const fs::path& directory) {
 }
 
 }  // namespace
+
+ManifestFile write_tensor_file(const fs::path& directory, const TensorFile& file) {
+  const WrittenFile result = write_safetensors(directory / file.name, file.tensors, file.metadata);
+  return {file.name, result.bytes, result.checksum};
+}
+
+fs::path partial_path(const fs::path& target) {
+  return target.parent_path() / fmt::format(".{}.partial", target.filename().string());
+}
 
 Manifest read_manifest(const fs::path& directory) {
   constexpr int64_t kLongest = int64_t{16} << 20;
@@ -66,6 +72,12 @@ bool Checkpoint::contains(std::string_view name) const {
                      [name](const ManifestFile& file) { return file.name == name; });
 }
 
+std::vector<std::string> Checkpoint::names() const {
+  std::vector<std::string> names;
+  for (const ManifestFile& file : manifest_.files) names.push_back(file.name);
+  return names;
+}
+
 fs::path Checkpoint::checked_path(const std::string& name) const {
   if (!contains(name)) throw CheckpointError("{}: expected a checkpoint with {}", directory_.string(), name);
   return directory_ / name;
@@ -76,17 +88,19 @@ SafetensorsFile Checkpoint::tensors(const std::string& name) const { return Safe
 std::string Checkpoint::text(const std::string& name) const { return read_file(checked_path(name)); }
 
 PartialCheckpoint::PartialCheckpoint(const fs::path& target)
-    : target_(without_trailing_slash(target)),
-      partial_(target_.parent_path() / fmt::format(".{}.partial", target_.filename().string())) {
+    : target_(without_trailing_slash(target)), partial_(partial_path(target_)) {
   remove_tree(partial_);
   make_directories(partial_);
 }
 
 // Delegates, so that the destructor cleans up after an exception in this body too.
 PartialCheckpoint::PartialCheckpoint(const fs::path& target, int64_t step, int64_t saved,
-                                     const CheckpointContents& contents)
+                                     const CheckpointContents& contents, const FilesOfOthers& others)
     : PartialCheckpoint(target) {
-  const Manifest manifest{.step = step, .saved = saved, .files = write_files(partial_, contents)};
+  Manifest manifest{.step = step, .saved = saved, .files = write_files(partial_, contents)};
+  if (others) {
+    for (ManifestFile& file : others(partial_)) manifest.files.push_back(std::move(file));
+  }
   write_file_atomically(partial_ / kManifestName, manifest_text(manifest));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class Checkpoint {
   const std::filesystem::path& directory() const { return directory_; }
   int64_t step() const { return manifest_.step; }
   bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;  // of its files
   // Throw CheckpointError when the manifest does not list the file.
   SafetensorsFile tensors(const std::string& name) const;
   std::string text(const std::string& name) const;
@@ -49,13 +51,22 @@ class Checkpoint {
 // Reads only the manifest; throws CheckpointError when there is none.
 Manifest read_manifest(const std::filesystem::path& directory);
 
+// Writes and syncs one file into a directory.
+ManifestFile write_tensor_file(const std::filesystem::path& directory, const TensorFile& file);
+
+// Files of a save that other processes write into its directory: called when that is there, returns when they are done.
+using FilesOfOthers = std::function<std::vector<ManifestFile>(const std::filesystem::path& directory)>;
+
+// The directory of a save that will become `target`.
+std::filesystem::path partial_path(const std::filesystem::path& target);
+
 // A directory that exists for the time of a save: `.NAME.partial` beside the `target` it will be renamed to. What an
 // earlier, killed save left there is removed; what this one leaves is removed unless it was published.
 class PartialCheckpoint {
  public:
   // Writes and syncs every file, the manifest last. Throws FileError, also when the disk is full.
   PartialCheckpoint(const std::filesystem::path& target, int64_t step, int64_t saved,
-                    const CheckpointContents& contents);
+                    const CheckpointContents& contents, const FilesOfOthers& others = nullptr);
   ~PartialCheckpoint();
   PartialCheckpoint(const PartialCheckpoint&) = delete;
   PartialCheckpoint& operator=(const PartialCheckpoint&) = delete;

@@ -136,14 +136,16 @@ fs::path CheckpointStore::path_of(int64_t step) const {
   return !path_exists(path) && path_exists(replaced) ? replaced : path;
 }
 
-void CheckpointStore::save(int64_t step, const CheckpointContents& contents) {
+fs::path CheckpointStore::partial_path_of(int64_t step) const { return partial_path(directory_ / step_name(step)); }
+
+void CheckpointStore::save(int64_t step, const CheckpointContents& contents, const FilesOfOthers& others) {
   make_directories(directory_);
   clear_leftovers(directory_);
   const Scan earlier = scan(*this);
   const int64_t number = earlier.saved.empty() ? 1 : earlier.saved.back().number + 1;
   const fs::path target = directory_ / step_name(step);
   const fs::path replaced = hidden_path(directory_, step, kReplaced);
-  PartialCheckpoint partial(target, step, number, contents);
+  PartialCheckpoint partial(target, step, number, contents, others);
   if (path_exists(target)) rename_durably(target, replaced);
   partial.publish();
   remove_tree(replaced);

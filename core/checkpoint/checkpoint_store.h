@@ -36,7 +36,10 @@ class CheckpointStore {
 
   // Writes beside, syncs, renames; a checkpoint of the same step is replaced. Throws FileError when the system refuses
   // (a full disk): then everything saved earlier is as it was.
-  void save(int64_t step, const CheckpointContents& contents);
+  void save(int64_t step, const CheckpointContents& contents, const FilesOfOthers& others = nullptr);
+
+  // Where the other processes of a save write their files while `others` runs.
+  std::filesystem::path partial_path_of(int64_t step) const;
 
   // Points `best` at a saved step, in one rename.
   void mark_best(int64_t step);

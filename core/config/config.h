@@ -50,6 +50,7 @@ struct TrainingConfig {
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;         // 0: all
+  double peer_timeout = 30.0;  // seconds that ranks wait for one another
   std::string init_from = {};  // empty: weights are drawn
   void describe(JsonFields& fields);
 };

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "core/model/segment_engine.h"
 #include "data_pipeline/segment_streams.h"
+#include "distributed/communicator.h"
 
 namespace segue {
 
@@ -30,23 +31,29 @@ struct EvaluationResult {
 
 class Evaluator {
  public:
-  // Called after every segment with the loss of its tokens, [B, length] stream-major.
-  using SegmentSink = std::function<void(const Segment& segment, std::span<const float> nll)>;
+  // Called in the first rank after every segment with its targets [B, length] int32 and their losses, stream-major.
+  using SegmentSink = std::function<void(ConstTensorView targets, std::span<const float> nll)>;
 
   // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator.
-  Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream);
+  Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
+            Communicator& communicator);
 
   // Reserves the memory that evaluations with such options need.
   void prepare(const EvaluationOptions& options);
 
-  // Sink and progress may be missing (null).
+  // Each rank takes its share of the streams; all of them return the sums over all. Sink and progress may be missing
+  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer streams than ranks.
   EvaluationResult run(TokenSource source, const EvaluationOptions& options, const SegmentSink& sink,
                        Progress* progress);
 
  private:
+  // The losses of all ranks' streams, and their targets, given to the sink by the first rank.
+  void hand_over(const Segment& segment, std::span<const float> nll, const SegmentSink& sink);
+
   const Transformer& model_;
   Compute compute_;
   SegmentEngine engine_;
+  Communicator& communicator_;
 };
 
 }  // namespace segue

@@ -5,9 +5,9 @@
 
 namespace segue {
 
-DirectoryLock RunDirectory::lock() const {
+std::unique_ptr<DirectoryLock> RunDirectory::lock() const {
   make_directories(path_ / "checkpoints");
-  return DirectoryLock(path_);
+  return std::make_unique<DirectoryLock>(path_);
 }
 
 void RunDirectory::begin(const Config& run_config, bool resuming) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -18,7 +19,7 @@ class RunDirectory {
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   // Makes the directory and keeps it from other processes that train. Throws FileError when one of them has it.
-  DirectoryLock lock() const;
+  std::unique_ptr<DirectoryLock> lock() const;
 
   // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
   void begin(const Config& config, bool resuming) const;

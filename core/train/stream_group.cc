@@ -1,16 +1,18 @@
 // Even shares.
 #include "core/train/stream_group.h"
 
+#include <algorithm>
+
 namespace segue {
 
-std::vector<StreamGroup> make_stream_groups(const Transformer& model, int64_t streams, int64_t groups,
+std::vector<StreamGroup> make_stream_groups(const Transformer& model, const Share& streams, int64_t groups,
                                             const Compute& compute) {
   std::vector<StreamGroup> parts;
-  int64_t first = 0;
-  for (int64_t g = 0; g < groups; ++g) {
-    const int64_t count = streams / groups + (g < streams % groups ? 1 : 0);
-    parts.push_back({.first = first, .count = count, .memory = model.make_memory(count, compute)});
-    first += count;
+  const auto count = static_cast<int>(std::min(groups, streams.count));
+  for (int g = 0; g < count; ++g) {
+    const Share part = share_of(streams.count, count, g);
+    parts.push_back(
+        {.first = streams.first + part.first, .count = part.count, .memory = model.make_memory(part.count, compute)});
   }
   return parts;
 }

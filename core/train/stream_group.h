@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/transformer.h"
+#include "distributed/communicator.h"
 
 namespace segue {
 
@@ -15,8 +16,9 @@ struct StreamGroup {
   SegmentMemory memory;
 };
 
-// `streams` streams in `groups` groups whose sizes differ by at most one, the larger first.
-std::vector<StreamGroup> make_stream_groups(const Transformer& model, int64_t streams, int64_t groups,
+// The streams of a share in `groups` groups, or one group each when there are fewer streams; sizes differ by at most
+// one, the larger first.
+std::vector<StreamGroup> make_stream_groups(const Transformer& model, const Share& streams, int64_t groups,
                                             const Compute& compute = {});
 
 }  // namespace segue

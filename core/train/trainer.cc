@@ -39,27 +39,29 @@ std::string identity_of(const DatasetManifest& manifest, const std::string& spli
 }  // namespace
 
 Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
-                 Logger& logger)
+                 Communicator& communicator, Logger& logger)
     : config_(config),
       dataset_(dataset),
       run_(run),
       store_(run.checkpoints()),
       logger_(logger),
       stream_(stream),
+      communicator_(communicator),
+      streams_(share_of(config.training.batch_size, communicator.size(), communicator.rank())),
       model_(config.model, dataset.vocabulary()),
       evaluation_model_(evaluation_model(config), dataset.vocabulary()),
       parameters_(model_.parameter_specs(), compute_of(config.model, config.training.precision, stream.device())),
       optimizer_(config.optimizer, parameters_, stream),
       arena_(stream.device()),
       engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
-      evaluator_(evaluation_model_, parameters_, arena_, stream),
-      groups_(
-          make_stream_groups(model_, config.training.batch_size, config.training.batch_chunk, parameters_.compute())),
+      evaluator_(evaluation_model_, parameters_, arena_, stream, communicator),
+      groups_(make_stream_groups(model_, streams_, config.training.batch_chunk, parameters_.compute())),
       segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
-                                                         .local_streams = config.training.batch_size,
+                                                         .first_stream = streams_.first,
+                                                         .local_streams = streams_.count,
                                                          .segment_length = config.training.tgt_len,
                                                          .read_ahead = config.data.read_ahead}),
-      reports_(config.training.batch_size * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
+      reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()) {
   state_.dataset = identity_of(dataset.manifest(), config.data.train_split);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
@@ -72,23 +74,24 @@ void Trainer::start_from(const Checkpoint& checkpoint) {
 
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string dataset = state_.dataset;
-  restore_training(checkpoint, parts());
+  restore_training(checkpoint, parts(), config_.training.batch_size);
   if (state_.dataset != dataset) {
     throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
                           state_.dataset, dataset_.directory().string(), dataset);
   }
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
   // A process killed between a save and the mark left the mark behind.
-  if (state_.evaluations > 0 && state_.best_step == state_.step) store_.mark_best(state_.best_step);
+  if (communicator_.is_first() && state_.evaluations > 0 && state_.best_step == state_.step)
+    store_.mark_best(state_.best_step);
   logger_.info("resumed from {} at step {}", checkpoint.directory().string(), state_.step);
 }
 
 TrainingOutcome Trainer::run(const StopSignal& stop) {
-  metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
+  if (communicator_.is_first()) metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
   log_plan();
   reserve_memory();
   int64_t saved_step = state_.step;
-  while (state_.step < config_.training.max_step && !stop.requested()) {
+  while (state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
     if (state_.step % config_.training.log_interval == 0) log_interval();
 
@@ -104,6 +107,14 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   return state_.step < config_.training.max_step ? TrainingOutcome::kStopped : TrainingOutcome::kFinished;
 }
 
+// All ranks stop after the same step.
+bool Trainer::goes_on(const StopSignal& stop) {
+  double asked_to_stop = stop.requested() ? 1.0 : 0.0;
+  communicator_.at_step(state_.step + 1);
+  communicator_.sum({&asked_to_stop, 1});
+  return asked_to_stop == 0.0;
+}
+
 void Trainer::train_step(const Segment& segment) {
   const auto start = std::chrono::steady_clock::now();
   if (segment.starts_epoch) {
@@ -115,7 +126,7 @@ void Trainer::train_step(const Segment& segment) {
   reports_.end_step(stream_, ++state_.step, optimizer_.outcome());
 
   const double seconds = seconds_since(start);
-  const int64_t tokens = segment.tokens.elements();
+  const int64_t tokens = config_.training.batch_size * segment.length;
   ++interval_.steps;
   interval_.tokens += tokens;
   interval_.seconds += seconds;
@@ -129,25 +140,31 @@ void Trainer::train_step(const Segment& segment) {
 }
 
 void Trainer::forward_backward(const Segment& segment) {
-  const auto tokens = static_cast<double>(segment.tokens.elements());
+  const auto tokens = static_cast<double>(config_.training.batch_size * segment.length);  // of all ranks
   parameters_.clear_gradients(stream_);
   for (StreamGroup& group : groups_) {
-    const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first, group.count),
-                               .targets = segment.targets.rows(group.first, group.count),
+    const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first - streams_.first, group.count),
+                               .targets = segment.targets.rows(group.first - streams_.first, group.count),
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / tokens)}};
     reports_.add_losses(stream_, engine_.queue(inputs, group.memory));
   }
+  if (communicator_.size() == 1) return;
+  stream_.synchronize();
+  communicator_.all_reduce(parameters_.gradients());
 }
 
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
+  const double share = static_cast<double>(streams_.count) / static_cast<double>(config_.training.batch_size);
   for (const StepReport& report : reports_.read(stream_)) {
-    if (!std::isfinite(report.loss)) diverge(report.step, "loss", report.loss);
+    double loss = share * report.loss;
+    communicator_.sum({&loss, 1});
+    if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
     if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
-    interval_.loss += report.loss;
+    interval_.loss += loss;
     gradient_norm_ = report.gradient_norm;
   }
   const double seconds = seconds_since(start);
@@ -166,7 +183,7 @@ void Trainer::log_interval() {
                             .seconds = state_.seconds};
   const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
   const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
-  metrics_->write(metrics);
+  if (metrics_) metrics_->write(metrics);
   logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
   interval_ = {};
 }
@@ -181,12 +198,13 @@ bool Trainer::evaluate() {
     state_.best_loss = result.loss();
     state_.best_step = state_.step;
   }
-  metrics_->write(OrderedJson{{"step", state_.step},
-                              {"evaluation", config_.evaluation.split},
-                              {"loss", result.loss()},
-                              {"bits_per_token", result.bits_per_token()},
-                              {"perplexity", result.perplexity()},
-                              {"tokens", result.tokens}});
+  if (metrics_)
+    metrics_->write(OrderedJson{{"step", state_.step},
+                                {"evaluation", config_.evaluation.split},
+                                {"loss", result.loss()},
+                                {"bits_per_token", result.bits_per_token()},
+                                {"perplexity", result.perplexity()},
+                                {"tokens", result.tokens}});
   logger_.info("step {}  {}: loss {:.4f}  {:.4f} bits/token  perplexity {:.3f}{}", state_.step,
                config_.evaluation.split, result.loss(), result.bits_per_token(), result.perplexity(),
                is_best ? "  (best)" : "");
@@ -199,7 +217,9 @@ void Trainer::save(bool is_best) {
                 {.model = config_.model,
                  .vocab_size = dataset_.vocabulary(),
                  .tgt_len = config_.training.tgt_len,
-                 .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))});
+                 .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
+                communicator_);
+  if (!communicator_.is_first()) return;
   if (is_best) store_.mark_best(state_.step);
   store_.prune(config_.checkpoint.keep_last);
 }
@@ -238,8 +258,12 @@ void Trainer::log_memory(int64_t activations) {
 
 void Trainer::log_plan() const {
   const int64_t streams = config_.training.batch_size;
-  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step, reach {} tokens",
-               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len,
+  const std::string shares =
+      communicator_.size() == 1
+          ? ""
+          : fmt::format(" ({} ranks over {}, {} here)", communicator_.size(), communicator_.name(), streams_.count);
+  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}, reach {} tokens",
+               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, shares,
                human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
 }
 

@@ -16,6 +16,7 @@
 #include "core/train/stream_group.h"
 #include "core/train/training_checkpoint.h"
 #include "data_pipeline/dataset.h"
+#include "distributed/communicator.h"
 
 namespace segue {
 
@@ -25,8 +26,9 @@ class Trainer {
  public:
   // Everything passed in outlives the trainer.
   // Throws ConfigError when the stream's device cannot run such a model in such a precision.
+  // One per rank, each with its share of the streams and, after every step, the same weights.
   Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
-          Logger& logger);
+          Communicator& communicator, Logger& logger);
 
   // Weights of another checkpoint of the same shapes; everything else starts fresh.
   void start_from(const Checkpoint& checkpoint);
@@ -47,6 +49,7 @@ class Trainer {
     double seconds = 0.0;
   };
 
+  bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
   void forward_backward(const Segment& segment);
   void settle();  // waits for the steps queued and takes in their reports
@@ -67,6 +70,8 @@ class Trainer {
   CheckpointStore store_;
   Logger& logger_;
   kernels::Stream& stream_;
+  Communicator& communicator_;
+  Share streams_;  // of the global batch
 
   Transformer model_;
   Transformer evaluation_model_;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace segue {
 
 namespace {
@@ -41,51 +44,109 @@ void restore_moment(const SafetensorsFile& file, const char* prefix, const Param
 
 std::string layer_name(int64_t layer) { return fmt::format("layers.{}", layer); }
 
-int64_t stream_count(std::span<const StreamGroup> groups) { return groups.back().first + groups.back().count; }
-
-// One layer's memory of all streams, in their order: groups hold contiguous ranges.
+// One layer's memory of this rank's streams, in their order: groups hold contiguous ranges.
 OwnedTensor gather_layer(std::span<const StreamGroup> groups, int64_t layer, Device device) {
   const ConstTensorView part = groups[0].memory.layer(layer);
-  OwnedTensor gathered(part.dtype, {stream_count(groups), part.shape[1], part.shape[2]});
+  const int64_t first = groups.front().first;
+  OwnedTensor gathered(part.dtype, {groups.back().first + groups.back().count - first, part.shape[1], part.shape[2]});
   for (const StreamGroup& group : groups)
-    copy_tensor(gathered.view().rows(group.first, group.count), group.memory.layer(layer), device);
+    copy_tensor(gathered.view().rows(group.first - first, group.count), group.memory.layer(layer), device);
   return gathered;
 }
 
-void restore_memory(const SafetensorsFile& file, std::span<StreamGroup> groups, int64_t layers) {
-  for (StreamGroup& group : groups) {
-    std::vector<ConstTensorView> parts;
-    for (int64_t l = 0; l < layers; ++l) {
-      const ConstTensorView saved = file.tensor(layer_name(l));
-      if (saved.shape.rank() != 3 || saved.shape[0] != stream_count(groups)) {
-        throw CheckpointError("{}: {} is {}, expected {} streams", file.source(), layer_name(l), saved.shape.text(),
-                              stream_count(groups));
-      }
-      parts.push_back(saved.rows(group.first, group.count));
+ManifestFile write_memory(const std::filesystem::path& directory, const TrainingParts& parts) {
+  const int64_t layers = parts.groups[0].memory.layers();
+  std::vector<OwnedTensor> gathered;
+  TensorFile file{fmt::format("{}{:05}.safetensors", kMemoryFilePrefix, parts.groups.front().first), {}, {}};
+  for (int64_t l = 0; l < layers; ++l) gathered.push_back(gather_layer(parts.groups, l, SavedBlocks::device_of(parts)));
+  for (int64_t l = 0; l < layers; ++l)
+    file.tensors.push_back({layer_name(l), std::as_const(gathered[static_cast<size_t>(l)]).view()});
+  return write_tensor_file(directory, file);
+}
+
+// A rank's file, in the words in which ranks tell each other.
+std::string text_of(const ManifestFile& file) { return write_fields(file).dump(); }
+ManifestFile file_of(const std::string& text) {
+  return read_fields<PeerError, ManifestFile>(parse_json<PeerError>(text, "a rank's memory"), "a rank's memory");
+}
+
+// The saved memories: which streams each file holds.
+class SavedMemory {
+ public:
+  explicit SavedMemory(const Checkpoint& checkpoint) : source_(checkpoint.directory().string()) {
+    for (const std::string& name : checkpoint.names()) {
+      if (!name.starts_with(kMemoryFilePrefix)) continue;
+      parts_.push_back({streams_, checkpoint.tensors(name)});
+      streams_ += parts_.back().file.tensor(layer_name(0)).shape[0];
     }
-    group.memory.restore(parts);
+  }
+  int64_t streams() const { return streams_; }
+
+  // [count, M, D]: the rows of streams first .. first + count - 1.
+  OwnedTensor layer(int64_t l, const Share& wanted) const {
+    OwnedTensor rows;
+    for (const Part& part : parts_) {
+      const ConstTensorView saved = part.file.tensor(layer_name(l));
+      if (saved.shape.rank() != 3) throw CheckpointError("{}: {} is {}", source_, layer_name(l), saved.shape.text());
+      if (rows.shape().rank() != 3) rows = OwnedTensor(saved.dtype, {wanted.count, saved.shape[1], saved.shape[2]});
+      const int64_t begin = std::max(wanted.first, part.first);
+      const int64_t end = std::min(wanted.first + wanted.count, part.first + saved.shape[0]);
+      if (begin < end)
+        copy_tensor(rows.view().rows(begin - wanted.first, end - begin), saved.rows(begin - part.first, end - begin),
+                    {});
+    }
+    return rows;
+  }
+
+ private:
+  struct Part {
+    int64_t first;
+    SafetensorsFile file;
+  };
+  std::string source_;
+  std::vector<Part> parts_;  // in the order of their streams, as their names sort
+  int64_t streams_ = 0;
+};
+
+void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int64_t layers) {
+  for (StreamGroup& group : groups) {
+    std::vector<OwnedTensor> rows;
+    std::vector<ConstTensorView> views;
+    rows.reserve(static_cast<size_t>(layers));
+    views.reserve(static_cast<size_t>(layers));
+    for (int64_t l = 0; l < layers; ++l) rows.push_back(saved.layer(l, {group.first, group.count}));
+    for (const OwnedTensor& layer : rows) views.push_back(layer.view());
+    group.memory.restore(views);
   }
 }
 
 }  // namespace
 
-void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model) {
-  const SavedBlocks blocks(parts);
-  std::vector<OwnedTensor> gathered;
-  TensorFile memory{kMemoryFile, {}, {}};
-  for (int64_t l = 0; l < model.model.n_layer; ++l)
-    gathered.push_back(gather_layer(parts.groups, l, SavedBlocks::device_of(parts)));
-  for (int64_t l = 0; l < model.model.n_layer; ++l) {
-    memory.tensors.push_back({layer_name(l), std::as_const(gathered[static_cast<size_t>(l)]).view()});
+void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
+                   Communicator& communicator) {
+  // Twice the ranks meet: when the directory is there, and when all files are.
+  const auto write_memories = [&](const std::filesystem::path& directory) {
+    communicator.barrier();
+    std::vector<ManifestFile> files;
+    for (const std::string& text : communicator.gather(text_of(write_memory(directory, parts))))
+      files.push_back(file_of(text));
+    return files;
+  };
+  if (communicator.is_first()) {
+    const SavedBlocks blocks(parts);
+    store.save(parts.state.step,
+               {.tensor_files = {weights_file(parts.parameters, blocks.values.view()), optimizer_file(parts, blocks)},
+                .text_files = {model_file(model),
+                               {kStateFile, write_fields(parts.state).dump(2) + "\n"},
+                               {kConfigFile, to_json(config).dump(2) + "\n"}}},
+               write_memories);
+  } else {
+    write_memories(store.partial_path_of(parts.state.step));
   }
-  store.save(parts.state.step, {.tensor_files = {weights_file(parts.parameters, blocks.values.view()),
-                                                 optimizer_file(parts, blocks), memory},
-                                .text_files = {model_file(model),
-                                               {kStateFile, write_fields(parts.state).dump(2) + "\n"},
-                                               {kConfigFile, to_json(config).dump(2) + "\n"}}});
+  communicator.barrier();
 }
 
-void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts) {
+void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size) {
   const std::string source = (checkpoint.directory() / kStateFile).string();
   if (!checkpoint.contains(kStateFile)) {
     throw CheckpointError("{}: holds weights only, no training state; start from it with training.init_from",
@@ -98,7 +159,12 @@ void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts) 
   restore_moment(moments, kFirstMoment, parts.parameters, parts.optimizer.first_moment());
   restore_moment(moments, kSecondMoment, parts.parameters, parts.optimizer.second_moment());
   parts.optimizer.set_steps(parts.state.optimizer_step);
-  restore_memory(checkpoint.tensors(kMemoryFile), parts.groups, parts.groups[0].memory.layers());
+  const SavedMemory memory(checkpoint);
+  if (memory.streams() != batch_size) {
+    throw CheckpointError("{}: holds the memory of {} streams, expected {}", checkpoint.directory().string(),
+                          memory.streams(), batch_size);
+  }
+  restore_memory(memory, parts.groups, parts.groups[0].memory.layers());
 }
 
 }  // namespace segue

@@ -9,6 +9,7 @@
 #include "core/train/optimizer.h"
 #include "core/train/stream_group.h"
 #include "core/train/training_state.h"
+#include "distributed/communicator.h"
 
 namespace segue {
 
@@ -20,10 +21,13 @@ struct TrainingParts {
   TrainingState& state;
 };
 
-// Throws FileError when the system refuses; earlier checkpoints are then as they were.
-void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model);
+// Called by all ranks: the first writes what they have in common, each the memory of its streams, and one manifest
+// makes a checkpoint of it. Throws FileError when the system refuses; earlier checkpoints are then as they were.
+void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
+                   Communicator& communicator);
 
-// Throws CheckpointError when the checkpoint holds no training state, or one that does not fit the parts.
-void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts);
+// On any number of ranks, whatever number saved it; `batch_size` streams all together. Throws CheckpointError when the
+// checkpoint holds no training state, or one that does not fit the parts.
+void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size);
 
 }  // namespace segue

@@ -3,7 +3,8 @@
 //   state.json             TrainingState: counters, position in the data, best score
 //   config.json            the resolved configuration
 //   optimizer.safetensors  first_moment and second_moment of every parameter, as "first_moment.NAME"
-//   memory.safetensors     per layer "layers.L" [B, M, D], streams in their global order
+//   memory-F.safetensors   per layer "layers.L" [b, M, D]: the streams F .. F + b - 1 of all, written by the rank that
+//                          held them
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace segue {
 inline constexpr const char* kStateFile = "state.json";
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
-inline constexpr const char* kMemoryFile = "memory.safetensors";
+inline constexpr const char* kMemoryFilePrefix = "memory-";
 
 struct TrainingState {
   int64_t step = 0;  // updates done

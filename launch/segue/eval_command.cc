@@ -18,6 +18,7 @@
 #include "core/model/stored_model.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/job.h"
 
 namespace segue {
 
@@ -110,8 +111,8 @@ std::map<std::string, PrecisionKind> precisions_by_name() {
   return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
 }
 
-void run_eval(const EvalOptions& options) try {
-  const std::shared_ptr<Logger> logger = make_logger(options.quiet);
+void eval_as_rank(const EvalOptions& options, kernels::Stream& stream, Communicator& communicator) try {
+  const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   const StoredModel stored = requested_model(resolved.checkpoint, options);
@@ -119,21 +120,21 @@ void run_eval(const EvalOptions& options) try {
   check_vocabulary(stored, dataset);
   TokenSource source = dataset.split(options.split);
 
-  kernels::Stream stream(choose_device(options.device, "--device"), options.threads);
   const Compute compute = compute_of(stored.model, options.precision, stream.device());
   const Transformer model(stored.model, stored.vocab_size);
   Parameters parameters(model.parameter_specs(), compute);
   read_weights(resolved.checkpoint, parameters);
   Arena arena(stream.device());
-  Evaluator evaluator(model, parameters, arena, stream);
+  Evaluator evaluator(model, parameters, arena, stream, communicator);
 
   std::optional<PerTokenFile> per_token;
-  if (!options.per_token.empty()) per_token.emplace(options.per_token, options.batch_size);
-  const Evaluator::SegmentSink sink = [&](const Segment& segment, std::span<const float> nll) {
-    if (per_token) per_token->append(segment.targets, nll);
-  };
+  Evaluator::SegmentSink sink;
+  if (!options.per_token.empty()) {
+    if (communicator.is_first()) per_token.emplace(options.per_token, options.batch_size);
+    sink = [&](ConstTensorView targets, std::span<const float> nll) { per_token->append(targets, nll); };
+  }
   Progress progress("eval", options.max_tokens > 0 ? options.max_tokens : source.tokens(), "k tokens", 1e3,
-                    options.quiet);
+                    options.quiet || !communicator.is_first());
   const auto start = std::chrono::steady_clock::now();
   const EvaluationResult result = evaluator.run(
       std::move(source),
@@ -142,11 +143,18 @@ void run_eval(const EvalOptions& options) try {
   progress.finish();
 
   if (per_token) per_token->finish();
+  if (!communicator.is_first()) return;
   const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, seconds);
   if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
   print_result(json, dataset.manifest().tokenizer.kind == TokenizerKind::kByte);
 } catch (const OutOfMemoryError& error) {
   throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), options.batch_size);
+}
+
+void run_eval(const EvalOptions& options) {
+  kernels::Stream stream(choose_device(options.device, "--device"), options.threads);
+  const std::unique_ptr<Communicator> communicator = open_communicator({.device = stream.device()});
+  run_as_rank(*communicator, [&] { eval_as_rank(options, stream, *communicator); });
 }
 
 }  // namespace

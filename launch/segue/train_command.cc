@@ -9,6 +9,7 @@
 #include "core/config/device_choice.h"
 #include "core/train/trainer.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/job.h"
 
 namespace segue {
 
@@ -19,6 +20,7 @@ constexpr const char* kExamples =
     "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
     "  segue train configs/books.json --set model.mem_len=256 --set training.max_step=20000\n"
     "  segue train --run runs/books --resume          # goes on exactly where the run was saved\n"
+    "  mpirun -np 4 segue train configs/books.json --run runs/books   # on four ranks; --resume on any number\n"
     "SIGINT or SIGTERM finish the step, save, and exit with code 75.";
 
 struct TrainOptions {
@@ -78,9 +80,9 @@ std::string where_it_runs(const kernels::Stream& stream) {
 }
 
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run,
-                      const std::optional<Checkpoint>& checkpoint, kernels::Stream& stream, const StopSignal& stop,
-                      Logger& logger) try {
-  Trainer trainer(config, dataset, run, stream, logger);
+                      const std::optional<Checkpoint>& checkpoint, kernels::Stream& stream, Communicator& communicator,
+                      const StopSignal& stop, Logger& logger) try {
+  Trainer trainer(config, dataset, run, stream, communicator, logger);
   if (checkpoint) {
     trainer.resume_from(*checkpoint);
   } else if (!config.training.init_from.empty()) {
@@ -95,26 +97,55 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
       config.training.batch_chunk);
 }
 
+// The first rank holds the run's directory for all.
+std::unique_ptr<DirectoryLock> open_run(const RunDirectory& run, Communicator& communicator) {
+  std::unique_ptr<DirectoryLock> lock = communicator.is_first() ? run.lock() : nullptr;
+  communicator.barrier();
+  return lock;
+}
+
+void check_shares(const Config& config, const Communicator& communicator) {
+  if (config.training.batch_size < communicator.size()) {
+    throw ConfigError("training.batch_size: expected at least {} streams, one for each rank, found {}",
+                      communicator.size(), config.training.batch_size);
+  }
+}
+
+TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
+                              const StopSignal& stop, kernels::Stream& stream, Communicator& communicator) {
+  const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
+  check_agreement(communicator, config);
+  check_shares(config, communicator);
+  const Dataset dataset(config.data.path);
+  compute_of(config.model, config.training.precision, stream.device());
+  const std::unique_ptr<DirectoryLock> lock = open_run(run, communicator);
+  std::optional<Checkpoint> checkpoint;
+  if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
+  communicator.barrier();  // nobody reads what begin() replaces
+  if (communicator.is_first()) run.begin(config, options.resume);
+
+  logger->info("run {}, {}", run.path().string(), where_it_runs(stream));
+  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, stop, *logger);
+  if (outcome == TrainingOutcome::kStopped) return outcome;
+  logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
+               config.data.path);
+  return outcome;
+}
+
 void run_train(const TrainOptions& options) {
-  const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   const RunDirectory run(run_path(options));
   const Config config = resolve_config(options, run);
-  const Dataset dataset(config.data.path);
   const StopSignal stop;
   kernels::Stream stream(choose_device(config.training.device, "training.device"),
                          static_cast<int>(config.training.threads));
-  compute_of(config.model, config.training.precision, stream.device());
-  const DirectoryLock lock = run.lock();
-  std::optional<Checkpoint> checkpoint;
-  if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
-  run.begin(config, options.resume);
-
-  logger->info("run {}, {}", run.path().string(), where_it_runs(stream));
-  if (train(config, dataset, run, checkpoint, stream, stop, *logger) == TrainingOutcome::kStopped) {
-    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  auto outcome = TrainingOutcome::kFinished;
+  {
+    const std::unique_ptr<Communicator> communicator =
+        open_communicator({.device = stream.device(), .timeout_seconds = config.training.peer_timeout});
+    run_as_rank(*communicator, [&] { outcome = train_as_rank(options, run, config, stop, stream, *communicator); });
   }
-  logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
-               config.data.path);
+  if (outcome == TrainingOutcome::kStopped)
+    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ TEST(Communicator, BroadcastCopiesAnyRoot) {
   }
 }
 
+TEST(Communicator, SmallThingsAreSummedAndGatheredOnTheCpu) {
+  std::vector<double> values{number(job().rank(), 0), number(job().rank(), 1)};
+  job().sum(values);
+  EXPECT_EQ(values, (std::vector<double>{sum_of_ranks(0), sum_of_ranks(1)}));
+  const std::vector<std::string> said = job().gather(std::string(static_cast<size_t>(job().rank() * 3), 'x'));
+  ASSERT_EQ(std::ssize(said), job().size());
+  for (size_t r = 0; r < said.size(); ++r) EXPECT_EQ(said[r], std::string(r * 3, 'x'));
+}
+
 TEST(Communicator, TheSameSumToTheBitTwice) {
   OwnedTensor once(DType::kFloat32, {5000});
   OwnedTensor twice(DType::kFloat32, {5000});

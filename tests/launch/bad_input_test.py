@@ -123,7 +123,7 @@ def test_checkpoint(program):
         _, errors = program.run("train", file, "--run", "hurt", "--resume")
         check("resumed from" in errors and "at step 2" in errors, f"did not resume from the checkpoint before: {errors}")
 
-    for name in ("weights.safetensors", "optimizer.safetensors", "memory.safetensors", "state.json"):
+    for name in ("weights.safetensors", "optimizer.safetensors", "memory-00000.safetensors", "state.json"):
         damaged(name, lambda path: truncate(path, 0.7))
         damaged(name, lambda path: overwrite(path, os.path.getsize(path) // 2, b"\x55"))
         damaged(name, os.remove)

@@ -80,9 +80,10 @@ def final_tensors(run, step):
     """Digest of every tensor file of a checkpoint."""
     directory = os.path.join(run, "checkpoints", f"step-{step:08d}")
     digests = {}
-    for name in ("weights", "optimizer", "memory"):
-        with open(os.path.join(directory, name + ".safetensors"), "rb") as file:
-            digests[name] = hashlib.sha256(file.read()).hexdigest()
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".safetensors"):
+            with open(os.path.join(directory, name), "rb") as file:
+                digests[name] = hashlib.sha256(file.read()).hexdigest()
     with open(os.path.join(directory, "state.json")) as file:
         state = json.load(file)
     return digests, {key: value for key, value in state.items() if key != "seconds"}

@@ -29,7 +29,7 @@ struct SmallRun {
       : problem(config, kStreams, kMostSteps * kTgtLen, compute),
         optimizer({.clip = 0.25}, problem.parameters, problem.stream),
         engine(problem.engine(Tape::Mode::kTraining)),
-        groups(make_stream_groups(problem.model, kStreams, 2, compute)),
+        groups(make_stream_groups(problem.model, {0, kStreams}, 2, compute)),
         reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
 
   void queue_step(int64_t step) {
@@ -160,11 +160,13 @@ TEST(DeviceResume, GoesOnBitForBit) {
     whole.train(0, 2);
     whole.state.step = 2;
     whole.state.optimizer_step = whole.optimizer.steps();
-    save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}});
+    const auto alone = open_communicator({});
+    save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}},
+                  *alone);
     const std::vector<StepReport> expected = whole.train(2, kSteps);
 
     SmallRun resumed(config, compute);
-    restore_training(*store.newest_intact().checkpoint, resumed.parts());
+    restore_training(*store.newest_intact().checkpoint, resumed.parts(), kStreams);
     const std::vector<StepReport> found = resumed.train(2, kSteps);
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i].loss, expected[i].loss) << i;
     expect_equal_runs(whole, resumed);

@@ -21,7 +21,7 @@ struct StepResult {
 // Two segments with dropout, gradients of the second.
 StepResult run_step(ModelProblem& problem, int64_t groups) {
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  std::vector<StreamGroup> parts = make_stream_groups(problem.model, kStreams, groups);
+  std::vector<StreamGroup> parts = make_stream_groups(problem.model, {0, kStreams}, groups);
   StepResult result;
   for (uint64_t step = 1; step <= 2; ++step) {
     problem.parameters.clear_gradients(problem.stream);
@@ -69,7 +69,7 @@ TEST(StreamGroupSizes, DifferByAtMostOne) {
   const auto sizes = [&](int64_t streams, int64_t groups) {
     std::vector<int64_t> counts;
     int64_t first = 0;
-    for (const StreamGroup& group : make_stream_groups(model, streams, groups)) {
+    for (const StreamGroup& group : make_stream_groups(model, {0, streams}, groups)) {
       EXPECT_EQ(group.first, first);
       EXPECT_EQ(group.memory.layer(0).shape[0], group.count);
       first += group.count;

@@ -1,0 +1,24 @@
+// A command as one rank of a job: how its errors end the job, and what the ranks must agree on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "core/config/config.h"
+#include "distributed/communicator.h"
+
+namespace segue {
+
+// For people: the first rank speaks for all; the others only of errors.
+std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet);
+
+// Runs the command. In a job of several ranks an error prints its line with the rank and ends all of them at once;
+// alone, it is thrown on.
+void run_as_rank(Communicator& communicator, const std::function<void()>& command);
+
+// Throws ConfigError in every rank when one of them has another program version or configuration than the first.
+void check_agreement(Communicator& communicator, const Config& config);
+
+}  // namespace segue

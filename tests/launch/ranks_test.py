@@ -1,0 +1,206 @@
+"""Training and evaluation on several ranks: the curve, the checkpoints and the losses that one rank would give, and an
+end with the culprit's name when a rank is killed, stopped, or differs from the others."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from program import TINY_MODEL, Program, check, check_same_run, metrics
+
+STEPS = 50
+TIMEOUT_S = 3  # that ranks wait for one another
+KILLS = 20
+
+
+class Job(Program):
+    """Runs the program under mpirun."""
+
+    def __init__(self):
+        super().__init__()
+        self.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+        self.environment["OMPI_ALLOW_RUN_AS_ROOT"] = self.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+
+    def start_ranks(self, ranks, *arguments):
+        command = ["mpirun", "-np", str(ranks), self.binary, *map(str, arguments)]
+        return subprocess.Popen(command, cwd=self.directory, env=self.environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def run_ranks(self, ranks, *arguments, expect=0):
+        process = self.start_ranks(ranks, *arguments)
+        output, errors = process.communicate(timeout=120)
+        check(process.returncode == expect,
+              f"{ranks} ranks of {' '.join(map(str, arguments))}: exit {process.returncode}, expected {expect}\n"
+              f"{output}{errors}")
+        return output, errors
+
+    def train(self, ranks, run, *more):
+        self.run_ranks(ranks, "train", "config.json", "--run", run, "--quiet", *more)
+        return self.path(run)
+
+
+def losses(run):
+    return [line["loss"] for line in metrics(run) if "evaluation" not in line]
+
+
+def evaluations(run):
+    return [line["loss"] for line in metrics(run) if "evaluation" in line]
+
+
+def relative(a, b):
+    return abs(a - b) / abs(b)
+
+
+def test_same_curve_on_any_number_of_ranks(job):
+    alone = job.train(1, "alone")
+    for ranks in (2, 3, 4):
+        run = job.train(ranks, f"on{ranks}")
+        check(relative(losses(run)[0], losses(alone)[0]) <= 1e-6, f"{ranks} ranks: the first loss differs")
+        worst = max(relative(a, b) for a, b in zip(losses(run), losses(alone), strict=True))
+        check(worst <= 1e-4, f"{ranks} ranks: a loss differs by {worst}")
+        worst = max(relative(a, b) for a, b in zip(evaluations(run), evaluations(alone), strict=True))
+        check(worst <= 1e-4, f"{ranks} ranks: an evaluation differs by {worst}")
+        check_same_run(run, job.train(ranks, f"again{ranks}"), STEPS, f"{ranks} ranks twice")
+
+
+def test_resumes_on_another_number_of_ranks(job):
+    whole = losses(job.train(4, "whole"))
+    job.train(4, "saved", "--set", "training.max_step=20")
+    for ranks in (4, 3, 2, 1):
+        shutil.copytree(job.path("saved"), job.path(f"to{ranks}"), symlinks=True)
+        run = job.train(ranks, f"to{ranks}", "--resume")
+        found = losses(run)
+        check(found[:20] == whole[:20], f"4 to {ranks} ranks: the log before the save changed")
+        check(relative(found[20], whole[20]) <= 1e-5, f"4 to {ranks} ranks: first loss {found[20]}, not {whole[20]}")
+        worst = max(relative(a, b) for a, b in zip(found, whole, strict=True))
+        check(worst <= 1e-4, f"4 to {ranks} ranks: a loss differs by {worst}")
+        check(ranks != 4 or found == whole, "4 to 4 ranks: not the same to the bit")
+
+
+def test_evaluation_does_not_depend_on_ranks(job):
+    job.train(1, "model")
+    results, rows = [], []
+    for ranks in (1, 2, 3):
+        name = f"result{ranks}"
+        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch", 5, "--threads", 1, "--json",
+                      f"{name}.json", "--per-token", f"{name}.h5", "--quiet")
+        with open(job.path(f"{name}.json")) as file:
+            results.append(json.load(file))
+        dump = subprocess.run(["h5dump", "-d", "/nll", "-d", "/targets", f"{name}.h5"], cwd=job.directory,
+                              capture_output=True, text=True, check=True).stdout
+        rows.append(dump.replace(f"{name}.h5", ""))
+    for ranks, result in enumerate(results, start=1):
+        check(result["tokens"] == results[0]["tokens"], f"{ranks} ranks score {result['tokens']} tokens")
+        check(relative(result["loss"], results[0]["loss"]) <= 1e-12, f"{ranks} ranks: loss {result['loss']}")
+    check(rows[1] == rows[0] and rows[2] == rows[0], "the per-token files differ")
+
+
+def ranks_of(process):
+    """Process ids of mpirun's children that are the program."""
+    listed = subprocess.run(["ps", "--ppid", str(process.pid), "-o", "pid=,comm="], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if line.split()[1].startswith("segue")]
+
+
+def wait_for_ranks(process, ranks):
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        found = ranks_of(process)
+        if len(found) == ranks:
+            return found
+        time.sleep(0.02)
+    sys.exit("failed: the ranks did not start")
+
+
+def newest_step(run):
+    return max(int(name.removeprefix("step-")) for name in os.listdir(os.path.join(run, "checkpoints"))
+               if name.startswith("step-"))
+
+
+def kill_a_rank(job, source, options):
+    """Lets the run go on for a moment, kills one of its ranks, and waits for the others to give up. Returns whether a
+    save was under way."""
+    process = job.start_ranks(3, "train", "config.json", "--run", "disturbed", "--quiet", "--resume", *options)
+    victims = wait_for_ranks(process, 3)
+    time.sleep(source.uniform(0.1, 0.8))
+    check(process.poll() is None, "the run ended before a rank was killed")
+    began = time.monotonic()
+    os.kill(source.choice(victims), signal.SIGKILL)
+    process.communicate(timeout=30)
+    check(time.monotonic() - began < 30 and process.returncode != 0, "the job outlived its rank")
+    return any(name.endswith(".partial") for name in os.listdir(job.path("disturbed", "checkpoints")))
+
+
+def test_killed_ranks_end_the_job_and_lose_nothing(job):
+    """Every step is saved, so many kills fall inside a save. The end is that of an undisturbed run."""
+    options = ["--set", "checkpoint.interval=1", "--set", "checkpoint.keep_last=2",
+               "--set", "training.max_step=100000"]
+    source = random.Random(20)
+    inside = sum(kill_a_rank(job, source, options) for _ in range(KILLS))
+    steps = newest_step(job.path("disturbed")) + 5
+    options[-1] = f"training.max_step={steps}"
+    job.train(3, "disturbed", "--resume", *options)
+    check_same_run(job.train(3, "undisturbed", *options), job.path("disturbed"), steps, "killed and resumed")
+    print(f"{KILLS} kills, {inside} inside a save, {steps} steps")
+    check(inside > 0, "no kill fell inside a save")
+
+
+def test_a_silent_rank_is_named(job):
+    process = job.start_ranks(3, "train", "config.json", "--run", "silent", "--quiet", "--set", "training.max_step=1000000",
+                              "--set", f"training.peer_timeout={TIMEOUT_S}")
+    victims = wait_for_ranks(process, 3)
+    time.sleep(1.0)
+    os.kill(max(victims), signal.SIGSTOP)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=60)
+    check(time.monotonic() - began < 30, "the others waited for too long")
+    lines = [line for line in errors.splitlines() if line.startswith("segue:")]
+    check(process.returncode == 8, f"exit {process.returncode}, expected 8: {errors}")
+    check(len(lines) == 1 and "did not come within 3 s" in lines[0] and "rank " in lines[0] and "step " in lines[0],
+          f"expected one line that names the rank: {errors}")
+
+
+def test_a_signal_to_one_rank_saves_all(job):
+    process = job.start_ranks(2, "train", "config.json", "--run", "stopped", "--quiet", "--set", "training.max_step=1000000")
+    victims = wait_for_ranks(process, 2)
+    time.sleep(1.0)
+    os.kill(random.Random(3).choice(victims), signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    check(process.returncode == 75, f"exit {process.returncode}, expected 75: {errors}")
+    job.run_ranks(2, "train", "--run", "stopped", "--resume", "--quiet", "--set", "training.max_step=1")
+
+
+def test_refuses_at_the_start(job):
+    _, errors = job.run_ranks(3, "train", "config.json", "--run", "few", "--quiet", "--set", "training.batch_size=2",
+                              expect=3)
+    check("training.batch_size: expected at least 3 streams" in errors, errors)
+    command = ["mpirun", "-np", "1", job.binary, "train", "config.json", "--run", "unequal", "--quiet", ":", "-np", "1",
+               job.binary, "train", "config.json", "--run", "unequal", "--quiet", "--set", "seed=7"]
+    done = subprocess.run(command, cwd=job.directory, env=job.environment, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 3 and "another config than rank 0: seed" in done.stderr, done.stderr)
+
+
+def main():
+    if shutil.which("mpirun") is None:
+        print("skipped: no mpirun here")
+        return 77
+    job = Job()
+    job.prepare_text("text", 20000, 1)
+    job.config("config.json", data={"path": "text"}, model=TINY_MODEL,
+               training={"batch_size": 5, "tgt_len": 16, "max_step": STEPS, "log_interval": 1, "threads": 1},
+               schedule={"kind": "constant"}, evaluation={"interval": 20, "batch_size": 4}, checkpoint={"interval": 20})
+    test_same_curve_on_any_number_of_ranks(job)
+    test_resumes_on_another_number_of_ranks(job)
+    test_evaluation_does_not_depend_on_ranks(job)
+    test_refuses_at_the_start(job)
+    test_a_silent_rank_is_named(job)
+    test_a_signal_to_one_rank_saves_all(job)
+    test_killed_ranks_end_the_job_and_lose_nothing(job)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
