@@ -115,6 +115,18 @@ def wait_for_ranks(process, ranks):
     sys.exit("failed: the ranks did not start")
 
 
+def wait_for_steps(job, run):
+    """Until the run trains: before, ranks are still being started, which has no time-out of ours."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if os.path.exists(job.path(run, "metrics.jsonl")):
+            with open(job.path(run, "metrics.jsonl")) as file:
+                if len(file.readlines()) > 2:
+                    return
+        time.sleep(0.05)
+    sys.exit("failed: the job did not begin to train")
+
+
 def newest_step(run):
     return max(int(name.removeprefix("step-")) for name in os.listdir(os.path.join(run, "checkpoints"))
                if name.startswith("step-"))
@@ -152,7 +164,7 @@ def test_a_silent_rank_is_named(job):
     process = job.start_ranks(3, "train", "config.json", "--run", "silent", "--quiet", "--set", "training.max_step=1000000",
                               "--set", f"training.peer_timeout={TIMEOUT_S}")
     victims = wait_for_ranks(process, 3)
-    time.sleep(1.0)
+    wait_for_steps(job, "silent")
     os.kill(max(victims), signal.SIGSTOP)
     began = time.monotonic()
     _, errors = process.communicate(timeout=60)
@@ -166,7 +178,7 @@ def test_a_silent_rank_is_named(job):
 def test_a_signal_to_one_rank_saves_all(job):
     process = job.start_ranks(2, "train", "config.json", "--run", "stopped", "--quiet", "--set", "training.max_step=1000000")
     victims = wait_for_ranks(process, 2)
-    time.sleep(1.0)
+    wait_for_steps(job, "stopped")
     os.kill(random.Random(3).choice(victims), signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
     check(process.returncode == 75, f"exit {process.returncode}, expected 75: {errors}")
