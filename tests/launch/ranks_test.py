@@ -115,15 +115,14 @@ def wait_for_ranks(process, ranks):
     sys.exit("failed: the ranks did not start")
 
 
-def wait_for_steps(job, run):
-    """Until the run trains: before, ranks are still being started, which has no time-out of ours."""
+def wait_for_steps(job, run, since=0.0):
+    """Until the run trains, after the time `since`: before, ranks are being started, which has no time-out of ours."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        if os.path.exists(job.path(run, "metrics.jsonl")):
-            with open(job.path(run, "metrics.jsonl")) as file:
-                if len(file.readlines()) > 2:
-                    return
-        time.sleep(0.05)
+        path = job.path(run, "metrics.jsonl")
+        if os.path.exists(path) and os.path.getmtime(path) > since and os.path.getsize(path) > 0:
+            return
+        time.sleep(0.02)
     sys.exit("failed: the job did not begin to train")
 
 
@@ -135,9 +134,11 @@ def newest_step(run):
 def kill_a_rank(job, source, options):
     """Lets the run go on for a moment, kills one of its ranks, and waits for the others to give up. Returns whether a
     save was under way."""
+    started = time.time()
     process = job.start_ranks(3, "train", "config.json", "--run", "disturbed", "--quiet", "--resume", *options)
     victims = wait_for_ranks(process, 3)
-    time.sleep(source.uniform(0.1, 0.8))
+    wait_for_steps(job, "disturbed", started)
+    time.sleep(source.uniform(0.0, 0.5))
     check(process.poll() is None, "the run ended before a rank was killed")
     began = time.monotonic()
     os.kill(source.choice(victims), signal.SIGKILL)
