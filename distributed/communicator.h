@@ -1,8 +1,9 @@
 // What the ranks of a job do together.
 //
 // Every rank calls the same operations in the same order with equal shapes; a call returns when this rank's part is
-// done. A rank that does not come within the time-out ends the job: the others throw PeerError, which names it. Sums
-// have one order for a given number of ranks, so that the same job gives the same bits.
+// done, or where there is a stream() when it is queued. A rank that does not come within the time-out ends the job: the
+// others throw PeerError, which names it. Sums have one order for a given number of ranks, so that the same job gives
+// the same bits.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,15 @@ class Communicator {
   virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], values [size * n]
   virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
+
+  // The cudaStream_t on which collectives on tensors are only queued: their tensors belong to it until an event behind
+  // them has come, or wait() has returned. nullptr: a collective is finished when its call returns.
+  virtual void* stream() const { return nullptr; }
+  // Until everything queued on stream() is done; throws PeerError when a rank has failed or does not come in time.
+  virtual void wait() {}
+  // To be called again and again by whoever waits for a GPU that may be waiting for other ranks: throws PeerError when
+  // the communicator has failed, or the wait takes longer than the time-out.
+  virtual void check_progress(double /*seconds_waited*/) {}
 
   // Small things of the CPU, whatever the device: sums in place, and what every rank has to say, in their order.
   virtual void sum(std::span<double> values) = 0;
