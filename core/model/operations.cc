@@ -65,6 +65,7 @@ Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool t
                                      .c = rows_of(tape.write(dx.slot)),
                                      .accumulate = tape.accumulates(dx)});
           },
+      .parameter_gradients = {weight.gradient},
   });
   return y;
 }
@@ -97,6 +98,7 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const 
                                                  .dropout = tape.dropout(site, per_stream),
                                                  .dtable = table.gradient});
           },
+      .parameter_gradients = {table.gradient},
   });
   return y;
 }
@@ -180,6 +182,7 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                   .dgain = norm.gain.gradient,
                                                   .dbias = norm.bias.gradient});
           },
+      .parameter_gradients = {norm.gain.gradient, norm.bias.gradient},
   });
   return y;
 }
@@ -279,6 +282,8 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
                                                     .dw2 = parameters.w2.gradient,
                                                     .db2 = parameters.b2.gradient});
           },
+      .parameter_gradients = {parameters.w1.gradient, parameters.b1.gradient, parameters.w2.gradient,
+                              parameters.b2.gradient},
   });
   return y;
 }
@@ -346,6 +351,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                   .du = in.u.gradient,
                                                   .dw = in.w.gradient});
           },
+      .parameter_gradients = {in.u.gradient, in.w.gradient},
   });
   return output;
 }
@@ -378,6 +384,7 @@ Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot 
                                                      .scale = tape.info().loss_scale,
                                                      .dbias = bias.gradient});
           },
+      .parameter_gradients = {bias.gradient},
   });
   return nll;
 }

@@ -50,12 +50,13 @@ void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   tape.bind(recorded.segment->targets, inputs.targets);
 }
 
-ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, SegmentMemory& memory) {
+ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, SegmentMemory& memory,
+                                     const Tape::GradientProgress& progress) {
   Recorded& recorded = recorded_for(
       {.streams = inputs.tokens.shape[0], .tgt_len = inputs.tokens.shape[1], .memory_length = memory.length()});
   arena_.reserve(recorded.segment->tape.planned_bytes());
   bring(recorded, inputs);
-  replay(recorded, memory);
+  replay(recorded, memory, progress);
   return recorded.segment->tape.read(recorded.segment->nll);
 }
 
@@ -70,25 +71,27 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, SegmentMe
 }
 
 // Only with a full memory do all addresses stay the same from run to run.
-void SegmentEngine::replay(Recorded& recorded, SegmentMemory& memory) {
+void SegmentEngine::replay(Recorded& recorded, SegmentMemory& memory, const Tape::GradientProgress& progress) {
   const bool becomes_graph = stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_full();
-  if (!becomes_graph) return run_operations(*recorded.segment, memory);
-  Replay& replay = replay_for(recorded, memory);
-  if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory);
+  if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
+  Replay& replay = replay_for(recorded, memory, progress != nullptr);
+  if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
   if (!replay.graph.is_recorded())
-    replay.graph.record(stream_.cuda(), [&] { run_operations(*recorded.segment, memory); });
+    replay.graph.record(stream_.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
   replay.graph.launch(stream_.cuda());
 }
 
-SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, const SegmentMemory& memory) {
+SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, const SegmentMemory& memory, bool tells_progress) {
   std::vector<const std::byte*> addresses{arena_.data()};
   for (int64_t l = 0; l < memory.layers(); ++l) addresses.push_back(memory.layer(l).data);
   const ReplayInfo& info = recorded.segment->tape.info();
   const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {
-    return replay.addresses == addresses && equal_constants(replay.info, info);
+    return replay.addresses == addresses && equal_constants(replay.info, info) &&
+           replay.tells_progress == tells_progress;
   });
   if (found != recorded.replays.end()) return *found;
-  recorded.replays.push_back({.addresses = std::move(addresses), .info = info, .runs = 0, .graph = {}});
+  recorded.replays.push_back(
+      {.addresses = std::move(addresses), .info = info, .tells_progress = tells_progress, .runs = 0, .graph = {}});
   return recorded.replays.back();
 }
 
@@ -101,12 +104,13 @@ int64_t SegmentEngine::graphs() const {
   return count;
 }
 
-void SegmentEngine::run_operations(SegmentTape& segment, SegmentMemory& memory) {
+void SegmentEngine::run_operations(SegmentTape& segment, SegmentMemory& memory,
+                                   const Tape::GradientProgress& progress) {
   Tape& tape = segment.tape;
   for (size_t l = 0; l < segment.memories.size(); ++l)
     tape.bind(segment.memories[l], memory.layer(static_cast<int64_t>(l)));
   tape.forward(stream_);
-  if (tape.training()) tape.backward(stream_);
+  if (tape.training()) tape.backward(stream_, progress);
   hidden_.clear();
   for (const Slot slot : segment.hidden) hidden_.push_back(tape.read(slot));
   memory.update(stream_, hidden_);

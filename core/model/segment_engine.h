@@ -20,7 +20,9 @@ class SegmentEngine {
 
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
   // of every token [B*T] in nats, float32, where the stream runs; valid until the next run of any engine of the arena.
-  ConstTensorView queue(const SegmentInputs& inputs, SegmentMemory& memory);
+  // `progress` hears of the gradients that backward completes; what it queues is part of the graph.
+  ConstTensorView queue(const SegmentInputs& inputs, SegmentMemory& memory,
+                        const Tape::GradientProgress& progress = nullptr);
 
   // The same, and waits; the losses lie on the CPU, valid until the next run.
   std::span<const float> run(const SegmentInputs& inputs, SegmentMemory& memory);
@@ -36,6 +38,7 @@ class SegmentEngine {
   struct Replay {
     std::vector<const std::byte*> addresses;
     ReplayInfo info;
+    bool tells_progress = false;
     int runs = 0;
     cuda::Graph graph;
   };
@@ -47,9 +50,9 @@ class SegmentEngine {
   };
   Recorded& recorded_for(const SegmentShape& shape);
   void bring(Recorded& recorded, const SegmentInputs& inputs);
-  void replay(Recorded& recorded, SegmentMemory& memory);
-  Replay& replay_for(Recorded& recorded, const SegmentMemory& memory);
-  void run_operations(SegmentTape& segment, SegmentMemory& memory);
+  void replay(Recorded& recorded, SegmentMemory& memory, const Tape::GradientProgress& progress);
+  Replay& replay_for(Recorded& recorded, const SegmentMemory& memory, bool tells_progress);
+  void run_operations(SegmentTape& segment, SegmentMemory& memory, const Tape::GradientProgress& progress);
 
   const Transformer& model_;
   Parameters& parameters_;

@@ -84,6 +84,17 @@ void Tape::seal() {
   }
   for (const Slot slot : kept_) touch(slot, 2 * count);
   place_slots();
+  find_open_ends();
+}
+
+// Backward runs from the last operation to the first: after one of them, those recorded before it are still to come.
+void Tape::find_open_ends() {
+  const std::byte* open_end = nullptr;
+  for (const Operation& operation : operations_) {
+    open_ends_.push_back(open_end);
+    for (const ConstTensorView& gradient : operation.parameter_gradients)
+      open_end = std::max(open_end, gradient.data + gradient.bytes(), std::less<>());
+  }
 }
 
 // Largest first, each at the lowest offset where no tensor that lives at the same time already is.
@@ -135,11 +146,15 @@ void Tape::forward(kernels::Stream& stream) {
   }
 }
 
-void Tape::backward(kernels::Stream& stream) {
-  for (auto operation = operations_.rbegin(); operation != operations_.rend(); ++operation) {
-    if (!operation->backward) continue;
-    const cuda::Range range(operation->name);
-    operation->backward(stream);
+void Tape::backward(kernels::Stream& stream, const GradientProgress& progress) {
+  for (size_t i = operations_.size(); i-- > 0;) {
+    const Operation& operation = operations_[i];
+    if (operation.backward) {
+      const cuda::Range range(operation.name);
+      operation.backward(stream);
+    }
+    const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
+    if (progress && completes) progress(open_ends_[i]);
   }
 }
 

@@ -77,6 +77,7 @@ class Tape {
     Action forward;
     std::vector<Slot> backward_slots;
     Action backward;
+    std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
   };
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
@@ -108,7 +109,11 @@ class Tape {
   // From here on dropout reads the step there, in the memory of the device, instead of in the info.
   void read_step_from(const uint64_t* step) { step_ = step; }
   void forward(kernels::Stream& stream);
-  void backward(kernels::Stream& stream);
+
+  // Told while a backward goes on that gradients of parameters at `open_end` and above are complete: no operation still
+  // to come adds to them. Null at the end: all are.
+  using GradientProgress = std::function<void(const std::byte* open_end)>;
+  void backward(kernels::Stream& stream, const GradientProgress& progress = nullptr);
 
   // For operations, at replay time.
   Shape shape(Slot slot) const { return state(slot).shape; }  // by value: recording moves the slots
@@ -136,6 +141,7 @@ class Tape {
   const SlotState& state(Slot slot) const { return slots_[static_cast<size_t>(slot.index)]; }
   void touch(Slot slot, int time);
   void place_slots();
+  void find_open_ends();
 
   Arena& arena_;
   Mode mode_;
@@ -144,6 +150,7 @@ class Tape {
   const uint64_t* step_ = nullptr;
   std::vector<SlotState> slots_;
   std::vector<Operation> operations_;
+  std::vector<const std::byte*> open_ends_;  // of the gradients, after each operation's backward
   std::vector<OwnedTensor> constants_;
   std::vector<Slot> kept_;
   int64_t planned_bytes_ = 0;

@@ -61,6 +61,32 @@ TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   kernels::expect_identical("memory", memories[0].view(), memories[1].view());
 }
 
+// What backward calls complete is what it leaves in the end; and layer by layer it does call it so.
+TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
+  ModelProblem problem(GetParam().config(), 2, 7);
+  const TensorView gradients = problem.parameters.gradients();
+  struct Told {
+    int64_t open;  // elements
+    OwnedTensor gradients;
+  };
+  std::vector<Told> told;
+  const auto progress = [&](const std::byte* open_end) {
+    const int64_t open = open_end == nullptr ? 0 : (open_end - gradients.data) / bytes_of(gradients.dtype);
+    told.push_back({open, kernels::copy_of(gradients)});
+  };
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  engine.queue({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {}}, memory, progress);
+  for (const Told& at : told) {
+    const int64_t complete = gradients.elements() - at.open;
+    kernels::expect_identical("complete gradients", at.gradients.view().rows(at.open, complete),
+                              gradients.rows(at.open, complete));
+  }
+  ASSERT_GT(std::ssize(told), GetParam().config().n_layer);
+  EXPECT_EQ(told.back().open, 0);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end(), [](const Told& a, const Told& b) { return a.open > b.open; }));
+}
+
 // Every place where dropout acts, and the number of every element there.
 TEST_P(TransformerVariants, DropoutEqualsOracle) {
   ModelConfig config = GetParam().config();
