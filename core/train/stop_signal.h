@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM ask the run to finish its step, save and stop.
+// SIGINT, SIGTERM and SIGUSR1 ask the run to finish its step, save and stop.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,9 @@
 
 namespace segue {
 
-// While one exists the two signals only set a flag; a second signal ends the process at once. Make it before any thread
-// that computes: a thread started earlier may still be interrupted.
+// While one exists the first of these signals only sets a flag. After it a SIGINT, of a person who asks again, ends the
+// process at once; the other two do nothing more until the process ends. Make it before any thread that computes: a
+// thread started earlier may still be interrupted.
 class StopSignal {
  public:
   StopSignal();

@@ -21,7 +21,8 @@ constexpr const char* kExamples =
     "  segue train configs/books.json --set model.mem_len=256 --set training.max_step=20000\n"
     "  segue train --run runs/books --resume          # goes on exactly where the run was saved\n"
     "  mpirun -np 4 segue train configs/books.json --run runs/books   # on four ranks; --resume on any number\n"
-    "SIGINT or SIGTERM finish the step, save, and exit with code 75.";
+    "SIGINT, SIGTERM or SIGUSR1 to any rank: all ranks finish the step, save, and exit with code 75. To mpirun send\n"
+    "SIGUSR1, which it passes on.";
 
 struct TrainOptions {
   std::string config;

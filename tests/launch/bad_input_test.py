@@ -142,7 +142,7 @@ def test_checkpoint(program):
 
 def test_signal(program):
     file = config(program, "long.json", max_step=1000000)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         process = program.start("train", file, "--run", f"run-{number}")
         while not os.path.isdir(program.path(f"run-{number}", "checkpoints", "step-00000002")):
             check(process.poll() is None, "ended before the signal")

@@ -176,14 +176,25 @@ def test_a_silent_rank_is_named(job):
           f"expected one line that names the rank: {errors}")
 
 
-def test_a_signal_to_one_rank_saves_all(job):
-    process = job.start_ranks(2, "train", "config.json", "--run", "stopped", "--quiet", "--set", "training.max_step=1000000")
+def stop_with(job, number, choose):
+    """Sends the signal to the process that `choose` picks of mpirun and its ranks; all ranks save the same step."""
+    run = f"stopped-by-{number}"
+    process = job.start_ranks(2, "train", "config.json", "--run", run, "--quiet", "--resume", "--set",
+                              "training.max_step=1000000")
+    started = time.time()
     victims = wait_for_ranks(process, 2)
-    wait_for_steps(job, "stopped")
-    os.kill(random.Random(3).choice(victims), signal.SIGTERM)
+    wait_for_steps(job, run, started)
+    os.kill(choose(process.pid, victims), number)
     _, errors = process.communicate(timeout=60)
-    check(process.returncode == 75, f"exit {process.returncode}, expected 75: {errors}")
-    job.run_ranks(2, "train", "--run", "stopped", "--resume", "--quiet", "--set", "training.max_step=1")
+    check(process.returncode == 75, f"signal {number}: exit {process.returncode}, expected 75: {errors}")
+    job.run_ranks(2, "train", "--run", run, "--resume", "--quiet", "--set", "training.max_step=1")
+
+
+def test_a_signal_to_one_rank_saves_all(job):
+    source = random.Random(3)
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        stop_with(job, number, lambda launcher, ranks: source.choice(ranks))
+    stop_with(job, signal.SIGUSR1, lambda launcher, ranks: launcher)
 
 
 def test_refuses_at_the_start(job):

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -21,8 +22,8 @@ TEST(StopSignal, IsNotRequestedBeforeASignal) {
   EXPECT_FALSE(stop.requested());
 }
 
-TEST(StopSignal, HearsBothSignals) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+TEST(StopSignal, HearsEachSignal) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     const StopSignal stop;
     ASSERT_EQ(::kill(::getpid(), signal), 0);
     for (int i = 0; i < 10000 && !stop.requested(); ++i) std::this_thread::sleep_for(microseconds(1000));
@@ -30,16 +31,32 @@ TEST(StopSignal, HearsBothSignals) {
   }
 }
 
-TEST(StopSignalDeathTest, ASecondSignalEndsTheProcess) {
+TEST(StopSignalDeathTest, ASecondInterruptEndsTheProcess) {
   EXPECT_EXIT(
       {
         const StopSignal stop;
         ::kill(::getpid(), SIGTERM);
         while (!stop.requested()) std::this_thread::yield();
-        ::kill(::getpid(), SIGTERM);
+        ::kill(::getpid(), SIGINT);
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
-      testing::KilledBySignal(SIGTERM), "");
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(StopSignalDeathTest, RepetitionsOfLaunchersDoNotEndTheProcess) {
+  EXPECT_EXIT(
+      {
+        {
+          const StopSignal stop;
+          ::kill(::getpid(), SIGUSR1);
+          while (!stop.requested()) std::this_thread::yield();
+          for (const int signal : {SIGUSR1, SIGTERM}) ::kill(::getpid(), signal);
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+        ::kill(::getpid(), SIGTERM);
+        std::_Exit(75);
+      },
+      testing::ExitedWithCode(75), "");
 }
 
 TEST(StopSignalDeathTest, SignalsWorkAsBeforeOnceItIsGone) {
