@@ -36,7 +36,7 @@ void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, 
   copy_tensor(part(block, kStepBytes), inputs.tokens, {});
   copy_tensor(part(block, kStepBytes + part_bytes_), inputs.targets, {});
   stream.copy(block_.view(), block);
-  pinned.copied.set(stream.cuda());
+  pinned.copied.set(stream.cuda().stream());
 }
 
 }  // namespace segue

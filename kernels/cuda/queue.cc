@@ -19,6 +19,14 @@ UniqueStream make_stream() {
   return UniqueStream(stream);
 }
 
+// Inside a graph an event is recorded anew by every launch only when it is declared external.
+void record_time(cudaEvent_t event, cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  const unsigned flags = status == cudaStreamCaptureStatusNone ? cudaEventRecordDefault : cudaEventRecordExternal;
+  check(cudaEventRecordWithFlags(event, stream, flags), "cudaEventRecordWithFlags");
+}
+
 }  // namespace
 
 Queue::Queue(int device) {
@@ -73,13 +81,46 @@ Fence::~Fence() = default;
 Fence::Fence(Fence&& other) noexcept = default;
 Fence& Fence::operator=(Fence&& other) noexcept = default;
 
-void Fence::set(Queue& queue) {
+void Fence::set(void* stream) {
   if (!state_) state_ = std::make_unique<State>();
-  check(cudaEventRecord(state_->event, stream_of(queue)), "cudaEventRecord");
+  check(cudaEventRecord(state_->event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
 }
 
 void Fence::wait() {
   if (state_) check(cudaEventSynchronize(state_->event), "cudaEventSynchronize");
+}
+
+void Fence::hold(void* stream) {
+  if (state_) check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), state_->event), "cudaStreamWaitEvent");
+}
+
+struct Stopwatch::State {
+  cudaEvent_t started = nullptr;
+  cudaEvent_t stopped = nullptr;
+  State() {
+    check(cudaEventCreate(&started), "cudaEventCreate");
+    check(cudaEventCreate(&stopped), "cudaEventCreate");
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    cudaEventDestroy(started);
+    cudaEventDestroy(stopped);
+  }
+};
+
+Stopwatch::Stopwatch() : state_(std::make_unique<State>()) {}
+Stopwatch::~Stopwatch() = default;
+Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
+Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
+
+void Stopwatch::start(void* stream) { record_time(state_->started, static_cast<cudaStream_t>(stream)); }
+void Stopwatch::stop(void* stream) { record_time(state_->stopped, static_cast<cudaStream_t>(stream)); }
+
+double Stopwatch::seconds() const {
+  float milliseconds = 0.0F;
+  check(cudaEventElapsedTime(&milliseconds, state_->started, state_->stopped), "cudaEventElapsedTime");
+  return 1e-3 * static_cast<double>(milliseconds);
 }
 
 struct Graph::State {

@@ -37,7 +37,7 @@ class Queue {
   std::unique_ptr<State> state_;
 };
 
-// A place in a queue that the host can wait for.
+// A place in a stream that the host or another stream can wait for.
 class Fence {
  public:
   Fence();
@@ -45,8 +45,28 @@ class Fence {
   Fence(Fence&& other) noexcept;
   Fence& operator=(Fence&& other) noexcept;
 
-  void set(Queue& queue);  // behind everything queued so far
-  void wait();             // until the queue has come there; at once when never set
+  void set(void* stream);  // cudaStream_t: behind everything queued there so far
+  void wait();             // until the stream has come there; at once when never set
+  void hold(
+      void* stream);  // what is queued there next waits for it: so a graph that is recorded grows to other streams
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// The time between two places of a stream, measured by the GPU, also inside a graph.
+class Stopwatch {
+ public:
+  Stopwatch();
+  ~Stopwatch();
+  Stopwatch(Stopwatch&& other) noexcept;
+  Stopwatch& operator=(Stopwatch&& other) noexcept;
+
+  void start(void* stream);
+  void stop(void* stream);
+  double seconds() const;  // of the last time; waits for nothing: both places must have been passed
 
   struct State;
 
@@ -62,7 +82,8 @@ class Graph {
   Graph(Graph&& other) noexcept;
   Graph& operator=(Graph&& other) noexcept;
 
-  // Records what `work` queues instead of running it. It must not allocate on the GPU or wait for it.
+  // Records what `work` queues instead of running it. It must not allocate on the GPU or wait for it; other streams
+  // that fences bring into it must have been waited for by the queue in the end.
   void record(Queue& queue, const std::function<void()>& work);
   bool is_recorded() const { return state_ != nullptr; }
   void launch(Queue& queue);

@@ -8,6 +8,7 @@ namespace segue::cuda {
 
 struct Queue::State {};
 struct Fence::State {};
+struct Stopwatch::State {};
 struct Graph::State {};
 
 namespace {
@@ -29,8 +30,17 @@ Fence::Fence() = default;
 Fence::~Fence() = default;
 Fence::Fence(Fence&& other) noexcept = default;
 Fence& Fence::operator=(Fence&& other) noexcept = default;
-void Fence::set(Queue& /*queue*/) { refuse(); }
+void Fence::set(void* /*stream*/) { refuse(); }
 void Fence::wait() { refuse(); }
+void Fence::hold(void* /*stream*/) { refuse(); }
+
+Stopwatch::Stopwatch() { refuse(); }
+Stopwatch::~Stopwatch() = default;
+Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
+Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
+void Stopwatch::start(void* /*stream*/) { refuse(); }
+void Stopwatch::stop(void* /*stream*/) { refuse(); }
+double Stopwatch::seconds() const { refuse(); }
 
 Graph::Graph() = default;
 Graph::~Graph() = default;

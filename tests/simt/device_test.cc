@@ -103,6 +103,42 @@ TEST(DeviceStream, GraphsRepeatTheirWork) {
   EXPECT_TRUE(graph.is_recorded());  // what was recorded before
 }
 
+// Fences bring the work of other streams into a graph, which must wait for it in the end.
+TEST(DeviceStream, GraphsHoldTheWorkOfStreamsBesideTheirs) {
+  kernels::Stream stream(kGpu, 1);
+  kernels::Stream beside(kGpu, 1);
+  const OwnedTensor from = counting_tensor(kGpu);
+  OwnedTensor to(DType::kInt32, {5}, kGpu);
+  segue::cuda::Fence fork;
+  segue::cuda::Fence join;
+  segue::cuda::Stopwatch watch;
+  const auto record = [&](bool waits) {
+    segue::cuda::Graph graph;
+    graph.record(stream.cuda(), [&] {
+      fork.set(stream.cuda().stream());
+      fork.hold(beside.cuda().stream());
+      watch.start(beside.cuda().stream());
+      beside.copy(to.view(), from.view());
+      watch.stop(beside.cuda().stream());
+      join.set(beside.cuda().stream());
+      if (waits) join.hold(stream.cuda().stream());
+    });
+    return graph;
+  };
+  segue::cuda::Graph graph = record(true);
+  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
+  for (int i = 0; i < 2; ++i) {
+    stream.fill_zero(to.view());
+    graph.launch(stream.cuda());
+    stream.synchronize();
+    expect_counting(to.view(), kGpu);
+    EXPECT_GT(watch.seconds(), 0.0);
+  }
+  EXPECT_THROW(record(false), DeviceError);
+  beside.fill_zero(to.view());  // is no longer recorded
+  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
+}
+
 TEST(DeviceStream, OnlyAGpuHasAQueue) {
   kernels::Stream cpu(1);
   EXPECT_THROW(cpu.cuda(), ContractError);

@@ -1,6 +1,7 @@
 // The queue of the emulated GPU: everything has been done when a call returns, unless a graph is being recorded.
 #include "kernels/cuda/queue.h"
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -14,6 +15,7 @@ namespace segue::cuda {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using Scratch = std::vector<float>;
 
 // As large as asked for, and holding nothing of the operation before.
@@ -24,14 +26,13 @@ Scratch unset_scratch(int64_t bytes) {
 }  // namespace
 
 struct Graph::State {
-  std::vector<std::function<void()>> work;
-  std::vector<Scratch> scratch;  // of every operation its own
+  Recording recording;
 };
 
 struct Queue::State {
   int device = 0;
   Scratch scratch;
-  Graph::State* recording = nullptr;
+  EmulatedStream stream;
 };
 
 Queue::Queue(int device) : state_(std::make_unique<State>()) {
@@ -41,15 +42,15 @@ Queue::Queue(int device) : state_(std::make_unique<State>()) {
 Queue::~Queue() = default;
 
 int Queue::device() const { return state_->device; }
-void* Queue::stream() const { return nullptr; }
+void* Queue::stream() const { return &state_->stream; }
 
-void submit(Queue& queue, std::function<void()> work) {
-  if (Graph::State* recording = queue.state().recording) {
-    recording->work.push_back(std::move(work));
-  } else {
-    work();
-  }
+void submit(EmulatedStream& stream, std::function<void()> work) {
+  if (stream.recording == nullptr) return work();
+  stream.recording->work.push_back(std::move(work));
+  stream.is_waited_for = false;
 }
+
+void submit(Queue& queue, std::function<void()> work) { submit(queue.state().stream, std::move(work)); }
 
 void Queue::copy(void* to, const void* from, int64_t bytes) {
   submit(*this, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
@@ -60,44 +61,95 @@ void Queue::fill_zero(void* memory, int64_t bytes) {
 }
 
 void Queue::synchronize() {
-  if (state_->recording != nullptr) throw DeviceError("queue: waited for while a graph is recorded");
+  if (state_->stream.recording != nullptr) throw DeviceError("queue: waited for while a graph is recorded");
 }
 
 void* Queue::scratch(int64_t bytes) {
-  if (state_->recording != nullptr) return state_->recording->scratch.emplace_back(unset_scratch(bytes)).data();
+  if (Recording* recording = state_->stream.recording)
+    return recording->scratch.emplace_back(unset_scratch(bytes)).data();
   state_->scratch = unset_scratch(bytes);
   return state_->scratch.data();
 }
 
-struct Fence::State {};
+struct Fence::State {
+  EmulatedStream* stream = nullptr;
+};
 
 Fence::Fence() = default;
 Fence::~Fence() = default;
 Fence::Fence(Fence&& other) noexcept = default;
 Fence& Fence::operator=(Fence&& other) noexcept = default;
-void Fence::set(Queue& /*queue*/) {}
+
+void Fence::set(void* stream) {
+  if (!state_) state_ = std::make_unique<State>();
+  state_->stream = static_cast<EmulatedStream*>(stream);
+}
+
 void Fence::wait() {}
+
+// As with CUDA: a stream that waits for a recorded one is recorded from there on.
+void Fence::hold(void* stream) {
+  if (!state_ || state_->stream->recording == nullptr) return;
+  auto& holding = *static_cast<EmulatedStream*>(stream);
+  state_->stream->is_waited_for = true;
+  if (holding.recording != nullptr) return;
+  holding.recording = state_->stream->recording;
+  holding.recording->streams.push_back(&holding);
+}
+
+struct Stopwatch::State {
+  Clock::time_point started;
+  Clock::time_point stopped;
+};
+
+Stopwatch::Stopwatch() : state_(std::make_unique<State>()) {}
+Stopwatch::~Stopwatch() = default;
+Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
+Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
+void Stopwatch::start(void* stream) {
+  submit(*static_cast<EmulatedStream*>(stream), [state = state_.get()] { state->started = Clock::now(); });
+}
+void Stopwatch::stop(void* stream) {
+  submit(*static_cast<EmulatedStream*>(stream), [state = state_.get()] { state->stopped = Clock::now(); });
+}
+double Stopwatch::seconds() const { return std::chrono::duration<double>(state_->stopped - state_->started).count(); }
 
 Graph::Graph() = default;
 Graph::~Graph() = default;
 Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
 
+namespace {
+
+// Ends a recording whatever happened; false when work of another stream was not waited for.
+bool end_recording(EmulatedStream& stream) {
+  Recording& recording = *std::exchange(stream.recording, nullptr);
+  bool complete = true;
+  for (EmulatedStream* other : recording.streams) {
+    complete = complete && other->is_waited_for;
+    *other = {};
+  }
+  return complete;
+}
+
+}  // namespace
+
 void Graph::record(Queue& queue, const std::function<void()>& work) {
   auto state = std::make_unique<State>();
-  queue.state().recording = state.get();
+  EmulatedStream& stream = queue.state().stream;
+  stream.recording = &state->recording;
   try {
     work();
   } catch (...) {
-    queue.state().recording = nullptr;
+    end_recording(stream);
     throw;
   }
-  queue.state().recording = nullptr;
+  if (!end_recording(stream)) throw DeviceError("graph: work of another stream was recorded and not waited for");
   state_ = std::move(state);
 }
 
 void Graph::launch(Queue& queue) {
-  for (const std::function<void()>& work : state_->work) submit(queue, work);
+  for (const std::function<void()>& work : state_->recording.work) submit(queue, work);
 }
 
 }  // namespace segue::cuda
