@@ -11,11 +11,11 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "kernels/cuda/launch.h"
 #include "kernels/cuda/queue.h"
 
 namespace segue::simt {
 
-inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 
 __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
@@ -61,12 +61,6 @@ __device__ __forceinline__ T& static_shared() {
   return object;
 }
 
-// Pieces of dynamic shared memory start at multiples of this.
-inline constexpr int64_t kSharedAlignment = 128;
-__host__ __device__ constexpr int64_t shared_piece(int64_t bytes) {
-  return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-}
-
 // The block's dynamic shared memory, handed out piece by piece; every thread takes the same pieces in the same order.
 class SharedMemory {
  public:
@@ -75,28 +69,14 @@ class SharedMemory {
     next_ = base;
   }
   template <typename T>
-  __device__ __forceinline__ T* take(int count) {
+  __host__ __device__ __forceinline__ T* take(int count) {
     T* piece = reinterpret_cast<T*>(next_);
-    next_ += shared_piece(static_cast<int64_t>(count) * static_cast<int64_t>(sizeof(T)));
+    next_ += shared_piece_bytes<T>(count);
     return piece;
   }
 
  private:
   unsigned char* next_;
-};
-
-// Bytes of dynamic shared memory that the same sequence of takes needs.
-class SharedLayout {
- public:
-  template <typename T>
-  constexpr SharedLayout& take(int count) {
-    bytes_ += shared_piece(static_cast<int64_t>(count) * static_cast<int64_t>(sizeof(T)));
-    return *this;
-  }
-  constexpr int64_t bytes() const { return bytes_; }
-
- private:
-  int64_t bytes_ = 0;
 };
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
@@ -155,15 +135,6 @@ __device__ __forceinline__ float exp2_approx(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
   return y;
 }
-
-// Blocks of the grid, threads of a block, and its dynamic shared memory.
-struct Launch {
-  int64_t x = 1;
-  int y = 1;
-  int z = 1;
-  int threads = kWarp;
-  int64_t shared_bytes = 0;
-};
 
 // Runs the kernel in the queue's order. Throws DeviceError naming it when the device refuses the launch.
 template <typename... Parameters, typename... Arguments>

@@ -19,8 +19,7 @@ namespace segue::simt::emulation {
 
 namespace {
 
-constexpr int kNaNByte = 0xFF;            // a float or bfloat16 of such bytes is NaN
-constexpr size_t kSharedAlignment = 128;  // as kernels/cuda/simt.cuh
+constexpr int kNaNByte = 0xFF;  // a float or bfloat16 of such bytes is NaN
 constexpr int64_t kMostSharedBytes = 227 * 1024;
 constexpr int kMostThreads = 1024;
 constexpr size_t kDetour = 64;  // once in so many times, any thread goes on where warps run ahead
@@ -193,7 +192,7 @@ void* Block::take_shared(size_t bytes) {
   const size_t index = running_->pieces_taken++;
   if (index == dynamic_pieces_.size()) {
     dynamic_pieces_.emplace_back(bytes);
-    dynamic_bytes_ += static_cast<int64_t>((bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment);
+    dynamic_bytes_ += shared_piece_bytes<std::byte>(static_cast<int>(bytes));
     if (dynamic_bytes_ > grid_.shared_bytes)
       fail(
           fmt::format("takes {} bytes of dynamic shared memory, launched with {}", dynamic_bytes_, grid_.shared_bytes));

@@ -13,9 +13,9 @@
 #include <functional>
 #include <string>
 
-namespace segue::simt::emulation {
+#include "kernels/cuda/launch.h"
 
-inline constexpr int kWarp = 32;
+namespace segue::simt::emulation {
 
 struct Grid {
   const char* kernel = "";

@@ -43,18 +43,25 @@ TEST(Emulator, AMissingBarrierShows) {
   EXPECT_GT(spoiled, 0);
 }
 
+struct TwoPieces {
+  int* first;
+  int* second;
+  template <typename Memory>
+  explicit TwoPieces(Memory& memory) : first(memory.template take<int>(3)), second(memory.template take<int>(32)) {}
+};
+
 TEST(Emulator, PiecesOfSharedMemoryAreTheBlocksOwn) {
   std::vector<int> found(4);
-  run({.kernel = "pieces", .x = 4, .threads = 32, .shared_bytes = SharedLayout().take<int>(3).take<int>(32).bytes()},
-      [&] {
-        SharedMemory memory;
-        int* first = memory.take<int>(3);
-        int* second = memory.take<int>(32);
-        second[thread()] = block();
-        if (thread() < 3) first[thread()] = 7;
-        sync_block();
-        if (thread() == 0) found[static_cast<size_t>(block())] = std::accumulate(second, second + 32, 0) + first[2];
-      });
+  EXPECT_EQ(shared_bytes_of<TwoPieces>(), 256);
+  run({.kernel = "pieces", .x = 4, .threads = 32, .shared_bytes = shared_bytes_of<TwoPieces>()}, [&] {
+    SharedMemory memory;
+    const TwoPieces pieces(memory);
+    pieces.second[thread()] = block();
+    if (thread() < 3) pieces.first[thread()] = 7;
+    sync_block();
+    const int sum = std::accumulate(pieces.second, pieces.second + 32, 0);
+    if (thread() == 0) found[static_cast<size_t>(block())] = sum + pieces.first[2];
+  });
   EXPECT_EQ(found, (std::vector<int>{7, 39, 71, 103}));
 }
 
@@ -87,7 +94,7 @@ TEST(Emulator, AtomicsReturnWhatWasThere) {
 
 TEST(Emulator, CopiesLandWhenWaitedFor) {
   alignas(16) float source[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  run({.kernel = "copies", .threads = 32, .shared_bytes = SharedLayout().take<float>(12).bytes()}, [&] {
+  run({.kernel = "copies", .threads = 32, .shared_bytes = shared_piece_bytes<float>(12)}, [&] {
     float* tile = SharedMemory().take<float>(12);
     if (thread() == 0) {
       async_copy_16(tile, source, true);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bfloat16.h"
+#include "kernels/cuda/launch.h"
 #include "kernels/cuda/queue.h"
 #include "tests/simt/emulator.h"
 #include "tests/simt/matrix_fragments.h"
@@ -17,14 +18,11 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __grid_constant__
 
 // Of CUDA's mathematical functions, the one the processor's library lacks.
 inline float rsqrtf(float x) { return 1.0F / std::sqrt(x); }
 
 namespace segue::simt {
-
-inline constexpr int kWarp = emulation::kWarp;
 
 inline int thread() { return emulation::place().thread; }
 inline int block_threads() { return emulation::grid().threads; }
@@ -118,30 +116,12 @@ T& static_shared() {
   return *static_cast<T*>(emulation::static_shared(&key, sizeof(T)));
 }
 
-inline constexpr int64_t kSharedAlignment = 128;
-constexpr int64_t shared_piece(int64_t bytes) {
-  return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-}
-
 class SharedMemory {
  public:
   template <typename T>
   T* take(int count) {
     return static_cast<T*>(emulation::take_shared(static_cast<size_t>(count) * sizeof(T)));
   }
-};
-
-class SharedLayout {
- public:
-  template <typename T>
-  constexpr SharedLayout& take(int count) {
-    bytes_ += shared_piece(static_cast<int64_t>(count) * static_cast<int64_t>(sizeof(T)));
-    return *this;
-  }
-  constexpr int64_t bytes() const { return bytes_; }
-
- private:
-  int64_t bytes_ = 0;
 };
 
 inline void async_copy_16(void* shared, const void* global, bool valid) {
@@ -168,14 +148,6 @@ inline uint32_t pack_bf16(float low, float high) {
 }
 
 inline float exp2_approx(float x) { return std::exp2(x); }
-
-struct Launch {
-  int64_t x = 1;
-  int y = 1;
-  int z = 1;
-  int threads = kWarp;
-  int64_t shared_bytes = 0;
-};
 
 template <typename... Parameters, typename... Arguments>
 void launch(cuda::Queue& queue, const char* name, const Launch& shape, void (*kernel)(Parameters...),
