@@ -27,8 +27,12 @@ class Tile {
 
   static constexpr int elements(int rows) { return rows * kStride; }
 
-  __device__ __forceinline__ explicit Tile(Element* data) : data_(data) {}
+  // Takes its rows from the block's shared memory, or from a layout that only counts.
+  template <typename Memory>
+  __host__ __device__ __forceinline__ Tile(Memory& memory, int rows)
+      : data_(memory.template take<Element>(elements(rows))) {}
 
+  __device__ __forceinline__ Element* data() const { return data_; }
   __device__ __forceinline__ Element* at(int row, int column) const {
     const int chunk = column / kPerChunk;
     return data_ + row * kStride + (chunk ^ permutation(row)) * kPerChunk + column % kPerChunk;

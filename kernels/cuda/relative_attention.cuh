@@ -2,6 +2,10 @@
 // kernels/relative_attention.h has the formulas.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
 #include "kernels/cuda/dropout_mask.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/relative_attention.h"
@@ -26,6 +30,7 @@ struct AttentionInputs {
   int window;       // larger than any distance when there is none
   float scale;      // 1 / sqrt(H)
   bool vectorised;  // rows can be copied 16 bytes at a time
+  int streams;
   simt::DropoutMask dropatt;
 
   __device__ __forceinline__ const Element* query(int b, int n, int i) const {
@@ -149,7 +154,24 @@ AttentionInputs<Element> inputs_of(const Args& args) {
           .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
+          .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};
+}
+
+// Launches kernel_at(the head's width as a constant): a block for each tile of `rows` (queries, keys or distances),
+// head and stream, with what Shared<Element, width> takes of shared memory.
+template <template <typename, int> class Shared, typename Element, template <typename> class Arguments,
+          typename KernelAt>
+void launch_tiles(Stream& stream, const char* name, const Arguments<Element>& args, int rows,
+                  const KernelAt& kernel_at) {
+  with_head_width(args.in.d_head, [&](auto width) {
+    const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
+                             .y = args.in.heads,
+                             .z = args.in.streams,
+                             .threads = kThreads<Element>,
+                             .shared_bytes = simt::shared_bytes_of<Shared<Element, decltype(width)::value>>()};
+    simt::launch(stream.cuda(), name, shape, kernel_at(width), args);
+  });
 }
 
 }  // namespace segue::kernels::cuda

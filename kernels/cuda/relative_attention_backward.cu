@@ -30,41 +30,43 @@ __global__ void relative_attention_row_sums_kernel(BackwardArguments<Element> ar
 
 template <typename Element>
 struct ReduceArguments {
+  AttentionInputs<Element> in;
   Workspace parts;
+  int tiles;    // that have parts of bias gradients
   Element* dr;  // [P, N, H]
   float* du;    // [N, H]
   float* dw;    // [N, H]
-  int streams, keys, positions, heads, d_head, tiles;
 };
 
 // Beyond the last position, all distances share its row.
 template <typename Element>
 __global__ void relative_attention_reduce_positions_kernel(ReduceArguments<Element> args) {
-  const int64_t model = static_cast<int64_t>(args.heads) * args.d_head;
+  const AttentionInputs<Element>& in = args.in;
+  const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
   const int64_t element = static_cast<int64_t>(simt::block()) * simt::block_threads() + simt::thread();
-  if (element >= args.positions * model) return;
+  if (element >= in.positions * model) return;
   const auto position = static_cast<int>(element / model);
-  const int64_t n = element % model / args.d_head;
-  const int64_t h = element % args.d_head;
-  const int end = position + 1 == args.positions ? args.keys : position + 1;
+  const int64_t n = element % model / in.d_head;
+  const int64_t h = element % in.d_head;
+  const int end = position + 1 == in.positions ? in.keys : position + 1;
   float sum = 0.0F;
-  for (int64_t b = 0; b < args.streams; ++b) {
-    for (int64_t e = position; e < end; ++e)
-      sum += args.parts.dr[((b * args.heads + n) * args.keys + e) * args.d_head + h];
+  for (int64_t b = 0; b < in.streams; ++b) {
+    for (int64_t e = position; e < end; ++e) sum += args.parts.dr[((b * in.heads + n) * in.keys + e) * in.d_head + h];
   }
   args.dr[element] = static_cast<Element>(sum);
 }
 
 template <typename Element>
 __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element> args) {
+  const AttentionInputs<Element>& in = args.in;
   const int element = simt::block() * simt::block_threads() + simt::thread();
-  if (element >= args.heads * args.d_head) return;
-  const int64_t n = element / args.d_head;
+  if (element >= in.heads * in.d_head) return;
+  const int64_t n = element / in.d_head;
   float du = 0.0F;
   float dw = 0.0F;
-  for (int64_t b = 0; b < args.streams; ++b) {
+  for (int64_t b = 0; b < in.streams; ++b) {
     for (int64_t tile = 0; tile < args.tiles; ++tile) {
-      const int64_t part = ((b * args.heads + n) * args.tiles + tile) * args.d_head + element % args.d_head;
+      const int64_t part = ((b * in.heads + n) * args.tiles + tile) * in.d_head + element % in.d_head;
       du += args.parts.du[part];
       dw += args.parts.dw[part];
     }
@@ -73,31 +75,38 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
   args.dw[element] += dw;
 }
 
+// Elements of each part of the workspace.
+struct WorkspaceSizes {
+  int64_t delta, dr, du, dw;
+
+  WorkspaceSizes(int64_t all_heads, int64_t tgt_len, int64_t keys, int64_t d_head, int64_t tile)
+      : delta(all_heads * tgt_len),
+        dr(all_heads * keys * d_head),
+        du(all_heads * simt::divide_up(keys, tile) * d_head),
+        dw(du) {}
+};
+
 template <typename Element>
-Workspace divide_workspace(float* workspace, const AttentionInputs<Element>& in, int64_t streams) {
-  const int64_t rows = streams * in.heads;
-  const int64_t bias_parts = rows * tiles_of(in.keys, kTile<Element>) * in.d_head;
+Workspace divide_workspace(float* workspace, const AttentionInputs<Element>& in) {
+  const WorkspaceSizes sizes(static_cast<int64_t>(in.streams) * in.heads, in.tgt_len, in.keys, in.d_head,
+                             kTile<Element>);
   Workspace parts{};
   parts.delta = workspace;
-  parts.dr = parts.delta + rows * in.tgt_len;
-  parts.du = parts.dr + rows * in.keys * in.d_head;
-  parts.dw = parts.du + bias_parts;
+  parts.dr = parts.delta + sizes.delta;
+  parts.du = parts.dr + sizes.dr;
+  parts.dw = parts.du + sizes.du;
   return parts;
 }
 
 template <typename Element>
 void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const BackwardArguments<Element>& arguments) {
   const AttentionInputs<Element>& in = arguments.in;
-  const ReduceArguments<Element> reduce{.parts = arguments.workspace,
+  const ReduceArguments<Element> reduce{.in = in,
+                                        .parts = arguments.workspace,
+                                        .tiles = static_cast<int>(simt::divide_up(in.keys, kTile<Element>)),
                                         .dr = args.dr.as<Element>(),
                                         .du = args.du.as<float>(),
-                                        .dw = args.dw.as<float>(),
-                                        .streams = static_cast<int>(args.qkv.shape[0]),
-                                        .keys = in.keys,
-                                        .positions = in.positions,
-                                        .heads = in.heads,
-                                        .d_head = in.d_head,
-                                        .tiles = static_cast<int>(tiles_of(in.keys, kTile<Element>))};
+                                        .dw = args.dw.as<float>()};
   constexpr int kReduceThreads = 128;
   const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
   simt::launch(stream.cuda(), "relative_attention_reduce_positions",
@@ -112,29 +121,31 @@ template <typename Element>
 void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
   AttentionInputs<Element> in = inputs_of<Element>(args);
   in.vectorised = in.vectorised && is_vectorisable(args.qkv, args.doutput);
-  const int64_t streams = args.qkv.shape[0];
   const BackwardArguments<Element> arguments{.in = in,
                                              .doutput = args.doutput.as<Element>(),
                                              .output = args.output.as<Element>(),
                                              .lse = args.lse.as<float>(),
                                              .dqkv = args.dqkv.as<Element>(),
                                              .dmemory_kv = args.dmemory_kv.as<Element>(),
-                                             .workspace = divide_workspace(args.workspace.as<float>(), in, streams)};
-  simt::Launch shape{.y = in.heads, .z = static_cast<int>(streams), .threads = 128};
-  shape.x = simt::divide_up(in.tgt_len, shape.threads / simt::kWarp);
-  simt::launch(stream.cuda(), "relative_attention_row_sums", shape, relative_attention_row_sums_kernel<Element>,
-               arguments);
-  launch_queries(stream, arguments, shape);
-  launch_keys(stream, arguments, shape);
-  launch_distances(stream, arguments, shape);
+                                             .workspace = divide_workspace(args.workspace.as<float>(), in)};
+  constexpr int kRowsOfBlock = 4;
+  simt::launch(stream.cuda(), "relative_attention_row_sums",
+               {.x = simt::divide_up(in.tgt_len, kRowsOfBlock),
+                .y = in.heads,
+                .z = in.streams,
+                .threads = kRowsOfBlock * simt::kWarp},
+               relative_attention_row_sums_kernel<Element>, arguments);
+  launch_queries(stream, arguments);
+  launch_keys(stream, arguments);
+  launch_distances(stream, arguments);
   run_reduce(stream, args, arguments);
 }
 
 }  // namespace
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
-  const int64_t most_tiles = tiles_of(e.keys, kTile<float>);
-  return e.streams * e.heads * (e.tgt_len + (e.keys + 2 * most_tiles) * e.d_head);
+  const WorkspaceSizes sizes(e.streams * e.heads, e.tgt_len, e.keys, e.d_head, kTile<float>);  // the smaller tile
+  return sizes.delta + sizes.dr + sizes.du + sizes.dw;
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {

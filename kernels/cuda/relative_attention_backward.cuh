@@ -6,15 +6,13 @@
 
 namespace segue::kernels::cuda {
 
-// The parts of the workspace: sizes in floats. A part of a bias gradient belongs to a tile of the smallest height.
+// The parts of the workspace.
 struct Workspace {
   float* delta;  // [B, N, T]
   float* dr;     // [B, N, K, H]
   float* du;     // [B, N, tiles of keys, H]
   float* dw;     // [B, N, tiles of distances, H]
 };
-
-inline int64_t tiles_of(int64_t keys, int64_t tile) { return simt::divide_up(keys, tile); }
 
 template <typename Element>
 struct BackwardArguments {
@@ -39,13 +37,13 @@ struct BackwardArguments {
   }
 };
 
-// Each computes its gradient for every stream and head; the grid's y and z are theirs.
+// Each computes its gradient for every stream and head.
 template <typename Element>
-void launch_queries(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+void launch_queries(Stream& stream, const BackwardArguments<Element>& args);
 template <typename Element>
-void launch_keys(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+void launch_keys(Stream& stream, const BackwardArguments<Element>& args);
 template <typename Element>
-void launch_distances(Stream& stream, const BackwardArguments<Element>& args, simt::Launch shape);
+void launch_distances(Stream& stream, const BackwardArguments<Element>& args);
 
 // What a lane needs of the two queries it holds.
 template <typename Element>
@@ -117,13 +115,7 @@ __device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, 
     FragmentA<Element> fragment;
     load_a_transposed(fragment, a, column, k);
     if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
-#pragma unroll
-    for (int block = 0; block < kWidth; block += 16) {
-      FragmentB<Element> pair[2];
-      load_b_rows(pair, b, k, block);
-      multiply(sums.value[block / 8], fragment, pair[0]);
-      multiply(sums.value[block / 8 + 1], fragment, pair[1]);
-    }
+    multiply_16_rows(sums, fragment, b, k);
   }
 }
 
@@ -164,16 +156,11 @@ __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& til
 // The tiles that all three kernels hold of the queries: with u, with w, and the gradient of the output.
 template <typename Element, int kWidth>
 struct QueryTiles {
-  using T = Tile<Element, kWidth>;
-  T content, position, doutput;
+  Tile<Element, kWidth> content, position, doutput;
 
-  __device__ __forceinline__ explicit QueryTiles(simt::SharedMemory& memory)
-      : content(memory.take<Element>(T::elements(kTile<Element>))),
-        position(memory.take<Element>(T::elements(kTile<Element>))),
-        doutput(memory.take<Element>(T::elements(kTile<Element>))) {}
-  static constexpr void reserve(simt::SharedLayout& layout) {
-    for (int i = 0; i < 3; ++i) layout.take<Element>(T::elements(kTile<Element>));
-  }
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit QueryTiles(Memory& memory)
+      : content(memory, kTile<Element>), position(memory, kTile<Element>), doutput(memory, kTile<Element>) {}
   __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
     load_queries(args.in, at, i0, content, position);
     load_rows(args.in, doutput, 0, kTile<Element>, [&](int row) { return args.doutput_row(at.b, at.n, i0 + row); });

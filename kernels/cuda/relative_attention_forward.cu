@@ -1,7 +1,6 @@
 // Forward of relative attention: a block holds kTile queries of one stream and head and walks over the keys they see.
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "kernels/cuda/relative_attention.cuh"
 
@@ -16,20 +15,24 @@ struct ForwardArguments {
   float* lse;
 };
 
-// Of the tiles that the kernel takes, in its order.
 template <typename Element, int kWidth>
-constexpr int64_t forward_shared_bytes() {
-  using T = Tile<Element, kWidth>;
-  constexpr int kRows = kTile<Element>;
-  simt::SharedLayout layout;
-  layout.take<Element>(T::elements(kRows));      // queries + u
-  layout.take<Element>(T::elements(kRows));      // queries + w
-  layout.take<Element>(T::elements(kRows));      // keys
-  layout.take<Element>(T::elements(kRows));      // values
-  layout.take<Element>(T::elements(2 * kRows));  // positions
-  reserve_scratch<Element>(layout);
-  return layout.bytes();
-}
+struct ForwardTiles {
+  Tile<Element, kWidth> content;   // queries + u
+  Tile<Element, kWidth> position;  // queries + w
+  Tile<Element, kWidth> keys;
+  Tile<Element, kWidth> values;
+  Band<Element, kWidth> band;  // of positions
+  BandScratch<Element> scratch;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit ForwardTiles(Memory& memory)
+      : content(memory, kTile<Element>),
+        position(memory, kTile<Element>),
+        keys(memory, kTile<Element>),
+        values(memory, kTile<Element>),
+        band(memory),
+        scratch(memory) {}
+};
 
 // The running softmax of a warp's 16 queries; a lane knows those of its two rows.
 template <typename Element, int kWidth>
@@ -123,33 +126,28 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
 template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
-  using T = Tile<Element, kWidth>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   simt::SharedMemory memory;
-  const T content(memory.take<Element>(T::elements(kRows)));
-  const T position(memory.take<Element>(T::elements(kRows)));
-  const T keys(memory.take<Element>(T::elements(kRows)));
-  const T values(memory.take<Element>(T::elements(kRows)));
-  Band<Element, kWidth> band{T(memory.take<Element>(T::elements(2 * kRows)))};
-  float* scratch = take_scratch<Element>(memory);
+  ForwardTiles<Element, kWidth> tiles(memory);
+  float* scratch = tiles.scratch.of_warp();
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;
   const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
   const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
   const auto load_keys = [&](int j0) {
-    load_rows(in, keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
+    load_rows(in, tiles.keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
   };
   const auto load_values = [&](int j0) {
-    load_rows(in, values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
+    load_rows(in, tiles.values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
   };
   const auto load_positions = [&](int j0, int row, int rows) {  // rows `row` on of the band of key tile j0
     const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows(in, band.tile, band.place(row), rows, [&](int t) { return in.position(at.n, distance + t); });
+    load_rows(in, tiles.band.tile, tiles.band.place(row), rows, [&](int t) { return in.position(at.n, distance + t); });
   };
 
-  load_queries(in, at, i0, content, position);
+  load_queries(in, at, i0, tiles.content, tiles.position);
   load_keys(first_tile);
   load_positions(first_tile, 0, 2 * kRows);
   simt::async_commit();
@@ -160,12 +158,12 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     simt::async_wait<1>();
     simt::sync_block();
     Accumulators<kRows> scores;
-    multiply_straight(scores, content, simt::warp() * 16, keys);
-    multiply_band(scores, position, simt::warp() * 16, band, scratch);
+    multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
+    multiply_band(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
     simt::sync_block();  // everybody is done with these keys and positions
     if (j0 + kRows <= last_key) {
       load_keys(j0 + kRows);
-      band.turn();
+      tiles.band.turn();
       load_positions(j0 + kRows, 0, kRows);
     }
     simt::async_commit();
@@ -174,7 +172,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     if (in.dropatt.is_drawn || in.dropatt.scale != 1.0F) drop_weights(in, at, first_query, j0, scores);
     simt::async_wait<1>();
     simt::sync_block();
-    multiply_rows(softmax.output, scores, values);
+    multiply_rows(softmax.output, scores, tiles.values);
     simt::sync_block();  // and with these values
   }
   simt::async_wait<0>();
@@ -183,16 +181,10 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
 
 template <typename Element>
 void run_forward(Stream& stream, const RelativeAttentionForward& args) {
-  const ForwardArguments<Element> arguments{inputs_of<Element>(args), args.output.as<Element>(), args.lse.as<float>()};
-  with_head_width(args.qkv.shape[4], [&](auto width) {
-    constexpr int kWidth = decltype(width)::value;
-    const simt::Launch shape{.x = simt::divide_up(arguments.in.tgt_len, kTile<Element>),
-                             .y = arguments.in.heads,
-                             .z = static_cast<int>(args.qkv.shape[0]),
-                             .threads = kThreads<Element>,
-                             .shared_bytes = forward_shared_bytes<Element, kWidth>()};
-    simt::launch(stream.cuda(), "relative_attention_forward", shape, relative_attention_forward_kernel<Element, kWidth>,
-                 arguments);
+  const ForwardArguments<Element> arguments{
+      .in = inputs_of<Element>(args), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
+  launch_tiles<ForwardTiles>(stream, "relative_attention_forward", arguments, arguments.in.tgt_len, [](auto width) {
+    return relative_attention_forward_kernel<Element, decltype(width)::value>;
   });
 }
 

@@ -28,6 +28,9 @@ struct Band {
   Tile<Element, kWidth> tile;
   int base = 0;
 
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit Band(Memory& memory) : tile(memory, kRows) {}
+
   __device__ __forceinline__ int place(int row) const { return (row + base) % kRows; }  // of 16 rows from there on
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
@@ -47,6 +50,32 @@ struct LaneOfAccumulators {
   __device__ __forceinline__ int column(int block, int i) const { return block * 8 + lane.pair + i % 2; }
 };
 
+// sums += a [16, 16] · the transpose of rows [row, row + kColumns) and columns [k, k + 16) of `b`.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_transpose(Accumulators<kColumns>& sums, const FragmentA<Element>& a,
+                                                   const Tile<Element, kWidth>& b, int row, int k) {
+#pragma unroll
+  for (int column = 0; column < kColumns; column += 16) {
+    FragmentB<Element> pair[2];
+    load_b(pair, b, row + column, k);
+    multiply(sums.value[column / 8], a, pair[0]);
+    multiply(sums.value[column / 8 + 1], a, pair[1]);
+  }
+}
+
+// sums += a [16, 16] · rows [row, row + 16) of `b`.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_16_rows(Accumulators<kWidth>& sums, const FragmentA<Element>& a,
+                                                 const Tile<Element, kWidth>& b, int row) {
+#pragma unroll
+  for (int column = 0; column < kWidth; column += 16) {
+    FragmentB<Element> pair[2];
+    load_b_rows(pair, b, row, column);
+    multiply(sums.value[column / 8], a, pair[0]);
+    multiply(sums.value[column / 8 + 1], a, pair[1]);
+  }
+}
+
 // sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
@@ -55,19 +84,24 @@ __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, 
   for (int k = 0; k < kWidth; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
-#pragma unroll
-    for (int column = 0; column < kColumns; column += 16) {
-      FragmentB<Element> pair[2];
-      load_b(pair, b, column, k);
-      multiply(sums.value[column / 8], fragment, pair[0]);
-      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
-    }
+    multiply_transpose(sums, fragment, b, 0, k);
   }
 }
 
 // A warp's memory for a band's products: 16 rows, each moved on by four banks.
 template <typename Element>
 inline constexpr int kBandStride = kTile<Element> + 16 + 4;
+
+// That of all warps, a row for each query of the block.
+template <typename Element>
+struct BandScratch {
+  float* of_block;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit BandScratch(Memory& memory)
+      : of_block(memory.template take<float>(kTile<Element> * kBandStride<Element>)) {}
+  __device__ __forceinline__ float* of_warp() const { return of_block + simt::warp() * 16 * kBandStride<Element>; }
+};
 
 // sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong.
 template <typename Element, int kWidth>
@@ -82,11 +116,8 @@ __device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums
 #pragma unroll
     for (int k = 0; k < kWidth; k += 16) {
       FragmentA<Element> fragment;
-      FragmentB<Element> pair[2];
       load_a(fragment, a, row, k);
-      load_b(pair, band.tile, place, k);
-      multiply(products.value[0], fragment, pair[0]);
-      multiply(products.value[1], fragment, pair[1]);
+      multiply_transpose(products, fragment, band.tile, place, k);
     }
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
@@ -113,24 +144,8 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
-#pragma unroll
-    for (int column = 0; column < kWidth; column += 16) {
-      FragmentB<Element> pair[2];
-      load_b_rows(pair, b, k, column);
-      multiply(sums.value[column / 8], fragment, pair[0]);
-      multiply(sums.value[column / 8 + 1], fragment, pair[1]);
-    }
+    multiply_16_rows(sums, fragment, b, k);
   }
-}
-
-template <typename Element>
-__device__ __forceinline__ float* take_scratch(simt::SharedMemory& memory) {
-  constexpr int kOfWarp = 16 * kBandStride<Element>;
-  return memory.take<float>(kTile<Element> / 16 * kOfWarp) + simt::warp() * kOfWarp;
-}
-template <typename Element>
-constexpr void reserve_scratch(simt::SharedLayout& layout) {
-  layout.take<float>(kTile<Element> * kBandStride<Element>);
 }
 
 }  // namespace segue::kernels::cuda

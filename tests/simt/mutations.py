@@ -279,8 +279,8 @@ MUTATIONS = [
     attention(
         "relative_attention_keys.cu",
         "no barrier before the queries are replaced",
-        "warp_row, queries.content);\n    simt::sync_block();",
-        "warp_row, queries.content);",
+        "warp_row, tiles.queries.content);\n    simt::sync_block();",
+        "warp_row, tiles.queries.content);",
     ),
     attention(
         "relative_attention_distances.cu",
@@ -291,8 +291,8 @@ MUTATIONS = [
     attention(
         "relative_attention_distances.cu",
         "no barrier before the queries are replaced",
-        "warp_row, queries.position);\n    simt::sync_block();",
-        "warp_row, queries.position);",
+        "warp_row, tiles.queries.position);\n    simt::sync_block();",
+        "warp_row, tiles.queries.position);",
     ),
     attention(
         "relative_attention_queries.cu",
@@ -303,13 +303,13 @@ MUTATIONS = [
     attention(
         "relative_attention_queries.cu",
         "no barrier before keys and values are replaced",
-        "warp_row, positions);\n    simt::sync_block();",
-        "warp_row, positions);",
+        "warp_row, tiles.positions);\n    simt::sync_block();",
+        "warp_row, tiles.positions);",
     ),
     attention(
         "relative_attention_backward.cu",
         "distances beyond the last position not summed",
-        "position + 1 == args.positions ? args.keys : position + 1",
+        "position + 1 == in.positions ? in.keys : position + 1",
         "position + 1",
         ATTENTION_CLAMPED,
     ),
