@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "kernels/cuda/queue.h"
@@ -49,6 +50,10 @@ void Stream::fill_zero(TensorView tensor) {
 
 void Stream::synchronize() {
   if (queue_) queue_->synchronize();
+}
+
+void Stream::watch_with(Watch watch) {
+  if (queue_) queue_->watch_with(std::move(watch));
 }
 
 }  // namespace segue::kernels

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/device.h"
+#include "base/patience.h"
 #include "base/tensor.h"
 
 namespace segue::cuda {
@@ -33,6 +34,8 @@ class Stream {
   void copy(TensorView to, ConstTensorView from);
   void fill_zero(TensorView tensor);
   void synchronize();  // until everything queued has finished; throws DeviceError when some of it failed
+  // With a GPU, `watch` is called again and again while the host waits for it; what it throws ends the wait.
+  void watch_with(Watch watch);
 
  private:
   Device device_;

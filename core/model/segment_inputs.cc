@@ -30,7 +30,7 @@ void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, 
   check_tokens("targets", inputs.targets, vocabulary);
   Pinned& pinned = pinned_[next_];
   next_ = (next_ + 1) % pinned_.size();
-  pinned.copied.wait();
+  stream.cuda().wait_for(pinned.copied);
   const TensorView block = pinned.block.view();
   std::memcpy(block.data, &inputs.info.step, sizeof(inputs.info.step));
   copy_tensor(part(block, kStepBytes), inputs.tokens, {});

@@ -1,6 +1,7 @@
 // Pinned rows that the device fills, one for each step.
 #include "core/train/step_reports.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace segue {
@@ -9,7 +10,8 @@ StepReports::StepReports(int64_t tokens, int64_t capacity, Device device)
     : tokens_(tokens),
       capacity_(capacity),
       losses_(DType::kFloat32, {capacity, tokens}, device, BufferKind::kPinned),
-      outcomes_(DType::kFloat64, {capacity, 2}, device, BufferKind::kPinned) {
+      outcomes_(DType::kFloat64, {capacity, 2}, device, BufferKind::kPinned),
+      ended_(device.is_cuda() ? static_cast<size_t>(capacity) : 0) {
   unread_.reserve(static_cast<size_t>(capacity));
   reports_.reserve(static_cast<size_t>(capacity));
 }
@@ -22,11 +24,14 @@ void StepReports::add_losses(kernels::Stream& stream, ConstTensorView nll) {
 
 void StepReports::end_step(kernels::Stream& stream, int64_t step, ConstTensorView outcome) {
   stream.copy(outcomes_.view().rows(std::ssize(unread_), 1), outcome);
+  if (!ended_.empty()) ended_[unread_.size()].set(stream.cuda().stream());
   unread_.push_back({.step = step, .tokens = filled_});
   filled_ = 0;
 }
 
 std::span<const StepReport> StepReports::read(kernels::Stream& stream) {
+  const size_t ended = std::min(ended_.size(), unread_.size());
+  for (size_t i = 0; i < ended; ++i) stream.cuda().wait_for(ended_[i]);
   stream.synchronize();
   reports_.clear();
   for (int64_t i = 0; i < std::ssize(unread_); ++i) {

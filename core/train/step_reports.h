@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "kernels/cuda/queue.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -41,6 +42,9 @@ class StepReports {
     int64_t step, tokens;
   };
   std::vector<Unread> unread_;
+  // [capacity] on a GPU: steps are waited for one by one, so that a watch of the stream hears how long one step lasts
+  // and not how many are queued.
+  std::vector<cuda::Fence> ended_;
   std::vector<StepReport> reports_;
 };
 

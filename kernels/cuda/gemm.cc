@@ -61,7 +61,7 @@ void gemm(Stream& stream, const Gemm& args) {
   const float beta = args.accumulate ? 1.0F : 0.0F;
   check(cublasLtMatmul(state.cublas, plan.operation, &one, args.b.data, plan.a, args.a.data, plan.b, &beta, args.c.data,
                        plan.c, args.c.data, plan.c, &plan.algorithm, state.gemm_workspace.data(),
-                       static_cast<size_t>(state.gemm_workspace.bytes()), state.stream),
+                       static_cast<size_t>(state.gemm_workspace.bytes()), stream_of(stream.cuda())),
         "cublasLtMatmul");
 }
 

@@ -8,17 +8,6 @@ namespace segue::cuda {
 
 namespace {
 
-struct StreamDestroyer {
-  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
-};
-using UniqueStream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, StreamDestroyer>;
-
-UniqueStream make_stream() {
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  return UniqueStream(stream);
-}
-
 // Inside a graph an event is recorded anew by every launch only when it is declared external.
 void record_time(cudaEvent_t event, cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -30,38 +19,32 @@ void record_time(cudaEvent_t event, cudaStream_t stream) {
 }  // namespace
 
 Queue::Queue(int device) {
-  require_device(device);
-  check(cudaSetDevice(device), "cudaSetDevice");
-  UniqueStream stream = make_stream();
   auto state = std::make_unique<State>();
+  state->stream = OwnedStream(device);
   state->scratch = Buffer(kScratchBytes, {DeviceKind::kCuda, device});
   state->gemm_workspace = Buffer(kGemmWorkspaceBytes, {DeviceKind::kCuda, device});
   check(cublasLtCreate(&state->cublas), "cublasLtCreate");
   state->device = device;
-  state->stream = stream.release();
   state_ = std::move(state);
 }
 
 Queue::~Queue() {
   if (!state_) return;
-  cudaStreamSynchronize(state_->stream);
+  cudaStreamSynchronize(stream_of(*this));
   state_->gemm_plans.clear();
   cublasLtDestroy(state_->cublas);
-  cudaStreamDestroy(state_->stream);
 }
 
 int Queue::device() const { return state_->device; }
-void* Queue::stream() const { return state_->stream; }
+void* Queue::stream() const { return state_->stream.get(); }
 
 void Queue::copy(void* to, const void* from, int64_t bytes) {
-  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, state_->stream), "cudaMemcpyAsync");
+  check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream_of(*this)), "cudaMemcpyAsync");
 }
 
 void Queue::fill_zero(void* memory, int64_t bytes) {
-  check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), state_->stream), "cudaMemsetAsync");
+  check(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream_of(*this)), "cudaMemsetAsync");
 }
-
-void Queue::synchronize() { check(cudaStreamSynchronize(state_->stream), "cudaStreamSynchronize"); }
 
 void* Queue::scratch(int64_t bytes) {
   if (bytes > kScratchBytes) throw DeviceError("queue: {} bytes of scratch wanted, {} are there", bytes, kScratchBytes);
@@ -86,7 +69,15 @@ void Fence::set(void* stream) {
   check(cudaEventRecord(state_->event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
 }
 
-void Fence::wait() {
+bool Fence::has_come() const {
+  if (!state_) return true;
+  const cudaError_t status = cudaEventQuery(state_->event);
+  if (status == cudaErrorNotReady) return false;
+  check(status, "cudaEventQuery");
+  return true;
+}
+
+void Fence::wait() const {
   if (state_) check(cudaEventSynchronize(state_->event), "cudaEventSynchronize");
 }
 

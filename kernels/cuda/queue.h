@@ -1,14 +1,20 @@
 // One ordered queue of work on one GPU.
 //
-// Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda.cc (refuses) and
-// tests/simt/queue.cc (the emulated GPU, which does the work before a call returns).
+// Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda/queue.cc
+// (refuses) and tests/simt/queue.cc (the emulated GPU, which does the work before a call returns). How the host waits
+// is the same for all: kernels/cuda/queue_waits.cc.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
+
+#include "base/patience.h"
 
 namespace segue::cuda {
+
+class Fence;
 
 class Queue {
  public:
@@ -22,7 +28,12 @@ class Queue {
 
   void copy(void* to, const void* from, int64_t bytes);  // either may be the host's
   void fill_zero(void* memory, int64_t bytes);
-  void synchronize();  // throws DeviceError when work of the queue has failed
+
+  void synchronize() const;                 // throws DeviceError when work of the queue has failed
+  void wait_for(const Fence& fence) const;  // until its stream has come there
+  // While these two wait, `watch` is called again and again; what it throws ends the wait. Work that waits for other
+  // ranks would otherwise be waited for as long as they do not come.
+  void watch_with(Watch watch) { watch_ = std::move(watch); }
 
   // Memory of the GPU for the operation being queued; the next operation of the queue may overwrite it. Aligned to 16
   // bytes. Throws DeviceError above kScratchBytes.
@@ -35,6 +46,7 @@ class Queue {
 
  private:
   std::unique_ptr<State> state_;
+  Watch watch_;
 };
 
 // A place in a stream that the host or another stream can wait for.
@@ -45,10 +57,10 @@ class Fence {
   Fence(Fence&& other) noexcept;
   Fence& operator=(Fence&& other) noexcept;
 
-  void set(void* stream);  // cudaStream_t: behind everything queued there so far
-  void wait();             // until the stream has come there; at once when never set
-  void hold(
-      void* stream);  // what is queued there next waits for it: so a graph that is recorded grows to other streams
+  void set(void* stream);   // cudaStream_t: behind everything queued there so far
+  bool has_come() const;    // the stream has come there; also when never set
+  void wait() const;        // until it has, without the watch of a queue
+  void hold(void* stream);  // what is queued there next waits for it: a graph being recorded grows to that stream
 
   struct State;
 

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/cuda/check.h"
+#include "base/cuda_stream.h"
 #include "kernels/cuda/gemm_plans.h"
 #include "kernels/cuda/queue.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kGemmWorkspaceBytes = int64_t{32} << 20;
 
 struct Queue::State {
   int device = 0;
-  cudaStream_t stream = nullptr;
+  OwnedStream stream;
   cublasLtHandle_t cublas = nullptr;
   Buffer scratch;         // kScratchBytes
   Buffer gemm_workspace;  // kGemmWorkspaceBytes

@@ -23,7 +23,6 @@ int Queue::device() const { refuse(); }
 void* Queue::stream() const { refuse(); }
 void Queue::copy(void* /*to*/, const void* /*from*/, int64_t /*bytes*/) { refuse(); }
 void Queue::fill_zero(void* /*memory*/, int64_t /*bytes*/) { refuse(); }
-void Queue::synchronize() { refuse(); }
 void* Queue::scratch(int64_t /*bytes*/) { refuse(); }
 
 Fence::Fence() = default;
@@ -31,7 +30,8 @@ Fence::~Fence() = default;
 Fence::Fence(Fence&& other) noexcept = default;
 Fence& Fence::operator=(Fence&& other) noexcept = default;
 void Fence::set(void* /*stream*/) { refuse(); }
-void Fence::wait() { refuse(); }
+bool Fence::has_come() const { refuse(); }
+void Fence::wait() const { refuse(); }
 void Fence::hold(void* /*stream*/) { refuse(); }
 
 Stopwatch::Stopwatch() { refuse(); }

@@ -7,6 +7,7 @@
 #include "base/cuda.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/stream.h"
+#include "tests/simt/stream.h"
 
 namespace segue {
 namespace {
@@ -137,6 +138,36 @@ TEST(DeviceStream, GraphsHoldTheWorkOfStreamsBesideTheirs) {
   EXPECT_THROW(record(false), DeviceError);
   beside.fill_zero(to.view());  // is no longer recorded
   EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
+}
+
+struct GaveUp {};
+
+TEST(DeviceStream, WaitsTellTheirWatchHowLongTheyLast) {
+  kernels::Stream stream(kGpu, 1);
+  segue::cuda::Fence fence;
+  fence.set(stream.cuda().stream());
+  double longest = 0.0;
+  stream.watch_with([&](double seconds) {
+    EXPECT_GE(seconds, longest);
+    longest = seconds;
+    if (seconds > 0.05) throw GaveUp();
+  });
+  stream.synchronize();
+  stream.cuda().wait_for(fence);
+  EXPECT_EQ(longest, 0.0);
+  segue::cuda::emulated(stream.cuda().stream()).is_stalled = true;
+  EXPECT_THROW(stream.synchronize(), GaveUp);
+  EXPECT_GT(longest, 0.05);
+  longest = 0.0;
+  EXPECT_THROW(stream.cuda().wait_for(fence), GaveUp);
+  segue::cuda::emulated(stream.cuda().stream()).is_stalled = false;
+  stream.synchronize();
+}
+
+TEST(DeviceStream, AWatchOnTheCpuHasNothingToDo) {
+  kernels::Stream stream(1);
+  stream.watch_with([](double) { throw GaveUp(); });
+  stream.synchronize();
 }
 
 TEST(DeviceStream, OnlyAGpuHasAQueue) {

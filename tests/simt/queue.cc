@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/cuda.h"
+#include "base/cuda_stream.h"
 #include "base/error.h"
 #include "tests/simt/queue_work.h"
+#include "tests/simt/stream.h"
 
 namespace segue::cuda {
 
@@ -32,25 +34,19 @@ struct Graph::State {
 struct Queue::State {
   int device = 0;
   Scratch scratch;
-  EmulatedStream stream;
+  OwnedStream stream;
 };
 
 Queue::Queue(int device) : state_(std::make_unique<State>()) {
-  require_device(device);
   state_->device = device;
+  state_->stream = OwnedStream(device);
 }
 Queue::~Queue() = default;
 
 int Queue::device() const { return state_->device; }
-void* Queue::stream() const { return &state_->stream; }
+void* Queue::stream() const { return state_->stream.get(); }
 
-void submit(EmulatedStream& stream, std::function<void()> work) {
-  if (stream.recording == nullptr) return work();
-  stream.recording->work.push_back(std::move(work));
-  stream.is_waited_for = false;
-}
-
-void submit(Queue& queue, std::function<void()> work) { submit(queue.state().stream, std::move(work)); }
+void submit(Queue& queue, std::function<void()> work) { submit(emulated(queue.stream()), std::move(work)); }
 
 void Queue::copy(void* to, const void* from, int64_t bytes) {
   submit(*this, [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); });
@@ -60,12 +56,8 @@ void Queue::fill_zero(void* memory, int64_t bytes) {
   submit(*this, [=] { std::memset(memory, 0, static_cast<size_t>(bytes)); });
 }
 
-void Queue::synchronize() {
-  if (state_->stream.recording != nullptr) throw DeviceError("queue: waited for while a graph is recorded");
-}
-
 void* Queue::scratch(int64_t bytes) {
-  if (Recording* recording = state_->stream.recording)
+  if (Recording* recording = emulated(stream()).recording)
     return recording->scratch.emplace_back(unset_scratch(bytes)).data();
   state_->scratch = unset_scratch(bytes);
   return state_->scratch.data();
@@ -82,15 +74,19 @@ Fence& Fence::operator=(Fence&& other) noexcept = default;
 
 void Fence::set(void* stream) {
   if (!state_) state_ = std::make_unique<State>();
-  state_->stream = static_cast<EmulatedStream*>(stream);
+  state_->stream = &emulated(stream);
 }
 
-void Fence::wait() {}
+bool Fence::has_come() const { return !state_ || !state_->stream->is_stalled; }
+
+void Fence::wait() const {
+  if (!has_come()) throw DeviceError("fence: waited for without end");
+}
 
 // As with CUDA: a stream that waits for a recorded one is recorded from there on.
 void Fence::hold(void* stream) {
   if (!state_ || state_->stream->recording == nullptr) return;
-  auto& holding = *static_cast<EmulatedStream*>(stream);
+  EmulatedStream& holding = emulated(stream);
   state_->stream->is_waited_for = true;
   if (holding.recording != nullptr) return;
   holding.recording = state_->stream->recording;
@@ -107,10 +103,10 @@ Stopwatch::~Stopwatch() = default;
 Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
 Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
 void Stopwatch::start(void* stream) {
-  submit(*static_cast<EmulatedStream*>(stream), [state = state_.get()] { state->started = Clock::now(); });
+  submit(emulated(stream), [state = state_.get()] { state->started = Clock::now(); });
 }
 void Stopwatch::stop(void* stream) {
-  submit(*static_cast<EmulatedStream*>(stream), [state = state_.get()] { state->stopped = Clock::now(); });
+  submit(emulated(stream), [state = state_.get()] { state->stopped = Clock::now(); });
 }
 double Stopwatch::seconds() const { return std::chrono::duration<double>(state_->stopped - state_->started).count(); }
 
@@ -127,7 +123,8 @@ bool end_recording(EmulatedStream& stream) {
   bool complete = true;
   for (EmulatedStream* other : recording.streams) {
     complete = complete && other->is_waited_for;
-    *other = {};
+    other->recording = nullptr;
+    other->is_waited_for = true;
   }
   return complete;
 }
@@ -136,7 +133,7 @@ bool end_recording(EmulatedStream& stream) {
 
 void Graph::record(Queue& queue, const std::function<void()>& work) {
   auto state = std::make_unique<State>();
-  EmulatedStream& stream = queue.state().stream;
+  EmulatedStream& stream = emulated(queue.stream());
   stream.recording = &state->recording;
   try {
     work();

@@ -2,29 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "kernels/cuda/queue.h"
 
 namespace segue::cuda {
 
-struct EmulatedStream;
-
-// A graph while it is recorded, and after.
-struct Recording {
-  std::vector<std::function<void()>> work;
-  std::vector<std::vector<float>> scratch;  // of every operation its own
-  std::vector<EmulatedStream*> streams;     // beside the queue's own, brought into it by fences
-};
-
-// What a cudaStream_t points to here.
-struct EmulatedStream {
-  Recording* recording = nullptr;  // that takes its work
-  bool is_waited_for = true;       // by the stream whose recording it is
-};
-
-// Does it now, or keeps it for the graph that is being recorded: it must hold all it needs by value.
-void submit(EmulatedStream& stream, std::function<void()> work);
+// As for the queue's stream.
 void submit(Queue& queue, std::function<void()> work);
 
 }  // namespace segue::cuda
