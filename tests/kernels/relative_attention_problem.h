@@ -1,6 +1,10 @@
 // A relative attention to be solved in a test: random inputs, the fused operation's outputs, and the oracle's view.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +25,11 @@ struct AttentionCase {
   int64_t keys() const { return m + t; }
   int64_t positions() const { return p == 0 ? keys() : p; }
 };
+
+inline std::string text_of(const AttentionCase& c) {
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {}", c.b, c.t, c.m, c.n, c.h, c.positions(),
+                     c.window, c.dropatt);
+}
 
 inline Dropout dropatt_of(const AttentionCase& c) {
   return {.p = c.dropatt, .random = {.seed = 77, .step = 5, .site = 3}, .first_element = 12345};
@@ -60,7 +69,6 @@ struct AttentionSolution {
         du(filled_tensor({c.n, c.h}, before)),
         dw(filled_tensor({c.n, c.h}, before)) {}
 
-  // In the order of AttentionTensors, after output and lse.
   std::vector<std::pair<std::string, ConstTensorView>> results() const {
     return {{"output", output.view()}, {"lse", lse.view()}, {"dqkv", dqkv.view()}, {"dmemory_kv", dmemory_kv.view()},
             {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()}};
@@ -129,6 +137,20 @@ inline std::vector<double> oracle_multipliers(const AttentionCase& c) {
     multipliers[element] = bits >= dropout_threshold(dropout.p) ? kept : 0.0;
   }
   return multipliers;
+}
+
+// What another way to the same results found, by the names of AttentionSolution::results.
+using AttentionResults = std::map<std::string, std::vector<double>>;
+
+inline AttentionResults oracle_results(const AttentionProblem& problem) {
+  auto inputs = oracle_inputs(problem);
+  const std::vector<double> multipliers = oracle_multipliers(problem.extents);
+  const auto forward = oracle::relative_attention(inputs, multipliers);
+  const auto gradients =
+      oracle::relative_attention_gradients(inputs, multipliers, oracle_values(problem.doutput.view()));
+  return {
+      {"output", forward.output}, {"lse", forward.lse}, {"dqkv", gradients.qkv}, {"dmemory_kv", gradients.memory_kv},
+      {"dr", gradients.r},        {"du", gradients.u},  {"dw", gradients.w}};
 }
 
 }  // namespace segue::kernels

@@ -8,64 +8,36 @@ namespace segue::kernels {
 
 namespace {
 
-bool on_cpu() { return test_device().kind == DeviceKind::kCpu; }
+bool on_cpu() { return !test_device().is_cuda(); }
 
-// The emulated GPU is slow: there the borders of its tiles (32 and 64) decide.
-template <typename T>
-std::vector<T> where(std::vector<T> cpu, std::vector<T> gpu) {
-  return on_cpu() ? std::move(cpu) : std::move(gpu);
-}
+int64_t widest_head() { return on_cpu() ? 256 : 128; }
 
-std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {}", c.b, c.t, c.m, c.n, c.h, c.positions(),
-                     c.window, c.dropatt);
-}
-
-double largest(const std::vector<double>& values) {
-  double largest = 0.0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-// With one key in sight, or one position for all, the softmax passes no gradient on: what is left is the rounding of
-// terms of the size of dqkv.
-void expect_gradient(const std::string& name, ConstTensorView found, const std::vector<double>& expected,
-                     const std::vector<double>& dqkv) {
-  constexpr double kDoubleRounding = 1e-12;
-  if (largest(expected) > kDoubleRounding) return expect_close(name, found, expected, kGradient);
-  for (const double value : oracle_values(found))
-    ASSERT_TRUE(std::abs(value) <= kGradient.relative * largest(dqkv)) << name << ": expected 0, found " << value;
+Tolerance tolerance_of(const std::string& result) {
+  return result == "output" || result == "lse" ? kReduction : kGradient;
 }
 
 void expect_oracle(const AttentionCase& c) {
   SCOPED_TRACE(text_of(c));
   const AttentionProblem problem(c);
   const AttentionSolution found = solve(problem);
-  auto inputs = oracle_inputs(problem);
-  const std::vector<double> multipliers = oracle_multipliers(c);
-  const auto expected = oracle::relative_attention(inputs, multipliers);
-  const auto gradients =
-      oracle::relative_attention_gradients(inputs, multipliers, oracle_values(problem.doutput.view()));
-  expect_close("output", found.output.view(), expected.output, kReduction);
-  expect_close("lse", found.lse.view(), expected.lse, kReduction);
-  expect_close("dqkv", found.dqkv.view(), gradients.qkv, kGradient);
-  expect_gradient("dmemory_kv", found.dmemory_kv.view(), gradients.memory_kv, gradients.qkv);
-  expect_gradient("dr", found.dr.view(), gradients.r, gradients.qkv);
-  expect_gradient("du", found.du.view(), gradients.u, gradients.qkv);
-  expect_gradient("dw", found.dw.view(), gradients.w, gradients.qkv);
+  const AttentionResults expected = oracle_results(problem);
+  for (const auto& [name, view] : found.results()) {
+    // With one key in sight, or one position for all, the softmax passes no gradient on: what is left is the rounding
+    // of terms of the size of dqkv.
+    const bool cancels = largest(expected.at(name)) <= kDoubleRounding.relative;
+    const double terms = cancels ? largest(expected.at("dqkv")) : kSmallestScale;
+    expect_close(name, view, expected.at(name), tolerance_of(name), terms);
+  }
 }
 
 void expect_unfused(const AttentionCase& c) {
   SCOPED_TRACE(text_of(c));
   const AttentionProblem problem(c);
   const AttentionSolution found = solve(problem);
-  const UnfusedSolution expected(problem, oracle_multipliers(c));
-  expect_close("output", found.output.view(), expected.output, kReduction);
-  expect_close("dqkv", found.dqkv.view(), expected.dqkv, kGradient);
-  expect_close("dmemory_kv", found.dmemory_kv.view(), expected.dmemory_kv, kGradient);
-  expect_close("dr", found.dr.view(), expected.dr, kGradient);
-  expect_close("du", found.du.view(), expected.du, kGradient);
-  expect_close("dw", found.dw.view(), expected.dw, kGradient);
+  const AttentionResults expected = UnfusedSolution(problem).results();
+  for (const auto& [name, view] : found.results()) {
+    if (name != "lse") expect_close(name, view, expected.at(name), tolerance_of(name));
+  }
 }
 
 void expect_same(const AttentionSolution& a, const AttentionSolution& b) {
@@ -98,74 +70,40 @@ TEST(RelativeAttentionOracle, GradientsEqualComplexStep) {
 }
 
 TEST(RelativeAttention, EqualsOracleForAllLengths) {
-  const auto ts = where<int64_t>({1, 2, 31, 32, 33, 63, 64, 65, 131}, {1, 31, 32, 33, 65});
-  const auto ms = where<int64_t>({0, 1, 31, 32, 33, 64, 97, 131}, {0, 1, 31, 32, 33, 64});
-  for (const int64_t t : ts) {
-    for (const int64_t m : ms) expect_oracle({.t = t, .m = m, .h = 8});
+  for (const int64_t t : {1, 2, 31, 32, 33, 63, 64, 65, 131}) {
+    for (const int64_t m : {0, 1, 31, 32, 33, 64, 97, 131}) expect_oracle({.t = t, .m = m, .h = 8});
   }
 }
 
 TEST(RelativeAttention, EqualsOracleForAllHeadWidths) {
-  for (const int64_t h :
-       where<int64_t>({1, 8, 31, 32, 33, 41, 64, 80, 128, 129, 200, 256}, {1, 31, 32, 41, 64, 80, 128}))
-    expect_oracle({.t = 35, .m = 50, .h = h, .dropatt = 0.3F});
+  for (const int64_t h : {1, 8, 31, 32, 33, 41, 64, 65, 80, 128, 129, 200, 256}) {
+    if (h <= widest_head()) expect_oracle({.t = 35, .m = 50, .h = h, .dropatt = 0.3F});
+  }
 }
 
 TEST(RelativeAttention, EqualsOracleForStreamsAndHeads) {
-  for (const int64_t b : where<int64_t>({1, 2, 5}, {3})) {
-    for (const int64_t n : where<int64_t>({1, 3}, {2}))
-      expect_oracle({.b = b, .t = 33, .m = 40, .n = n, .h = 41, .dropatt = 0.3F});
+  for (const int64_t b : {1, 3}) {
+    for (const int64_t n : {1, 2}) expect_oracle({.b = b, .t = 33, .m = 40, .n = n, .h = 41, .dropatt = 0.3F});
   }
 }
 
 TEST(RelativeAttention, EqualsOracleForWindows) {
-  for (const auto& [t, m] : where<std::pair<int64_t, int64_t>>({{40, 70}, {131, 64}, {67, 0}}, {{40, 70}})) {
+  for (const auto& [t, m] : {std::pair<int64_t, int64_t>{40, 70}, {131, 64}, {67, 0}}) {
     for (const int64_t window : {int64_t{1}, int64_t{2}, t, m, t + m, t + m + 9, int64_t{63}, int64_t{65}})
       expect_oracle({.t = t, .m = m, .h = 16, .window = window, .dropatt = 0.3F});
   }
 }
 
 TEST(RelativeAttention, EqualsOracleForClampedDistances) {
-  const AttentionCase extents =
-      on_cpu() ? AttentionCase{.b = 2, .t = 70, .m = 101} : AttentionCase{.b = 2, .t = 35, .m = 40};
-  for (const int64_t p : where<int64_t>({1, 2, 31, 64, 65, 100, 170}, {1, 32, 33, 74})) {
-    for (const int64_t window : {0, 60})
-      expect_oracle({.b = 2, .t = extents.t, .m = extents.m, .h = 16, .p = p, .window = window});
+  for (const int64_t p : {1, 2, 31, 32, 33, 64, 65, 100, 170}) {
+    for (const int64_t window : {0, 60}) expect_oracle({.t = 70, .m = 101, .h = 16, .p = p, .window = window});
   }
 }
 
 TEST(RelativeAttention, EqualsUnfusedOperations) {
   expect_unfused({.b = 2, .t = 40, .m = 57, .n = 3, .h = 33});
-  if (on_cpu()) expect_unfused({.b = 2, .t = 128, .m = 128, .n = 2, .h = 64, .dropatt = 0.3F});
+  expect_unfused({.b = 1, .t = 128, .m = 128, .n = 2, .h = 64, .dropatt = 0.3F});
   expect_unfused({.b = 1, .t = 70, .m = 90, .n = 2, .h = 20, .p = 64, .window = 90, .dropatt = 0.3F});
-}
-
-// Everything of one problem in bfloat16, against the oracle on the same rounded inputs.
-void expect_bfloat16(AttentionCase c) {
-  c.dtype = DType::kBFloat16;
-  SCOPED_TRACE(text_of(c));
-  const AttentionProblem problem(c);
-  const AttentionSolution found = solve(problem);
-  auto inputs = oracle_inputs(problem);
-  const std::vector<double> multipliers = oracle_multipliers(c);
-  const auto expected = oracle::relative_attention(inputs, multipliers);
-  const auto gradients =
-      oracle::relative_attention_gradients(inputs, multipliers, oracle_values(problem.doutput.view()));
-  const UnfusedSolution naive(problem, multipliers);
-  expect_near_as_naive("output", oracle_values(found.output.view()), expected.output, naive.output, kBFloat16Output);
-  expect_near_as_naive("dqkv", oracle_values(found.dqkv.view()), gradients.qkv, naive.dqkv, kBFloat16Gradient);
-  expect_near_as_naive("dmemory_kv", oracle_values(found.dmemory_kv.view()), gradients.memory_kv, naive.dmemory_kv,
-                       kBFloat16Gradient);
-  expect_near_as_naive("dr", oracle_values(found.dr.view()), gradients.r, naive.dr, kBFloat16Gradient);
-  expect_near_as_naive("du", oracle_values(found.du.view()), gradients.u, naive.du, kBFloat16Gradient);
-  expect_near_as_naive("dw", oracle_values(found.dw.view()), gradients.w, naive.dw, kBFloat16Gradient);
-}
-
-TEST(RelativeAttention, BFloat16IsAsNearAsTheNaivePath) {
-  if (on_cpu()) GTEST_SKIP() << "float32 only";
-  for (const int64_t h : {8, 31, 41, 64, 128}) expect_bfloat16({.t = 70, .m = 67, .h = h});
-  expect_bfloat16({.b = 2, .t = 65, .m = 0, .n = 2, .h = 32, .dropatt = 0.3F});
-  expect_bfloat16({.b = 2, .t = 33, .m = 131, .n = 2, .h = 16, .p = 60, .window = 90, .dropatt = 0.3F});
 }
 
 TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
@@ -184,10 +122,9 @@ TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
 
 // Nor does, on a GPU, the order of its threads.
 TEST(RelativeAttention, ThreadsDoNotChangeABit) {
-  const AttentionProblem problem(on_cpu() ? AttentionCase{.b = 3, .t = 131, .m = 70, .n = 3, .h = 33, .dropatt = 0.3F}
-                                          : AttentionCase{.b = 2, .t = 65, .m = 33, .n = 2, .h = 33, .dropatt = 0.3F});
+  const AttentionProblem problem({.b = 2, .t = 65, .m = 33, .n = 3, .h = 33, .dropatt = 0.3F});
   const AttentionSolution alone = solve(problem, 1);
-  for (const int threads : where<int>({2, 3, 5}, {2})) expect_same(alone, solve(problem, threads));
+  for (const int threads : {2, 3, 5}) expect_same(alone, solve(problem, threads));
 }
 
 // exp(s) of these scores overflows without the running maximum; with all values 1 the output is 1 whatever they are.
@@ -229,9 +166,9 @@ std::vector<bool> queries_touched(const AttentionCase& c, int64_t key) {
 }
 
 TEST(RelativeAttention, InformationEndsAtTheWindowToTheBit) {
-  for (const int64_t window : where<int64_t>({0, 1, 30, 64, 65}, {0, 1, 64})) {
+  for (const int64_t window : {0, 1, 30, 64, 65}) {
     const AttentionCase c{.t = 100, .m = 70, .h = 16, .window = window};
-    for (const int64_t key : where<int64_t>({0, 5, 69, 70, 71, 134, 169}, {0, 69, 71, 169})) {
+    for (const int64_t key : {0, 5, 69, 70, 71, 134, 169}) {
       const std::vector<bool> touched = queries_touched(c, key);
       for (int64_t i = 0; i < c.t; ++i) {
         const int64_t distance = c.m + i - key;
@@ -285,10 +222,11 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   const OwnedTensor long_r = random_tensor({9, 2, 4}, 1);
   const OwnedTensor four_parts = random_tensor({2, 5, 4, 2, 4}, 1);
   const OwnedTensor no_rows = random_tensor({0, 2, 4}, 1);
-  expect_forward([&](auto& a) { a.qkv = wide.view(); }, {"qkv", on_cpu() ? "256" : "128", "257"});
+  expect_forward([&](auto& a) { a.qkv = wide.view(); }, {"qkv", std::to_string(widest_head()), "257"});
   expect_forward([&](auto& a) { a.qkv = four_parts.view(); }, {"qkv", "[2, 5, 3, 2, 4]", "[2, 5, 4, 2, 4]"});
   expect_forward([&](auto& a) { a.qkv = {}; }, {"qkv"});
   expect_forward([&](auto& a) { a.qkv.dtype = DType::kInt32; }, {"qkv", "float32", "int32"});
+  if (on_cpu()) expect_forward([&](auto& a) { a.qkv.dtype = DType::kBFloat16; }, {"qkv", "float32", "bfloat16"});
   expect_forward([&](auto& a) { a.memory_kv = x.qkv.view(); }, {"memory_kv", "[2, 5, 2, 2, 4]", "[2, 5, 3, 2, 4]"});
   expect_forward([&](auto& a) { a.r = long_r.view(); }, {"r", "between 1 and 8", "9"});
   expect_forward([&](auto& a) { a.r = no_rows.view(); }, {"r", "between 1 and 8", "0"});

@@ -79,12 +79,18 @@ std::vector<Scalar> oracle_values(ConstTensorView view) {
   return values;
 }
 
+// In magnitude.
+inline double largest(const std::vector<double>& values) {
+  double largest = 0.0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
 // Fails on NaN on either side. `terms` is the size of the terms of a sum where they may cancel altogether.
 inline void expect_close(const std::string& what, const std::vector<double>& found, const std::vector<double>& expected,
                          Tolerance tolerance, double terms = kSmallestScale) {
   ASSERT_EQ(found.size(), expected.size()) << what;
-  double scale = terms;
-  for (const double value : expected) scale = std::max(scale, std::abs(value));
+  const double scale = std::max(terms, largest(expected));
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_TRUE(std::abs(found[i] - expected[i]) <= tolerance.relative * scale)
         << what << "[" << i << "]: expected " << expected[i] << ", found " << found[i] << ", scale " << scale;
@@ -94,21 +100,6 @@ inline void expect_close(const std::string& what, const std::vector<double>& fou
 inline void expect_close(const std::string& what, ConstTensorView found, const std::vector<double>& expected,
                          Tolerance tolerance, double terms = kSmallestScale) {
   expect_close(what, oracle_values(found), expected, tolerance, terms);
-}
-
-// The rule for bfloat16: the largest error is at most `factor` times that of the same formula with every tensor on its
-// way rounded. Fails on NaN.
-inline void expect_near_as_naive(const std::string& what, const std::vector<double>& found,
-                                 const std::vector<double>& expected, const std::vector<double>& naive, double factor) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  ASSERT_EQ(naive.size(), expected.size()) << what;
-  double allowed = 0.0;
-  for (size_t i = 0; i < expected.size(); ++i) allowed = std::max(allowed, std::abs(naive[i] - expected[i]));
-  allowed = factor * allowed + kBFloat16Slack;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_TRUE(std::abs(found[i] - expected[i]) <= allowed)
-        << what << "[" << i << "]: expected " << expected[i] << ", found " << found[i] << ", allowed " << allowed;
-  }
 }
 
 // Bit for bit; says where they part.

@@ -24,7 +24,8 @@ constexpr Tolerance kReduction{1e-5};
 constexpr Tolerance kGradient{3e-5};
 
 // bfloat16 against the naive bfloat16 path: outputs and gradients have at most these multiples of its error (a gradient
-// chains more roundings, and the largest of many is a matter of luck), plus a little where its error is nothing.
+// chains more roundings, and the largest of many is a matter of luck), plus a little of the tensor's scale where its
+// error is nothing.
 constexpr double kBFloat16Output = 2.0;
 constexpr double kBFloat16Gradient = 3.0;
 constexpr double kBFloat16Slack = 1e-5;

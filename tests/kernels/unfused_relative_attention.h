@@ -138,17 +138,17 @@ class UnfusedHead {
 };
 
 // All streams and heads, each result where the fused operation puts it.
-struct UnfusedSolution {
-  std::vector<double> output, dqkv, dmemory_kv, dr, du, dw;
-
-  UnfusedSolution(const AttentionProblem& x, const std::vector<double>& multipliers) : c_(x.extents) {
+class UnfusedSolution {
+ public:
+  explicit UnfusedSolution(const AttentionProblem& x) : c_(x.extents) {
+    const std::vector<double> multipliers = oracle_multipliers(c_);
     const int64_t model = c_.n * c_.h;
-    output.resize(static_cast<size_t>(c_.b * c_.t * model));
-    dqkv.resize(static_cast<size_t>(c_.b * c_.t * 3 * model));
-    dmemory_kv.resize(static_cast<size_t>(c_.b * c_.m * 2 * model));
-    dr.resize(static_cast<size_t>(c_.positions() * model));
-    du.resize(static_cast<size_t>(model));
-    dw.resize(static_cast<size_t>(model));
+    output_.resize(static_cast<size_t>(c_.b * c_.t * model));
+    dqkv_.resize(static_cast<size_t>(c_.b * c_.t * 3 * model));
+    dmemory_kv_.resize(static_cast<size_t>(c_.b * c_.m * 2 * model));
+    dr_.resize(static_cast<size_t>(c_.positions() * model));
+    du_.resize(static_cast<size_t>(model));
+    dw_.resize(static_cast<size_t>(model));
     for (int64_t b = 0; b < c_.b; ++b) {
       for (int64_t n = 0; n < c_.n; ++n) {
         UnfusedHead head(x, multipliers, b, n);
@@ -159,6 +159,11 @@ struct UnfusedSolution {
     }
   }
 
+  // Without the log-sums, which nothing here computes.
+  AttentionResults results() const {
+    return {{"output", output_}, {"dqkv", dqkv_}, {"dmemory_kv", dmemory_kv_}, {"dr", dr_}, {"du", du_}, {"dw", dw_}};
+  }
+
  private:
   void add_row(std::vector<double>& to, int64_t row, int64_t n, const Floats& from, int64_t from_row) const {
     for (int64_t h = 0; h < c_.h; ++h)
@@ -167,22 +172,23 @@ struct UnfusedSolution {
   }
   void add(const UnfusedHead& head, int64_t b, int64_t n) {
     for (int64_t i = 0; i < c_.t; ++i) {
-      add_row(output, b * c_.t + i, n, head.output, i);
-      add_row(dqkv, (b * c_.t + i) * 3, n, head.dcontent_q, i);
-      add_row(dqkv, (b * c_.t + i) * 3, n, head.dposition_q, i);
-      add_row(du, 0, n, head.dcontent_q, i);
-      add_row(dw, 0, n, head.dposition_q, i);
+      add_row(output_, b * c_.t + i, n, head.output, i);
+      add_row(dqkv_, (b * c_.t + i) * 3, n, head.dcontent_q, i);
+      add_row(dqkv_, (b * c_.t + i) * 3, n, head.dposition_q, i);
+      add_row(du_, 0, n, head.dcontent_q, i);
+      add_row(dw_, 0, n, head.dposition_q, i);
     }
     for (int64_t j = 0; j < c_.keys(); ++j) {
-      std::vector<double>& to = j < c_.m ? dmemory_kv : dqkv;
+      std::vector<double>& to = j < c_.m ? dmemory_kv_ : dqkv_;
       const int64_t row = j < c_.m ? (b * c_.m + j) * 2 : (b * c_.t + j - c_.m) * 3 + 1;
       add_row(to, row, n, head.dk, j);
       add_row(to, row + 1, n, head.dv, j);
     }
-    for (int64_t d = 0; d < c_.positions(); ++d) add_row(dr, d, n, head.dr, d);
+    for (int64_t d = 0; d < c_.positions(); ++d) add_row(dr_, d, n, head.dr, d);
   }
 
   AttentionCase c_;
+  std::vector<double> output_, dqkv_, dmemory_kv_, dr_, du_, dw_;
 };
 
 }  // namespace segue::kernels

@@ -1,0 +1,33 @@
+// Relative attention with activations in bfloat16, which only a GPU computes with, against the oracle on the same
+// rounded inputs.
+#include "tests/kernels/bfloat16.h"
+#include "tests/kernels/relative_attention_problem.h"
+#include "tests/kernels/unfused_relative_attention.h"
+
+namespace segue::kernels {
+
+namespace {
+
+void expect_near_as_unfused(AttentionCase c) {
+  c.dtype = DType::kBFloat16;
+  SCOPED_TRACE(text_of(c));
+  const AttentionProblem problem(c);
+  const AttentionSolution found = solve(problem);
+  const AttentionResults expected = oracle_results(problem);
+  const AttentionResults naive = UnfusedSolution(problem).results();
+  for (const auto& [name, view] : found.results()) {
+    if (name == "lse") continue;
+    const double factor = name == "output" ? kBFloat16Output : kBFloat16Gradient;
+    expect_near_as_naive(name, view, expected.at(name), naive.at(name), factor);
+  }
+}
+
+TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
+  for (const int64_t h : {8, 31, 41, 64, 128}) expect_near_as_unfused({.t = 70, .m = 67, .h = h});
+  expect_near_as_unfused({.b = 2, .t = 65, .m = 0, .n = 2, .h = 32, .dropatt = 0.3F});
+  expect_near_as_unfused({.b = 2, .t = 33, .m = 131, .n = 2, .h = 16, .p = 60, .window = 90, .dropatt = 0.3F});
+}
+
+}  // namespace
+
+}  // namespace segue::kernels
