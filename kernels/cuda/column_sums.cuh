@@ -101,7 +101,11 @@ void add_column_sums(cuda::Queue& queue, const char* name, const Terms& terms, i
          column_parts_kernel<kWidth, Terms>, ColumnParts<Terms>{terms, rows, columns, part_rows, scratch});
   if (totals[0] == nullptr) return;
   launch(queue, name, {.x = divide_up(part_columns, kWarp), .threads = kColumnWarps * kWarp}, column_totals_kernel<1>,
-         ColumnTotals{{scratch, part_columns}, parts, columns, totals.front(), totals.back()});
+         ColumnTotals{.terms = {.parts = scratch, .columns = part_columns},
+                      .parts = parts,
+                      .columns = columns,
+                      .first = totals.front(),
+                      .second = totals.back()});
 }
 
 }  // namespace segue::simt

@@ -41,7 +41,11 @@ void multiply(Stream& stream, const char* name, ConstTensorView from, const Drop
     constexpr int kWidth = decltype(access)::kWidth;
     simt::launch(stream.cuda(), name, {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
                  dropout_kernel<Element, kWidth>,
-                 Arguments<Element>{from.as<Element>(), to.as<Element>(), simt::mask_of(dropout), accumulate, count});
+                 Arguments<Element>{.from = from.as<Element>(),
+                                    .to = to.as<Element>(),
+                                    .mask = simt::mask_of(dropout),
+                                    .accumulate = accumulate,
+                                    .count = count});
   });
 }
 

@@ -51,12 +51,12 @@ struct DropoutMask {
 inline DropoutMask mask_of(const kernels::Dropout& dropout) {
   const bool all_dropped = dropout.p >= 1.0F;
   const double scale = all_dropped ? 0.0 : 1.0 / (1.0 - static_cast<double>(dropout.p));
-  return {dropout.random,
-          dropout.step,
-          dropout.first_element,
-          dropout_threshold(dropout.p),
-          static_cast<float>(scale),
-          dropout.p > 0.0F && !all_dropped};
+  return {.random = dropout.random,
+          .step = dropout.step,
+          .first_element = dropout.first_element,
+          .threshold = dropout_threshold(dropout.p),
+          .scale = static_cast<float>(scale),
+          .is_drawn = dropout.p > 0.0F && !all_dropped};
 }
 
 }  // namespace segue::simt

@@ -155,7 +155,10 @@ Workspace workspace_for(segue::cuda::Queue& queue, int64_t rows, int64_t columns
   const int64_t chunk = std::max(kLeastChunk, simt::divide_up(rows, free_rows));
   const int64_t chunks = simt::divide_up(rows, chunk);
   auto* continued = static_cast<float*>(queue.scratch(chunks * row_bytes + order_bytes));
-  return {chunk, chunks, continued, reinterpret_cast<int32_t*>(continued + chunks * columns)};
+  return {.chunk = chunk,
+          .chunks = chunks,
+          .continued = continued,
+          .order = reinterpret_cast<int32_t*>(continued + chunks * columns)};
 }
 
 }  // namespace
@@ -182,20 +185,21 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
   const auto* tokens = args.tokens.as<int32_t>();
   const Workspace workspace = workspace_for(stream.cuda(), rows, columns);
   simt::launch(stream.cuda(), "embedding_rank", {.x = simt::divide_up(rows, kRankThreads), .threads = kRankThreads},
-               embedding_rank_kernel, RankArguments{tokens, static_cast<int>(rows), workspace.order});
+               embedding_rank_kernel,
+               RankArguments{.tokens = tokens, .rows = static_cast<int>(rows), .order = workspace.order});
   simt::with_access(args.dy.dtype, columns, {args.dy, args.dtable}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    const BackwardArguments<Element> arguments{tokens,
-                                               workspace.order,
-                                               args.dy.as<Element>(),
-                                               args.scale,
-                                               simt::mask_of(args.dropout),
-                                               args.dtable.as<float>(),
-                                               workspace.continued,
-                                               rows,
-                                               columns,
-                                               workspace.chunk};
+    const BackwardArguments<Element> arguments{.tokens = tokens,
+                                               .order = workspace.order,
+                                               .dy = args.dy.as<Element>(),
+                                               .scale = args.scale,
+                                               .mask = simt::mask_of(args.dropout),
+                                               .dtable = args.dtable.as<float>(),
+                                               .continued = workspace.continued,
+                                               .rows = rows,
+                                               .columns = columns,
+                                               .chunk = workspace.chunk};
     const int64_t warps = simt::divide_up(columns, simt::kWarp * kWidth);
     const simt::Launch shape{.x = workspace.chunks,
                              .threads = static_cast<int>(std::min<int64_t>(warps * simt::kWarp, kMaxColumnThreads))};

@@ -129,8 +129,11 @@ void compute_hidden(Stream& stream, const FeedForwardForward& args) {
     return;
   }
   gemm(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = pre == nullptr ? args.hidden : args.pre});
-  const ActivationArguments<Element> arguments{args.b1.as<float>(), simt::mask_of(args.dropout), pre,
-                                               args.hidden.as<Element>(), columns};
+  const ActivationArguments<Element> arguments{.bias = args.b1.as<float>(),
+                                               .mask = simt::mask_of(args.dropout),
+                                               .pre = pre,
+                                               .hidden = args.hidden.as<Element>(),
+                                               .columns = columns};
   const bool vectorised = simt::is_vectorisable(args.hidden.dtype, columns, {args.b1, args.pre, args.hidden});
   simt::with_width<Element>(vectorised, [&](auto access) {
     simt::launch(stream.cuda(), "activation", {.x = args.hidden.shape[0], .threads = kThreads},

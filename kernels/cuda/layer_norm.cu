@@ -218,18 +218,18 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   const auto run = [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    const ForwardArguments<Element> arguments{args.x.as<Element>(),
-                                              simt::data_of<Element>(args.branch),
-                                              simt::mask_of(args.dropout),
-                                              args.gain.as<float>(),
-                                              args.bias.as<float>(),
-                                              args.epsilon,
-                                              simt::data_of<Element>(args.sum),
-                                              args.y.as<Element>(),
-                                              args.mean.as<float>(),
-                                              args.rstd.as<float>(),
-                                              args.x.shape[0],
-                                              args.x.shape[1]};
+    const ForwardArguments<Element> arguments{.x = args.x.as<Element>(),
+                                              .branch = simt::data_of<Element>(args.branch),
+                                              .mask = simt::mask_of(args.dropout),
+                                              .gain = args.gain.as<float>(),
+                                              .bias = args.bias.as<float>(),
+                                              .epsilon = args.epsilon,
+                                              .sum = simt::data_of<Element>(args.sum),
+                                              .y = args.y.as<Element>(),
+                                              .mean = args.mean.as<float>(),
+                                              .rstd = args.rstd.as<float>(),
+                                              .rows = args.x.shape[0],
+                                              .columns = args.x.shape[1]};
     simt::launch(stream.cuda(), "layer_norm_forward", shape_for(args.x.shape[0], args.x.shape[1]),
                  args.x.shape[1] <= kWarpColumns ? layer_norm_forward_kernel<Element, kWidth, true>
                                                  : layer_norm_forward_kernel<Element, kWidth, false>,
@@ -246,23 +246,26 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   const auto run = [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    const ParameterTerms<Element> terms{args.dy.as<Element>(), args.sum.as<Element>(), args.mean.as<float>(),
-                                        args.rstd.as<float>(), columns};
+    const ParameterTerms<Element> terms{.dy = args.dy.as<Element>(),
+                                        .sum = args.sum.as<Element>(),
+                                        .mean = args.mean.as<float>(),
+                                        .rstd = args.rstd.as<float>(),
+                                        .columns = columns};
     simt::add_column_sums<kWidth>(stream.cuda(), "layer_norm_backward", terms, rows, columns,
                                   {args.dgain.as<float>(), args.dbias.as<float>()});
     if (args.dx.empty() && args.dbranch.empty()) return;
-    const BackwardArguments<Element> arguments{terms.dy,
-                                               simt::data_of<Element>(args.ds_other),
-                                               terms.sum,
-                                               terms.mean,
-                                               terms.rstd,
-                                               args.gain.as<float>(),
-                                               simt::mask_of(args.dropout),
-                                               simt::data_of<Element>(args.dx),
-                                               args.accumulate_dx,
-                                               simt::data_of<Element>(args.dbranch),
-                                               rows,
-                                               columns};
+    const BackwardArguments<Element> arguments{.dy = terms.dy,
+                                               .ds_other = simt::data_of<Element>(args.ds_other),
+                                               .sum = terms.sum,
+                                               .mean = terms.mean,
+                                               .rstd = terms.rstd,
+                                               .gain = args.gain.as<float>(),
+                                               .mask = simt::mask_of(args.dropout),
+                                               .dx = simt::data_of<Element>(args.dx),
+                                               .accumulate_dx = args.accumulate_dx,
+                                               .dbranch = simt::data_of<Element>(args.dbranch),
+                                               .rows = rows,
+                                               .columns = columns};
     simt::launch(stream.cuda(), "layer_norm_backward", shape_for(rows, columns),
                  columns <= kWarpColumns ? layer_norm_backward_kernel<Element, kWidth, true>
                                          : layer_norm_backward_kernel<Element, kWidth, false>,

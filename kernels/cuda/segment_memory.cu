@@ -65,23 +65,36 @@ void update(Stream& stream, const SegmentMemoryUpdate& args, const Rows& rows, i
   const bool in_place = args.updated.data == args.memory.data;
   const int64_t shift = in_place ? kept - updated : kept_count;
   move<Element, kWidth>(stream,
-                        {kept, updated, rows.old_rows * rows.features, rows.rows * rows.features, kept_count,
-                         std::min(std::abs(shift), kept_count), shift > 0},
+                        {.from = kept,
+                         .to = updated,
+                         .from_stride = rows.old_rows * rows.features,
+                         .to_stride = rows.rows * rows.features,
+                         .count = kept_count,
+                         .step = std::min(std::abs(shift), kept_count),
+                         .ascending = shift > 0},
                         streams);
   const int64_t hidden_count = rows.from_hidden() * rows.features;
   const Element* hidden = simt::data_of<Element>(args.hidden);
   if (hidden != nullptr) hidden += ((first + 1) * rows.fresh_rows - rows.from_hidden()) * rows.features;
   move<Element, kWidth>(stream,
-                        {hidden, updated + kept_count, rows.fresh_rows * rows.features, rows.rows * rows.features,
-                         hidden_count, hidden_count, true},
+                        {.from = hidden,
+                         .to = updated + kept_count,
+                         .from_stride = rows.fresh_rows * rows.features,
+                         .to_stride = rows.rows * rows.features,
+                         .count = hidden_count,
+                         .step = hidden_count,
+                         .ascending = true},
                         streams);
 }
 
 }  // namespace
 
 void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
-  const Rows rows{args.hidden.shape[0], args.memory.shape[1], args.hidden.shape[1], args.updated.shape[1],
-                  args.hidden.shape[2]};
+  const Rows rows{.streams = args.hidden.shape[0],
+                  .old_rows = args.memory.shape[1],
+                  .fresh_rows = args.hidden.shape[1],
+                  .rows = args.updated.shape[1],
+                  .features = args.hidden.shape[2]};
   if (args.updated.elements() == 0) return;
   simt::with_access(args.hidden.dtype, rows.features, {args.memory, args.hidden, args.updated}, [&](auto access) {
     using Element = typename decltype(access)::Element;

@@ -168,7 +168,7 @@ MUTATIONS = [
         "kept_count",
         SEGMENT_MEMORY,
     ),
-    kernel("segment_memory", "every chain upwards", "kept_count), shift > 0}", "kept_count), true}", SEGMENT_MEMORY),
+    kernel("segment_memory", "every chain upwards", ".ascending = shift > 0", ".ascending = true", SEGMENT_MEMORY),
     attention(
         "relative_attention_forward.cu",
         "no barrier after keys and positions have landed",
