@@ -56,21 +56,24 @@ __global__ void column_parts_kernel(ColumnParts<Terms> args) {
                    [&](int sum, int64_t column, float value) { part[sum * args.columns + column] = value; });
 }
 
-struct PartTerms {
+// The elements of a matrix themselves.
+template <typename Element>
+struct MatrixTerms {
   static constexpr int kSums = 1;
-  const float* parts;
+  const Element* matrix;
   int64_t columns;
+
   template <int kWidth>
   __device__ __forceinline__ void add(int64_t row, int64_t column, float (&sums)[1][kWidth]) const {
-    float part[kWidth];
-    load(parts + row * columns + column, part);
-    for (int i = 0; i < kWidth; ++i) sums[0][i] += part[i];
+    float terms[kWidth];
+    load(matrix + row * columns + column, terms);
+    for (int i = 0; i < kWidth; ++i) sums[0][i] += terms[i];
   }
 };
 
 // Where the sums go: the first `columns` to `first`, those after to `second`.
 struct ColumnTotals {
-  PartTerms terms;
+  MatrixTerms<float> terms;
   int64_t parts;
   int64_t columns;
   float* first;
@@ -97,11 +100,13 @@ void add_column_sums(cuda::Queue& queue, const char* name, const Terms& terms, i
   const int64_t parts = divide_up(rows, part_rows);
   const int64_t part_columns = Terms::kSums * columns;
   auto* scratch = static_cast<float*>(queue.scratch(parts * part_columns * static_cast<int64_t>(sizeof(float))));
-  launch(queue, name, {.x = tiles, .y = static_cast<int>(parts), .threads = kColumnWarps * kWarp},
-         column_parts_kernel<kWidth, Terms>, ColumnParts<Terms>{terms, rows, columns, part_rows, scratch});
+  launch(
+      queue, name, {.x = tiles, .y = static_cast<int>(parts), .threads = kColumnWarps * kWarp},
+      column_parts_kernel<kWidth, Terms>,
+      ColumnParts<Terms>{.terms = terms, .rows = rows, .columns = columns, .part_rows = part_rows, .parts = scratch});
   if (totals[0] == nullptr) return;
   launch(queue, name, {.x = divide_up(part_columns, kWarp), .threads = kColumnWarps * kWarp}, column_totals_kernel<1>,
-         ColumnTotals{.terms = {.parts = scratch, .columns = part_columns},
+         ColumnTotals{.terms = {.matrix = scratch, .columns = part_columns},
                       .parts = parts,
                       .columns = columns,
                       .first = totals.front(),

@@ -10,7 +10,6 @@ namespace segue::kernels::cuda {
 namespace {
 
 constexpr int64_t kWarpColumns = 1024;
-constexpr int kWarpsOfRows = 4;  // rows of a block whose rows are warps
 constexpr int kRowThreads = 512;
 
 // Of some logits: the largest, and the sum of exp(logit - largest). Finite at the start, so that differences are
@@ -67,10 +66,10 @@ struct ForwardArguments {
 
 template <typename Element, int kWidth, bool kWarpRow>
 __global__ void __launch_bounds__(kRowThreads) cross_entropy_forward_kernel(ForwardArguments<Element> args) {
-  const int64_t row = kWarpRow ? int64_t{simt::block()} * kWarpsOfRows + simt::warp() : simt::block();
+  const int64_t row = simt::my_row<kWarpRow>();
   if (row >= args.rows) return;
-  const int place = kWarpRow ? simt::lane() : simt::thread();
-  const int places = kWarpRow ? simt::kWarp : simt::block_threads();
+  const int place = simt::place_in_row<kWarpRow>();
+  const int places = simt::places_of_row<kWarpRow>();
   const Element* logits = args.logits + row * args.columns;
   SoftmaxSum mine;
   for (int64_t column = place * kWidth; column < args.columns; column += places * kWidth) {
@@ -121,30 +120,35 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   const int64_t columns = args.logits.shape[1];
   if (args.logits.elements() == 0) return;
   const bool warp_rows = columns <= kWarpColumns;
-  const simt::Launch shape{.x = warp_rows ? simt::divide_up(rows, kWarpsOfRows) : rows,
-                           .threads = warp_rows ? kWarpsOfRows * simt::kWarp : kRowThreads};
+  const simt::Launch shape =
+      warp_rows ? simt::launch_of_warp_rows(rows) : simt::Launch{.x = rows, .threads = kRowThreads};
   simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
     simt::launch(stream.cuda(), "cross_entropy_forward", shape,
                  warp_rows ? cross_entropy_forward_kernel<Element, kWidth, true>
                            : cross_entropy_forward_kernel<Element, kWidth, false>,
-                 ForwardArguments<Element>{args.logits.as<Element>(), simt::data_of<float>(args.bias),
-                                           args.targets.as<int32_t>(), args.nll.as<float>(), args.lse.as<float>(), rows,
-                                           columns});
+                 ForwardArguments<Element>{.logits = args.logits.as<Element>(),
+                                           .bias = simt::data_of<float>(args.bias),
+                                           .targets = args.targets.as<int32_t>(),
+                                           .nll = args.nll.as<float>(),
+                                           .lse = args.lse.as<float>(),
+                                           .rows = rows,
+                                           .columns = columns});
   });
 }
 
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
   const int64_t columns = args.logits.shape[1];
+  if (args.logits.elements() == 0) return;
   simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
     using Element = typename decltype(access)::Element;
-    const GradientTerms<Element> terms{simt::data_of<Element>(args.logits),
-                                       simt::data_of<float>(args.bias),
-                                       args.targets.as<int32_t>(),
-                                       args.lse.as<float>(),
-                                       args.scale,
-                                       columns};
+    const GradientTerms<Element> terms{.logits = args.logits.as<Element>(),
+                                       .bias = simt::data_of<float>(args.bias),
+                                       .targets = args.targets.as<int32_t>(),
+                                       .lse = args.lse.as<float>(),
+                                       .scale = args.scale,
+                                       .columns = columns};
     simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "cross_entropy_backward", terms,
                                                     args.logits.shape[0], columns, {simt::data_of<float>(args.dbias)});
   });

@@ -51,6 +51,16 @@ inline bool is_vectorisable(DType dtype, int64_t columns, std::initializer_list<
   return aligned;
 }
 
+// call(a value of the element's type) for activations of this dtype.
+template <typename Call>
+void with_element(DType dtype, const Call& call) {
+  if (dtype == DType::kBFloat16) {
+    call(BFloat16());
+  } else {
+    call(float());
+  }
+}
+
 template <typename Element, typename Call>
 void with_width(bool vectorised, const Call& call) {
   if (vectorised) {
@@ -64,11 +74,7 @@ void with_width(bool vectorised, const Call& call) {
 template <typename Call>
 void with_access(DType dtype, int64_t columns, std::initializer_list<ConstTensorView> tensors, const Call& call) {
   const bool vectorised = is_vectorisable(dtype, columns, tensors);
-  if (dtype == DType::kBFloat16) {
-    with_width<BFloat16>(vectorised, call);
-  } else {
-    with_width<float>(vectorised, call);
-  }
+  with_element(dtype, [&](auto element) { with_width<decltype(element)>(vectorised, call); });
 }
 
 // The data, or null for a tensor that was left out.

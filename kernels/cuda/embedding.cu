@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "kernels/cuda/dropout_mask.cuh"
-#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/embedding.h"
+#include "kernels/cuda/reduce.cuh"
 
 namespace segue::kernels::cuda {
 
 namespace {
 
-constexpr int kRowThreads = 128;
 constexpr int kRankThreads = 128;
 constexpr int kMaxColumnThreads = 256;
 constexpr int64_t kLeastChunk = 32;
@@ -29,7 +28,7 @@ struct ForwardArguments {
 
 template <typename Element, int kWidth>
 __global__ void embedding_forward_kernel(ForwardArguments<Element> args) {
-  const int64_t row = int64_t{simt::block()} * (kRowThreads / simt::kWarp) + simt::warp();
+  const int64_t row = simt::my_row<true>();
   if (row >= args.rows) return;
   const Element* from = args.table + args.tokens[row] * args.columns;
   for (int64_t column = simt::lane() * kWidth; column < args.columns; column += simt::kWarp * kWidth) {
@@ -169,12 +168,15 @@ void embedding_forward(Stream& stream, const EmbeddingForward& args) {
   simt::with_access(args.y.dtype, columns, {args.table, args.y}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(
-        stream.cuda(), "embedding_forward",
-        {.x = simt::divide_up(args.y.shape[0], kRowThreads / simt::kWarp), .threads = kRowThreads},
-        embedding_forward_kernel<Element, kWidth>,
-        ForwardArguments<Element>{args.tokens.as<int32_t>(), args.table.as<Element>(), args.scale,
-                                  simt::mask_of(args.dropout), args.y.as<Element>(), args.y.shape[0], columns});
+    simt::launch(stream.cuda(), "embedding_forward", simt::launch_of_warp_rows(args.y.shape[0]),
+                 embedding_forward_kernel<Element, kWidth>,
+                 ForwardArguments<Element>{.tokens = args.tokens.as<int32_t>(),
+                                           .table = args.table.as<Element>(),
+                                           .scale = args.scale,
+                                           .mask = simt::mask_of(args.dropout),
+                                           .y = args.y.as<Element>(),
+                                           .rows = args.y.shape[0],
+                                           .columns = columns});
   });
 }
 

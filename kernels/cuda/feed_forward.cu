@@ -40,7 +40,8 @@ ConstTensorView bias_for(Stream& stream, ConstTensorView bias) {
   const int64_t count = bias.elements();
   auto* rounded = static_cast<Element*>(stream.cuda().scratch(count * static_cast<int64_t>(sizeof(Element))));
   simt::launch(stream.cuda(), "round_bias", {.x = simt::divide_up(count, kThreads), .threads = kThreads},
-               round_bias_kernel<Element>, RoundArguments<Element>{bias.as<float>(), rounded, count});
+               round_bias_kernel<Element>,
+               RoundArguments<Element>{.from = bias.as<float>(), .to = rounded, .count = count});
   return view_of(static_cast<const Element*>(rounded), bias.shape);
 }
 
@@ -70,20 +71,6 @@ __global__ void activation_kernel(ActivationArguments<Element> args) {
   }
 }
 
-template <typename Element>
-struct LoadedTerms {
-  static constexpr int kSums = 1;
-  const Element* matrix;
-  int64_t columns;
-
-  template <int kWidth>
-  __device__ __forceinline__ void add(int64_t row, int64_t column, float (&sums)[1][kWidth]) const {
-    float terms[kWidth];
-    simt::load(matrix + row * columns + column, terms);
-    for (int k = 0; k < kWidth; ++k) sums[0][k] += terms[k];
-  }
-};
-
 // Turns dhidden into dpre where it lies; its terms are the bias's gradient. With ReLU a unit that was dropped or
 // inactive has hidden = 0.
 template <typename Element>
@@ -92,7 +79,6 @@ struct ActivationGradientTerms {
   Element* gradient;
   const Element* saved;  // pre for GELU, hidden for ReLU
   bool is_gelu;
-  float kept;  // ReLU: the multiplier of what dropout kept
   simt::DropoutMask mask;
   int64_t columns;
 
@@ -108,7 +94,7 @@ struct ActivationGradientTerms {
       mask.multipliers(element, factor);
       for (int k = 0; k < kWidth; ++k) factor[k] *= gelu_derivative(value[k]);
     } else {
-      for (int k = 0; k < kWidth; ++k) factor[k] = value[k] > 0.0F ? kept : 0.0F;
+      for (int k = 0; k < kWidth; ++k) factor[k] = value[k] > 0.0F ? mask.scale : 0.0F;
     }
     for (int k = 0; k < kWidth; ++k) {
       dpre[k] *= factor[k];
@@ -153,7 +139,7 @@ void add_row_sums(Stream& stream, ConstTensorView matrix, TensorView sums) {
   simt::with_access(matrix.dtype, columns, {matrix}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "bias_gradient",
-                                                    LoadedTerms<Element>{matrix.as<Element>(), columns},
+                                                    simt::MatrixTerms<Element>{matrix.as<Element>(), columns},
                                                     matrix.shape[0], columns, {sums.as<float>()});
   });
 }
@@ -165,8 +151,11 @@ void differentiate(Stream& stream, const FeedForwardBackward& args) {
   const simt::DropoutMask mask = simt::mask_of(args.dropout);
   simt::with_access(saved.dtype, columns, {saved, args.workspace}, [&](auto access) {
     using Element = typename decltype(access)::Element;
-    const ActivationGradientTerms<Element> terms{
-        args.workspace.as<Element>(), saved.as<Element>(), is_gelu, mask.scale, mask, columns};
+    const ActivationGradientTerms<Element> terms{.gradient = args.workspace.as<Element>(),
+                                                 .saved = saved.as<Element>(),
+                                                 .is_gelu = is_gelu,
+                                                 .mask = mask,
+                                                 .columns = columns};
     simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "activation_gradient", terms, args.hidden.shape[0],
                                                     columns, {args.db1.as<float>()});
   });
@@ -176,7 +165,7 @@ void differentiate(Stream& stream, const FeedForwardBackward& args) {
 
 void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   if (args.x.elements() == 0) return;
-  args.x.dtype == DType::kBFloat16 ? forward<BFloat16>(stream, args) : forward<float>(stream, args);
+  simt::with_element(args.x.dtype, [&](auto element) { forward<decltype(element)>(stream, args); });
 }
 
 void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {

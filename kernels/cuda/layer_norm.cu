@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kHeldElements = 16;  // of a row, by each thread
 constexpr int kWarpColumns = simt::kWarp * kHeldElements;
-constexpr int kWarpsOfRows = 4;  // rows of a block whose rows are warps
 constexpr int kMaxThreads = 512;
 constexpr int64_t kMaxColumns = int64_t{kMaxThreads} * kHeldElements;
 
@@ -21,13 +20,9 @@ struct RowPlace {
   static constexpr int kPieces = kHeldElements / kWidth;
   int64_t columns;
 
-  __device__ __forceinline__ static int64_t row() {
-    if constexpr (!kWarpRow) return simt::block();
-    return int64_t{simt::block()} * kWarpsOfRows + simt::warp();
-  }
   __device__ __forceinline__ int64_t column(int i) const {
-    const int place = kWarpRow ? simt::lane() : simt::thread();
-    const int places = kWarpRow ? simt::kWarp : simt::block_threads();
+    const int place = simt::place_in_row<kWarpRow>();
+    const int places = simt::places_of_row<kWarpRow>();
     return (int64_t{i} * places + place) * kWidth;
   }
   // call(i, column) for each piece inside the row.
@@ -74,7 +69,7 @@ template <typename Element, int kWidth, bool kWarpRow>
 __global__ void __launch_bounds__(kMaxThreads) layer_norm_forward_kernel(ForwardArguments<Element> args) {
   using Place = RowPlace<kWidth, kWarpRow>;
   const Place place{args.columns};
-  const int64_t row = Place::row();
+  const int64_t row = simt::my_row<kWarpRow>();
   if (row >= args.rows) return;
   const int64_t first = row * args.columns;
   float s[Place::kPieces][kWidth];
@@ -147,7 +142,7 @@ template <typename Element, int kWidth, bool kWarpRow>
 __global__ void __launch_bounds__(kMaxThreads) layer_norm_backward_kernel(BackwardArguments<Element> args) {
   using Place = RowPlace<kWidth, kWarpRow>;
   const Place place{args.columns};
-  const int64_t row = Place::row();
+  const int64_t row = simt::my_row<kWarpRow>();
   if (row >= args.rows) return;
   const int64_t first = row * args.columns;
   const float mean = args.mean[row];
@@ -200,7 +195,7 @@ struct ParameterTerms {
 };
 
 simt::Launch shape_for(int64_t rows, int64_t columns) {
-  if (columns <= kWarpColumns) return {.x = simt::divide_up(rows, kWarpsOfRows), .threads = kWarpsOfRows * simt::kWarp};
+  if (columns <= kWarpColumns) return simt::launch_of_warp_rows(rows);
   const int64_t warps = simt::divide_up(columns, kWarpColumns);
   return {.x = rows, .threads = static_cast<int>(warps) * simt::kWarp};
 }

@@ -1,4 +1,4 @@
-// Sums and maxima over the lanes of a warp, the threads of a block, and the rows of a matrix, each in a fixed order.
+// Sums over the lanes of a warp, the threads of a block, and the rows of a matrix, each in a fixed order.
 #pragma once
 
 #include "kernels/cuda/element.cuh"
@@ -33,7 +33,29 @@ __device__ __forceinline__ T reduce_block(T value, T identity, Combine combine) 
   return reduce_warp(value, combine);
 }
 
-// A row of a matrix belongs to one warp or to one whole block.
+// A row of a matrix belongs to one warp, kRowsOfBlock of them to a block, or to one whole block.
+constexpr int kRowsOfBlock = 4;
+
+inline Launch launch_of_warp_rows(int64_t rows) {
+  return {.x = divide_up(rows, kRowsOfBlock), .threads = kRowsOfBlock * kWarp};
+}
+
+template <bool kWarpRow>
+__device__ __forceinline__ int64_t my_row() {
+  if constexpr (!kWarpRow) return block();
+  return int64_t{block()} * kRowsOfBlock + warp();
+}
+
+// This thread among those of its row, and how many they are.
+template <bool kWarpRow>
+__device__ __forceinline__ int place_in_row() {
+  return kWarpRow ? lane() : thread();
+}
+template <bool kWarpRow>
+__device__ __forceinline__ int places_of_row() {
+  return kWarpRow ? kWarp : block_threads();
+}
+
 template <bool kWarpRow>
 __device__ __forceinline__ float row_sum(float value) {
   if constexpr (kWarpRow) {

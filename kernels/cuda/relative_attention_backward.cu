@@ -150,11 +150,7 @@ int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
   if (args.qkv.elements() == 0) return;
-  if (args.qkv.dtype == DType::kBFloat16) {
-    run_backward<BFloat16>(stream, args);
-  } else {
-    run_backward<float>(stream, args);
-  }
+  simt::with_element(args.qkv.dtype, [&](auto element) { run_backward<decltype(element)>(stream, args); });
 }
 
 }  // namespace segue::kernels::cuda

@@ -192,11 +192,7 @@ void run_forward(Stream& stream, const RelativeAttentionForward& args) {
 
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
   if (args.qkv.elements() == 0) return;
-  if (args.qkv.dtype == DType::kBFloat16) {
-    run_forward<BFloat16>(stream, args);
-  } else {
-    run_forward<float>(stream, args);
-  }
+  simt::with_element(args.qkv.dtype, [&](auto element) { run_forward<decltype(element)>(stream, args); });
 }
 
 }  // namespace segue::kernels::cuda

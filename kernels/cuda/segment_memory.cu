@@ -39,7 +39,7 @@ __global__ void move_kernel(Move<Element> args) {
   }
 }
 
-// The rows of all streams, or of one.
+// Of each stream.
 struct Rows {
   int64_t streams, old_rows, fresh_rows, rows, features;
   int64_t from_hidden() const { return std::min(rows, fresh_rows); }

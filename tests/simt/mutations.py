@@ -142,7 +142,7 @@ MUTATIONS = [
     kernel(
         "feed_forward",
         "what dropout kept not scaled",
-        "value[k] > 0.0F ? kept : 0.0F",
+        "value[k] > 0.0F ? mask.scale : 0.0F",
         "value[k] > 0.0F ? 1.0F : 0.0F",
         FEED_FORWARD,
     ),
