@@ -27,11 +27,9 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from timing import Effort, as_graph, describe, device_named, peak_bytes, time_calls
+from timing import Effort, add_effort_options, as_graph, describe, device_named, effort_of, peak_bytes, time_calls
+from training_step import PRECISIONS
 from transformer_xl import shift_to_distance
-
-WAYS = ("eager", "flex", "flash")
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -45,9 +43,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--mem-len", type=int, default=512)
     parser.add_argument("--forward-only", action="store_true", help="FlexAttention has no backward on the CPU")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--warm-up", type=int, default=10)
-    parser.add_argument("--samples", type=int, default=20)
-    parser.add_argument("--sample-seconds", type=float, default=0.02)
+    add_effort_options(parser, Effort.sample_seconds)
     return parser.parse_args()
 
 
@@ -121,8 +117,11 @@ def flash(problem: Problem) -> Callable[[], Tensor]:
     return attend
 
 
+WAYS = {"eager": eager, "flex": flex, "flash": flash}
+
+
 def measure(name: str, problem: Problem, effort: Effort, forward_only: bool) -> dict:
-    attend = {"eager": eager, "flex": flex, "flash": flash}[name](problem)
+    attend = WAYS[name](problem)
     inputs = [problem.q, problem.k, problem.v]
     if name != "flash":
         inputs += [problem.r, problem.u, problem.w]
@@ -172,7 +171,7 @@ def main() -> int:
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     problem = Problem(arguments, device)
-    effort = Effort(arguments.warm_up, arguments.samples, arguments.sample_seconds)
+    effort = effort_of(arguments)
     results = []
     for name in arguments.ways:
         try:

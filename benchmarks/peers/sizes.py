@@ -1,6 +1,7 @@
-"""The sizes of a Transformer-XL, shared by the model and by what counts its arithmetic."""
+"""The sizes of a Transformer-XL, shared by the model, by what counts its arithmetic and by the programs' options."""
 
-from dataclasses import dataclass
+import argparse
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -17,3 +18,16 @@ class Sizes:
     pre_lnorm: bool = False
     clamp_len: int = -1  # distances beyond it share one position vector; -1: none do
     same_length: bool = False  # every query sees mem_len keys, its own position included
+
+
+def add_size_options(parser: argparse.ArgumentParser) -> None:
+    for field in fields(Sizes):
+        option = "--" + field.name.replace("_", "-")
+        if field.type is bool:
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=field.type, default=field.default)
+
+
+def sizes_of(arguments: argparse.Namespace) -> Sizes:
+    return Sizes(**{field.name: getattr(arguments, field.name) for field in fields(Sizes)})

@@ -1,5 +1,6 @@
 """Times work on a device as `segue bench` does: the median of samples of as many calls as fill some milliseconds."""
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -13,6 +14,16 @@ class Effort:
     warm_up: int = 10
     samples: int = 20
     sample_seconds: float = 0.02
+
+
+def add_effort_options(parser: argparse.ArgumentParser, sample_seconds: float) -> None:
+    parser.add_argument("--warm-up", type=int, default=Effort.warm_up)
+    parser.add_argument("--samples", type=int, default=Effort.samples)
+    parser.add_argument("--sample-seconds", type=float, default=sample_seconds)
+
+
+def effort_of(arguments: argparse.Namespace) -> Effort:
+    return Effort(arguments.warm_up, arguments.samples, arguments.sample_seconds)
 
 
 def synchronize(device: torch.device) -> None:

@@ -7,33 +7,20 @@ import resource
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 
 import torch
 from torch import Tensor
 
 from flops import training_flops_per_token
-from sizes import Sizes
-from transformer_xl import TransformerXL
+from sizes import add_size_options, sizes_of
+from training_step import TrainingStep
 
 WARM_UP_STEPS = 3
 
 
-def option(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def sizes_of(arguments: argparse.Namespace) -> Sizes:
-    return Sizes(**{field.name: getattr(arguments, field.name) for field in fields(Sizes)})
-
-
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    for field in fields(Sizes):
-        if field.type is not bool:
-            parser.add_argument(option(field.name), type=field.type, default=field.default)
-        else:
-            parser.add_argument(option(field.name), action="store_true")
+    add_size_options(parser)
     parser.set_defaults(dropout=0.1)
     parser.add_argument("--tgt-len", type=int, default=128)
     parser.add_argument("--batch", type=int, default=8)
@@ -76,23 +63,12 @@ def file_size(path: str) -> int:
 
 class Trainer:
     def __init__(self, arguments: argparse.Namespace):
-        model = TransformerXL(sizes_of(arguments))
-        self.memory = model.empty_memory(arguments.batch, arguments.mem_len)
-        self.parameters = list(model.parameters())
-        self.optimizer = torch.optim.Adam(self.parameters, lr=arguments.learning_rate, fused=True)
-        self.forward = torch.compile(model, dynamic=False) if arguments.compile else model
+        self.train = TrainingStep(sizes_of(arguments), arguments.batch, torch.device("cpu"),
+                                  learning_rate=arguments.learning_rate, compiled=arguments.compile)
         self.segments = file_segments(arguments) if arguments.data else random_segments(arguments)
 
     def step(self) -> float:
-        """One training step; the mean negative log-likelihood in nats."""
-        tokens, targets = next(self.segments)
-        nll, self.memory = self.forward(tokens, targets, self.memory)
-        loss = nll.mean()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, 0.25)
-        self.optimizer.step()
-        return loss.item()
+        return self.train(*next(self.segments)).item()
 
 
 class LossReport:

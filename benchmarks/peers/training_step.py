@@ -1,0 +1,32 @@
+"""The training step whose time is measured: forward, backward, clip, fused Adam, with full memory from the first step."""
+
+import torch
+from torch import Tensor
+
+from sizes import Sizes
+from transformer_xl import TransformerXL
+
+CLIP = 0.25
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+class TrainingStep:
+    def __init__(self, sizes: Sizes, batch: int, device: torch.device, *, learning_rate: float, precision: str = "fp32",
+                 compiled: bool = False):
+        model = TransformerXL(sizes).to(device)
+        self.parameters = list(model.parameters())
+        self.memory = model.empty_memory(batch, sizes.mem_len)
+        self.optimizer = torch.optim.Adam(self.parameters, lr=learning_rate, fused=True)
+        self.forward = torch.compile(model, dynamic=False) if compiled else model
+        self.autocast = torch.autocast(device.type, PRECISIONS["bf16"], enabled=precision == "bf16")
+
+    def __call__(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The mean negative log-likelihood in nats, on the device."""
+        with self.autocast:
+            nll, self.memory = self.forward(tokens, targets, self.memory)
+            loss = nll.mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
+        self.optimizer.step()
+        return loss
