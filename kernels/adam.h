@@ -13,14 +13,19 @@
 
 namespace segue::kernels {
 
-// The norm's parts: their borders depend on the number of elements alone.
+// Their borders depend on the number of elements alone.
 constexpr int kGradientNormParts = 256;
 
-struct GradientClip {
+struct GradientNorm {
   ConstTensorView gradients;  // [S] float32 in
-  double clip = 0.0;          // largest norm that passes as it is; 0: any
-  TensorView workspace;       // [kGradientNormParts] float64 scratch
-  TensorView outcome;         // [2] float64 out: norm, scale
+  TensorView parts;           // [kGradientNormParts] float64 out: sums of squares
+};
+void gradient_norm(Stream& stream, const GradientNorm& args);
+
+struct GradientClip {
+  ConstTensorView parts;  // [kGradientNormParts] float64 in; summed over ranks when each holds a part of the gradients
+  double clip = 0.0;      // largest norm that passes as it is; 0: any
+  TensorView outcome;     // [2] float64 out: norm, scale
 };
 void clip_gradients(Stream& stream, const GradientClip& args);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/cpu/parallel.h"
 
@@ -39,19 +40,21 @@ struct Coefficients {
 
 }  // namespace
 
-void clip_gradients(const Stream& stream, const GradientClip& args) {
+void gradient_norm(const Stream& stream, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
   const float* g = args.gradients.as<float>();
-  double* parts = args.workspace.as<double>();
+  double* parts = args.parts.as<double>();
   const int64_t part_size = (count + kGradientNormParts - 1) / kGradientNormParts;
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
   for (int64_t part = 0; part < kGradientNormParts; ++part) {
     const int64_t begin = std::min(count, part * part_size);
     parts[part] = sum_of_squares(g, begin, std::min(count, begin + part_size));
   }
-  double sum = 0.0;
-  for (int part = 0; part < kGradientNormParts; ++part) sum += parts[part];
-  const double norm = std::sqrt(sum);
+}
+
+void clip_gradients(const Stream& /*stream*/, const GradientClip& args) {
+  const double* parts = args.parts.as<double>();
+  const double norm = std::sqrt(std::accumulate(parts, parts + kGradientNormParts, 0.0));
   args.outcome.as<double>()[0] = norm;
   args.outcome.as<double>()[1] = args.clip > 0.0 ? std::min(1.0, args.clip / (norm + 1e-6)) : 1.0;
 }

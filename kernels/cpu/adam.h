@@ -5,6 +5,7 @@
 
 namespace segue::kernels::cpu {
 
+void gradient_norm(const Stream& stream, const GradientNorm& args);
 void clip_gradients(const Stream& stream, const GradientClip& args);
 void adam_step(const Stream& stream, const AdamStep& args);
 

@@ -110,9 +110,9 @@ StepArguments arguments_of(const AdamStep& args) {
 
 }  // namespace
 
-void clip_gradients(Stream& stream, const GradientClip& args) {
+void gradient_norm(Stream& stream, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
-  auto* parts = args.workspace.as<double>();
+  auto* parts = args.parts.as<double>();
   simt::with_width<float>(simt::is_vectorisable(DType::kFloat32, count, {args.gradients}), [&](auto access) {
     constexpr int kWidth = decltype(access)::kWidth;
     const int64_t part_size = simt::divide_up(count, int64_t{kGradientNormParts} * kWidth) * kWidth;
@@ -120,8 +120,11 @@ void clip_gradients(Stream& stream, const GradientClip& args) {
                  gradient_norm_parts_kernel<kWidth>,
                  NormArguments{args.gradients.as<float>(), parts, count, part_size});
   });
+}
+
+void clip_gradients(Stream& stream, const GradientClip& args) {
   simt::launch(stream.cuda(), "gradient_clip", {.threads = kThreads}, gradient_clip_kernel,
-               ClipArguments{parts, args.clip, args.outcome.as<double>()});
+               ClipArguments{args.parts.as<double>(), args.clip, args.outcome.as<double>()});
 }
 
 void adam_step(Stream& stream, const AdamStep& args) {

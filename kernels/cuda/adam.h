@@ -5,6 +5,7 @@
 
 namespace segue::kernels::cuda {
 
+void gradient_norm(Stream& stream, const GradientNorm& args);
 void clip_gradients(Stream& stream, const GradientClip& args);
 void adam_step(Stream& stream, const AdamStep& args);
 

@@ -5,6 +5,7 @@
 
 namespace segue::kernels::cuda {
 
+void gradient_norm(Stream& /*stream*/, const GradientNorm& /*args*/) { refuse(); }
 void clip_gradients(Stream& /*stream*/, const GradientClip& /*args*/) { refuse(); }
 void adam_step(Stream& /*stream*/, const AdamStep& /*args*/) { refuse(); }
 

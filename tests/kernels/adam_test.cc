@@ -83,9 +83,10 @@ double norm_of(const OwnedTensor& gradients) {
 // Norm and scale.
 std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double clip) {
   Stream stream(test_device(), threads);
-  OwnedTensor workspace = test_tensor(DType::kFloat64, {kGradientNormParts});
+  OwnedTensor parts = test_tensor(DType::kFloat64, {kGradientNormParts});
   OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
-  clip_gradients(stream, {gradients.view(), clip, workspace.view(), outcome.view()});
+  gradient_norm(stream, {gradients.view(), parts.view()});
+  clip_gradients(stream, {parts.view(), clip, outcome.view()});
   return {outcome.as<double>()[0], outcome.as<double>()[1]};
 }
 
