@@ -41,10 +41,10 @@ class Communicator {
   virtual int local_rank() const = 0;  // among the ranks of this host
   virtual const char* name() const = 0;
 
-  // Tensors of float32, float64 or int64, on the communicator's device.
+  // Tensors on the communicator's device; sums are of float32, float64 or int64.
   virtual void all_reduce(TensorView values) = 0;                               // sum, in place
   virtual void reduce_scatter(ConstTensorView values, TensorView my_part) = 0;  // sum; values [size * n], my_part [n]
-  virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], values [size * n]
+  virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], or its place in values
   virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
 

@@ -47,6 +47,20 @@ MPI_Datatype type_of(DType dtype) {
   }
 }
 
+// For what is copied and not summed.
+MPI_Datatype bits_of(DType dtype) {
+  switch (bytes_of(dtype)) {
+    case 8:
+      return MPI_UINT64_T;
+    case 4:
+      return MPI_UINT32_T;
+    case 2:
+      return MPI_UINT16_T;
+    default:
+      return MPI_BYTE;
+  }
+}
+
 // Initialised MPI, and finalised unless the job is going down.
 class Session {
  public:
@@ -123,12 +137,13 @@ class MpiCommunicator : public Communicator {
   }
 
   void all_gather(ConstTensorView my_part, TensorView values) override {
-    const ConstTensorView mine = staged(writable(my_part), first_stage_, Fill::kYes);
-    const TensorView all = staged(values, second_stage_, Fill::kNo);
+    const bool is_in_place = my_part.data == values.data + rank_ * my_part.bytes();
+    const ConstTensorView mine = is_in_place ? my_part : staged(writable(my_part), first_stage_, Fill::kYes);
+    const TensorView all = staged(values, second_stage_, is_in_place ? Fill::kYes : Fill::kNo);
     MPI_Request request = MPI_REQUEST_NULL;
     const int count = count_of(mine);
-    check(MPI_Iallgather(mine.data, count, type_of(mine.dtype), all.data, count, type_of(mine.dtype), MPI_COMM_WORLD,
-                         &request),
+    check(MPI_Iallgather(is_in_place ? MPI_IN_PLACE : mine.data, count, bits_of(mine.dtype), all.data, count,
+                         bits_of(mine.dtype), MPI_COMM_WORLD, &request),
           "all_gather");
     finish(request, "all_gather");
     unstage(all, values);

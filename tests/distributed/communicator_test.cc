@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/buffer.h"
 #include "tests/distributed/job.h"
 
@@ -67,6 +68,18 @@ TEST(Communicator, AllGatherPutsPartsInOrder) {
   job().all_gather(mine.view(), all.view());
   for (int64_t e = 0; e < part * job().size(); ++e)
     ASSERT_EQ(all.as<double>()[e], number(static_cast<int>(e / part), e % part)) << e;
+}
+
+TEST(Communicator, AllGatherLeavesAPartWhereItIs) {
+  const int64_t part = 517;
+  OwnedTensor all(DType::kBFloat16, {part * job().size()});
+  const TensorView mine = all.view().rows(job().rank() * part, part);
+  for (int64_t e = 0; e < part; ++e) mine.as<BFloat16>()[e] = BFloat16(static_cast<float>(number(job().rank(), e)));
+  job().all_gather(mine, all.view());
+  for (int64_t e = 0; e < part * job().size(); ++e) {
+    const double expected = number(static_cast<int>(e / part), e % part);
+    ASSERT_EQ(static_cast<float>(all.as<BFloat16>()[e]), static_cast<float>(expected)) << e;
+  }
 }
 
 TEST(Communicator, BroadcastCopiesAnyRoot) {
