@@ -124,6 +124,8 @@ HostTensor::HostTensor(ConstTensorView tensor, Device device)
     : copy_(device.is_cuda() ? host_copy(tensor, device) : OwnedTensor()),
       view_(device.is_cuda() ? ConstTensorView(copy_.view()) : tensor) {}
 
+HostTensor::HostTensor(OwnedTensor tensor) : copy_(std::move(tensor)), view_(copy_.view()) {}
+
 OwnedTensor host_copy(ConstTensorView from, Device device) {
   OwnedTensor copy(from.dtype, from.shape);
   copy_tensor(copy.view(), from, device);

@@ -86,6 +86,7 @@ OwnedTensor host_copy(ConstTensorView from, Device device);
 class HostTensor {
  public:
   HostTensor(ConstTensorView tensor, Device device);
+  explicit HostTensor(OwnedTensor tensor);  // of the CPU
   ConstTensorView view() const { return view_; }
 
  private:

@@ -31,6 +31,10 @@ void OptimizerConfig::describe(JsonFields& fields) {
   fields.optional("weight_decay", weight_decay,
                   {.meaning = "share of a weight removed per step, times the learning rate; adamw only", .minimum = 0});
   fields.optional("clip", clip, {.meaning = "largest global norm of the gradients; 0: no limit", .minimum = 0});
+  fields.optional(
+      "shard", shard,
+      {.meaning = "each rank keeps the moments of a part of the weights and updates those; less memory, the "
+                  "same results"});
 }
 
 void ScheduleConfig::describe(JsonFields& fields) {
@@ -74,6 +78,11 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .unit = "seconds",
                    .minimum = 1,
                    .maximum = 86400});
+  fields.optional("bucket_mb", bucket_mb,
+                  {.meaning = "gradients that ranks sum at once while backward goes on; 0: all, after backward",
+                   .unit = "MiB",
+                   .minimum = 0,
+                   .maximum = 1024});
   fields.optional("init_from", init_from,
                   {.meaning = "run or checkpoint directory whose weights start this run; empty: weights are drawn"});
 }

@@ -30,6 +30,7 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   double weight_decay = 0.0;
   double clip = 0.25;  // 0: none
+  bool shard = false;
   void describe(JsonFields& fields);
 };
 
@@ -51,6 +52,7 @@ struct TrainingConfig {
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;         // 0: all
   double peer_timeout = 30.0;  // seconds that ranks wait for one another
+  double bucket_mb = 4.0;      // MiB of gradients that ranks sum at once; 0: all
   std::string init_from = {};  // empty: weights are drawn
   void describe(JsonFields& fields);
 };

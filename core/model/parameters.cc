@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kAlignment = 16;  // floats: 64 bytes
 
+int64_t round_up(int64_t size, int64_t multiple_of) { return (size + multiple_of - 1) / multiple_of * multiple_of; }
+
 double draw(const InitConfig& init, Initializer initializer, const RandomStream& random, uint64_t element) {
   switch (initializer) {
     case Initializer::kZero:
@@ -29,13 +31,14 @@ double draw(const InitConfig& init, Initializer initializer, const RandomStream&
 
 }  // namespace
 
-Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute)
+Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute, int64_t multiple_of)
     : specs_(std::move(specs)), compute_(compute) {
   int64_t size = 0;
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size);
-    size += (spec.shape.elements() + kAlignment - 1) / kAlignment * kAlignment;
+    size += round_up(spec.shape.elements(), kAlignment);
   }
+  size = round_up(size, multiple_of);
   values_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
   gradients_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
   if (compute.activations != DType::kFloat32) copy_ = OwnedTensor(compute.activations, {size}, compute.device);

@@ -40,7 +40,8 @@ struct Parameter {
 
 class Parameters {
  public:
-  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {});
+  // Flat blocks get a size that is a multiple of `multiple_of` elements.
+  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
   const Compute& compute() const { return compute_; }
 
   // Draws every parameter as a pure function of (seed, its place in the list, element).
@@ -51,7 +52,9 @@ class Parameters {
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t count() const;  // scalars, without padding
 
-  // The flat blocks, each parameter at a 64-byte boundary, zeros between: for norms, optimizers and reductions.
+  // The flat blocks, each parameter at a 64-byte boundary, zeros between and behind: for norms, optimizers and
+  // reductions. In the order of the specs, in which forward uses parameters first: backward completes gradients from
+  // the end.
   TensorView values();
   TensorView gradients();
   TensorView compute_copy() { return copy_.view(); }  // bfloat16; empty when products read the values themselves

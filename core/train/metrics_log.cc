@@ -40,21 +40,35 @@ void MetricsLog::write(const OrderedJson& line) {
 }
 
 void MetricsLog::write(const StepMetrics& metrics) {
-  write(OrderedJson{{"step", metrics.step},
-                    {"loss", metrics.loss},
-                    {"bits_per_token", metrics.loss / std::numbers::ln2},
-                    {"gradient_norm", metrics.gradient_norm},
-                    {"learning_rate", metrics.learning_rate},
-                    {"tokens", metrics.tokens},
-                    {"tokens_per_second", metrics.tokens_per_second},
-                    {"seconds", metrics.seconds}});
+  OrderedJson line{{"step", metrics.step},
+                   {"loss", metrics.loss},
+                   {"bits_per_token", metrics.loss / std::numbers::ln2},
+                   {"gradient_norm", metrics.gradient_norm},
+                   {"learning_rate", metrics.learning_rate},
+                   {"tokens", metrics.tokens},
+                   {"tokens_per_second", metrics.tokens_per_second},
+                   {"seconds", metrics.seconds}};
+  if (metrics.exchange) {
+    line["exchange_seconds"] = metrics.exchange->exchanging;
+    line["exposed_exchange_seconds"] = metrics.exchange->exposed;
+  }
+  write(line);
 }
 
+namespace {
+
+std::string exchange_text(const std::optional<ExchangeTimes>& exchange) {
+  if (!exchange) return "";
+  return fmt::format("  exchange {:.1f} ms, {:.1f} exposed", 1e3 * exchange->exchanging, 1e3 * exchange->exposed);
+}
+
+}  // namespace
+
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
-  return fmt::format("step {}/{}  loss {:.4f}  {:.4f} bits/token  lr {:.2e}  |g| {:.3f}  {} tokens/s  ETA {}",
+  return fmt::format("step {}/{}  loss {:.4f}  {:.4f} bits/token  lr {:.2e}  |g| {:.3f}  {} tokens/s{}  ETA {}",
                      metrics.step, max_step, metrics.loss, metrics.loss / std::numbers::ln2, metrics.learning_rate,
                      metrics.gradient_norm, human_count(static_cast<int64_t>(metrics.tokens_per_second)),
-                     human_duration(eta_seconds));
+                     exchange_text(metrics.exchange), human_duration(eta_seconds));
 }
 
 }  // namespace segue

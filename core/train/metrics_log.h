@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "core/train/gradient_exchange.h"
 
 namespace segue {
 
@@ -18,7 +20,8 @@ struct StepMetrics {
   double learning_rate = 0.0;  // of the last step
   int64_t tokens = 0;          // trained on so far
   double tokens_per_second = 0.0;
-  double seconds = 0.0;  // of training so far, all sessions of the run together
+  double seconds = 0.0;                        // of training so far, all sessions of the run together
+  std::optional<ExchangeTimes> exchange = {};  // mean of a step, on the first rank; only where there are others
 };
 
 class MetricsLog {

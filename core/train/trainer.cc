@@ -26,6 +26,22 @@ ModelConfig evaluation_model(const Config& config) {
   return model;
 }
 
+// In how many parts each bucket is owned.
+int shards_of(const Config& config, const Communicator& communicator) {
+  return config.optimizer.shard ? communicator.size() : 1;
+}
+
+Buckets buckets_of(const Config& config, Parameters& parameters, const Communicator& communicator) {
+  const auto bucket_elements = static_cast<int64_t>(config.training.bucket_mb * (1 << 20) / sizeof(float));
+  return {parameters.gradients().elements(), bucket_elements, shards_of(config, communicator)};
+}
+
+Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
+                       Communicator& communicator) {
+  if (shards_of(config, communicator) == 1) return {config.optimizer, parameters, stream};
+  return {config.optimizer, parameters, stream, buckets, communicator};
+}
+
 // The same tokens in the same order have the same identity, wherever the dataset lies.
 std::string identity_of(const DatasetManifest& manifest, const std::string& split) {
   Checksum checksum;
@@ -50,8 +66,10 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       streams_(share_of(config.training.batch_size, communicator.size(), communicator.rank())),
       model_(config.model, dataset.vocabulary()),
       evaluation_model_(evaluation_model(config), dataset.vocabulary()),
-      parameters_(model_.parameter_specs(), compute_of(config.model, config.training.precision, stream.device())),
-      optimizer_(config.optimizer, parameters_, stream),
+      parameters_(model_.parameter_specs(), compute_of(config.model, config.training.precision, stream.device()),
+                  Buckets::aligned_elements(shards_of(config, communicator))),
+      buckets_(buckets_of(config, parameters_, communicator)),
+      optimizer_(optimizer_of(config, parameters_, stream, buckets_, communicator)),
       arena_(stream.device()),
       engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
       evaluator_(evaluation_model_, parameters_, arena_, stream, communicator),
@@ -65,6 +83,9 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                stream.device()) {
   state_.dataset = identity_of(dataset.manifest(), config.data.train_split);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
+  if (communicator.size() > 1)
+    exchange_ =
+        make_gradient_exchange({parameters_.gradients(), optimizer_.gradient_shard(), buckets_}, communicator, stream);
 }
 
 void Trainer::start_from(const Checkpoint& checkpoint) {
@@ -149,11 +170,11 @@ void Trainer::forward_backward(const Segment& segment) {
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / tokens)}};
-    reports_.add_losses(stream_, engine_.queue(inputs, group.memory));
+    const bool is_last = &group == &groups_.back();
+    reports_.add_losses(stream_,
+                        engine_.queue(inputs, group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
   }
-  if (communicator_.size() == 1) return;
-  stream_.synchronize();
-  communicator_.all_reduce(parameters_.gradients());
+  if (exchange_) exchange_->finish();
 }
 
 void Trainer::settle() {
@@ -180,7 +201,8 @@ void Trainer::log_interval() {
                             .learning_rate = learning_rate_,
                             .tokens = state_.tokens,
                             .tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds,
-                            .seconds = state_.seconds};
+                            .seconds = state_.seconds,
+                            .exchange = exchange_ ? std::optional(exchange_->take_times()) : std::nullopt};
   const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
   const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
   if (metrics_) metrics_->write(metrics);
@@ -248,11 +270,12 @@ void Trainer::reserve_memory() {
 void Trainer::log_memory(int64_t activations) {
   const int64_t block = parameters_.values().bytes();
   const int64_t copy = parameters_.compute_copy().bytes();
+  const int64_t optimizer = optimizer_.bytes();
   int64_t memory = 0;
   for (const StreamGroup& group : groups_) memory += group.memory.bytes();
   logger_.info("memory {} on {}: weights {}, gradients {}, optimizer {}, segment memory {}, activations {}",
-               human_bytes(4 * block + copy + memory + activations), name_of(stream_.device()),
-               human_bytes(block + copy), human_bytes(block), human_bytes(2 * block), human_bytes(memory),
+               human_bytes(2 * block + copy + optimizer + memory + activations), name_of(stream_.device()),
+               human_bytes(block + copy), human_bytes(block), human_bytes(optimizer), human_bytes(memory),
                human_bytes(activations));
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "core/evaluation/evaluator.h"
+#include "core/train/gradient_exchange.h"
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_directory.h"
@@ -76,7 +77,9 @@ class Trainer {
   Transformer model_;
   Transformer evaluation_model_;
   Parameters parameters_;
+  Buckets buckets_;
   Optimizer optimizer_;
+  std::unique_ptr<GradientExchange> exchange_;  // when there are other ranks
   Arena arena_;
   SegmentEngine engine_;
   Evaluator evaluator_;

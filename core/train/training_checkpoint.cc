@@ -13,6 +13,8 @@ namespace {
 constexpr const char* kFirstMoment = "first_moment.";
 constexpr const char* kSecondMoment = "second_moment.";
 
+Device device_of(const TrainingParts& parts) { return parts.parameters.compute().device; }
+
 void append_moment(std::vector<NamedTensor>& tensors, const char* prefix, const Parameters& parameters,
                    ConstTensorView flat) {
   for (NamedTensor& part : named_parts(parameters, flat)) tensors.push_back({prefix + part.name, part.tensor});
@@ -20,13 +22,19 @@ void append_moment(std::vector<NamedTensor>& tensors, const char* prefix, const 
 
 // What is saved of a run's flat blocks, on the CPU.
 struct SavedBlocks {
-  explicit SavedBlocks(const TrainingParts& parts)
-      : values(parts.parameters.values(), device_of(parts)),
-        first_moment(parts.optimizer.first_moment(), device_of(parts)),
-        second_moment(parts.optimizer.second_moment(), device_of(parts)) {}
-  static Device device_of(const TrainingParts& parts) { return parts.parameters.compute().device; }
   HostTensor values, first_moment, second_moment;
 };
+
+// Of the first rank, all that the ranks have; nothing on the others, which give their parts.
+std::optional<SavedBlocks> collect_blocks(const TrainingParts& parts, bool is_first) {
+  Optimizer& optimizer = parts.optimizer;
+  if (!is_first && !optimizer.is_sharded()) return std::nullopt;
+  std::optional<HostTensor> first_moment = optimizer.collect(optimizer.first_moment());
+  std::optional<HostTensor> second_moment = optimizer.collect(optimizer.second_moment());
+  if (!is_first) return std::nullopt;
+  return SavedBlocks{HostTensor(parts.parameters.values(), device_of(parts)), std::move(*first_moment),
+                     std::move(*second_moment)};
+}
 
 TensorFile optimizer_file(const TrainingParts& parts, const SavedBlocks& blocks) {
   TensorFile file{kOptimizerFile, {}, {}};
@@ -35,11 +43,14 @@ TensorFile optimizer_file(const TrainingParts& parts, const SavedBlocks& blocks)
   return file;
 }
 
-void restore_moment(const SafetensorsFile& file, const char* prefix, const Parameters& parameters, TensorView flat) {
+// A moment of all parameters, laid out as they are, on the CPU.
+OwnedTensor flat_moment(const SafetensorsFile& file, const char* prefix, Parameters& parameters) {
+  OwnedTensor flat(DType::kFloat32, parameters.values().shape);
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    parameters.upload(flat, i, file.tensor(prefix + spec.name, DType::kFloat32, spec.shape));
+    copy_tensor(parameters.part_of(flat.view(), i), file.tensor(prefix + spec.name, DType::kFloat32, spec.shape), {});
   }
+  return flat;
 }
 
 std::string layer_name(int64_t layer) { return fmt::format("layers.{}", layer); }
@@ -58,7 +69,7 @@ ManifestFile write_memory(const std::filesystem::path& directory, const Training
   const int64_t layers = parts.groups[0].memory.layers();
   std::vector<OwnedTensor> gathered;
   TensorFile file{fmt::format("{}{:05}.safetensors", kMemoryFilePrefix, parts.groups.front().first), {}, {}};
-  for (int64_t l = 0; l < layers; ++l) gathered.push_back(gather_layer(parts.groups, l, SavedBlocks::device_of(parts)));
+  for (int64_t l = 0; l < layers; ++l) gathered.push_back(gather_layer(parts.groups, l, device_of(parts)));
   for (int64_t l = 0; l < layers; ++l)
     file.tensors.push_back({layer_name(l), std::as_const(gathered[static_cast<size_t>(l)]).view()});
   return write_tensor_file(directory, file);
@@ -132,10 +143,9 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
       files.push_back(file_of(text));
     return files;
   };
-  if (communicator.is_first()) {
-    const SavedBlocks blocks(parts);
+  if (const std::optional<SavedBlocks> blocks = collect_blocks(parts, communicator.is_first())) {
     store.save(parts.state.step,
-               {.tensor_files = {weights_file(parts.parameters, blocks.values.view()), optimizer_file(parts, blocks)},
+               {.tensor_files = {weights_file(parts.parameters, blocks->values.view()), optimizer_file(parts, *blocks)},
                 .text_files = {model_file(model),
                                {kStateFile, write_fields(parts.state).dump(2) + "\n"},
                                {kConfigFile, to_json(config).dump(2) + "\n"}}},
@@ -156,8 +166,8 @@ void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, 
       parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
   read_weights(checkpoint, parts.parameters);
   const SafetensorsFile moments = checkpoint.tensors(kOptimizerFile);
-  restore_moment(moments, kFirstMoment, parts.parameters, parts.optimizer.first_moment());
-  restore_moment(moments, kSecondMoment, parts.parameters, parts.optimizer.second_moment());
+  parts.optimizer.restore(flat_moment(moments, kFirstMoment, parts.parameters).view(),
+                          flat_moment(moments, kSecondMoment, parts.parameters).view());
   parts.optimizer.set_steps(parts.state.optimizer_step);
   const SavedMemory memory(checkpoint);
   if (memory.streams() != batch_size) {

@@ -73,7 +73,8 @@ def metrics(run):
     """The lines of metrics.jsonl without what depends on the clock."""
     with open(os.path.join(run, "metrics.jsonl")) as file:
         lines = [json.loads(line) for line in file]
-    return [{key: value for key, value in line.items() if key not in ("seconds", "tokens_per_second")} for line in lines]
+    clock = ("seconds", "tokens_per_second", "exchange_seconds", "exposed_exchange_seconds")
+    return [{key: value for key, value in line.items() if key not in clock} for line in lines]
 
 
 def final_tensors(run, step):

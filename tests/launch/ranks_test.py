@@ -81,6 +81,21 @@ def test_resumes_on_another_number_of_ranks(job):
         check(ranks != 4 or found == whole, "4 to 4 ranks: not the same to the bit")
 
 
+def test_a_sharded_optimizer_gives_the_same(job):
+    shard = ("--set", "optimizer.shard=true")
+    whole = losses(job.train(3, "unsharded"))
+    sharded = job.train(3, "sharded", *shard)
+    worst = max(relative(a, b) for a, b in zip(losses(sharded), whole, strict=True))
+    check(worst <= 1e-6, f"sharded: a loss differs by {worst}")
+    check_same_run(sharded, job.train(3, "sharded-again", *shard), STEPS, "sharded twice")
+    job.train(3, "sharded-saved", "--set", "training.max_step=20", *shard)
+    for ranks, options in ((3, shard), (4, shard), (2, ("--set", "optimizer.shard=false"))):
+        shutil.copytree(job.path("sharded-saved"), job.path(f"sharded-to{ranks}"), symlinks=True)
+        found = losses(job.train(ranks, f"sharded-to{ranks}", "--resume", *options))
+        worst = max(relative(a, b) for a, b in zip(found, losses(sharded), strict=True))
+        check(worst <= (0.0 if ranks == 3 else 1e-4), f"3 sharded to {ranks} ranks: a loss differs by {worst}")
+
+
 def test_evaluation_does_not_depend_on_ranks(job):
     job.train(1, "model")
     results, rows = [], []
@@ -214,10 +229,12 @@ def main():
     job = Job()
     job.prepare_text("text", 20000, 1)
     job.config("config.json", data={"path": "text"}, model=TINY_MODEL,
-               training={"batch_size": 5, "tgt_len": 16, "max_step": STEPS, "log_interval": 1, "threads": 1},
+               training={"batch_size": 5, "tgt_len": 16, "max_step": STEPS, "log_interval": 1, "threads": 1,
+                         "bucket_mb": 0.02},  # several buckets
                schedule={"kind": "constant"}, evaluation={"interval": 20, "batch_size": 4}, checkpoint={"interval": 20})
     test_same_curve_on_any_number_of_ranks(job)
     test_resumes_on_another_number_of_ranks(job)
+    test_a_sharded_optimizer_gives_the_same(job)
     test_evaluation_does_not_depend_on_ranks(job)
     test_refuses_at_the_start(job)
     test_a_silent_rank_is_named(job)

@@ -1,0 +1,52 @@
+// How the gradients of all ranks meet: bucket after bucket, from the end of the flat block, while backward still
+// computes the rest (as in PyTorch DDP: Li et al. 2020, section 3.2).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/model/tape.h"
+#include "distributed/buckets.h"
+#include "distributed/communicator.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+// Seconds of a step: the mean since the last look; of the last step alone where a GPU measures.
+struct ExchangeTimes {
+  double exchanging = 0.0;  // that sums were under way
+  double exposed = 0.0;     // of them, that nothing else was done meanwhile
+};
+
+class GradientExchange {
+ public:
+  virtual ~GradientExchange() = default;
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+
+  // For the last backward of a step: starts the sum of each bucket as soon as its gradients are complete.
+  virtual Tape::GradientProgress progress() = 0;
+
+  // After that backward: what the stream is given next finds all sums. Throws PeerError.
+  virtual void finish() = 0;
+
+  virtual ExchangeTimes take_times() = 0;
+
+ protected:
+  GradientExchange() = default;
+};
+
+// What is to be summed, and where the sums go.
+struct ExchangePlan {
+  TensorView gradients;  // flat, float32
+  TensorView shard;      // this rank's parts of the sums; empty: every rank gets all sums, in the gradients' place
+  Buckets buckets;
+};
+
+// Of the kind that suits the communicator and the stream, which both outlive it. On a GPU whose communicator queues its
+// sums, they run beside backward on a stream of their own; on the CPU, on a thread of their own; on a GPU without such
+// a communicator, after backward.
+std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Communicator& communicator,
+                                                         kernels::Stream& stream);
+
+}  // namespace segue
