@@ -16,38 +16,35 @@ struct Extents {
   int64_t b, t, m, n, h, p;
 };
 
-template <typename Args>
-Extents extents_of(const Contract& contract, const Args& args, Device device) {
-  const DType a = contract.activation("qkv", args.qkv, 5, device);
-  contract.activation("memory_kv", args.memory_kv, 5, device);
-  contract.activation("r", args.r, 3, device);
+Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in, Device device) {
+  const DType a = contract.activation("qkv", in.qkv, 5, device);
+  contract.activation("memory_kv", in.memory_kv, 5, device);
+  contract.activation("r", in.r, 3, device);
   return {.a = a,
-          .b = args.qkv.shape[0],
-          .t = args.qkv.shape[1],
-          .m = args.memory_kv.shape[1],
-          .n = args.qkv.shape[3],
-          .h = args.qkv.shape[4],
-          .p = args.r.shape[0]};
+          .b = in.qkv.shape[0],
+          .t = in.qkv.shape[1],
+          .m = in.memory_kv.shape[1],
+          .n = in.qkv.shape[3],
+          .h = in.qkv.shape[4],
+          .p = in.r.shape[0]};
 }
 
-// What forward and backward read alike.
-template <typename Args>
-void check_inputs(const Contract& contract, std::string_view operation, const Args& args, const Extents& e,
-                  Device device) {
+void check_inputs(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
+                  const Extents& e, Device device) {
   if (e.b * e.t * e.n * e.h == 0)
-    throw ContractError("{}: qkv: expected at least one element, found {}", operation, args.qkv.shape.text());
+    throw ContractError("{}: qkv: expected at least one element, found {}", operation, in.qkv.shape.text());
   const int64_t widest = device.is_cuda() ? cuda::kMaxHeadWidth : cpu::kMaxHeadWidth;
   if (e.h > widest)
     throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, widest, e.h);
   if (e.p < 1 || e.p > e.m + e.t)
     throw ContractError("{}: r: expected between 1 and {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
-  if (args.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, args.window);
-  contract.tensor("qkv", args.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
-  contract.tensor("memory_kv", args.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
-  contract.tensor("r", args.r, e.a, {e.p, e.n, e.h});
-  contract.floats("u", args.u, {e.n, e.h});
-  contract.floats("w", args.w, {e.n, e.h});
-  contract.probability("dropout.p", static_cast<double>(args.dropout.p));
+  if (in.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, in.window);
+  contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
+  contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
+  contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
+  contract.floats("u", in.u, {e.n, e.h});
+  contract.floats("w", in.w, {e.n, e.h});
+  contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }
 
 void check_workspace(ConstTensorView workspace, int64_t needed) {
@@ -73,12 +70,13 @@ void check_apart(const Contract& contract, const std::pair<std::string_view, Con
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
   const std::string_view operation = "relative_attention_forward";
   const Contract contract(operation);
-  const Extents e = extents_of(contract, args, stream.device());
-  check_inputs(contract, operation, args, e, stream.device());
+  const RelativeAttentionInputs& in = args.inputs;
+  const Extents e = extents_of(contract, in, stream.device());
+  check_inputs(contract, operation, in, e, stream.device());
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
-              {{"qkv", args.qkv}, {"memory_kv", args.memory_kv}, {"r", args.r}, {"u", args.u}, {"w", args.w}});
+              {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}});
   if (stream.device().is_cuda()) return cuda::relative_attention_forward(stream, args);
   cpu::relative_attention_forward(stream, args);
 }
@@ -86,8 +84,9 @@ void relative_attention_forward(Stream& stream, const RelativeAttentionForward& 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
   const std::string_view operation = "relative_attention_backward";
   const Contract contract(operation);
-  const Extents e = extents_of(contract, args, stream.device());
-  check_inputs(contract, operation, args, e, stream.device());
+  const RelativeAttentionInputs& in = args.inputs;
+  const Extents e = extents_of(contract, in, stream.device());
+  check_inputs(contract, operation, in, e, stream.device());
   contract.tensor("doutput", args.doutput, e.a, {e.b, e.t, e.n, e.h});
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
@@ -109,11 +108,11 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
                {"du", args.du},
                {"dw", args.dw}},
               {{"doutput", args.doutput},
-               {"qkv", args.qkv},
-               {"memory_kv", args.memory_kv},
-               {"r", args.r},
-               {"u", args.u},
-               {"w", args.w},
+               {"qkv", in.qkv},
+               {"memory_kv", in.memory_kv},
+               {"r", in.r},
+               {"u", in.u},
+               {"w", in.w},
                {"output", args.output},
                {"lse", args.lse}});
   if (stream.device().is_cuda()) return cuda::relative_attention_backward(stream, args);

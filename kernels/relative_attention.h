@@ -25,36 +25,35 @@
 
 namespace segue::kernels {
 
-struct RelativeAttentionForward {
+// What forward and backward read alike.
+struct RelativeAttentionInputs {
   ConstTensorView qkv;        // [B, T, 3, N, H] A in: queries, keys, values of the segment
   ConstTensorView memory_kv;  // [B, M, 2, N, H] A in: keys, values of the memory; M may be 0
   ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K
   ConstTensorView u;          // [N, H] float32 in: r_w_bias
   ConstTensorView w;          // [N, H] float32 in: r_r_bias
   int64_t window = 0;         // 0: every earlier key; otherwise the number of keys a query sees, its own included
-  Dropout dropout;
+  Dropout dropout;            // of the weights
+};
+
+struct RelativeAttentionForward {
+  RelativeAttentionInputs inputs;
   TensorView output;  // [B, T, N, H] A out, overwritten, saved
   TensorView lse;     // [B, N, T] float32 out, overwritten, saved
 };
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args);
 
 struct RelativeAttentionBackward {
-  ConstTensorView doutput;    // [B, T, N, H] A in
-  ConstTensorView qkv;        // as in the forward
-  ConstTensorView memory_kv;  // as in the forward
-  ConstTensorView r;          // as in the forward
-  ConstTensorView u;          // as in the forward
-  ConstTensorView w;          // as in the forward
-  int64_t window = 0;
-  Dropout dropout;
-  ConstTensorView output;  // as saved
-  ConstTensorView lse;     // as saved
-  TensorView workspace;    // [at least relative_attention_workspace] float32 scratch
-  TensorView dqkv;         // [B, T, 3, N, H] A out, overwritten
-  TensorView dmemory_kv;   // [B, M, 2, N, H] A out, overwritten
-  TensorView dr;           // [P, N, H] A out, overwritten
-  TensorView du;           // [N, H] float32 inout, accumulated
-  TensorView dw;           // [N, H] float32 inout, accumulated
+  RelativeAttentionInputs inputs;  // as in the forward
+  ConstTensorView doutput;         // [B, T, N, H] A in
+  ConstTensorView output;          // as saved
+  ConstTensorView lse;             // as saved
+  TensorView workspace;            // [at least relative_attention_workspace] float32 scratch
+  TensorView dqkv;                 // [B, T, 3, N, H] A out, overwritten
+  TensorView dmemory_kv;           // [B, M, 2, N, H] A out, overwritten
+  TensorView dr;                   // [P, N, H] A out, overwritten
+  TensorView du;                   // [N, H] float32 inout, accumulated
+  TensorView dw;                   // [N, H] float32 inout, accumulated
 };
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args);
 

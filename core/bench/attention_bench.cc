@@ -56,27 +56,23 @@ struct Attention {
     dw = OwnedTensor(DType::kFloat32, heads, place.device());
   }
 
+  kernels::RelativeAttentionInputs inputs() const {
+    return {.qkv = qkv.view(),
+            .memory_kv = memory_kv.view(),
+            .r = r.view(),
+            .u = u.view(),
+            .w = w.view(),
+            .window = window,
+            .dropout = {}};
+  }
+
   void forward(kernels::Stream& stream) {
-    kernels::relative_attention_forward(stream, {.qkv = qkv.view(),
-                                                 .memory_kv = memory_kv.view(),
-                                                 .r = r.view(),
-                                                 .u = u.view(),
-                                                 .w = w.view(),
-                                                 .window = window,
-                                                 .dropout = {},
-                                                 .output = output.view(),
-                                                 .lse = lse.view()});
+    kernels::relative_attention_forward(stream, {.inputs = inputs(), .output = output.view(), .lse = lse.view()});
   }
 
   void backward(kernels::Stream& stream) {
-    kernels::relative_attention_backward(stream, {.doutput = doutput.view(),
-                                                  .qkv = qkv.view(),
-                                                  .memory_kv = memory_kv.view(),
-                                                  .r = r.view(),
-                                                  .u = u.view(),
-                                                  .w = w.view(),
-                                                  .window = window,
-                                                  .dropout = {},
+    kernels::relative_attention_backward(stream, {.inputs = inputs(),
+                                                  .doutput = doutput.view(),
                                                   .output = output.view(),
                                                   .lse = lse.view(),
                                                   .workspace = workspace.view(),

@@ -313,35 +313,31 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const GradientUse dqkv = tape.use_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
   const GradientUse dr = tape.use_gradient(in.r);
+  const auto inputs = [=, &tape] {
+    return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
+                                            .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
+                                            .r = tape.read(in.r.data).reshaped(r_shape),
+                                            .u = in.u.value,
+                                            .w = in.w.value,
+                                            .window = in.window,
+                                            .dropout = tape.dropout(in.dropatt, per_stream)};
+  };
   tape.record({
       .name = "relative_attention",
       .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
       .forward =
           [=, &tape](Stream& stream) {
-            kernels::relative_attention_forward(stream,
-                                                {.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
-                                                 .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
-                                                 .r = tape.read(in.r.data).reshaped(r_shape),
-                                                 .u = in.u.value,
-                                                 .w = in.w.value,
-                                                 .window = in.window,
-                                                 .dropout = tape.dropout(in.dropatt, per_stream),
-                                                 .output = tape.write(output.data).reshaped(output_shape),
-                                                 .lse = tape.write(lse)});
+            kernels::relative_attention_forward(
+                stream,
+                {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
       .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
                          dqkv.slot, dmemory_kv.slot, dr.slot},
       .backward =
           [=, &tape](Stream& stream) {
             kernels::relative_attention_backward(stream,
-                                                 {.doutput = tape.read(output.gradient).reshaped(output_shape),
-                                                  .qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
-                                                  .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
-                                                  .r = tape.read(in.r.data).reshaped(r_shape),
-                                                  .u = in.u.value,
-                                                  .w = in.w.value,
-                                                  .window = in.window,
-                                                  .dropout = tape.dropout(in.dropatt, per_stream),
+                                                 {.inputs = inputs(),
+                                                  .doutput = tape.read(output.gradient).reshaped(output_shape),
                                                   .output = tape.read(output.data).reshaped(output_shape),
                                                   .lse = tape.read(lse),
                                                   .workspace = tape.write(workspace),

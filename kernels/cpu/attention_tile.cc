@@ -77,14 +77,14 @@ void add_positions_and_mask(const AttentionShape& shape, const Tile& tile, Score
 
 }  // namespace
 
-AttentionShape::AttentionShape(ConstTensorView qkv, ConstTensorView memory_kv, ConstTensorView r, int64_t window_size)
-    : streams(qkv.shape[0]),
-      queries(qkv.shape[1]),
-      memory(memory_kv.shape[1]),
-      heads(qkv.shape[3]),
-      width(qkv.shape[4]),
-      positions(r.shape[0]),
-      window(window_size),
+AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
+    : streams(in.qkv.shape[0]),
+      queries(in.qkv.shape[1]),
+      memory(in.memory_kv.shape[1]),
+      heads(in.qkv.shape[3]),
+      width(in.qkv.shape[4]),
+      positions(in.r.shape[0]),
+      window(in.window),
       row_stride(padded(width)),
       tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
       scale(static_cast<float>(1.0 / std::sqrt(static_cast<double>(width)))) {}

@@ -45,7 +45,7 @@ struct AttentionShape {
   int64_t tile = 0;        // queries and keys of a full tile
   float scale = 0.0F;
 
-  AttentionShape(ConstTensorView qkv, ConstTensorView memory_kv, ConstTensorView r, int64_t window_size);
+  explicit AttentionShape(const RelativeAttentionInputs& in);
   int64_t keys() const { return memory + queries; }
   int64_t scores() const { return streams * heads * queries * keys(); }
 };
@@ -102,14 +102,14 @@ struct HeadInputs {
   const float* position_bias;  // w
 };
 
-template <typename Args>
-HeadInputs head_inputs(const AttentionShape& shape, const Args& args, int64_t stream, int64_t head) {
+inline HeadInputs head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
+                              int64_t head) {
   const int64_t offset = head * shape.width;
   return {
-      .rows = {shape, args.qkv.template as<float>(), args.memory_kv.template as<float>(), stream, head},
-      .positions = {args.r.template as<float>() + offset, shape.heads * shape.width},
-      .content_bias = args.u.template as<float>() + offset,
-      .position_bias = args.w.template as<float>() + offset,
+      .rows = {shape, in.qkv.as<float>(), in.memory_kv.as<float>(), stream, head},
+      .positions = {in.r.as<float>() + offset, shape.heads * shape.width},
+      .content_bias = in.u.as<float>() + offset,
+      .position_bias = in.w.as<float>() + offset,
   };
 }
 

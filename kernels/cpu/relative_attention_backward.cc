@@ -239,12 +239,12 @@ void attend_backward(const AttentionShape& shape, const HeadInputs& head, const 
 
 void attend_backward(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t stream, int64_t head,
                      BackwardBuffers& buffers) {
-  const HeadInputs inputs = head_inputs(shape, args, stream, head);
+  const HeadInputs inputs = head_inputs(shape, args.inputs, stream, head);
   const HeadGradients gradients = head_gradients(shape, args, stream, head);
   clear_sums(shape, gradients);
   for (int64_t first = 0; first < shape.queries; first += shape.tile) {
     const Range queries{first, std::min(shape.tile, shape.queries - first)};
-    attend_backward(shape, inputs, gradients, args.dropout, queries, buffers);
+    attend_backward(shape, inputs, gradients, args.inputs.dropout, queries, buffers);
   }
 }
 
@@ -266,7 +266,7 @@ void sum_over_streams(const AttentionShape& shape, const RelativeAttentionBackwa
 }  // namespace
 
 void relative_attention_backward(const Stream& stream, const RelativeAttentionBackward& args) {
-  const AttentionShape shape(args.qkv, args.memory_kv, args.r, args.window);
+  const AttentionShape shape(args.inputs);
 #pragma omp parallel num_threads(threads_for(stream, shape.scores()))
   {
     BackwardBuffers buffers;

@@ -129,7 +129,7 @@ void attend(const AttentionShape& shape, const HeadInputs& inputs, const HeadOut
 }  // namespace
 
 void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args) {
-  const AttentionShape shape(args.qkv, args.memory_kv, args.r, args.window);
+  const AttentionShape shape(args.inputs);
 #pragma omp parallel num_threads(threads_for(stream, shape.scores()))
   {
     ForwardBuffers buffers;
@@ -137,7 +137,7 @@ void relative_attention_forward(const Stream& stream, const RelativeAttentionFor
     for (int64_t b = 0; b < shape.streams; ++b) {
       for (int64_t n = 0; n < shape.heads; ++n) {
         for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-          attend(shape, head_inputs(shape, args, b, n), head_outputs(shape, args, b, n), args.dropout,
+          attend(shape, head_inputs(shape, args.inputs, b, n), head_outputs(shape, args, b, n), args.inputs.dropout,
                  {first, std::min(shape.tile, shape.queries - first)}, buffers);
         }
       }

@@ -135,16 +135,16 @@ inline bool is_vectorisable(ConstTensorView a, ConstTensorView b) {
 }
 
 // The inputs as forward and backward name them.
-template <typename Element, typename Args>
-AttentionInputs<Element> inputs_of(const Args& args) {
+template <typename Element>
+AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const Shape& qkv = args.qkv.shape;
   const auto extent = [](int64_t value) { return static_cast<int>(value); };
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
-  return {.qkv = args.qkv.template as<Element>(),
-          .memory_kv = args.memory_kv.template as<Element>(),
-          .r = args.r.template as<Element>(),
-          .u = args.u.template as<float>(),
-          .w = args.w.template as<float>(),
+  return {.qkv = args.qkv.as<Element>(),
+          .memory_kv = args.memory_kv.as<Element>(),
+          .r = args.r.as<Element>(),
+          .u = args.u.as<float>(),
+          .w = args.w.as<float>(),
           .tgt_len = extent(qkv[1]),
           .mem_len = extent(args.memory_kv.shape[1]),
           .keys = extent(keys),

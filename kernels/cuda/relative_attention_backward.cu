@@ -119,8 +119,8 @@ void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const Bac
 
 template <typename Element>
 void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
-  AttentionInputs<Element> in = inputs_of<Element>(args);
-  in.vectorised = in.vectorised && is_vectorisable(args.qkv, args.doutput);
+  AttentionInputs<Element> in = inputs_of<Element>(args.inputs);
+  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput);
   const BackwardArguments<Element> arguments{.in = in,
                                              .doutput = args.doutput.as<Element>(),
                                              .output = args.output.as<Element>(),
@@ -149,8 +149,8 @@ int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
-  if (args.qkv.elements() == 0) return;
-  simt::with_element(args.qkv.dtype, [&](auto element) { run_backward<decltype(element)>(stream, args); });
+  if (args.inputs.qkv.elements() == 0) return;
+  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_backward<decltype(element)>(stream, args); });
 }
 
 }  // namespace segue::kernels::cuda

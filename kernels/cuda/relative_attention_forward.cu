@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
 template <typename Element>
 void run_forward(Stream& stream, const RelativeAttentionForward& args) {
   const ForwardArguments<Element> arguments{
-      .in = inputs_of<Element>(args), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
+      .in = inputs_of<Element>(args.inputs), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
   launch_tiles<ForwardTiles>(stream, "relative_attention_forward", arguments, arguments.in.tgt_len, [](auto width) {
     return relative_attention_forward_kernel<Element, decltype(width)::value>;
   });
@@ -191,8 +191,8 @@ void run_forward(Stream& stream, const RelativeAttentionForward& args) {
 }  // namespace
 
 void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
-  if (args.qkv.elements() == 0) return;
-  simt::with_element(args.qkv.dtype, [&](auto element) { run_forward<decltype(element)>(stream, args); });
+  if (args.inputs.qkv.elements() == 0) return;
+  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_forward<decltype(element)>(stream, args); });
 }
 
 }  // namespace segue::kernels::cuda

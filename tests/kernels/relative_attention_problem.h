@@ -75,27 +75,23 @@ struct AttentionSolution {
   }
 };
 
-inline RelativeAttentionForward forward_args(const AttentionProblem& x, AttentionSolution& y) {
+inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
   return {.qkv = x.qkv.view(),
           .memory_kv = x.memory_kv.view(),
           .r = x.r.view(),
           .u = x.u.view(),
           .w = x.w.view(),
           .window = x.extents.window,
-          .dropout = dropatt_of(x.extents),
-          .output = y.output.view(),
-          .lse = y.lse.view()};
+          .dropout = dropatt_of(x.extents)};
+}
+
+inline RelativeAttentionForward forward_args(const AttentionProblem& x, AttentionSolution& y) {
+  return {.inputs = inputs_of(x), .output = y.output.view(), .lse = y.lse.view()};
 }
 
 inline RelativeAttentionBackward backward_args(const AttentionProblem& x, AttentionSolution& y) {
-  return {.doutput = x.doutput.view(),
-          .qkv = x.qkv.view(),
-          .memory_kv = x.memory_kv.view(),
-          .r = x.r.view(),
-          .u = x.u.view(),
-          .w = x.w.view(),
-          .window = x.extents.window,
-          .dropout = dropatt_of(x.extents),
+  return {.inputs = inputs_of(x),
+          .doutput = x.doutput.view(),
           .output = y.output.view(),
           .lse = y.lse.view(),
           .workspace = y.workspace.view(),

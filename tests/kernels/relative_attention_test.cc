@@ -189,7 +189,7 @@ TEST(RelativeAttention, DropoutFollowsTheGlobalElement) {
   last.memory_kv = copy_of(problem.memory_kv.view().rows(2, 1));
   AttentionSolution alone(last.extents);
   RelativeAttentionForward args = forward_args(last, alone);
-  args.dropout.first_element += static_cast<uint64_t>(2 * c.n * c.t * c.keys());
+  args.inputs.dropout.first_element += static_cast<uint64_t>(2 * c.n * c.t * c.keys());
   Stream stream(test_device(), 2);
   relative_attention_forward(stream, args);
   expect_identical("output", alone.output.view(), all.output.view().rows(2, 1));
@@ -222,19 +222,20 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   const OwnedTensor long_r = random_tensor({9, 2, 4}, 1);
   const OwnedTensor four_parts = random_tensor({2, 5, 4, 2, 4}, 1);
   const OwnedTensor no_rows = random_tensor({0, 2, 4}, 1);
-  expect_forward([&](auto& a) { a.qkv = wide.view(); }, {"qkv", std::to_string(widest_head()), "257"});
-  expect_forward([&](auto& a) { a.qkv = four_parts.view(); }, {"qkv", "[2, 5, 3, 2, 4]", "[2, 5, 4, 2, 4]"});
-  expect_forward([&](auto& a) { a.qkv = {}; }, {"qkv"});
-  expect_forward([&](auto& a) { a.qkv.dtype = DType::kInt32; }, {"qkv", "float32", "int32"});
-  if (on_cpu()) expect_forward([&](auto& a) { a.qkv.dtype = DType::kBFloat16; }, {"qkv", "float32", "bfloat16"});
-  expect_forward([&](auto& a) { a.memory_kv = x.qkv.view(); }, {"memory_kv", "[2, 5, 2, 2, 4]", "[2, 5, 3, 2, 4]"});
-  expect_forward([&](auto& a) { a.r = long_r.view(); }, {"r", "between 1 and 8", "9"});
-  expect_forward([&](auto& a) { a.r = no_rows.view(); }, {"r", "between 1 and 8", "0"});
-  expect_forward([&](auto& a) { a.u.data = nullptr; }, {"u", "no data"});
-  expect_forward([&](auto& a) { a.w = a.r; }, {"w", "[2, 4]", "[8, 2, 4]"});
-  expect_forward([&](auto& a) { a.window = -1; }, {"window", "-1"});
-  expect_forward([&](auto& a) { a.dropout.p = 1.5F; }, {"dropout", "1.5"});
-  expect_forward([&](auto& a) { a.dropout.p = NAN; }, {"dropout"});
+  expect_forward([&](auto& a) { a.inputs.qkv = wide.view(); }, {"qkv", std::to_string(widest_head()), "257"});
+  expect_forward([&](auto& a) { a.inputs.qkv = four_parts.view(); }, {"qkv", "[2, 5, 3, 2, 4]", "[2, 5, 4, 2, 4]"});
+  expect_forward([&](auto& a) { a.inputs.qkv = {}; }, {"qkv"});
+  expect_forward([&](auto& a) { a.inputs.qkv.dtype = DType::kInt32; }, {"qkv", "float32", "int32"});
+  if (on_cpu()) expect_forward([&](auto& a) { a.inputs.qkv.dtype = DType::kBFloat16; }, {"qkv", "float32", "bfloat16"});
+  expect_forward([&](auto& a) { a.inputs.memory_kv = x.qkv.view(); },
+                 {"memory_kv", "[2, 5, 2, 2, 4]", "[2, 5, 3, 2, 4]"});
+  expect_forward([&](auto& a) { a.inputs.r = long_r.view(); }, {"r", "between 1 and 8", "9"});
+  expect_forward([&](auto& a) { a.inputs.r = no_rows.view(); }, {"r", "between 1 and 8", "0"});
+  expect_forward([&](auto& a) { a.inputs.u.data = nullptr; }, {"u", "no data"});
+  expect_forward([&](auto& a) { a.inputs.w = a.inputs.r; }, {"w", "[2, 4]", "[8, 2, 4]"});
+  expect_forward([&](auto& a) { a.inputs.window = -1; }, {"window", "-1"});
+  expect_forward([&](auto& a) { a.inputs.dropout.p = 1.5F; }, {"dropout", "1.5"});
+  expect_forward([&](auto& a) { a.inputs.dropout.p = NAN; }, {"dropout"});
   expect_forward([&](auto& a) { a.output = y.dr.view(); }, {"output", "[2, 5, 2, 4]", "[8, 2, 4]"});
   expect_forward([&](auto& a) { a.lse = y.du.view(); }, {"lse", "[2, 2, 5]", "[2, 4]"});
   expect_backward([&](auto& a) { a.workspace = y.du.view(); },
