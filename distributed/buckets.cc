@@ -13,6 +13,8 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
+int64_t bucket_elements(double mebibytes) { return static_cast<int64_t>(mebibytes * (1 << 20) / sizeof(float)); }
+
 Buckets::Buckets(int64_t elements, int64_t bucket_elements, int parts) : elements_(elements), parts_(parts) {
   const int64_t step = aligned_elements(parts);
   if (parts > 1 && elements % step != 0)

@@ -8,6 +8,9 @@
 
 namespace segue {
 
+// Float32 elements of so many MiB.
+int64_t bucket_elements(double mebibytes);
+
 class Buckets {
  public:
   // `elements` in buckets of about `bucket_elements` (0: all in one); the last may be smaller. With `parts` ranks that

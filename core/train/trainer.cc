@@ -32,8 +32,8 @@ int shards_of(const Config& config, const Communicator& communicator) {
 }
 
 Buckets buckets_of(const Config& config, Parameters& parameters, const Communicator& communicator) {
-  const auto bucket_elements = static_cast<int64_t>(config.training.bucket_mb * (1 << 20) / sizeof(float));
-  return {parameters.gradients().elements(), bucket_elements, shards_of(config, communicator)};
+  return {parameters.gradients().elements(), bucket_elements(config.training.bucket_mb),
+          shards_of(config, communicator)};
 }
 
 Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,

@@ -11,9 +11,12 @@
 #include "base/file.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
+#include "core/bench/exchange_bench.h"
 #include "core/bench/gemm_bench.h"
+#include "core/bench/slow_link.h"
 #include "core/bench/step_bench.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/job.h"
 
 namespace segue {
 
@@ -25,6 +28,7 @@ constexpr const char* kExamples =
     "      --tgt-len 512 --mem-len 3584 --json attention.json\n"
     "  segue bench attention --device cpu --streams 2 --tgt-len 128 --mem-len 128 --forward-only\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab 256\n"
+    "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
     "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
     "a\n"
@@ -116,6 +120,53 @@ void run_step(const BenchOptions& options, const Config& config, int64_t vocab_s
   report(options, result, setting);
 }
 
+// The model that is stepped.
+struct StepOptions {
+  std::string config;
+  std::vector<std::string> overrides;
+  int64_t vocab_size = 256;
+};
+
+struct ExchangeOptions : StepOptions {
+  double link = 0.0;     // MB/s; 0: as fast as it is
+  double latency = 0.0;  // ms
+};
+
+void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& exchange, BenchStream& place,
+                          Communicator& communicator) {
+  const Config config = load_config(exchange.config, exchange.overrides);
+  if (communicator.size() == 1) throw UsageError("bench exchange: expected two ranks or more; run it under mpirun");
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  std::optional<SlowLink> slow;
+  if (exchange.link > 0.0) slow.emplace(communicator, 1e6 * exchange.link, 1e-3 * exchange.latency);
+  const ExchangeBench bench = bench_exchange(place, options.effort, config, exchange.vocab_size,
+                                             slow ? static_cast<Communicator&>(*slow) : communicator);
+  if (!communicator.is_first()) return;
+  result.measurements = bench.measurements;
+  const std::string link = slow ? fmt::format(", as over {:g} MB/s and {:g} ms", exchange.link, exchange.latency) : "";
+  result.title =
+      fmt::format("gradients of {} ranks over {}{}, first rank on {}: {} parameters, {} buckets", communicator.size(),
+                  communicator.name(), link, place.title(), bench.parameters, bench.buckets);
+  OrderedJson setting = setting_of(place, "exchange");
+  setting.update({{"ranks", communicator.size()},
+                  {"communicator", communicator.name()},
+                  {"link_mb_per_second", exchange.link},
+                  {"latency_ms", exchange.latency},
+                  {"parameters", bench.parameters},
+                  {"buckets", bench.buckets},
+                  {"streams", config.training.batch_size},
+                  {"tgt_len", config.training.tgt_len},
+                  {"mem_len", config.model.mem_len}});
+  report(options, result, setting);
+}
+
+void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) {
+  BenchStream place(options.place);
+  const std::unique_ptr<Communicator> communicator = open_communicator({.device = place.device()});
+  run_as_rank(*communicator, [&] { run_exchange_as_rank(options, exchange, place, *communicator); });
+}
+
 GemmShape parse_gemm(const std::string& text, bool weights) {
   std::array<int64_t, 3> extents{};
   const std::vector<std::string> words = CLI::detail::split(text, ',');
@@ -159,24 +210,35 @@ void add_attention(CLI::App& bench) {
   command->callback([options] { run_attention(*options, options->shape, options->forward_only); });
 }
 
-void add_step(CLI::App& bench) {
-  struct Options : BenchOptions {
-    std::string config;
-    std::vector<std::string> overrides;
-    int64_t vocab_size = 256;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* command = bench.add_subcommand("step", "A training step with full memory, on random tokens");
-  command->add_option("config", options->config, "Config file; its data, device and precision are not used")
-      ->required();
-  command->add_option("--set", options->overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
+void add_step_options(CLI::App& command, StepOptions& options) {
+  command.add_option("config", options.config, "Config file; its data, device and precision are not used")->required();
+  command.add_option("--set", options.overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
       ->allow_extra_args(false);
-  command->add_option("--vocab", options->vocab_size, "Size of the vocabulary")
+  command.add_option("--vocab", options.vocab_size, "Size of the vocabulary")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+}
+
+void add_step(CLI::App& bench) {
+  struct Options : BenchOptions, StepOptions {};
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("step", "A training step with full memory, on random tokens");
+  add_step_options(*command, *options);
   add_bench_options(*command, *options);
   command->callback(
       [options] { run_step(*options, load_config(options->config, options->overrides), options->vocab_size); });
+}
+
+void add_exchange(CLI::App& bench) {
+  struct Options : BenchOptions, ExchangeOptions {};
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("exchange", "What the ranks of a job add to a training step");
+  add_step_options(*command, *options);
+  command->add_option("--link", options->link, "As over a link that carries so many MB/s; 0: the one that is there")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--latency", options->latency, "Of that link, in ms for a sum")->check(CLI::NonNegativeNumber);
+  add_bench_options(*command, *options);
+  command->callback([options] { run_exchange(*options, *options); });
 }
 
 void add_gemm(CLI::App& bench) {
@@ -195,11 +257,13 @@ void add_gemm(CLI::App& bench) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure attention, a training step, or matrix products");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure attention, a training step, the exchange between ranks, or matrix products");
   bench->require_subcommand(1);
   bench->footer(kExamples);
   add_attention(*bench);
   add_step(*bench);
+  add_exchange(*bench);
   add_gemm(*bench);
 }
 

@@ -1,0 +1,60 @@
+// The step without, with and beside the exchange.
+#include "core/bench/exchange_bench.h"
+
+#include "core/bench/step_bench.h"
+#include "core/bench/training_step.h"
+#include "core/train/gradient_exchange.h"
+
+namespace segue {
+
+namespace {
+
+// One call is one sample: a number of calls that depends on the clock would differ from rank to rank.
+Timing time_together(kernels::Stream& stream, const Effort& effort, Communicator& communicator,
+                     const std::function<void()>& call) {
+  communicator.barrier();
+  return time_calls(stream, {.warm_up = effort.warm_up, .samples = effort.samples, .sample_seconds = 0.0}, call);
+}
+
+}  // namespace
+
+ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
+                             Communicator& communicator) {
+  const Share streams = share_of(config.training.batch_size, communicator.size(), communicator.rank());
+  TrainingStep step(place, config, vocab_size, streams);
+  step.reserve();
+  step.fill_memory();
+  const auto exchange_of = [&](double bucket_mb) {
+    const Buckets buckets(step.gradients().elements(), bucket_elements(bucket_mb));
+    return make_gradient_exchange({step.gradients(), {}, buckets}, communicator, place.stream());
+  };
+  const Measurement work{
+      .name = "",
+      .timing = {},
+      .flops = training_flops(
+          config.model, vocab_size,
+          {.streams = streams.count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len}),
+      .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
+  ExchangeBench bench{
+      .measurements = {},
+      .parameters = step.parameters(),
+      .buckets = Buckets(step.gradients().elements(), bucket_elements(config.training.bucket_mb)).count()};
+  const auto measure = [&](const char* name, Measurement measurement, const std::function<void()>& call) {
+    measurement.name = name;
+    measurement.timing = time_together(place.stream(), effort, communicator, call);
+    bench.measurements.push_back(measurement);
+  };
+  measure("computing alone", work, [&] { step.run(); });
+  const std::unique_ptr<GradientExchange> after = exchange_of(0.0);
+  const Measurement sums{.name = "", .timing = {}, .bytes = static_cast<double>(step.gradients().bytes())};
+  measure("exchange alone", sums, [&] {
+    after->progress()(nullptr);
+    after->finish();
+  });
+  measure("exchange afterwards", work, [&] { step.run(after->progress(), [&] { after->finish(); }); });
+  const std::unique_ptr<GradientExchange> during = exchange_of(config.training.bucket_mb);
+  measure("exchange meanwhile", work, [&] { step.run(during->progress(), [&] { during->finish(); }); });
+  return bench;
+}
+
+}  // namespace segue

@@ -1,0 +1,25 @@
+// Times what several ranks add to a training step: the sum of the gradients, after backward and during it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bench/bench_stream.h"
+#include "core/bench/report.h"
+#include "core/config/config.h"
+#include "distributed/communicator.h"
+
+namespace segue {
+
+struct ExchangeBench {
+  std::vector<Measurement> measurements;  // of this rank
+  int64_t parameters = 0;
+  int64_t buckets = 0;
+};
+
+// Called by all ranks, of which there are several, with equal arguments. Device and precision are those of the place,
+// whatever the config says.
+ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
+                             Communicator& communicator);
+
+}  // namespace segue

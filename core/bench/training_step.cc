@@ -1,0 +1,70 @@
+// Random tokens through the model.
+#include "core/bench/training_step.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace segue {
+
+namespace {
+
+OwnedTensor random_tokens(const Shape& shape, int64_t vocab_size, uint16_t site) {
+  OwnedTensor tokens(DType::kInt32, shape);
+  const RandomStream random{.seed = 1, .step = 0, .site = site};
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    const double uniform = random_uniform(random, static_cast<uint64_t>(i));
+    tokens.as<int32_t>()[i] = static_cast<int32_t>(uniform * static_cast<double>(vocab_size));
+  }
+  return tokens;
+}
+
+PrecisionKind precision_of(const BenchStream& place) {
+  return place.activations() == DType::kBFloat16 ? PrecisionKind::kBf16 : PrecisionKind::kFp32;
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams)
+    : config_(config),
+      stream_(place.stream()),
+      model_(config.model, vocab_size),
+      parameters_(model_.parameter_specs(), compute_of(config.model, precision_of(place), place.device())),
+      optimizer_(config.optimizer, parameters_, stream_),
+      arena_(place.device()),
+      engine_(model_, parameters_, arena_, stream_, Tape::Mode::kTraining),
+      groups_(make_stream_groups(model_, streams, config.training.batch_chunk, parameters_.compute())),
+      streams_(streams),
+      tokens_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 1)),
+      targets_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 2)) {
+  parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
+}
+
+int64_t TrainingStep::reserve() {
+  return engine_.prepare(
+      {.streams = groups_.front().count, .tgt_len = config_.training.tgt_len, .memory_length = config_.model.mem_len});
+}
+
+void TrainingStep::run(const Tape::GradientProgress& progress, const std::function<void()>& between) {
+  parameters_.clear_gradients(stream_);
+  for (StreamGroup& group : groups_)
+    engine_.queue(inputs_of(group), group.memory, &group == &groups_.back() ? progress : nullptr);
+  if (between) between();
+  optimizer_.step(config_.optimizer.lr);
+}
+
+void TrainingStep::fill_memory() {
+  while (!std::all_of(groups_.begin(), groups_.end(), [](const StreamGroup& group) { return group.memory.is_full(); }))
+    run();
+}
+
+SegmentInputs TrainingStep::inputs_of(const StreamGroup& group) const {
+  return {.tokens = tokens_.view().rows(group.first - streams_.first, group.count),
+          .targets = targets_.view().rows(group.first - streams_.first, group.count),
+          .info = {.seed = static_cast<uint64_t>(config_.seed),
+                   .step = static_cast<uint64_t>(optimizer_.steps() + 1),
+                   .first_stream = group.first,
+                   .loss_scale = static_cast<float>(1.0 / static_cast<double>(tokens_.shape().elements()))}};
+}
+
+}  // namespace segue

@@ -1,0 +1,46 @@
+// A training step on random tokens: the parts that the trainer has, without data, reports and checkpoints.
+#pragma once
+
+#include <vector>
+
+#include "core/bench/bench_stream.h"
+#include "core/config/config.h"
+#include "core/model/segment_engine.h"
+#include "core/train/optimizer.h"
+#include "core/train/stream_group.h"
+
+namespace segue {
+
+class TrainingStep {
+ public:
+  // Of the streams of one rank. Device and precision are those of the place, whatever the config says.
+  TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams);
+
+  int64_t reserve();  // the bytes of the activations
+  void fill_memory();
+
+  // Forward and backward of all streams, clip and update; between them what `between` does. `progress` hears of the
+  // last backward.
+  void run(const Tape::GradientProgress& progress = nullptr, const std::function<void()>& between = nullptr);
+
+  double gradient_norm() const { return optimizer_.norm(); }
+  int64_t parameters() const { return parameters_.count(); }
+  TensorView gradients() { return parameters_.gradients(); }
+
+ private:
+  SegmentInputs inputs_of(const StreamGroup& group) const;
+
+  const Config& config_;
+  kernels::Stream& stream_;
+  Transformer model_;
+  Parameters parameters_;
+  Optimizer optimizer_;
+  Arena arena_;
+  SegmentEngine engine_;
+  std::vector<StreamGroup> groups_;
+  Share streams_;
+  OwnedTensor tokens_;
+  OwnedTensor targets_;
+};
+
+}  // namespace segue
