@@ -53,6 +53,15 @@ bool Dataset::has_split(std::string_view name) const {
                      [name](const SplitInfo& split) { return split.name == name; });
 }
 
+std::string Dataset::identity(std::string_view split) const {
+  Checksum checksum;
+  for (const SplitInfo& info : manifest_.splits) {
+    if (info.name != split) continue;
+    for (const ShardInfo& shard : info.shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
+  }
+  return checksum.text();
+}
+
 TokenSource Dataset::split(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const SplitInfo& split : manifest_.splits) {

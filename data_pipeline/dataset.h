@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "data_pipeline/dataset_manifest.h"
@@ -22,6 +23,8 @@ class Dataset {
   bool has_split(std::string_view name) const;
   // DataError naming the splits there are when there is none of this name.
   TokenSource split(std::string_view name) const;
+  // The same for the same tokens in the same order, wherever the dataset lies: a checksum of the shards' checksums.
+  std::string identity(std::string_view split) const;
 
   // Reads everything and compares checksums; DataError at the first damaged shard. Shows progress unless `quiet`.
   void verify(bool quiet) const;

@@ -21,6 +21,7 @@ class Buckets {
   static int64_t aligned_elements(int parts) { return int64_t{16} * parts; }
 
   int64_t count() const { return count_; }
+  int parts() const { return parts_; }
   Share elements(int64_t bucket) const;        // of the block; bucket 0 is its end
   Share part(int64_t bucket, int rank) const;  // of the block, owned by `rank`
 

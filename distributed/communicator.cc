@@ -1,7 +1,10 @@
 // Shares, the rank that is alone, and the choice between it and MPI.
 #include "distributed/communicator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 
 #include "base/cuda.h"
 #include "distributed/mpi_communicator.h"
@@ -9,6 +12,11 @@
 namespace segue {
 
 namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
 
 class OneRank : public Communicator {
  public:
@@ -18,6 +26,7 @@ class OneRank : public Communicator {
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
   const char* name() const override { return "one rank"; }
+  std::string host() const override { return host_name(); }
   void all_reduce(TensorView) override {}
   void reduce_scatter(ConstTensorView values, TensorView my_part) override { copy(values, my_part); }
   void all_gather(ConstTensorView my_part, TensorView values) override { copy(my_part, values); }

@@ -40,6 +40,7 @@ class Communicator {
   virtual int size() const = 0;
   virtual int local_rank() const = 0;  // among the ranks of this host
   virtual const char* name() const = 0;
+  virtual std::string host() const = 0;  // this rank's
 
   // Tensors on the communicator's device; sums are of float32, float64 or int64.
   virtual void all_reduce(TensorView values) = 0;                               // sum, in place

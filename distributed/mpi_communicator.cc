@@ -111,6 +111,7 @@ class MpiCommunicator : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   const char* name() const override { return "MPI"; }
+  std::string host() const override { return hosts_[static_cast<size_t>(rank_)]; }
   void at_step(int64_t step) override { step_ = step; }
 
   void all_reduce(TensorView values) override {

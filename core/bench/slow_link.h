@@ -19,6 +19,7 @@ class SlowLink : public Communicator {
   int size() const override { return fast_.size(); }
   int local_rank() const override { return fast_.local_rank(); }
   const char* name() const override { return fast_.name(); }
+  std::string host() const override { return fast_.host(); }
   void all_reduce(TensorView values) override;
   void reduce_scatter(ConstTensorView values, TensorView my_part) override;
   void all_gather(ConstTensorView my_part, TensorView values) override;

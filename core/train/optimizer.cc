@@ -85,8 +85,8 @@ double Optimizer::norm() const {
   return *HostTensor(outcome(), stream_.device()).view().as<double>();
 }
 
-int64_t Optimizer::bytes() const {
-  return first_moment_.view().bytes() + second_moment_.view().bytes() + gradient_shard_.view().bytes();
+int64_t Optimizer::bytes(const Buckets& buckets) {
+  return (buckets.parts() == 1 ? 2 : 3) * buckets.shard_elements() * bytes_of(DType::kFloat32);
 }
 
 std::optional<HostTensor> Optimizer::collect(ConstTensorView moment) {

@@ -24,6 +24,9 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
             Communicator& communicator);
 
+  // What a rank holds: the moments and, when the buckets have parts, the sums of its own.
+  static int64_t bytes(const Buckets& buckets);
+
   bool is_sharded() const { return sharding_.has_value(); }
   // Where the sums of this rank's parts of the gradients are expected, one behind the other; empty when not sharded:
   // then the parameters' own gradients are read.
@@ -39,7 +42,6 @@ class Optimizer {
 
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
-  int64_t bytes() const;  // of the moments and, when sharded, the sums
 
   // This rank's parts.
   TensorView first_moment() { return first_moment_.view(); }

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/checksum.h"
 #include "base/text.h"
 #include "core/train/schedule.h"
+#include "core/train/training_plan.h"
 
 namespace segue {
 
@@ -26,30 +26,10 @@ ModelConfig evaluation_model(const Config& config) {
   return model;
 }
 
-// In how many parts each bucket is owned.
-int shards_of(const Config& config, const Communicator& communicator) {
-  return config.optimizer.shard ? communicator.size() : 1;
-}
-
-Buckets buckets_of(const Config& config, Parameters& parameters, const Communicator& communicator) {
-  return {parameters.gradients().elements(), bucket_elements(config.training.bucket_mb),
-          shards_of(config, communicator)};
-}
-
 Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
                        Communicator& communicator) {
-  if (shards_of(config, communicator) == 1) return {config.optimizer, parameters, stream};
+  if (buckets.parts() == 1) return {config.optimizer, parameters, stream};
   return {config.optimizer, parameters, stream, buckets, communicator};
-}
-
-// The same tokens in the same order have the same identity, wherever the dataset lies.
-std::string identity_of(const DatasetManifest& manifest, const std::string& split) {
-  Checksum checksum;
-  for (const SplitInfo& info : manifest.splits) {
-    if (info.name != split) continue;
-    for (const ShardInfo& shard : info.shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
-  }
-  return checksum.text();
 }
 
 }  // namespace
@@ -66,9 +46,9 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       streams_(share_of(config.training.batch_size, communicator.size(), communicator.rank())),
       model_(config.model, dataset.vocabulary()),
       evaluation_model_(evaluation_model(config), dataset.vocabulary()),
-      parameters_(model_.parameter_specs(), compute_of(config.model, config.training.precision, stream.device()),
-                  Buckets::aligned_elements(shards_of(config, communicator))),
-      buckets_(buckets_of(config, parameters_, communicator)),
+      parameters_(make_parameters(model_, compute_of(config.model, config.training.precision, stream.device()),
+                                  config.optimizer, communicator.size())),
+      buckets_(make_buckets(config, parameters_, communicator.size())),
       optimizer_(optimizer_of(config, parameters_, stream, buckets_, communicator)),
       arena_(stream.device()),
       engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
@@ -81,7 +61,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .read_ahead = config.data.read_ahead}),
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()) {
-  state_.dataset = identity_of(dataset.manifest(), config.data.train_split);
+  state_.dataset = dataset.identity(config.data.train_split);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   if (communicator.size() > 1)
     exchange_ =
@@ -268,15 +248,11 @@ void Trainer::reserve_memory() {
 }
 
 void Trainer::log_memory(int64_t activations) {
-  const int64_t block = parameters_.values().bytes();
-  const int64_t copy = parameters_.compute_copy().bytes();
-  const int64_t optimizer = optimizer_.bytes();
-  int64_t memory = 0;
-  for (const StreamGroup& group : groups_) memory += group.memory.bytes();
+  const RankMemory memory = memory_of(parameters_, buckets_, groups_, activations);
   logger_.info("memory {} on {}: weights {}, gradients {}, optimizer {}, segment memory {}, activations {}",
-               human_bytes(2 * block + copy + optimizer + memory + activations), name_of(stream_.device()),
-               human_bytes(block + copy), human_bytes(block), human_bytes(optimizer), human_bytes(memory),
-               human_bytes(activations));
+               human_bytes(memory.total()), name_of(stream_.device()), human_bytes(memory.weights),
+               human_bytes(memory.gradients), human_bytes(memory.optimizer), human_bytes(memory.segment_memory),
+               human_bytes(memory.activations));
 }
 
 void Trainer::log_plan() const {

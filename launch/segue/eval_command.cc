@@ -117,6 +117,7 @@ void eval_as_rank(const EvalOptions& options, kernels::Stream& stream, Communica
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   const StoredModel stored = requested_model(resolved.checkpoint, options);
   const Dataset dataset(options.data);
+  check_dataset(communicator, dataset, options.split);
   check_vocabulary(stored, dataset);
   TokenSource source = dataset.split(options.split);
 

@@ -1,8 +1,10 @@
 // Errors, logs and agreement of the ranks of a job.
 #include "launch/segue/job.h"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -12,9 +14,13 @@ namespace segue {
 
 namespace {
 
+// An error that all ranks meet is told by the first of them. MPI takes a second or two to end the others.
+constexpr std::chrono::seconds kFirstSpeaks(5);
+
 // Does not return when there are other ranks.
 void end_job(Communicator& communicator, const char* message, ExitCode code) {
   if (communicator.size() == 1) return;
+  if (!communicator.is_first()) std::this_thread::sleep_for(kFirstSpeaks);
   static_cast<void>(
       std::fprintf(stderr, "segue: rank %d of %d: %s\n", communicator.rank(), communicator.size(), message));
   communicator.abort(static_cast<int>(code));
@@ -54,6 +60,15 @@ void check_agreement(Communicator& communicator, const Config& config) {
     const auto config_of = [](const OrderedJson& said) { return parse_config(said["config"].dump(), "config"); };
     throw ConfigError("rank {} has another config than rank 0: {}", r,
                       diff_configs(config_of(first), config_of(other)).front());
+  }
+}
+
+void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split) {
+  const std::vector<std::string> all = communicator.gather(dataset.identity(split));
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r] != all[0])
+      throw DataError("rank {} has other tokens than rank 0 in {}, split {}: {}, expected {}", r,
+                      dataset.directory().string(), split, all[r], all[0]);
   }
 }
 

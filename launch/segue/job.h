@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/config/config.h"
+#include "data_pipeline/dataset.h"
 #include "distributed/communicator.h"
 
 namespace segue {
@@ -20,5 +21,8 @@ void run_as_rank(Communicator& communicator, const std::function<void()>& comman
 
 // Throws ConfigError in every rank when one of them has another program version or configuration than the first.
 void check_agreement(Communicator& communicator, const Config& config);
+
+// Throws DataError in every rank when one of them finds other tokens at the dataset's path than the first.
+void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split);
 
 }  // namespace segue

@@ -9,6 +9,7 @@
 #include "core/config/device_choice.h"
 #include "core/train/trainer.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
 
 namespace segue {
@@ -20,6 +21,7 @@ constexpr const char* kExamples =
     "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
     "  segue train configs/books.json --set model.mem_len=256 --set training.max_step=20000\n"
     "  segue train --run runs/books --resume          # goes on exactly where the run was saved\n"
+    "  segue train configs/books.json --dry-run --ranks 4   # who would hold what\n"
     "  mpirun -np 4 segue train configs/books.json --run runs/books   # on four ranks; --resume on any number\n"
     "SIGINT, SIGTERM or SIGUSR1 to any rank: all ranks finish the step, save, and exit with code 75. To mpirun send\n"
     "SIGUSR1, which it passes on.";
@@ -30,6 +32,8 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   bool resume = false;
   bool quiet = false;
+  bool dry_run = false;
+  int ranks = 0;  // of a dry run; 0: those that there are
 };
 
 std::filesystem::path run_path(const TrainOptions& options) {
@@ -105,19 +109,29 @@ std::unique_ptr<DirectoryLock> open_run(const RunDirectory& run, Communicator& c
   return lock;
 }
 
-void check_shares(const Config& config, const Communicator& communicator) {
-  if (config.training.batch_size < communicator.size()) {
-    throw ConfigError("training.batch_size: expected at least {} streams, one for each rank, found {}",
-                      communicator.size(), config.training.batch_size);
+// Says what training would do, in a job of the ranks that there are or of as many as asked for.
+void dry_run(const TrainOptions& options, const Config& config, Communicator& communicator) {
+  const Device device = choose_device(config.training.device, "training.device");
+  std::vector<std::string> places = communicator.gather(fmt::format("{} {}", communicator.host(), name_of(device)));
+  if (options.ranks > 0) {
+    if (communicator.size() > 1) throw UsageError("--ranks: this job has {} ranks already", communicator.size());
+    places.assign(static_cast<size_t>(options.ranks), "");
   }
+  const std::string text = describe_training(config, places);
+  if (communicator.is_first()) fmt::print("{}", text);
 }
 
 TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
                               const StopSignal& stop, kernels::Stream& stream, Communicator& communicator) {
   const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
   check_agreement(communicator, config);
-  check_shares(config, communicator);
+  if (options.dry_run) {
+    dry_run(options, config, communicator);
+    return TrainingOutcome::kFinished;
+  }
+  check_shares(config, communicator.size());
   const Dataset dataset(config.data.path);
+  check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
   const std::unique_ptr<DirectoryLock> lock = open_run(run, communicator);
   std::optional<Checkpoint> checkpoint;
@@ -161,6 +175,11 @@ void add_train_command(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on from the run's newest intact checkpoint");
   command->add_flag("--quiet", options->quiet, "Warnings and errors only");
+  CLI::Option* dry_run = command->add_flag("--dry-run", options->dry_run,
+                                           "Only say what every rank would hold, and what a step would send");
+  command->add_option("--ranks", options->ranks, "Of a dry run: as if the job had so many")
+      ->check(CLI::PositiveNumber)
+      ->needs(dry_run);
   command->callback([options] { run_train(*options); });
 }
 

@@ -197,6 +197,34 @@ def test_refuses_at_the_start(job):
     check(done.returncode == 3 and "another config than rank 0: seed" in done.stderr, done.stderr)
 
 
+def test_refuses_other_tokens(job):
+    job.prepare_text("others", 20000, 2)
+    os.mkdir(job.path("elsewhere"))
+    job.write("elsewhere/config.json", open(job.path("config.json")).read())
+    shutil.copytree(job.path("others"), job.path("elsewhere", "text"))
+    train = [job.binary, "train", "config.json", "--run", job.path("other-tokens"), "--quiet"]
+    command = ["mpirun", "-np", "1", "-wdir", job.directory, *train, ":", "-np", "1", "-wdir", job.path("elsewhere"), *train]
+    done = subprocess.run(command, env=job.environment, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 4 and "rank 1 has other tokens than rank 0 in text, split train" in done.stderr, done.stderr)
+    check(not os.path.exists(job.path("other-tokens", "metrics.jsonl")), "something was written")
+
+
+def test_dry_run_says_what_training_holds(job):
+    before = sorted(os.listdir(job.directory))
+    planned, _ = job.run_ranks(3, "train", "config.json", "--dry-run")
+    supposed, _ = job.run("train", "config.json", "--dry-run", "--ranks", 3)
+    check(sorted(os.listdir(job.directory)) == before, "a dry run wrote something")
+    rows = [[line.split() for line in text.splitlines() if line.strip()[:1].isdigit() and " MiB" in line or " KiB" in line]
+            for text in (planned, supposed)]
+    check([row[3:] for row in rows[0][:3]] == [row[1:] for row in rows[1][:3]], f"{planned}\n{supposed}")
+    check([row[3] for row in rows[0][:3]] == ["0-1", "2-3", "4"], planned)
+    process = job.start_ranks(3, "train", "config.json", "--run", "held", "--set", "training.max_step=1",
+                              "--set", "evaluation.interval=0")
+    _, errors = process.communicate(timeout=60)
+    total = " ".join(rows[0][0][-2:])
+    check(f"memory {total} on cpu" in errors, f"{total} is not in {errors}")
+
+
 def main():
     if shutil.which("mpirun") is None:
         print("skipped: no mpirun here")
@@ -212,6 +240,8 @@ def main():
     test_a_sharded_optimizer_gives_the_same(job)
     test_evaluation_does_not_depend_on_ranks(job)
     test_refuses_at_the_start(job)
+    test_refuses_other_tokens(job)
+    test_dry_run_says_what_training_holds(job)
     test_a_silent_rank_is_named(job)
     test_a_signal_to_one_rank_saves_all(job)
     test_killed_ranks_end_the_job_and_lose_nothing(job)

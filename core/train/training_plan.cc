@@ -1,0 +1,75 @@
+// Sums of sizes. The parts of a rank are made as training makes them; memory that nobody touches costs nothing.
+#include "core/train/training_plan.h"
+
+#include "core/model/segment_engine.h"
+#include "core/train/optimizer.h"
+
+namespace segue {
+
+namespace {
+
+// Every bucket is cut into as many parts when the optimizer is sharded.
+int parts_of(const OptimizerConfig& optimizer, int ranks) { return optimizer.shard ? ranks : 1; }
+
+RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& parameters, const Buckets& buckets,
+                   const Share& streams) {
+  kernels::Stream stream(1);
+  Arena arena;
+  SegmentEngine engine(model, parameters, arena, stream, Tape::Mode::kTraining);
+  const std::vector<StreamGroup> groups =
+      make_stream_groups(model, streams, config.training.batch_chunk, parameters.compute());
+  const int64_t activations = engine.prepare(
+      {.streams = groups.front().count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len});
+  return {.streams = streams, .memory = memory_of(parameters, buckets, groups, activations)};
+}
+
+// The sum of the gradients; or their scattered sum, and the weights that come back with their copy.
+int64_t bytes_sent(Parameters& parameters, const Buckets& buckets, int ranks) {
+  const int64_t back = buckets.parts() == 1 ? parameters.gradients().bytes()
+                                            : parameters.values().bytes() + parameters.compute_copy().bytes();
+  return (parameters.gradients().bytes() + back) / ranks * (ranks - 1);
+}
+
+}  // namespace
+
+RankMemory memory_of(Parameters& parameters, const Buckets& buckets, std::span<const StreamGroup> groups,
+                     int64_t activations) {
+  RankMemory memory{.weights = parameters.values().bytes() + parameters.compute_copy().bytes(),
+                    .gradients = parameters.gradients().bytes(),
+                    .optimizer = Optimizer::bytes(buckets),
+                    .segment_memory = 0,
+                    .activations = activations};
+  for (const StreamGroup& group : groups) memory.segment_memory += group.memory.bytes();
+  return memory;
+}
+
+Parameters make_parameters(const Transformer& model, const Compute& compute, const OptimizerConfig& optimizer,
+                           int ranks) {
+  return Parameters(model.parameter_specs(), compute, Buckets::aligned_elements(parts_of(optimizer, ranks)));
+}
+
+Buckets make_buckets(const Config& config, Parameters& parameters, int ranks) {
+  return {parameters.gradients().elements(), bucket_elements(config.training.bucket_mb),
+          parts_of(config.optimizer, ranks)};
+}
+
+TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {
+  const Transformer model(config.model, vocab_size);
+  const bool bf16 = config.training.precision == PrecisionKind::kBf16;
+  Parameters parameters = make_parameters(
+      model, {.device = {}, .activations = bf16 ? DType::kBFloat16 : DType::kFloat32}, config.optimizer, ranks);
+  const Buckets buckets = make_buckets(config, parameters, ranks);
+  TrainingPlan plan{.parameters = parameters.count(),
+                    .buckets = buckets.count(),
+                    .bytes_sent = bytes_sent(parameters, buckets, ranks),
+                    .ranks = {}};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Share streams = share_of(config.training.batch_size, ranks, rank);
+    const bool as_before = rank > 0 && plan.ranks.back().streams.count == streams.count;
+    plan.ranks.push_back(as_before ? RankPlan{streams, plan.ranks.back().memory}
+                                   : plan_rank(config, model, parameters, buckets, streams));
+  }
+  return plan;
+}
+
+}  // namespace segue

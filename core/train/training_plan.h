@@ -1,0 +1,48 @@
+// What every rank of a job holds and sends: for the log of a run, and before there is one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/model/parameters.h"
+#include "core/model/transformer.h"
+#include "core/train/stream_group.h"
+#include "distributed/buckets.h"
+
+namespace segue {
+
+// Bytes of a rank, before the first step.
+struct RankMemory {
+  int64_t weights = 0;  // with the copy that products read
+  int64_t gradients = 0;
+  int64_t optimizer = 0;
+  int64_t segment_memory = 0;
+  int64_t activations = 0;
+  int64_t total() const { return weights + gradients + optimizer + segment_memory + activations; }
+};
+RankMemory memory_of(Parameters& parameters, const Buckets& buckets, std::span<const StreamGroup> groups,
+                     int64_t activations);
+
+// The flat blocks of a rank's weights, and their buckets.
+Parameters make_parameters(const Transformer& model, const Compute& compute, const OptimizerConfig& optimizer,
+                           int ranks);
+Buckets make_buckets(const Config& config, Parameters& parameters, int ranks);
+
+struct RankPlan {
+  Share streams;
+  RankMemory memory;
+};
+struct TrainingPlan {
+  int64_t parameters = 0;
+  int64_t buckets = 0;
+  int64_t bytes_sent = 0;  // by each rank in a step, when they stand in a ring
+  std::vector<RankPlan> ranks;
+};
+
+// Of a job of `ranks`, without one: nothing is drawn, read or filled. Activations are those of the CPU's kernels, which
+// differ from a GPU's in what attention needs besides.
+TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks);
+
+}  // namespace segue

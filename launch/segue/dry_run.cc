@@ -1,0 +1,57 @@
+// The plan as a table.
+#include "launch/segue/dry_run.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/train/training_plan.h"
+#include "data_pipeline/dataset.h"
+
+namespace segue {
+
+namespace {
+
+std::string streams_text(const Share& streams) {
+  if (streams.count == 1) return fmt::format("{}", streams.first);
+  return fmt::format("{}-{}", streams.first, streams.first + streams.count - 1);
+}
+
+std::string row_of(size_t rank, const std::string& place, const RankPlan& plan, size_t place_width) {
+  const RankMemory& memory = plan.memory;
+  return fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", rank, place, place_width,
+                     streams_text(plan.streams), human_bytes(memory.weights), human_bytes(memory.gradients),
+                     human_bytes(memory.optimizer), human_bytes(memory.segment_memory), human_bytes(memory.activations),
+                     human_bytes(memory.total()));
+}
+
+}  // namespace
+
+void check_shares(const Config& config, int ranks) {
+  if (config.training.batch_size < ranks)
+    throw ConfigError("training.batch_size: expected at least {} streams, one for each rank, found {}", ranks,
+                      config.training.batch_size);
+}
+
+std::string describe_training(const Config& config, const std::vector<std::string>& places) {
+  const auto ranks = static_cast<int>(places.size());
+  check_shares(config, ranks);
+  const Dataset dataset(config.data.path);
+  const TrainingPlan plan = plan_training(config, dataset.vocabulary(), ranks);
+  size_t width = 0;
+  for (const std::string& place : places) width = std::max(width, place.size());
+
+  std::string text = fmt::format("{} parameters, vocabulary {}, {} streams of {} tokens a step, {} steps\n\n",
+                                 human_count(plan.parameters), dataset.vocabulary(), config.training.batch_size,
+                                 config.training.tgt_len, human_count(config.training.max_step));
+  text += fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", "rank", "", width, "streams",
+                      "weights", "gradients", "optimizer", "memory", "activations", "total");
+  for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, places[rank], plan.ranks[rank], width);
+  if (ranks > 1)
+    text += fmt::format("\nEach rank sends {} a step, in {} buckets of at most {:g} MiB{}.\n",
+                        human_bytes(plan.bytes_sent), plan.buckets, config.training.bucket_mb,
+                        config.optimizer.shard ? ", and gets back the weights that others have updated" : "");
+  return text;
+}
+
+}  // namespace segue

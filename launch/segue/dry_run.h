@@ -1,0 +1,18 @@
+// segue train --dry-run: who would hold what, and what a step would send.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace segue {
+
+// A table for people, one line for each rank. `places`: of every rank, where it would run. Reads nothing but the
+// dataset's manifest. Throws ConfigError when there are more ranks than streams.
+std::string describe_training(const Config& config, const std::vector<std::string>& places);
+
+// Throws ConfigError when a rank would have no stream.
+void check_shares(const Config& config, int ranks);
+
+}  // namespace segue
