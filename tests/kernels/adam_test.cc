@@ -24,7 +24,7 @@ TEST(Adam, FollowsTheOracleOverTenSteps) {
   OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
   outcome.as<double>()[1] = kGradientScale;
   for (const double weight_decay : {0.0, 0.1}) {
-    for (const int64_t count : {int64_t{1}, int64_t{31}, int64_t{32}, int64_t{33}, int64_t{1031}, many(70001, 2052)}) {
+    for (const int64_t count : {1, 31, 32, 33, 1031, 2052, 70001}) {
       Optimizer optimizer(count);
       oracle::AdamState state{oracle_values(optimizer.p.view()), oracle_values(optimizer.m.view()),
                               oracle_values(optimizer.v.view())};

@@ -90,8 +90,8 @@ TEST_P(CrossEntropyTest, ABiasIsASumBeforehand) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CrossEntropyTest,
                          testing::Values(Case{1, 1, false}, Case{1, 2, true}, Case{31, 32, false}, Case{33, 31, true},
-                                         Case{7, 1031, true}, Case{3, 4100, true}, Case{many(512, 99), 256, true},
-                                         Case{many(64, 5), 10007, false}));
+                                         Case{7, 1031, true}, Case{3, 4100, true}, Case{512, 256, true},
+                                         Case{64, 10007, false}));
 
 TEST(CrossEntropyOracle, GradientByComplexStep) {
   const std::vector<int32_t> targets{2, 0, 4};

@@ -189,8 +189,8 @@ TEST_P(LayerNormTest, WithoutDxOnlyTheParametersLearn) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, LayerNormTest,
                          testing::Values(Case{1, 1, 0.0F}, Case{31, 33, 0.1F}, Case{32, 32, 0.0F}, Case{33, 31, 1.0F},
-                                         Case{7, 1031, 0.1F}, Case{5, 1024, 0.1F}, Case{many(256, 50), 257, 0.1F},
-                                         Case{many(1024, 99), 256, 0.1F}));
+                                         Case{7, 1031, 0.1F}, Case{5, 1024, 0.1F}, Case{256, 257, 0.1F},
+                                         Case{1024, 256, 0.1F}));
 
 TEST(LayerNormOracle, GradientsByComplexStep) {
   const Shape shape{3, 5};

@@ -25,10 +25,6 @@ inline OwnedTensor test_tensor(DType dtype, const Shape& shape) {
   return OwnedTensor(dtype, shape, test_device(), BufferKind::kUnified);
 }
 
-// A size that only has to be large, for the CPU's threads to share it or for a GPU to need several blocks: the emulated
-// GPU takes its time.
-inline int64_t many(int64_t on_cpu, int64_t on_gpu) { return test_device().is_cuda() ? on_gpu : on_cpu; }
-
 // A float32 tensor with standard normal entries times `deviation`; the same `site` gives the same numbers.
 inline OwnedTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
   OwnedTensor tensor = test_tensor(DType::kFloat32, shape);
