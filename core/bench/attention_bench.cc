@@ -28,20 +28,16 @@ int64_t bytes_of_all(std::initializer_list<const OwnedTensor*> tensors) {
 
 // All tensors of an attention, named as in its contract.
 struct Attention {
-  Shape segment, memory, heads;
   OwnedTensor qkv, memory_kv, r, u, w, output, lse;
   OwnedTensor doutput, workspace, dqkv, dmemory_kv, dr, du, dw;
   int64_t window;
 
   Attention(BenchStream& place, const AttentionShape& s)
-      : segment{s.streams, s.tgt_len, 3, s.heads, s.d_head},
-        memory{s.streams, s.mem_len, 2, s.heads, s.d_head},
-        heads{s.heads, s.d_head},
-        qkv(place.random_tensor(segment)),
-        memory_kv(place.random_tensor(memory)),
+      : qkv(place.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
+        memory_kv(place.random_tensor({s.streams, s.mem_len, 2, s.heads, s.d_head})),
         r(place.random_tensor({s.mem_len + s.tgt_len, s.heads, s.d_head})),
-        u(place.random_tensor(DType::kFloat32, heads)),
-        w(place.random_tensor(DType::kFloat32, heads)),
+        u(place.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
+        w(place.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
         output(place.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
         lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, place.device()),
         window(s.window) {}
@@ -49,11 +45,11 @@ struct Attention {
   void add_backward(BenchStream& place, const AttentionShape& s) {
     doutput = place.random_tensor(output.shape());
     workspace = OwnedTensor(DType::kFloat32, {workspace_elements(s, place.device().kind)}, place.device());
-    dqkv = place.empty_tensor(segment);
-    dmemory_kv = place.empty_tensor(memory);
+    dqkv = place.empty_tensor(qkv.shape());
+    dmemory_kv = place.empty_tensor(memory_kv.shape());
     dr = place.empty_tensor(r.shape());
-    du = OwnedTensor(DType::kFloat32, heads, place.device());
-    dw = OwnedTensor(DType::kFloat32, heads, place.device());
+    du = OwnedTensor(DType::kFloat32, u.shape(), place.device());
+    dw = OwnedTensor(DType::kFloat32, w.shape(), place.device());
   }
 
   kernels::RelativeAttentionInputs inputs() const {
