@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/cuda.h"
+#include "base/json_fields.h"
 #include "base/random.h"
 #include "core/config/device_choice.h"
+#include "core/model/compute.h"
 
 namespace segue {
 
@@ -25,13 +27,11 @@ OwnedTensor random_block(int64_t elements, uint16_t site) {
 
 BenchStream::BenchStream(const BenchPlace& place)
     : stream_(choose_device(place.device, "--device"), place.threads),
-      activations_(place.precision == PrecisionKind::kBf16 ? DType::kBFloat16 : DType::kFloat32) {
-  if (!device().is_cuda() && activations_ != DType::kFloat32)
-    throw UsageError("--precision: expected fp32 on the CPU, found bf16, which needs a GPU");
-}
+      precision_(place.precision),
+      activations_(activations_of(precision_, device())) {}
 
 std::string BenchStream::title() const {
-  const std::string precision = activations_ == DType::kBFloat16 ? "bf16" : "fp32";
+  const std::string_view precision = name_of_choice(precision_);
   if (!device().is_cuda()) return fmt::format("cpu, {} threads, {}", stream_.threads(), precision);
   return fmt::format("{} ({}), {}", name_of(device()), cuda::describe_device(device().index).name, precision);
 }

@@ -18,12 +18,12 @@ struct BenchPlace {
 
 class BenchStream {
  public:
-  // Throws UsageError for bf16 on the CPU, ConfigError for a name of no device, DeviceError for a GPU that fails.
+  // Throws ConfigError for bf16 on the CPU and for a name of no device, DeviceError for a GPU that fails.
   explicit BenchStream(const BenchPlace& place);
 
   kernels::Stream& stream() { return stream_; }
   Device device() const { return stream_.device(); }
-  DType activations() const { return activations_; }
+  PrecisionKind precision() const { return precision_; }
   std::string title() const;  // "cuda:0 (NVIDIA H200), bf16"
 
   // Standard normal numbers. Never zeros: a GPU multiplies those faster. Large tensors repeat a block of numbers.
@@ -33,6 +33,7 @@ class BenchStream {
 
  private:
   kernels::Stream stream_;
+  PrecisionKind precision_;
   DType activations_;
   uint16_t drawn_ = 0;  // tensors, each with numbers of its own
 };

@@ -19,17 +19,13 @@ OwnedTensor random_tokens(const Shape& shape, int64_t vocab_size, uint16_t site)
   return tokens;
 }
 
-PrecisionKind precision_of(const BenchStream& place) {
-  return place.activations() == DType::kBFloat16 ? PrecisionKind::kBf16 : PrecisionKind::kFp32;
-}
-
 }  // namespace
 
 TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams)
     : config_(config),
       stream_(place.stream()),
       model_(config.model, vocab_size),
-      parameters_(model_.parameter_specs(), compute_of(config.model, precision_of(place), place.device())),
+      parameters_(model_.parameter_specs(), compute_of(config.model, place.precision(), place.device())),
       optimizer_(config.optimizer, parameters_, stream_),
       arena_(place.device()),
       engine_(model_, parameters_, arena_, stream_, Tape::Mode::kTraining),

@@ -12,7 +12,10 @@ struct Compute {
   DType activations = DType::kFloat32;  // also of matrix products' operands; bfloat16 on a GPU only
 };
 
-// Throws ConfigError naming the key when the device cannot run such a model in such a precision.
+// Throws ConfigError when the device cannot compute in such a precision.
+DType activations_of(PrecisionKind precision, Device device);
+
+// The same, and ConfigError naming the key when the device cannot run such a model.
 Compute compute_of(const ModelConfig& model, PrecisionKind precision, Device device);
 
 }  // namespace segue

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/json_fields.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
 #include "core/bench/exchange_bench.h"
@@ -17,6 +17,7 @@
 #include "core/bench/step_bench.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
+#include "launch/segue/place_options.h"
 
 namespace segue {
 
@@ -41,15 +42,8 @@ struct BenchOptions {
   std::string json;
 };
 
-std::map<std::string, PrecisionKind> precisions_by_name() {
-  return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
-}
-
 void add_bench_options(CLI::App& command, BenchOptions& options) {
-  command.add_option("--device", options.place.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command.add_option("--precision", options.place.precision, "Of activations and products: fp32, or on a GPU bf16")
-      ->transform(CLI::CheckedTransformer(precisions_by_name()))
-      ->default_str("fp32");
+  add_place_options(command, options.place.device, options.place.precision);
   command.add_option("--threads", options.place.threads, "Threads on the CPU; 0: all")->check(CLI::NonNegativeNumber);
   command.add_option("--warm-up", options.effort.warm_up, "Calls before the first sample")
       ->check(CLI::NonNegativeNumber)
@@ -77,9 +71,7 @@ void report(const BenchOptions& options, const BenchReport& result, const Ordere
 }
 
 OrderedJson setting_of(const BenchStream& place, const char* what) {
-  return {{"bench", what},
-          {"device", name_of(place.device())},
-          {"precision", place.activations() == DType::kBFloat16 ? "bf16" : "fp32"}};
+  return {{"bench", what}, {"device", name_of(place.device())}, {"precision", name_of_choice(place.precision())}};
 }
 
 void run_attention(const BenchOptions& options, const AttentionShape& shape, bool forward_only) {

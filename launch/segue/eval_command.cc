@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
+#include "launch/segue/place_options.h"
 
 namespace segue {
 
@@ -107,10 +107,6 @@ void print_result(const OrderedJson& result, bool bytes) {
              human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
 }
 
-std::map<std::string, PrecisionKind> precisions_by_name() {
-  return {{"fp32", PrecisionKind::kFp32}, {"bf16", PrecisionKind::kBf16}};
-}
-
 void eval_as_rank(const EvalOptions& options, kernels::Stream& stream, Communicator& communicator) try {
   const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
@@ -180,10 +176,7 @@ void add_eval_command(CLI::App& app) {
                     "Every query sees the same number of keys");
   command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--device", options->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command->add_option("--precision", options->precision, "Of activations and products: fp32, or on a GPU bf16")
-      ->transform(CLI::CheckedTransformer(precisions_by_name()))
-      ->default_str("fp32");
+  add_place_options(*command, options->device, options->precision);
   command->add_option("--threads", options->threads, "Threads; 0: all")->check(CLI::NonNegativeNumber);
   command->add_option("--json", options->json, "Write the result here as JSON");
   command->add_option("--per-token", options->per_token,
