@@ -2,9 +2,18 @@
 #include "core/model/compute.h"
 
 #include "base/error.h"
+#include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/relative_attention.h"
 
 namespace segue {
+
+namespace {
+
+void check_extent(const char* key, int64_t extent, int64_t most) {
+  if (extent > most) throw ConfigError("{}: expected at most {} on a GPU, found {}", key, most, extent);
+}
+
+}  // namespace
 
 DType activations_of(PrecisionKind precision, Device device) {
   if (precision == PrecisionKind::kFp32) return DType::kFloat32;
@@ -14,9 +23,10 @@ DType activations_of(PrecisionKind precision, Device device) {
 
 Compute compute_of(const ModelConfig& model, PrecisionKind precision, Device device) {
   const DType activations = activations_of(precision, device);
-  if (device.is_cuda() && model.d_head > kernels::cuda::kMaxHeadWidth)
-    throw ConfigError("model.d_head: expected at most {} on a GPU, found {}", kernels::cuda::kMaxHeadWidth,
-                      model.d_head);
+  if (device.is_cuda()) {
+    check_extent("model.d_head", model.d_head, kernels::cuda::kMaxHeadWidth);
+    check_extent("model.d_model", model.d_model, kernels::cuda::kMaxNormWidth);
+  }
   return {.device = device, .activations = activations};
 }
 

@@ -184,6 +184,11 @@ TEST(DeviceLimits, AreToldBeforeTraining) {
   ModelConfig wide = small_model();
   wide.d_head = 129;
   EXPECT_THROW(compute_of(wide, PrecisionKind::kFp32, kGpu.device), ConfigError);
+  EXPECT_NO_THROW(compute_of(wide, PrecisionKind::kFp32, kCpu.device));
+  wide = small_model();
+  wide.d_model = 8194;
+  EXPECT_THROW(compute_of(wide, PrecisionKind::kFp32, kGpu.device), ConfigError);
+  EXPECT_NO_THROW(compute_of(wide, PrecisionKind::kFp32, kCpu.device));
   EXPECT_THROW(compute_of(small_model(), PrecisionKind::kBf16, {}), ConfigError);
   EXPECT_EQ(compute_of(small_model(), PrecisionKind::kBf16, kGpu.device).activations, DType::kBFloat16);
 }
