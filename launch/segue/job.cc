@@ -1,6 +1,8 @@
 // Errors, logs and agreement of the ranks of a job.
 #include "launch/segue/job.h"
 
+#include <sched.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -32,6 +34,21 @@ std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool q
   std::shared_ptr<Logger> logger = make_logger(quiet);
   if (!communicator.is_first()) logger->set_level(spdlog::level::err);
   return logger;
+}
+
+std::string usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return "unknown";
+  std::string text;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &cores)) continue;
+    const int first = core;
+    while (core + 1 < CPU_SETSIZE && CPU_ISSET(core + 1, &cores)) ++core;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", first);
+    if (core > first) text += fmt::format("-{}", core);
+  }
+  return text;
 }
 
 void run_as_rank(Communicator& communicator, const std::function<void()>& command) try {

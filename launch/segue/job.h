@@ -15,6 +15,9 @@ namespace segue {
 // For people: the first rank speaks for all; the others only of errors.
 std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet);
 
+// The processor's cores that this process may run on, as "0-3,8".
+std::string usable_cores();
+
 // Runs the command. In a job of several ranks an error prints its line with the rank and ends all of them at once;
 // alone, it is thrown on.
 void run_as_rank(Communicator& communicator, const std::function<void()>& command);

@@ -78,7 +78,9 @@ std::optional<Checkpoint> checkpoint_to_resume(const Config& config, const RunDi
 
 std::string where_it_runs(const kernels::Stream& stream) {
   const Device device = stream.device();
-  if (!device.is_cuda()) return fmt::format("{} threads", stream.threads());
+  if (!device.is_cuda()) {
+    return fmt::format("{} thread{} on cores {}", stream.threads(), stream.threads() == 1 ? "" : "s", usable_cores());
+  }
   const cuda::DeviceInfo info = cuda::describe_device(device.index);
   return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),
                      human_bytes(info.total_bytes));
@@ -112,7 +114,8 @@ std::unique_ptr<DirectoryLock> open_run(const RunDirectory& run, Communicator& c
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
 void dry_run(const TrainOptions& options, const Config& config, Communicator& communicator) {
   const Device device = choose_device(config.training.device, "training.device");
-  std::vector<std::string> places = communicator.gather(fmt::format("{} {}", communicator.host(), name_of(device)));
+  std::vector<std::string> places = communicator.gather(
+      fmt::format("{} {}", communicator.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
   if (options.ranks > 0) {
     if (communicator.size() > 1) throw UsageError("--ranks: this job has {} ranks already", communicator.size());
     places.assign(static_cast<size_t>(options.ranks), "");
