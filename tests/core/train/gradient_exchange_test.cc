@@ -10,11 +10,11 @@
 namespace segue {
 namespace {
 
-constexpr int64_t kElements = 16 * 3 * 4 * 10;  // for up to 4 ranks
+constexpr int64_t kElements = 1920;  // 160 times 12: for up to 4 ranks
 constexpr int64_t kBucket = 200;
 
 // Whole numbers: their sums are exact in any order.
-float number(int rank, int64_t e) { return static_cast<float>((e * 7 + rank * 13) % 101); }
+float number(int rank, int64_t e) { return static_cast<float>((e * 7 + int64_t{rank} * 13) % 101); }
 
 float sum_of_ranks(int64_t e) {
   float sum = 0.0F;
