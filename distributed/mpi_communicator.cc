@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/cuda.h"
 #include "base/error.h"
+#include "distributed/start_watch.h"
 
 namespace segue {
 
@@ -316,6 +317,7 @@ bool launched_by_mpi() {
 }
 
 std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions& options) {
+  const StartWatch watch(options.timeout_seconds);
   return std::make_unique<OpenMpiCommunicator>(options);
 }
 

@@ -11,7 +11,8 @@ namespace segue {
 // Whether this process is one of those that mpirun or srun has started.
 bool launched_by_mpi();
 
-// Throws PeerError when MPI cannot be initialised. One at a time, and one in the life of a process.
+// Throws PeerError when MPI cannot be initialised, and ends the process when that takes longer than the time-out. One
+// at a time, and one in the life of a process.
 std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions& options);
 
 }  // namespace segue

@@ -73,11 +73,12 @@ void TrainingConfig::describe(JsonFields& fields) {
       {.meaning = "of activations and of what products multiply; weights, their gradients and sums are fp32; "
                   "bf16 on a GPU only"});
   fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
-  fields.optional("peer_timeout", peer_timeout,
-                  {.meaning = "how long ranks wait for one that does not come, before they give the job up",
-                   .unit = "seconds",
-                   .minimum = 1,
-                   .maximum = 86400});
+  fields.optional(
+      "peer_timeout", peer_timeout,
+      {.meaning = "how long ranks wait for one that does not come, at the start and later, before they give the job up",
+       .unit = "seconds",
+       .minimum = 1,
+       .maximum = 86400});
   fields.optional("bucket_mb", bucket_mb,
                   {.meaning = "gradients that ranks sum at once while backward goes on; 0: all, after backward",
                    .unit = "MiB",

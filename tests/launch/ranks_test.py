@@ -166,6 +166,19 @@ def test_a_silent_rank_is_named(job):
           f"expected one line that names the rank: {errors}")
 
 
+def test_a_rank_that_does_not_start_is_missed(job):
+    arguments = ["train", "config.json", "--run", "unstarted", "--quiet", "--set", f"training.peer_timeout={TIMEOUT_S}"]
+    command = ["mpirun", "-np", "2", job.binary, *arguments, ":", "-np", "1", "sh", "-c", "kill -STOP $$; exec $0 $*",
+               job.binary, *arguments]
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=job.directory, env=job.environment, capture_output=True, text=True, timeout=60)
+    check(time.monotonic() - began < 30, "the others waited for too long")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("segue:")]
+    check(done.returncode == 8, f"exit {done.returncode}, expected 8: {done.stderr}")
+    check(len(lines) == 1 and "rank 0 on " in lines[0] and "not all ranks came within 3 s" in lines[0],
+          f"expected one line of the first rank: {done.stderr}")
+
+
 def stop_with(job, number, choose):
     """Sends the signal to the process that `choose` picks of mpirun and its ranks; all ranks save the same step."""
     run = f"stopped-by-{number}"
@@ -242,6 +255,7 @@ def main():
     test_refuses_at_the_start(job)
     test_refuses_other_tokens(job)
     test_dry_run_says_what_training_holds(job)
+    test_a_rank_that_does_not_start_is_missed(job)
     test_a_silent_rank_is_named(job)
     test_a_signal_to_one_rank_saves_all(job)
     test_killed_ranks_end_the_job_and_lose_nothing(job)
