@@ -27,6 +27,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kMostElements = int64_t{1} << 28;  // of one MPI call, whose counts are of 32 bits
 constexpr int kHostNameLength = 256;
 
+// Once told to end the job, mpirun waits for a host that is gone until TCP gives it up, a quarter of an hour later. It
+// ends at once when it misses the host by itself, and is given this time to do so (see launch/hosts.conf).
+constexpr std::chrono::seconds kLaunchersTurn(15);
+
 void check(int status, std::string_view what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
@@ -178,7 +182,10 @@ class MpiCommunicator : public Communicator {
 
   std::vector<std::string> gather(std::string_view mine) override;
 
-  void abort(int exit_code) noexcept override { MPI_Abort(MPI_COMM_WORLD, exit_code); }
+  void abort(int exit_code) noexcept override {
+    if (host_is_silent_) std::this_thread::sleep_for(kLaunchersTurn);
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
 
  private:
   enum class Fill : bool { kNo, kYes };
@@ -224,6 +231,7 @@ class MpiCommunicator : public Communicator {
 
   [[noreturn]] void give_up(const char* what);
   std::vector<int> call_roll();
+  bool misses_a_host(const std::vector<int>& missing) const;
   void gather_hosts();
 
   CommunicatorOptions options_;
@@ -233,6 +241,7 @@ class MpiCommunicator : public Communicator {
   int64_t step_ = 0;
   MPI_Comm roll_call_ = MPI_COMM_NULL;
   std::vector<std::string> hosts_;  // of every rank
+  bool host_is_silent_ = false;     // no rank there has answered the roll call
   Buffer first_stage_;
   Buffer second_stage_;
 };
@@ -290,15 +299,27 @@ std::vector<int> MpiCommunicator::call_roll() {
   return missing;
 }
 
+bool MpiCommunicator::misses_a_host(const std::vector<int>& missing) const {
+  std::vector<std::string> answering;
+  for (int r = 0; r < size_; ++r) {
+    if (std::find(missing.begin(), missing.end(), r) == missing.end())
+      answering.push_back(hosts_[static_cast<size_t>(r)]);
+  }
+  return std::any_of(missing.begin(), missing.end(), [&](int r) {
+    return std::find(answering.begin(), answering.end(), hosts_[static_cast<size_t>(r)]) == answering.end();
+  });
+}
+
 void MpiCommunicator::give_up(const char* what) {
   const std::vector<int> missing = call_roll();
+  host_is_silent_ = misses_a_host(missing);
   std::string names;
   for (const int r : missing)
     names += fmt::format("{}rank {} on {}", names.empty() ? "" : ", ", r, hosts_[static_cast<size_t>(r)]);
   int speaker = 0;
   while (std::find(missing.begin(), missing.end(), speaker) != missing.end()) ++speaker;
   // One line for the job: whoever is not the first of those present waits for that one to end it.
-  if (rank_ != speaker) std::this_thread::sleep_for(std::chrono::seconds(5));
+  if (rank_ != speaker) std::this_thread::sleep_for(kLaunchersTurn + std::chrono::seconds(5));
   throw PeerError("step {}: {}: {} did not come within {:g} s", step_, what, names.empty() ? "some rank" : names,
                   options_.timeout_seconds);
 }

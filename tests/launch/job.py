@@ -1,6 +1,9 @@
 """The program as several ranks."""
 
+import os
 import subprocess
+import sys
+import time
 
 from program import Program, check
 
@@ -10,11 +13,12 @@ class Job(Program):
 
     def __init__(self):
         super().__init__()
+        self.launcher = ["mpirun"]
         self.environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
         self.environment["OMPI_ALLOW_RUN_AS_ROOT"] = self.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 
     def start_ranks(self, ranks, *arguments):
-        command = ["mpirun", "-np", str(ranks), self.binary, *map(str, arguments)]
+        command = [*self.launcher, "-np", str(ranks), self.binary, *map(str, arguments)]
         return subprocess.Popen(command, cwd=self.directory, env=self.environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
 
@@ -29,3 +33,19 @@ class Job(Program):
     def train(self, ranks, run, *more):
         self.run_ranks(ranks, "train", "config.json", "--run", run, "--quiet", *more)
         return self.path(run)
+
+
+def wait_for_steps(job, run, since=0.0):
+    """Until the run trains, after the time `since`: before, ranks are being started, which has no time-out of ours."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        path = job.path(run, "metrics.jsonl")
+        if os.path.exists(path) and os.path.getmtime(path) > since and os.path.getsize(path) > 0:
+            return
+        time.sleep(0.02)
+    sys.exit("failed: the job did not begin to train")
+
+
+def newest_step(run):
+    return max(int(name.removeprefix("step-")) for name in os.listdir(os.path.join(run, "checkpoints"))
+               if name.startswith("step-"))

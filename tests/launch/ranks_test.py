@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from job import Job
+from job import Job, newest_step, wait_for_steps
 from program import TINY_MODEL, check, check_same_run, metrics
 
 STEPS = 50
@@ -103,22 +103,6 @@ def wait_for_ranks(process, ranks):
             return found
         time.sleep(0.02)
     sys.exit("failed: the ranks did not start")
-
-
-def wait_for_steps(job, run, since=0.0):
-    """Until the run trains, after the time `since`: before, ranks are being started, which has no time-out of ours."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        path = job.path(run, "metrics.jsonl")
-        if os.path.exists(path) and os.path.getmtime(path) > since and os.path.getsize(path) > 0:
-            return
-        time.sleep(0.02)
-    sys.exit("failed: the job did not begin to train")
-
-
-def newest_step(run):
-    return max(int(name.removeprefix("step-")) for name in os.listdir(os.path.join(run, "checkpoints"))
-               if name.startswith("step-"))
 
 
 def kill_a_rank(job, source, options):

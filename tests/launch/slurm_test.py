@@ -10,9 +10,9 @@ import sys
 import tempfile
 import time
 
+from job import Job, wait_for_steps
 from one_node_slurm import OneNodeSlurm, missing_programs
 from program import TINY_MODEL, check, check_same_run
-from ranks_test import Job, wait_for_steps
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "slurm" / "train.sbatch"
 SKIPPED = 77
