@@ -1,35 +1,16 @@
-// cuBLASLt, loaded when a GPU is first used rather than when the program starts: a program built with CUDA also runs
-// where that library is not installed. Each function here stands for the library's own of the same name.
+// cuBLASLt, loaded when a GPU is first used. Each function here stands for the library's own of the same name.
 #include <cublasLt.h>
-#include <dlfcn.h>
 
 #include <string>
 
-#include "base/error.h"
+#include "base/shared_library.h"
 
 namespace {
 
-// Searched as the dynamic linker does: run path of the program, LD_LIBRARY_PATH, the system's folders.
-void* open_library() {
-  const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
-  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw segue::DeviceError("cuBLASLt: {}; name the folder that holds {} in LD_LIBRARY_PATH", dlerror(), name);
-  }
-  return library;
-}
-
-// Stays loaded until the program ends, as handles of the library may.
-void* find_symbol(const char* name) {
-  static void* const library = open_library();
-  void* symbol = dlsym(library, name);
-  if (symbol == nullptr) throw segue::DeviceError("cuBLASLt: {} is missing: {}", name, dlerror());
-  return symbol;
-}
-
 template <auto* kFunction>
 auto* library_function(const char* name) {
-  static auto* const kFound = reinterpret_cast<decltype(kFunction)>(find_symbol(name));
+  static const segue::SharedLibrary library("cuBLASLt", "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR));
+  static auto* const kFound = library.function<kFunction>(name);
   return kFound;
 }
 
