@@ -19,6 +19,7 @@ void require_device(int index);
 
 struct DeviceInfo {
   std::string name;
+  std::string uuid;  // of this GPU, or part of one, unlike any other's
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
   int multiprocessors = 0;

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/cuda.h"
+#include "base/error.h"
 #include "distributed/mpi_communicator.h"
 
 namespace segue {
@@ -20,8 +21,6 @@ std::string host_name() {
 
 class OneRank : public Communicator {
  public:
-  explicit OneRank(const CommunicatorOptions& options) : device_(options.device) {}
-
   int rank() const override { return 0; }
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
@@ -34,6 +33,7 @@ class OneRank : public Communicator {
   void barrier() override {}
   void sum(std::span<double>) override {}
   std::vector<std::string> gather(std::string_view mine) override { return {std::string(mine)}; }
+  void use_device(Device device) override { device_ = device; }
   void at_step(int64_t) override {}
   void abort(int) noexcept override {}
 
@@ -57,9 +57,11 @@ Share share_of(int64_t total, int ranks, int rank) {
   return {.first = rank * least + std::min<int64_t>(rank, larger), .count = least + (rank < larger ? 1 : 0)};
 }
 
+void Communicator::give_up(std::string_view what) { throw PeerError("{}: not done in time", what); }
+
 std::unique_ptr<Communicator> open_communicator(const CommunicatorOptions& options) {
   if (launched_by_mpi()) return open_mpi_communicator(options);
-  return std::make_unique<OneRank>(options);
+  return std::make_unique<OneRank>();
 }
 
 }  // namespace segue

@@ -63,15 +63,20 @@ class Communicator {
   virtual std::vector<std::string> gather(std::string_view mine) = 0;
   bool is_first() const { return rank() == 0; }
 
+  // Where tensors lie from now on; at first, the CPU.
+  virtual void use_device(Device /*device*/) {}
+
   // Where the job is, for the words of a PeerError.
   virtual void at_step(int64_t step) = 0;
+
+  // For whoever has waited for `what` longer than the time-out: throws PeerError, which names who does not answer.
+  [[noreturn]] virtual void give_up(std::string_view what);
 
   // Ends all ranks at once; the job's exit code is `exit_code`. Does not return when there are other ranks.
   virtual void abort(int exit_code) noexcept = 0;
 };
 
 struct CommunicatorOptions {
-  Device device;
   double timeout_seconds = 30.0;
 };
 

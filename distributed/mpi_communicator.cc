@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/cuda.h"
 #include "base/error.h"
+#include "base/patience.h"
 #include "distributed/start_watch.h"
 
 namespace segue {
@@ -83,22 +84,6 @@ class Session {
   Session& operator=(const Session&) = delete;
 };
 
-// Looks again at once for a while, then leaves the processor to others.
-class Patience {
- public:
-  void wait() {
-    ++looks_;
-    if (looks_ < kEager) return;
-    if (looks_ < kYielding) return std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-
- private:
-  static constexpr int kEager = 100;
-  static constexpr int kYielding = 20000;
-  int looks_ = 0;
-};
-
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
@@ -117,6 +102,7 @@ class MpiCommunicator : public Communicator {
   int local_rank() const override { return local_rank_; }
   const char* name() const override { return "MPI"; }
   std::string host() const override { return hosts_[static_cast<size_t>(rank_)]; }
+  void use_device(Device device) override { device_ = device; }
   void at_step(int64_t step) override { step_ = step; }
 
   void all_reduce(TensorView values) override {
@@ -182,6 +168,8 @@ class MpiCommunicator : public Communicator {
 
   std::vector<std::string> gather(std::string_view mine) override;
 
+  [[noreturn]] void give_up(std::string_view what) override;
+
   void abort(int exit_code) noexcept override {
     if (host_is_silent_) std::this_thread::sleep_for(kLaunchersTurn);
     MPI_Abort(MPI_COMM_WORLD, exit_code);
@@ -201,8 +189,8 @@ class MpiCommunicator : public Communicator {
 
   // The values where MPI can reach them: themselves, or their copy in pinned memory.
   TensorView staged(TensorView values, Buffer& stage, Fill fill) const {
-    if (options_.device.kind == DeviceKind::kCpu) return values;
-    if (stage.bytes() < values.bytes()) stage = Buffer(values.bytes(), options_.device, BufferKind::kPinned);
+    if (device_.kind == DeviceKind::kCpu) return values;
+    if (stage.bytes() < values.bytes()) stage = Buffer(values.bytes(), device_, BufferKind::kPinned);
     if (fill == Fill::kYes) cuda::copy(stage.data(), values.data, values.bytes());
     return {stage.data(), values.dtype, values.shape};
   }
@@ -229,12 +217,12 @@ class MpiCommunicator : public Communicator {
     }
   }
 
-  [[noreturn]] void give_up(const char* what);
   std::vector<int> call_roll();
   bool misses_a_host(const std::vector<int>& missing) const;
   void gather_hosts();
 
   CommunicatorOptions options_;
+  Device device_;  // where tensors lie
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
@@ -310,7 +298,7 @@ bool MpiCommunicator::misses_a_host(const std::vector<int>& missing) const {
   });
 }
 
-void MpiCommunicator::give_up(const char* what) {
+void MpiCommunicator::give_up(std::string_view what) {
   const std::vector<int> missing = call_roll();
   host_is_silent_ = misses_a_host(missing);
   std::string names;

@@ -1,6 +1,8 @@
 // The CUDA runtime behind base/cuda.h.
 #include <nvtx3/nvToolsExt.h>
 
+#include <span>
+
 #include "base/cuda.h"
 #include "base/cuda/check.h"
 #include "base/text.h"
@@ -29,6 +31,12 @@ void require_driver() {
     throw DeviceError("the NVIDIA driver is too old: it knows CUDA {}, this program needs CUDA {}",
                       version_text(driver), version_text(runtime));
   }
+}
+
+std::string hexadecimal(std::span<const char> bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 [[noreturn]] void refuse_allocation(const char* what, int64_t bytes, int index) {
@@ -74,6 +82,7 @@ DeviceInfo describe_device(int index) {
   check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
   return {.name = properties.name,
+          .uuid = hexadecimal(properties.uuid.bytes),
           .total_bytes = static_cast<int64_t>(total_bytes),
           .free_bytes = static_cast<int64_t>(free_bytes),
           .multiprocessors = properties.multiProcessorCount};

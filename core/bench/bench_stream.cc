@@ -26,7 +26,7 @@ OwnedTensor random_block(int64_t elements, uint16_t site) {
 }  // namespace
 
 BenchStream::BenchStream(const BenchPlace& place)
-    : stream_(choose_device(place.device, "--device"), place.threads),
+    : stream_(choose_device(place.device, "--device", place.local_rank), place.threads),
       precision_(place.precision),
       activations_(activations_of(precision_, device())) {}
 

@@ -13,7 +13,8 @@ namespace segue {
 struct BenchPlace {
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
-  int threads = 0;  // 0: all
+  int threads = 0;     // 0: all
+  int local_rank = 0;  // in a job, among the ranks of this host
 };
 
 class BenchStream {

@@ -42,6 +42,9 @@ void check_device(const TrainingConfig& training, std::string_view source) {
                       training.device);
   if (training.device == "cpu" && training.precision == PrecisionKind::kBf16)
     throw ConfigError(R"({}: training.precision: expected "fp32" with training.device = "cpu", found "bf16")", source);
+  if (training.device == "cpu" && training.communicator == CommunicatorKind::kNccl)
+    throw ConfigError(
+        R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);
 }
 
 void check_optimization(const Config& config, std::string_view source) {

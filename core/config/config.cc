@@ -66,13 +66,19 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
   fields.optional("log_interval", log_interval,
                   {.meaning = "between two lines of metrics", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
-  fields.optional("device", device,
-                  {.meaning = "auto (a GPU when there is one), cpu, cuda (the first GPU), or cuda:N"});
+  fields.optional(
+      "device", device,
+      {.meaning = "auto (a GPU when there is one), cpu, cuda (a GPU, another one for each rank of a host), or "
+                  "cuda:N"});
   fields.optional(
       "precision", precision,
       {.meaning = "of activations and of what products multiply; weights, their gradients and sums are fp32; "
                   "bf16 on a GPU only"});
   fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
+  fields.optional(
+      "communicator", communicator,
+      {.meaning = "what carries gradients between GPUs: nccl, mpi (through the host's memory), or auto, which "
+                  "is nccl where every rank has it and a GPU for itself"});
   fields.optional(
       "peer_timeout", peer_timeout,
       {.meaning = "how long ranks wait for one that does not come, at the start and later, before they give the job up",

@@ -50,7 +50,8 @@ struct TrainingConfig {
   int64_t log_interval = 50;
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
-  int64_t threads = 0;         // 0: all
+  int64_t threads = 0;  // 0: all
+  CommunicatorKind communicator = CommunicatorKind::kAuto;
   double peer_timeout = 30.0;  // seconds that ranks wait for one another
   double bucket_mb = 4.0;      // MiB of gradients that ranks sum at once; 0: all
   std::string init_from = {};  // empty: weights are drawn

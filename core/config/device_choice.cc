@@ -26,12 +26,14 @@ bool is_device_name(std::string_view name) {
   return name.starts_with(kNumbered) && index_of(name.substr(kNumbered.size())) >= 0;
 }
 
-Device choose_device(std::string_view name, std::string_view key) {
+Device choose_device(std::string_view name, std::string_view key, int local_rank) {
   if (!is_device_name(name))
     throw ConfigError(R"({}: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", key, name);
-  if (name == "cpu" || (name == "auto" && cuda::device_count() == 0)) return {};
-  const int index = name.starts_with(kNumbered) ? index_of(name.substr(kNumbered.size())) : 0;
-  return {DeviceKind::kCuda, index};
+  if (name == "cpu") return {};
+  if (name.starts_with(kNumbered)) return {DeviceKind::kCuda, index_of(name.substr(kNumbered.size()))};
+  const int gpus = cuda::device_count();
+  if (gpus == 0 && name == "auto") return {};
+  return {DeviceKind::kCuda, gpus == 0 ? 0 : local_rank % gpus};
 }
 
 }  // namespace segue

@@ -7,11 +7,12 @@
 
 namespace segue {
 
-// "auto", "cpu", "cuda" (the first GPU) or "cuda:N".
+// "auto", "cpu", "cuda" or "cuda:N".
 bool is_device_name(std::string_view name);
 
-// What such a name stands for here; "auto" is the first GPU, or the CPU where there is none. Whether a named GPU can be
-// used is found out when it is opened. Throws ConfigError naming `key` for another name.
-Device choose_device(std::string_view name, std::string_view key);
+// What such a name stands for here. The ranks of a host take its GPUs in turns with "cuda", and with "auto", which is
+// the CPU where there are none. Whether a GPU can be used is found out when it is opened. Throws ConfigError naming
+// `key` for another name.
+Device choose_device(std::string_view name, std::string_view key, int local_rank = 0);
 
 }  // namespace segue

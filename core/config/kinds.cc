@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 1> kHeads{"softmax"};
 constexpr std::array<std::string_view, 2> kInits{"normal", "uniform"};
 constexpr std::array<std::string_view, 2> kOptimizers{"adam", "adamw"};
 constexpr std::array<std::string_view, 2> kPrecisions{"fp32", "bf16"};
+constexpr std::array<std::string_view, 3> kCommunicators{"auto", "nccl", "mpi"};
 constexpr std::array<std::string_view, 4> kSchedules{"constant", "cosine", "inv_sqrt", "linear"};
 constexpr std::array<std::string_view, 3> kScheduleRules{"pytorch", "nvidia", "tensorflow"};
 
@@ -35,6 +36,7 @@ std::span<const std::string_view> choices_of(HeadKind) { return kHeads; }
 std::span<const std::string_view> choices_of(InitKind) { return kInits; }
 std::span<const std::string_view> choices_of(OptimizerKind) { return kOptimizers; }
 std::span<const std::string_view> choices_of(PrecisionKind) { return kPrecisions; }
+std::span<const std::string_view> choices_of(CommunicatorKind) { return kCommunicators; }
 std::span<const std::string_view> choices_of(ScheduleKind) { return kSchedules; }
 std::span<const std::string_view> choices_of(ScheduleRule) { return kScheduleRules; }
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "distributed/communicator_choice.h"
+
 namespace segue {
 
 enum class PositionKind : uint8_t { kRelative };
@@ -34,6 +36,7 @@ std::span<const std::string_view> choices_of(HeadKind);
 std::span<const std::string_view> choices_of(InitKind);
 std::span<const std::string_view> choices_of(OptimizerKind);
 std::span<const std::string_view> choices_of(PrecisionKind);
+std::span<const std::string_view> choices_of(CommunicatorKind);
 std::span<const std::string_view> choices_of(ScheduleKind);
 std::span<const std::string_view> choices_of(ScheduleRule);
 

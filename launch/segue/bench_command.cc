@@ -15,6 +15,7 @@
 #include "core/bench/gemm_bench.h"
 #include "core/bench/slow_link.h"
 #include "core/bench/step_bench.h"
+#include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
 #include "launch/segue/place_options.h"
@@ -154,9 +155,18 @@ void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& ex
 }
 
 void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) {
-  BenchStream place(options.place);
-  const std::unique_ptr<Communicator> communicator = open_communicator({.device = place.device()});
-  run_as_rank(*communicator, [&] { run_exchange_as_rank(options, exchange, place, *communicator); });
+  const std::unique_ptr<Communicator> job = open_communicator({});
+  run_as_rank(*job, [&] {
+    BenchPlace of_rank = options.place;
+    of_rank.local_rank = job->local_rank();
+    BenchStream place(of_rank);
+    const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
+    std::unique_ptr<Communicator> between_gpus;
+    if (place.device().is_cuda())
+      between_gpus = open_gpu_communicator(*job, place.device(), CommunicatorKind::kAuto,
+                                           CommunicatorOptions().timeout_seconds, *logger);
+    run_exchange_as_rank(options, exchange, place, between_gpus ? *between_gpus : *job);
+  });
 }
 
 GemmShape parse_gemm(const std::string& text, bool weights) {

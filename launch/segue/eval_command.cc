@@ -107,8 +107,9 @@ void print_result(const OrderedJson& result, bool bytes) {
              human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
 }
 
-void eval_as_rank(const EvalOptions& options, kernels::Stream& stream, Communicator& communicator) try {
+void eval_as_rank(const EvalOptions& options, Communicator& communicator) try {
   const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
+  kernels::Stream stream(choose_device(options.device, "--device", communicator.local_rank()), options.threads);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   const StoredModel stored = requested_model(resolved.checkpoint, options);
@@ -149,9 +150,8 @@ void eval_as_rank(const EvalOptions& options, kernels::Stream& stream, Communica
 }
 
 void run_eval(const EvalOptions& options) {
-  kernels::Stream stream(choose_device(options.device, "--device"), options.threads);
-  const std::unique_ptr<Communicator> communicator = open_communicator({.device = stream.device()});
-  run_as_rank(*communicator, [&] { eval_as_rank(options, stream, *communicator); });
+  const std::unique_ptr<Communicator> communicator = open_communicator({});
+  run_as_rank(*communicator, [&] { eval_as_rank(options, *communicator); });
 }
 
 }  // namespace

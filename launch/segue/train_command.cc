@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/config/device_choice.h"
 #include "core/train/trainer.h"
+#include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
@@ -112,8 +113,7 @@ std::unique_ptr<DirectoryLock> open_run(const RunDirectory& run, Communicator& c
 }
 
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
-void dry_run(const TrainOptions& options, const Config& config, Communicator& communicator) {
-  const Device device = choose_device(config.training.device, "training.device");
+void dry_run(const TrainOptions& options, const Config& config, Device device, Communicator& communicator) {
   std::vector<std::string> places = communicator.gather(
       fmt::format("{} {}", communicator.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
   if (options.ranks > 0) {
@@ -124,43 +124,61 @@ void dry_run(const TrainOptions& options, const Config& config, Communicator& co
   if (communicator.is_first()) fmt::print("{}", text);
 }
 
-TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
-                              const StopSignal& stop, kernels::Stream& stream, Communicator& communicator) {
-  const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
-  check_agreement(communicator, config);
-  if (options.dry_run) {
-    dry_run(options, config, communicator);
-    return TrainingOutcome::kFinished;
-  }
-  check_shares(config, communicator.size());
+TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory& run, const Config& config,
+                                const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
+                                Logger& logger) {
   const Dataset dataset(config.data.path);
   check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
   const std::unique_ptr<DirectoryLock> lock = open_run(run, communicator);
   std::optional<Checkpoint> checkpoint;
-  if (options.resume) checkpoint = checkpoint_to_resume(config, run, *logger);
+  if (options.resume) checkpoint = checkpoint_to_resume(config, run, logger);
   communicator.barrier();  // nobody reads what begin() replaces
   if (communicator.is_first()) run.begin(config, options.resume);
 
-  logger->info("run {}, {}", run.path().string(), where_it_runs(stream));
-  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, stop, *logger);
+  logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
+  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, stop, logger);
   if (outcome == TrainingOutcome::kStopped) return outcome;
-  logger->info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
-               config.data.path);
+  logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
+              config.data.path);
   return outcome;
+}
+
+std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
+                                                Logger& logger) {
+  if (device.is_cuda()) return open_gpu_communicator(job, device, training.communicator, training.peer_timeout, logger);
+  if (training.communicator == CommunicatorKind::kNccl)
+    throw DeviceError(R"(training.communicator: "nccl" needs GPUs, and rank {} has none)", job.rank());
+  return nullptr;
+}
+
+TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
+                              const StopSignal& stop, Communicator& job) {
+  const std::shared_ptr<Logger> logger = make_job_logger(job, options.quiet);
+  check_agreement(job, config);
+  const TrainingConfig& training = config.training;
+  const Device device = choose_device(training.device, "training.device", job.local_rank());
+  if (options.dry_run) {
+    dry_run(options, config, device, job);
+    return TrainingOutcome::kFinished;
+  }
+  check_shares(config, job.size());
+  kernels::Stream stream(device, static_cast<int>(training.threads));
+  const std::unique_ptr<Communicator> between_gpus = open_between_gpus(job, device, training, *logger);
+  Communicator& communicator = between_gpus ? *between_gpus : job;
+  stream.watch_with([&communicator](double seconds) { communicator.check_progress(seconds); });
+  return train_on_device(options, run, config, stop, stream, communicator, *logger);
 }
 
 void run_train(const TrainOptions& options) {
   const RunDirectory run(run_path(options));
   const Config config = resolve_config(options, run);
   const StopSignal stop;
-  kernels::Stream stream(choose_device(config.training.device, "training.device"),
-                         static_cast<int>(config.training.threads));
   auto outcome = TrainingOutcome::kFinished;
   {
     const std::unique_ptr<Communicator> communicator =
-        open_communicator({.device = stream.device(), .timeout_seconds = config.training.peer_timeout});
-    run_as_rank(*communicator, [&] { outcome = train_as_rank(options, run, config, stop, stream, *communicator); });
+        open_communicator({.timeout_seconds = config.training.peer_timeout});
+    run_as_rank(*communicator, [&] { outcome = train_as_rank(options, run, config, stop, *communicator); });
   }
   if (outcome == TrainingOutcome::kStopped)
     throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());

@@ -1,4 +1,6 @@
 // The emulated GPU behind base/cuda.h: one device, whose memory is the host's.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -14,7 +16,11 @@ void require_device(int index) {
 }
 
 DeviceInfo describe_device(int /*index*/) {
-  return {.name = "emulated GPU", .total_bytes = 0, .free_bytes = 0, .multiprocessors = 1};
+  return {.name = "emulated GPU",
+          .uuid = std::to_string(getpid()),
+          .total_bytes = 0,
+          .free_bytes = 0,
+          .multiprocessors = 1};
 }
 
 // Exactly as large as asked for, so that AddressSanitizer sees the first byte beyond.

@@ -1,0 +1,41 @@
+// What carries the tensors of ranks that train on GPUs: NCCL, or MPI through memory of the host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/device.h"
+#include "base/log.h"
+#include "distributed/communicator.h"
+
+namespace segue {
+
+enum class CommunicatorKind : uint8_t { kAuto, kNccl, kMpi };
+
+// What a rank brings.
+struct RankGpu {
+  std::string host;
+  std::string device;          // as the host counts: "cuda:1"
+  std::string uuid;            // of the GPU, unlike any other's
+  int nccl_version = 0;        // as in distributed/nccl.h; 0: none
+  std::string complaint;       // why there is none
+  bool may_share_gpu = false;  // NCCL_MULTI_RANK_GPU_ENABLE=1
+};
+
+struct CommunicatorChoice {
+  bool is_nccl = false;
+  std::string obstacle;  // why it is not although "auto" would take it; empty when nothing needs to be said
+};
+
+// The same on every rank. One rank alone has nobody to talk to, and takes NCCL only when told to. Throws DeviceError
+// when NCCL is demanded and cannot be used.
+CommunicatorChoice choose_communicator(CommunicatorKind wanted, std::span<const RankGpu> ranks);
+
+// Tells the job where the tensors lie, and opens NCCL between its GPUs when that is the choice; otherwise there is
+// nothing to open (nullptr) and the job's own collectives do it. A warning says why "auto" does not take NCCL.
+std::unique_ptr<Communicator> open_gpu_communicator(Communicator& job, Device device, CommunicatorKind wanted,
+                                                    double timeout_seconds, Logger& logger);
+
+}  // namespace segue
