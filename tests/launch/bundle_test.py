@@ -85,6 +85,7 @@ def test_libraries_of_cuda(root):
     root.write("bundle/cuda_libraries", "libexample.so.9\n", 0o644)
     check(root.run("./with_cuda show") == ("\n", ""), "a host without a GPU misses nothing")
     root.write("dev/nvidiactl")
+    root.write("bundle/cuda_libraries", "libexample.so.9\nlibuseful.so.2 optional\n", 0o644)
     _, errors = root.run("./with_cuda show")
     check("libexample.so.9 not found; searched: LD_LIBRARY_PATH" in errors and len(errors.splitlines()) == 1, errors)
     root.write("bin/python3", "#!/bin/sh\necho /wheels/nvidia/cu13/lib\n")

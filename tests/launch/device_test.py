@@ -1,12 +1,15 @@
-"""The program with a GPU, here the emulated one: the CPU's losses, and runs that go on bit for bit.
+"""The program with a GPU, here the emulated one: the CPU's losses, also from two ranks with a GPU each, and runs that go
+on bit for bit.
 
 The first argument is the program with the emulated GPU.
 """
 
 import resource
+import shutil
 import subprocess
 
-from program import TINY_MODEL, Program, check, check_same_run, metrics
+from job import Job
+from program import TINY_MODEL, check, check_same_run, metrics
 
 STEPS = 4
 CONFIG_ERROR, DEVICE_ERROR = 3, 7
@@ -43,8 +46,18 @@ def refuse_what_does_not_fit(program):
         check(word in process.stderr, f"too large: expected {word!r} in {process.stderr}")
 
 
+def train_on_two_gpus(job, config):
+    if shutil.which("mpirun") is None:
+        print("not shown for want of mpirun: two ranks")
+        return
+    for communicator, name in (("auto", "NCCL"), ("mpi", "MPI")):
+        _, log = job.run_ranks(2, "train", config, "--set", f"training.communicator={communicator}", "--run", name)
+        check(f"(2 ranks over {name}, 2 here)" in log, f"{communicator}: expected {name} in {log}")
+        check_near(job.path("gpu"), job.path(name), 1e-4, f"two GPUs over {name}")
+
+
 def main():
-    program = Program()
+    program = Job()
     program.prepare_text("text", 1000, seed=1)
     config = write_config(program)
     program.run("train", config, "--set", "training.device=cpu", "--run", "cpu")
@@ -53,6 +66,8 @@ def main():
     check_near(program.path("cpu"), program.path("gpu"), 1e-4, "float32")
     program.run("train", config, "--set", "training.precision=bf16", "--run", "bf16")
     check_near(program.path("cpu"), program.path("bf16"), 0.01, "bfloat16")
+
+    train_on_two_gpus(program, config)
 
     program.run("train", config, "--set", "training.max_step=2", "--run", "again")
     program.run("train", config, "--run", "again", "--resume")
