@@ -4,6 +4,8 @@
 #include <nccl.h>
 
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/shared_library.h"
@@ -62,6 +64,7 @@ struct Handle::State {
   ncclComm_t comm = nullptr;
   bool is_finishing = false;
   std::string error;
+  std::jthread aborting;
 
   // Of a call on the communicator.
   void take(ncclResult_t result, const char* call) {
@@ -135,9 +138,12 @@ void Handle::finish() {
   state_->take(library_function<&ncclCommFinalize>("ncclCommFinalize")(state_->comm), "ncclCommFinalize");
 }
 
+// NCCL stops its kernels at once, then waits for the graphs that hold some; they are destroyed when the error that is
+// the reason for all this has come to their owner. So the waiting is a thread's, which the destructor joins.
 void Handle::abort() noexcept {
-  if (state_->comm != nullptr) library_function<&ncclCommAbort>("ncclCommAbort")(state_->comm);
-  state_->comm = nullptr;
+  if (ncclComm_t comm = std::exchange(state_->comm, nullptr)) {
+    state_->aborting = std::jthread([abort = library_function<&ncclCommAbort>("ncclCommAbort"), comm] { abort(comm); });
+  }
   if (state_->error.empty()) state_->error = "NCCL was aborted";
 }
 

@@ -32,7 +32,8 @@ enum class Progress : uint8_t { kDone, kGoingOn, kFailed };
 class Handle {
  public:
   Handle(const std::string& id, int ranks, int rank);  // begins to meet the others
-  ~Handle();                                           // ends at once what finish() has not ended
+  // Ends at once what finish() has not ended. Graphs that hold its collectives must have been destroyed.
+  ~Handle();
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 

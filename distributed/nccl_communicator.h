@@ -14,7 +14,9 @@ class NcclCommunicator final : public Communicator {
   // Opened by all ranks of the job at once, each on its GPU; returns when a first sum has gone around. The job outlives
   // it. Throws PeerError when that takes longer than the time-out or NCCL fails, and DeviceError.
   NcclCommunicator(Communicator& job, Device device, double timeout_seconds);
-  ~NcclCommunicator() override;  // waits for what is queued, unless an error is on its way up
+  // Waits for what is queued, unless an error is on its way up. Graphs that hold its collectives are destroyed before
+  // it.
+  ~NcclCommunicator() override;
 
   int rank() const override { return job_.rank(); }
   int size() const override { return job_.size(); }
