@@ -26,11 +26,15 @@ class OneRank : public Communicator {
   int local_rank() const override { return 0; }
   const char* name() const override { return "one rank"; }
   std::string host() const override { return host_name(); }
-  void all_reduce(TensorView) override {}
-  void reduce_scatter(ConstTensorView values, TensorView my_part) override { copy(values, my_part); }
+  void all_reduce(TensorView values) override { check_summable(values.dtype); }
+  void reduce_scatter(ConstTensorView values, TensorView my_part) override {
+    check_summable(values.dtype);
+    copy(values, my_part);
+  }
   void all_gather(ConstTensorView my_part, TensorView values) override { copy(my_part, values); }
   void broadcast(TensorView, int) override {}
   void barrier() override {}
+  void be_patient(double) override {}
   void sum(std::span<double>) override {}
   std::vector<std::string> gather(std::string_view mine) override { return {std::string(mine)}; }
   void use_device(Device device) override { device_ = device; }
@@ -50,6 +54,11 @@ class OneRank : public Communicator {
 };
 
 }  // namespace
+
+void check_summable(DType dtype) {
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64 && dtype != DType::kInt64)
+    throw ContractError("ranks sum float32, float64 and int64, not {}", name_of(dtype));
+}
 
 Share share_of(int64_t total, int ranks, int rank) {
   const int64_t least = total / ranks;

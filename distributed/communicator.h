@@ -29,6 +29,9 @@ struct Share {
 // first.
 Share share_of(int64_t total, int ranks, int rank);
 
+// Throws ContractError for what ranks do not sum: anything but float32, float64 and int64.
+void check_summable(DType dtype);
+
 class Communicator {
  public:
   Communicator() = default;
@@ -48,6 +51,9 @@ class Communicator {
   virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], or its place in values
   virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
+
+  // From now on ranks wait `times` the time-out for one another.
+  virtual void be_patient(double times) = 0;
 
   // The cudaStream_t on which collectives on tensors are only queued: their tensors belong to it until an event behind
   // them has come, or wait() has returned. nullptr: a collective is finished when its call returns.
@@ -76,8 +82,22 @@ class Communicator {
   virtual void abort(int exit_code) noexcept = 0;
 };
 
+// Ranks that wait as long for one another as files may take, for as long as one exists: large weights on a slow file
+// system take minutes.
+class Patient {
+ public:
+  explicit Patient(Communicator& communicator) : communicator_(communicator) { communicator_.be_patient(kTimes); }
+  ~Patient() { communicator_.be_patient(1.0); }
+  Patient(const Patient&) = delete;
+  Patient& operator=(const Patient&) = delete;
+
+ private:
+  static constexpr double kTimes = 20.0;
+  Communicator& communicator_;
+};
+
 struct CommunicatorOptions {
-  double timeout_seconds = 30.0;
+  double timeout_seconds = 20.0;
 };
 
 // Of the job this process was launched into: MPI's when there is one, otherwise of one rank alone.

@@ -86,7 +86,8 @@ class Session {
 
 class MpiCommunicator : public Communicator {
  public:
-  explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
+  explicit MpiCommunicator(const CommunicatorOptions& options)
+      : options_(options), timeout_seconds_(options.timeout_seconds) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &roll_call_), "MPI_Comm_dup");
@@ -104,6 +105,7 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return hosts_[static_cast<size_t>(rank_)]; }
   void use_device(Device device) override { device_ = device; }
   void at_step(int64_t step) override { step_ = step; }
+  void be_patient(double times) override { timeout_seconds_ = times * options_.timeout_seconds; }
 
   void all_reduce(TensorView values) override {
     const TensorView host = staged(values, first_stage_, Fill::kYes);
@@ -209,7 +211,7 @@ class MpiCommunicator : public Communicator {
 
   // Until the request is done; PeerError when that takes longer than the time-out.
   void finish(MPI_Request& request, const char* what) {
-    const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds_);
     Patience patience;
     for (int done = 0; done == 0; patience.wait()) {
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
@@ -222,7 +224,8 @@ class MpiCommunicator : public Communicator {
   void gather_hosts();
 
   CommunicatorOptions options_;
-  Device device_;  // where tensors lie
+  double timeout_seconds_;  // of the waits at present
+  Device device_;           // where tensors lie
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
@@ -265,7 +268,7 @@ std::vector<std::string> MpiCommunicator::gather(std::string_view mine) {
 
 // Who still answers: everybody who has given up waiting tells everybody else, and listens for a moment.
 std::vector<int> MpiCommunicator::call_roll() {
-  const double moment = std::min(3.0, options_.timeout_seconds);
+  const double moment = std::min(3.0, timeout_seconds_);
   const auto end = Clock::now() + std::chrono::duration<double>(moment);
   std::vector<int64_t> said(static_cast<size_t>(size_), -1);
   std::vector<MPI_Request> requests;
@@ -309,7 +312,7 @@ void MpiCommunicator::give_up(std::string_view what) {
   // One line for the job: whoever is not the first of those present waits for that one to end it.
   if (rank_ != speaker) std::this_thread::sleep_for(kLaunchersTurn + std::chrono::seconds(5));
   throw PeerError("step {}: {}: {} did not come within {:g} s", step_, what, names.empty() ? "some rank" : names,
-                  options_.timeout_seconds);
+                  timeout_seconds_);
 }
 
 // The communicator and the MPI that it needs, in the order they come and go.

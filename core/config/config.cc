@@ -81,7 +81,9 @@ void TrainingConfig::describe(JsonFields& fields) {
                   "is nccl where every rank has it and a GPU for itself"});
   fields.optional(
       "peer_timeout", peer_timeout,
-      {.meaning = "how long ranks wait for one that does not come, at the start and later, before they give the job up",
+      {.meaning =
+           "how long ranks wait for one that does not come, at the start and later, before they give the job up; "
+           "twenty times as long while files are read and written",
        .unit = "seconds",
        .minimum = 1,
        .maximum = 86400});

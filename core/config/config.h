@@ -52,7 +52,7 @@ struct TrainingConfig {
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;  // 0: all
   CommunicatorKind communicator = CommunicatorKind::kAuto;
-  double peer_timeout = 30.0;  // seconds that ranks wait for one another
+  double peer_timeout = 20.0;  // seconds that ranks wait for one another
   double bucket_mb = 4.0;      // MiB of gradients that ranks sum at once; 0: all
   std::string init_from = {};  // empty: weights are drawn
   void describe(JsonFields& fields);
