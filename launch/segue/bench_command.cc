@@ -45,20 +45,20 @@ struct BenchOptions {
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
   add_place_options(command, options.place.device, options.place.precision);
-  command.add_option("--threads", options.place.threads, "Threads on the CPU; 0: all")->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", options.place.threads, "Threads on the CPU; 0: all")->check(at_least(0));
   command.add_option("--warm-up", options.effort.warm_up, "Calls before the first sample")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command.add_option("--samples", options.effort.samples, "Samples; the median is reported")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   command
       .add_option("--sample-seconds", options.effort.sample_seconds,
                   "A sample has as many calls as it takes to last this long")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command.add_option("--peak-product", options.ceilings.product, "m = n = k of the product that is the peak")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->default_str("by device");
   command.add_option("--copy-bytes", options.ceilings.copy_bytes, "Size of the copy that is the bandwidth")
       ->check(CLI::Range(int64_t{64}, int64_t{1} << 40))
@@ -199,7 +199,7 @@ void add_attention(CLI::App& bench) {
   auto options = std::make_shared<Options>();
   CLI::App* command = bench.add_subcommand("attention", "Relative attention, forward and backward");
   const auto add_extent = [&](const char* name, int64_t& extent, const char* meaning) {
-    command->add_option(name, extent, meaning)->check(CLI::NonNegativeNumber)->capture_default_str();
+    command->add_option(name, extent, meaning)->check(at_least(0))->capture_default_str();
   };
   add_extent("--streams", options->shape.streams, "B");
   add_extent("--heads", options->shape.heads, "N");
@@ -217,7 +217,7 @@ void add_step_options(CLI::App& command, StepOptions& options) {
   command.add_option("--set", options.overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
       ->allow_extra_args(false);
   command.add_option("--vocab", options.vocab_size, "Size of the vocabulary")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
 }
 
@@ -237,8 +237,8 @@ void add_exchange(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("exchange", "What the ranks of a job add to a training step");
   add_step_options(*command, *options);
   command->add_option("--link", options->link, "As over a link that carries so many MB/s; 0: the one that is there")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--latency", options->latency, "Of that link, in ms for a sum")->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
+  command->add_option("--latency", options->latency, "Of that link, in ms for a sum")->check(at_least(0));
   add_bench_options(*command, *options);
   command->callback([options] { run_exchange(*options, *options); });
 }

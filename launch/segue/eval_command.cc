@@ -165,19 +165,17 @@ void add_eval_command(CLI::App& app) {
   command->add_option("--data", options->data, "Dataset directory")->required();
   command->add_option("--split", options->split, "Split to score")->capture_default_str();
   command->add_option("--batch", options->batch_size, "Streams the split is cut into")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
-  command->add_option("--tgt-len", options->tgt_len, "Tokens per segment (default: as trained)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--mem-len", options->mem_len, "Memory rows per layer (default: as trained)")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--tgt-len", options->tgt_len, "Tokens per segment (default: as trained)")->check(at_least(1));
+  command->add_option("--mem-len", options->mem_len, "Memory rows per layer (default: as trained)")->check(at_least(0));
   command->add_option("--clamp-len", options->clamp_len, "Largest distance told apart; 0: none (default: as trained)");
   command->add_flag("--same-length,!--no-same-length", options->same_length,
                     "Every query sees the same number of keys");
   command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   add_place_options(*command, options->device, options->precision);
-  command->add_option("--threads", options->threads, "Threads; 0: all")->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", options->threads, "Threads; 0: all")->check(at_least(0));
   command->add_option("--json", options->json, "Write the result here as JSON");
   command->add_option("--per-token", options->per_token,
                       "Write the loss of every token here (HDF5: nll, targets [B, n])");

@@ -1,5 +1,7 @@
 // segue train
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -170,15 +172,27 @@ TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& r
   return train_on_device(options, run, config, stop, stream, communicator, *logger);
 }
 
+std::exception_ptr error_of(const std::function<void()>& work) try {
+  work();
+  return nullptr;
+} catch (...) {
+  return std::current_exception();
+}
+
+// An error in the config waits until the ranks can tell it together.
 void run_train(const TrainOptions& options) {
   const RunDirectory run(run_path(options));
-  const Config config = resolve_config(options, run);
+  Config config;
+  const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });
   const StopSignal stop;
   auto outcome = TrainingOutcome::kFinished;
   {
     const std::unique_ptr<Communicator> communicator =
         open_communicator({.timeout_seconds = config.training.peer_timeout});
-    run_as_rank(*communicator, [&] { outcome = train_as_rank(options, run, config, stop, *communicator); });
+    run_as_rank(*communicator, [&] {
+      if (error) std::rethrow_exception(error);
+      outcome = train_as_rank(options, run, config, stop, *communicator);
+    });
   }
   if (outcome == TrainingOutcome::kStopped)
     throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
@@ -199,7 +213,7 @@ void add_train_command(CLI::App& app) {
   CLI::Option* dry_run = command->add_flag("--dry-run", options->dry_run,
                                            "Only say what every rank would hold, and what a step would send");
   command->add_option("--ranks", options->ranks, "Of a dry run: as if the job had so many")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->needs(dry_run);
   command->callback([options] { run_train(*options); });
 }
