@@ -14,11 +14,6 @@ namespace segue {
 
 namespace {
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
 class OneRank : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -58,6 +53,11 @@ class OneRank : public Communicator {
 void check_summable(DType dtype) {
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64 && dtype != DType::kInt64)
     throw ContractError("ranks sum float32, float64 and int64, not {}", name_of(dtype));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
 Share share_of(int64_t total, int ranks, int rank) {

@@ -32,6 +32,8 @@ Share share_of(int64_t total, int ranks, int rank);
 // Throws ContractError for what ranks do not sum: anything but float32, float64 and int64.
 void check_summable(DType dtype);
 
+std::string host_name();  // of this machine
+
 class Communicator {
  public:
   Communicator() = default;

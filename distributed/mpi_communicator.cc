@@ -41,16 +41,9 @@ void check(int status, std::string_view what) {
 }
 
 MPI_Datatype type_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return MPI_FLOAT;
-    case DType::kFloat64:
-      return MPI_DOUBLE;
-    case DType::kInt64:
-      return MPI_INT64_T;
-    default:
-      throw ContractError("ranks sum float32, float64 and int64, not {}", name_of(dtype));
-  }
+  check_summable(dtype);
+  if (dtype == DType::kInt64) return MPI_INT64_T;
+  return dtype == DType::kFloat32 ? MPI_FLOAT : MPI_DOUBLE;
 }
 
 // For what is copied and not summed.

@@ -1,10 +1,7 @@
 // The thread that ends a process whose start takes too long.
 #include "distributed/start_watch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -13,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "distributed/communicator.h"
 
 namespace segue {
 
@@ -24,11 +22,6 @@ std::string rank_by_launcher() {
     if (const char* value = std::getenv(name); value != nullptr) return value;
   }
   return "unknown";
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
 // All ranks that wait would say the same: the first ends the job before the others speak.
