@@ -15,7 +15,7 @@ from program import TINY_MODEL, check, check_same_run
 
 SETTINGS = str(pathlib.Path(__file__).resolve().parents[2] / "launch" / "hosts.conf")
 SKIPPED = 77
-TIMEOUT_S = 30  # that ranks wait for one another, unless told otherwise
+TIMEOUT_S = 20  # that ranks wait for one another, unless told otherwise
 INSIDE = "SEGUE_TEST_INSIDE_NAMESPACES"
 NAMESPACES = ["--net", "--uts"]
 ENDS_WITHIN_S = 45
