@@ -29,7 +29,7 @@ class OneRank : public Communicator {
   void all_gather(ConstTensorView my_part, TensorView values) override { copy(my_part, values); }
   void broadcast(TensorView, int) override {}
   void barrier() override {}
-  void be_patient(double) override {}
+  void allow_long_work(bool) override {}
   void sum(std::span<double>) override {}
   std::vector<std::string> gather(std::string_view mine) override { return {std::string(mine)}; }
   void use_device(Device device) override { device_ = device; }

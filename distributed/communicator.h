@@ -54,8 +54,9 @@ class Communicator {
   virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
 
-  // From now on ranks wait `times` the time-out for one another.
-  virtual void be_patient(double times) = 0;
+  // From now on, or no longer, a rank may be busy on its own for longer than the time-out: the others wait for it as
+  // long as it shows signs of life.
+  virtual void allow_long_work(bool allowed) = 0;
 
   // The cudaStream_t on which collectives on tensors are only queued: their tensors belong to it until an event behind
   // them has come, or wait() has returned. nullptr: a collective is finished when its call returns.
@@ -84,17 +85,15 @@ class Communicator {
   virtual void abort(int exit_code) noexcept = 0;
 };
 
-// Ranks that wait as long for one another as files may take, for as long as one exists: large weights on a slow file
-// system take minutes.
-class Patient {
+// Ranks may be busy on their own while one exists: to write large weights to a slow file system takes minutes.
+class LongWork {
  public:
-  explicit Patient(Communicator& communicator) : communicator_(communicator) { communicator_.be_patient(kTimes); }
-  ~Patient() { communicator_.be_patient(1.0); }
-  Patient(const Patient&) = delete;
-  Patient& operator=(const Patient&) = delete;
+  explicit LongWork(Communicator& communicator) : communicator_(communicator) { communicator_.allow_long_work(true); }
+  ~LongWork() { communicator_.allow_long_work(false); }
+  LongWork(const LongWork&) = delete;
+  LongWork& operator=(const LongWork&) = delete;
 
  private:
-  static constexpr double kTimes = 20.0;
   Communicator& communicator_;
 };
 

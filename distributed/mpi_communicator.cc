@@ -17,6 +17,7 @@
 #include "base/cuda.h"
 #include "base/error.h"
 #include "base/patience.h"
+#include "distributed/heartbeat.h"
 #include "distributed/start_watch.h"
 
 namespace segue {
@@ -79,11 +80,11 @@ class Session {
 
 class MpiCommunicator : public Communicator {
  public:
-  explicit MpiCommunicator(const CommunicatorOptions& options)
-      : options_(options), timeout_seconds_(options.timeout_seconds) {
+  explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &roll_call_), "MPI_Comm_dup");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &beats_), "MPI_Comm_dup");
     MPI_Comm host = MPI_COMM_NULL;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "MPI_Comm_split");
     MPI_Comm_rank(host, &local_rank_);
@@ -98,7 +99,9 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return hosts_[static_cast<size_t>(rank_)]; }
   void use_device(Device device) override { device_ = device; }
   void at_step(int64_t step) override { step_ = step; }
-  void be_patient(double times) override { timeout_seconds_ = times * options_.timeout_seconds; }
+  void allow_long_work(bool allowed) override {
+    heartbeat_ = allowed ? std::make_unique<Heartbeat>(beats_, std::min(1.0, options_.timeout_seconds / 4.0)) : nullptr;
+  }
 
   void all_reduce(TensorView values) override {
     const TensorView host = staged(values, first_stage_, Fill::kYes);
@@ -204,28 +207,32 @@ class MpiCommunicator : public Communicator {
 
   // Until the request is done; PeerError when that takes longer than the time-out.
   void finish(MPI_Request& request, const char* what) {
-    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds_);
+    const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
     Patience patience;
     for (int done = 0; done == 0; patience.wait()) {
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
-      if (done == 0 && Clock::now() > deadline) give_up(what);
+      if (done == 0 && Clock::now() > deadline && !all_are_alive()) give_up(what);
     }
   }
+
+  // Busy, as they may be: nobody has been silent for the time-out.
+  bool all_are_alive() const { return heartbeat_ && heartbeat_->longest_silence() < options_.timeout_seconds; }
 
   std::vector<int> call_roll();
   bool misses_a_host(const std::vector<int>& missing) const;
   void gather_hosts();
 
   CommunicatorOptions options_;
-  double timeout_seconds_;  // of the waits at present
-  Device device_;           // where tensors lie
+  Device device_;  // where tensors lie
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
   int64_t step_ = 0;
   MPI_Comm roll_call_ = MPI_COMM_NULL;
-  std::vector<std::string> hosts_;  // of every rank
-  bool host_is_silent_ = false;     // no rank there has answered the roll call
+  MPI_Comm beats_ = MPI_COMM_NULL;
+  std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed
+  std::vector<std::string> hosts_;        // of every rank
+  bool host_is_silent_ = false;           // no rank there has answered the roll call
   Buffer first_stage_;
   Buffer second_stage_;
 };
@@ -261,7 +268,7 @@ std::vector<std::string> MpiCommunicator::gather(std::string_view mine) {
 
 // Who still answers: everybody who has given up waiting tells everybody else, and listens for a moment.
 std::vector<int> MpiCommunicator::call_roll() {
-  const double moment = std::min(3.0, timeout_seconds_);
+  const double moment = std::min(3.0, options_.timeout_seconds);
   const auto end = Clock::now() + std::chrono::duration<double>(moment);
   std::vector<int64_t> said(static_cast<size_t>(size_), -1);
   std::vector<MPI_Request> requests;
@@ -305,7 +312,7 @@ void MpiCommunicator::give_up(std::string_view what) {
   // One line for the job: whoever is not the first of those present waits for that one to end it.
   if (rank_ != speaker) std::this_thread::sleep_for(kLaunchersTurn + std::chrono::seconds(5));
   throw PeerError("step {}: {}: {} did not come within {:g} s", step_, what, names.empty() ? "some rank" : names,
-                  timeout_seconds_);
+                  options_.timeout_seconds);
 }
 
 // The communicator and the MPI that it needs, in the order they come and go.

@@ -34,7 +34,7 @@ class NcclCommunicator final : public Communicator {
   void check_progress(double seconds_waited) override;
 
   void barrier() override;
-  void be_patient(double times) override { job_.be_patient(times); }
+  void allow_long_work(bool allowed) override { job_.allow_long_work(allowed); }
   void sum(std::span<double> values) override;
   std::vector<std::string> gather(std::string_view mine) override;
   void at_step(int64_t step) override;

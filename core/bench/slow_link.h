@@ -25,7 +25,7 @@ class SlowLink : public Communicator {
   void all_gather(ConstTensorView my_part, TensorView values) override;
   void broadcast(TensorView values, int root) override { fast_.broadcast(values, root); }
   void barrier() override { fast_.barrier(); }
-  void be_patient(double times) override { fast_.be_patient(times); }
+  void allow_long_work(bool allowed) override { fast_.allow_long_work(allowed); }
   void sum(std::span<double> values) override { fast_.sum(values); }
   std::vector<std::string> gather(std::string_view mine) override { return fast_.gather(mine); }
   void at_step(int64_t step) override { fast_.at_step(step); }

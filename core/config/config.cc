@@ -83,7 +83,7 @@ void TrainingConfig::describe(JsonFields& fields) {
       "peer_timeout", peer_timeout,
       {.meaning =
            "how long ranks wait for one that does not come, at the start and later, before they give the job up; "
-           "twenty times as long while files are read and written",
+           "while files are read and written, for one that shows no sign of life",
        .unit = "seconds",
        .minimum = 1,
        .maximum = 86400});

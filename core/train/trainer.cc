@@ -91,7 +91,6 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (communicator_.is_first()) metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
   log_plan();
   reserve_memory();
-  meet();
   int64_t saved_step = state_.step;
   while (state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
@@ -107,12 +106,6 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (interval_.steps > 0) log_interval();
   if (saved_step != state_.step) save(false);
   return state_.step < config_.training.max_step ? TrainingOutcome::kStopped : TrainingOutcome::kFinished;
-}
-
-// Some ranks have read or written more than others until they come here.
-void Trainer::meet() {
-  const Patient patient(communicator_);
-  communicator_.barrier();
 }
 
 // All ranks stop after the same step.

@@ -50,7 +50,6 @@ class Trainer {
     double seconds = 0.0;
   };
 
-  void meet();
   bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
   void forward_backward(const Segment& segment);

@@ -135,7 +135,7 @@ void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int
 
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    Communicator& communicator) {
-  const Patient patient(communicator);
+  const LongWork saving(communicator);
   // Twice the ranks meet: when the directory is there, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& directory) {
     communicator.barrier();

@@ -91,13 +91,15 @@ std::string where_it_runs(const kernels::Stream& stream) {
 
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run,
                       const std::optional<Checkpoint>& checkpoint, kernels::Stream& stream, Communicator& communicator,
-                      const StopSignal& stop, Logger& logger) try {
+                      std::optional<LongWork>& starting, const StopSignal& stop, Logger& logger) try {
   Trainer trainer(config, dataset, run, stream, communicator, logger);
   if (checkpoint) {
     trainer.resume_from(*checkpoint);
   } else if (!config.training.init_from.empty()) {
     trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
   }
+  communicator.barrier();  // some ranks have read or written more than others
+  starting.reset();
   return trainer.run(stop);
 } catch (const OutOfMemoryError& error) {
   throw DeviceError(
@@ -129,6 +131,7 @@ void dry_run(const TrainOptions& options, const Config& config, Device device, C
 TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory& run, const Config& config,
                                 const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
                                 Logger& logger) {
+  std::optional<LongWork> starting(std::in_place, communicator);
   const Dataset dataset(config.data.path);
   check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
@@ -139,7 +142,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
   if (communicator.is_first()) run.begin(config, options.resume);
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
-  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, stop, logger);
+  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, starting, stop, logger);
   if (outcome == TrainingOutcome::kStopped) return outcome;
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
               config.data.path);
