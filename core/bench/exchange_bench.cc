@@ -16,6 +16,11 @@ Timing time_together(kernels::Stream& stream, const Effort& effort, Communicator
   return time_calls(stream, {.warm_up = effort.warm_up, .samples = effort.samples, .sample_seconds = 0.0}, call);
 }
 
+double exposed_share(GradientExchange& exchange) {
+  const ExchangeTimes times = exchange.take_times();
+  return times.exposed / times.exchanging;
+}
+
 }  // namespace
 
 ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
@@ -51,9 +56,12 @@ ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Con
     after->progress()(nullptr);
     after->finish();
   });
+  after->take_times();
   measure("exchange afterwards", work, [&] { step.run(after->progress(), [&] { after->finish(); }); });
+  bench.exposed_afterwards = exposed_share(*after);
   const std::unique_ptr<GradientExchange> during = exchange_of(config.training.bucket_mb);
   measure("exchange meanwhile", work, [&] { step.run(during->progress(), [&] { during->finish(); }); });
+  bench.exposed_meanwhile = exposed_share(*during);
   return bench;
 }
 

@@ -148,10 +148,14 @@ void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& ex
                   {"latency_ms", exchange.latency},
                   {"parameters", bench.parameters},
                   {"buckets", bench.buckets},
+                  {"exposed_afterwards", bench.exposed_afterwards},
+                  {"exposed_meanwhile", bench.exposed_meanwhile},
                   {"streams", config.training.batch_size},
                   {"tgt_len", config.training.tgt_len},
                   {"mem_len", config.model.mem_len}});
   report(options, result, setting);
+  fmt::print("\nOf the sums a step waited for {:.0f}% afterwards, {:.0f}% meanwhile.\n",
+             100.0 * bench.exposed_afterwards, 100.0 * bench.exposed_meanwhile);
 }
 
 void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) {
