@@ -1,7 +1,8 @@
 // Embedding: rows of a table, scaled, with dropout.
 //
-// forward   y[i, :] = m[i, :] * scale * table[tokens[i], :]          (m: the dropout multiplier)
-// backward  dtable[tokens[i], :] += scale * m[i, :] * dy[i, :]       (each row summed in a fixed order: deterministic)
+// The table holds the rows of tokens [f, f + V), f = first_token; other tokens have a row of zeros.
+// forward   y[i, :] = m[i, :] * scale * table[tokens[i] - f, :]      (m: the dropout multiplier)
+// backward  dtable[tokens[i] - f, :] += scale * m[i, :] * dy[i, :]   (each row summed in a fixed order: deterministic)
 // A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
 #pragma once
 
@@ -9,12 +10,23 @@
 
 namespace segue::kernels {
 
+// The tokens whose rows a table holds.
+struct TokenRange {
+  int64_t first;
+  int64_t count;
+
+  constexpr int64_t row(int32_t token) const { return token - first; }
+  constexpr bool holds(int32_t token) const { return row(token) >= 0 && row(token) < count; }
+};
+
 struct EmbeddingForward {
-  ConstTensorView tokens;  // [R] int32 in, each in [0, V); ContractError names the first that is not
+  ConstTensorView tokens;  // [R] int32 in, each in the vocabulary; ContractError names the first that is not
   ConstTensorView table;   // [V, D] A in
   float scale = 1.0F;
   Dropout dropout = {};  // over [R, D]
   TensorView y;          // [R, D] A out, overwritten
+  int64_t first_token = 0;
+  int64_t vocabulary = 0;  // how many tokens there are, at least f + V; 0: f + V
 };
 void embedding_forward(Stream& stream, const EmbeddingForward& args);
 
@@ -24,6 +36,8 @@ struct EmbeddingBackward {
   float scale = 1.0F;
   Dropout dropout = {};  // as in the forward
   TensorView dtable;     // [V, D] float32 inout, accumulated
+  int64_t first_token = 0;
+  int64_t vocabulary = 0;  // as in the forward
 };
 void embedding_backward(Stream& stream, const EmbeddingBackward& args);
 

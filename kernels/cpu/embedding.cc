@@ -29,14 +29,19 @@ void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
   const int64_t columns = args.y.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
   const float* table = args.table.as<float>();
+  const TokenRange range{args.first_token, args.table.shape[0]};
   float* y = args.y.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.y.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t first = 0; first < columns; first += kPiece) {
       const int64_t size = std::min(kPiece, columns - first);
-      const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
-      const float* in = table + tokens[row] * columns + first;
       float* out = y + row * columns + first;
+      if (!range.holds(tokens[row])) {
+        std::fill_n(out, size, 0.0F);
+        continue;
+      }
+      const float* in = table + range.row(tokens[row]) * columns + first;
+      const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
 #pragma omp simd
       for (int64_t d = 0; d < size; ++d) out[d] = m[d] * in[d];
     }
@@ -48,15 +53,17 @@ void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
   const int64_t columns = args.dy.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
   const float* dy = args.dy.as<float>();
+  const TokenRange range{args.first_token, args.dtable.shape[0]};
   float* dtable = args.dtable.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.dy.elements()))
   for (int64_t piece = 0; piece < pieces_of(columns); ++piece) {
     const int64_t first = piece * kPiece;
     const int64_t size = std::min(kPiece, columns - first);
     for (int64_t row = 0; row < rows; ++row) {
+      if (!range.holds(tokens[row])) continue;
       const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
       const float* in = dy + row * columns + first;
-      float* out = dtable + tokens[row] * columns + first;
+      float* out = dtable + range.row(tokens[row]) * columns + first;
 #pragma omp simd
       for (int64_t d = 0; d < size; ++d) out[d] += m[d] * in[d];
     }

@@ -18,6 +18,7 @@ constexpr int64_t kLeastChunk = 32;
 template <typename Element>
 struct ForwardArguments {
   const int32_t* tokens;
+  TokenRange range;
   const Element* table;
   float scale;
   simt::DropoutMask mask;
@@ -30,13 +31,17 @@ template <typename Element, int kWidth>
 __global__ void embedding_forward_kernel(ForwardArguments<Element> args) {
   const int64_t row = simt::my_row<true>();
   if (row >= args.rows) return;
-  const Element* from = args.table + args.tokens[row] * args.columns;
+  const int32_t token = args.tokens[row];
+  const bool held = args.range.holds(token);
+  const Element* from = args.table + (held ? args.range.row(token) : 0) * args.columns;
   for (int64_t column = simt::lane() * kWidth; column < args.columns; column += simt::kWarp * kWidth) {
-    float values[kWidth];
-    float mask[kWidth];
-    simt::load(from + column, values);
-    args.mask.multipliers(row * args.columns + column, mask);
-    for (int k = 0; k < kWidth; ++k) values[k] *= args.scale * mask[k];
+    float values[kWidth] = {};
+    if (held) {
+      float mask[kWidth];
+      simt::load(from + column, values);
+      args.mask.multipliers(row * args.columns + column, mask);
+      for (int k = 0; k < kWidth; ++k) values[k] *= args.scale * mask[k];
+    }
     simt::store(args.y + row * args.columns + column, values);
   }
 }
@@ -66,6 +71,7 @@ __global__ void embedding_rank_kernel(RankArguments args) {
 template <typename Element>
 struct BackwardArguments {
   const int32_t* tokens;
+  TokenRange range;
   const int32_t* order;  // rows by token
   const Element* dy;
   float scale;
@@ -91,22 +97,32 @@ __device__ __forceinline__ void add_to(float* to, const float (&terms)[kWidth]) 
   simt::store(to, sums);
 }
 
+// dtable[token] += the sums; nothing for a token without a row in it.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void add_to_table(const BackwardArguments<Element>& args, int32_t token, int64_t column,
+                                             const float (&sums)[kWidth]) {
+  if (args.range.holds(token)) add_to(args.dtable + args.range.row(token) * args.columns + column, sums);
+}
+
 // The chunk's rows of each token, summed; the first run goes to `continued` when it began in the chunk before.
 template <typename Element, int kWidth>
 __global__ void embedding_chunks_kernel(BackwardArguments<Element> args) {
   const int64_t begin = simt::block() * args.chunk;
   const int64_t end = begin + args.chunk < args.rows ? begin + args.chunk : args.rows;
   for (int64_t column = simt::thread() * kWidth; column < args.columns; column += simt::block_threads() * kWidth) {
-    float* to = args.continues(begin) ? args.continued + simt::block() * args.columns
-                                      : args.dtable + args.token(begin) * args.columns;
-    float sums[kWidth] = {};
-    if (args.continues(begin)) simt::store(to + column, sums);
-    for (int64_t place = begin; place < end; ++place) {
-      if (place > begin && !args.continues(place)) {
-        add_to(to + column, sums);
-        to = args.dtable + args.token(place) * args.columns;
-        for (int k = 0; k < kWidth; ++k) sums[k] = 0.0F;
+    const auto finish = [&](int64_t place, float(&sums)[kWidth]) {  // the run that ends before this place
+      const int64_t last = place - 1;
+      if (args.continues(begin) && args.token(last) == args.token(begin)) {
+        simt::store(args.continued + simt::block() * args.columns + column, sums);
+      } else {
+        add_to_table(args, args.token(last), column, sums);
       }
+      for (int k = 0; k < kWidth; ++k) sums[k] = 0.0F;
+    };
+    float sums[kWidth] = {};
+    for (int64_t place = begin; place < end; ++place) {
+      if (place > begin && !args.continues(place)) finish(place, sums);
+      if (!args.range.holds(args.token(place))) continue;
       const int64_t element = args.order[place] * args.columns + column;
       float gradient[kWidth];
       float mask[kWidth];
@@ -114,7 +130,7 @@ __global__ void embedding_chunks_kernel(BackwardArguments<Element> args) {
       args.mask.multipliers(element, mask);
       for (int k = 0; k < kWidth; ++k) sums[k] += args.scale * mask[k] * gradient[k];
     }
-    add_to(to + column, sums);
+    finish(end, sums);
   }
 }
 
@@ -133,7 +149,7 @@ __global__ void embedding_continued_kernel(BackwardArguments<Element> args) {
       simt::load(args.continued + first / args.chunk * args.columns + column, part);
       for (int k = 0; k < kWidth; ++k) sums[k] += part[k];
     }
-    add_to(args.dtable + token * args.columns + column, sums);
+    add_to_table(args, token, column, sums);
   }
 }
 
@@ -171,6 +187,7 @@ void embedding_forward(Stream& stream, const EmbeddingForward& args) {
     simt::launch(stream.cuda(), "embedding_forward", simt::launch_of_warp_rows(args.y.shape[0]),
                  embedding_forward_kernel<Element, kWidth>,
                  ForwardArguments<Element>{.tokens = args.tokens.as<int32_t>(),
+                                           .range = {args.first_token, args.table.shape[0]},
                                            .table = args.table.as<Element>(),
                                            .scale = args.scale,
                                            .mask = simt::mask_of(args.dropout),
@@ -193,6 +210,7 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
     const BackwardArguments<Element> arguments{.tokens = tokens,
+                                               .range = {args.first_token, args.dtable.shape[0]},
                                                .order = workspace.order,
                                                .dy = args.dy.as<Element>(),
                                                .scale = args.scale,

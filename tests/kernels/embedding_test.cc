@@ -24,6 +24,7 @@ std::vector<int32_t> random_tokens(int64_t rows, int64_t vocabulary) {
 struct Case {
   int64_t rows, vocabulary, columns;
   float p;
+  int64_t first = 0, held = vocabulary;  // tokens that the table has
 };
 
 class EmbeddingTest : public testing::TestWithParam<Case> {
@@ -33,31 +34,38 @@ class EmbeddingTest : public testing::TestWithParam<Case> {
   Stream stream_{test_device(), 2};
   std::vector<int32_t> tokens_ = random_tokens(size_.rows, size_.vocabulary);
   OwnedTensor indices_ = index_tensor(tokens_);
-  OwnedTensor table_ = random_tensor({size_.vocabulary, size_.columns}, 1);
+  OwnedTensor table_ = random_tensor({size_.held, size_.columns}, 1);
   OwnedTensor dy_ = random_tensor({size_.rows, size_.columns}, 2);
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, size_.rows* size_.columns);
 
+  void look_up(const Dropout& dropout, TensorView y) {
+    embedding_forward(stream_, {indices_.view(), table_.view(), kScale, dropout, y, size_.first, size_.vocabulary});
+  }
+  void add_gradient(Stream& stream, ConstTensorView dy, const Dropout& dropout, TensorView dtable) {
+    embedding_backward(stream, {indices_.view(), dy, kScale, dropout, dtable, size_.first, size_.vocabulary});
+  }
   OwnedTensor table_gradient(int threads) {
     Stream stream(test_device(), threads);
-    OwnedTensor dtable = random_tensor({size_.vocabulary, size_.columns}, 3);
-    embedding_backward(stream, {indices_.view(), dy_.view(), kScale, dropout_, dtable.view()});
+    OwnedTensor dtable = random_tensor(table_.shape(), 3);
+    add_gradient(stream, dy_.view(), dropout_, dtable.view());
     return dtable;
   }
 };
 
 TEST_P(EmbeddingTest, ForwardEqualsTheOracle) {
   OwnedTensor y = unset_tensor(dy_.shape());
-  embedding_forward(stream_, {indices_.view(), table_.view(), kScale, dropout_, y.view()});
+  look_up(dropout_, y.view());
   const double scale = static_cast<double>(kScale);
-  expect_close("y", y.view(), oracle::embedding(tokens_, oracle_values(table_.view()), size_.columns, scale, mask_),
+  expect_close("y", y.view(),
+               oracle::embedding(tokens_, oracle_values(table_.view()), size_.columns, scale, mask_, size_.first),
                kElementwise);
 }
 
 TEST_P(EmbeddingTest, BackwardEqualsTheOracleOnAnyNumberOfThreads) {
   const OwnedTensor dtable = table_gradient(1);
   std::vector<double> expected = oracle_values(random_tensor(dtable.shape(), 3).view());
-  const std::vector<double> added = oracle::embedding_gradient(tokens_, oracle_values(dy_.view()), size_.columns,
-                                                               size_.vocabulary, static_cast<double>(kScale), mask_);
+  const std::vector<double> added = oracle::embedding_gradient(
+      tokens_, oracle_values(dy_.view()), size_.columns, size_.held, static_cast<double>(kScale), mask_, size_.first);
   for (size_t e = 0; e < expected.size(); ++e) expected[e] += added[e];
   expect_close("dtable", dtable.view(), expected, kReduction);
   expect_identical("2 threads", table_gradient(2).view(), dtable.view());
@@ -66,30 +74,35 @@ TEST_P(EmbeddingTest, BackwardEqualsTheOracleOnAnyNumberOfThreads) {
 
 TEST_P(EmbeddingTest, EqualsGatherThenDropout) {
   OwnedTensor fused = unset_tensor(dy_.shape()), gathered = unset_tensor(dy_.shape());
-  embedding_forward(stream_, {indices_.view(), table_.view(), kScale, dropout_, fused.view()});
-  embedding_forward(stream_, {indices_.view(), table_.view(), kScale, {}, gathered.view()});
+  look_up(dropout_, fused.view());
+  look_up({}, gathered.view());
   dropout_forward(stream_, {.x = gathered.view(), .dropout = dropout_, .y = gathered.view()});
   expect_close("y", fused.view(), oracle_values(gathered.view()), kElementwise);
   OwnedTensor masked = unset_tensor(dy_.shape()), unfused = random_tensor(table_.shape(), 3);
   dropout_backward(stream_, {.dy = dy_.view(), .dropout = dropout_, .dx = masked.view()});
-  embedding_backward(stream_, {indices_.view(), masked.view(), kScale, {}, unfused.view()});
+  add_gradient(stream_, masked.view(), {}, unfused.view());
   expect_close("dtable", table_gradient(2).view(), oracle_values(unfused.view()), kReduction);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, EmbeddingTest,
                          testing::Values(Case{1, 1, 1, 0.0F}, Case{31, 7, 33, 0.1F}, Case{33, 97, 31, 1.0F},
                                          Case{0, 5, 32, 0.1F}, Case{1024, 256, 256, 0.1F}, Case{300, 50, 131, 0.0F},
-                                         Case{300, 2, 40, 0.1F}));
+                                         Case{300, 2, 40, 0.1F}, Case{1, 5, 3, 0.1F, 2, 1},
+                                         Case{131, 31, 17, 0.1F, 7, 11}, Case{300, 50, 40, 0.0F, 0, 3},
+                                         Case{300, 50, 40, 0.1F, 3, 47}));
 
 TEST(EmbeddingOracle, GradientByComplexStep) {
   const std::vector<int32_t> tokens{1, 0, 1, 2, 1};
   const std::vector<double> mask = oracle::dropout_mask({0.3F, {1, 2, 3}, 0}, 15);
   const std::vector<double> dy = oracle_values(random_tensor({5, 3}, 1).view());
-  const auto loss = [&](const ComplexVector& table) {
-    return weighted_sum(oracle::embedding(tokens, table, 3, 1.7, mask), dy);
-  };
-  expect_close("dtable", oracle::embedding_gradient(tokens, dy, 3, 3, 1.7, mask),
-               complex_step_gradient(oracle_values(random_tensor({3, 3}, 2).view()), loss), kComplexStep);
+  for (const int64_t first : {0, 1}) {
+    const auto loss = [&](const ComplexVector& table) {
+      return weighted_sum(oracle::embedding(tokens, table, 3, 1.7, mask, first), dy);
+    };
+    const Shape held{3 - first, 3};
+    expect_close("dtable", oracle::embedding_gradient(tokens, dy, 3, 3 - first, 1.7, mask, first),
+                 complex_step_gradient(oracle_values(random_tensor(held, 2).view()), loss), kComplexStep);
+  }
 }
 
 TEST(Embedding, RefusesWhatItsContractForbids) {
@@ -100,10 +113,26 @@ TEST(Embedding, RefusesWhatItsContractForbids) {
     expect_contract_error(
         [&] { embedding_forward(stream, {.tokens = outside.view(), .table = table.view(), .y = y.view()}); },
         {"tokens[1]", "[0, 4)", "4"});
+    expect_contract_error(
+        [&] {
+          embedding_forward(stream, {.tokens = outside.view(), .table = table.view(), .y = y.view(), .vocabulary = 4});
+        },
+        {"tokens[1]", "[0, 4)", "4"});
   }
   expect_contract_error(
       [&] { embedding_backward(stream, {.tokens = inside.view(), .dy = table.view(), .dtable = table.view()}); },
       {"dy", "[2, 3]", "[4, 3]"});
+  expect_contract_error(
+      [&] {
+        embedding_forward(
+            stream, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = 3, .vocabulary = 6});
+      },
+      {"vocabulary", "7", "6"});
+  expect_contract_error(
+      [&] {
+        embedding_forward(stream, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = -1});
+      },
+      {"first_token", "-1"});
 }
 
 }  // namespace

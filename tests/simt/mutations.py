@@ -131,6 +131,14 @@ MUTATIONS = [
         "",
         EMBEDDING,
     ),
+    kernel("embedding", "a row for tokens that the table lacks", "if (held) {", "if (true) {", EMBEDDING),
+    kernel(
+        "embedding",
+        "gradients one row off",
+        "{args.first_token, args.dtable.shape[0]}",
+        "{args.first_token + 1, args.dtable.shape[0]}",
+        EMBEDDING,
+    ),
     kernel(
         "feed_forward",
         "no mask on the hidden units",
