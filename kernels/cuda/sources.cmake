@@ -2,7 +2,8 @@
 # compiler, the rest by the C++ compiler both times.
 set(SEGUE_CUDA_KERNELS adam.cu cross_entropy.cu dropout.cu embedding.cu feed_forward.cu layer_norm.cu
   relative_attention_backward.cu relative_attention_distances.cu relative_attention_forward.cu
-  relative_attention_keys.cu relative_attention_queries.cu segment_memory.cu)
+  relative_attention_keys.cu relative_attention_queries.cu segment_memory.cu
+  token_clusters.cu)
 set(SEGUE_CUDA_HOST_SOURCES matmul.cc)
 
 list(TRANSFORM SEGUE_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/kernels/cuda/)

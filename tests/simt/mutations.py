@@ -41,6 +41,7 @@ EMBEDDING = "*EmbeddingTest.*"
 FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
+TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
 MUTATIONS = [
     header(
@@ -177,6 +178,28 @@ MUTATIONS = [
         SEGMENT_MEMORY,
     ),
     kernel("segment_memory", "every chain upwards", ".ascending = shift > 0", ".ascending = true", SEGMENT_MEMORY),
+    kernel(
+        "token_clusters",
+        "no barrier before the counts of warps are read",
+        "__builtin_popcount(members);\n  simt::sync_block();",
+        "__builtin_popcount(members);",
+        TOKEN_CLUSTERS,
+    ),
+    kernel(
+        "token_clusters",
+        "no barrier between the counts of some targets and of the next",
+        "  simt::sync_block();  // of the targets before, somebody may still read\n",
+        "",
+        TOKEN_CLUSTERS,
+    ),
+    kernel("token_clusters", "the order of gates ignored", "reversed ? tails - tail", "false ? 0", TOKEN_CLUSTERS),
+    kernel(
+        "token_clusters",
+        "targets counted anew for each part",
+        "rows[counted + rank.before]",
+        "rows[rank.before]",
+        TOKEN_CLUSTERS,
+    ),
     attention(
         "relative_attention_forward.cu",
         "no barrier after keys and positions have landed",

@@ -1,0 +1,10 @@
+// Token clusters on the CPU; arguments as checked by kernels/token_clusters.cc.
+#pragma once
+
+#include "kernels/token_clusters.h"
+
+namespace segue::kernels::cpu {
+
+void token_clusters(const TokenClusters& args);
+
+}  // namespace segue::kernels::cpu
