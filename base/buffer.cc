@@ -30,8 +30,12 @@ void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
 
 }  // namespace
 
-Buffer::Buffer(int64_t bytes, Device device, BufferKind kind) : bytes_(bytes), device_(device), kind_(kind) {
+// Built on an empty one, so that the destructor frees what was allocated when filling it fails.
+Buffer::Buffer(int64_t bytes, Device device, BufferKind kind) : Buffer() {
   if (bytes < 0) throw ContractError("buffer of {} bytes", bytes);
+  bytes_ = bytes;
+  device_ = device;
+  kind_ = kind;
   if (bytes == 0) return;
   if (device.is_cuda()) {
     block_ = allocate_on_gpu(bytes, device.index, kind);
