@@ -21,7 +21,7 @@ auto* library_function(const char* name) {
   return kFound;
 }
 
-// What sums are of.
+// What sums are of, once check_summable has passed it.
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -31,7 +31,7 @@ ncclDataType_t type_of(DType dtype) {
     case DType::kInt64:
       return ncclInt64;
     default:
-      throw ContractError("ranks sum float32, float64 and int64, not {}", name_of(dtype));
+      throw ContractError("NCCL is not asked for sums of {}", name_of(dtype));
   }
 }
 

@@ -47,11 +47,13 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 void NcclCommunicator::all_reduce(TensorView values) {
+  check_summable(values.dtype);
   handle_.all_reduce(values, stream());
   settle("all_reduce");
 }
 
 void NcclCommunicator::reduce_scatter(ConstTensorView values, TensorView my_part) {
+  check_summable(values.dtype);
   handle_.reduce_scatter(values, my_part, stream());
   settle("reduce_scatter");
 }
