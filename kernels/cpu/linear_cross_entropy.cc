@@ -1,0 +1,306 @@
+// A chunk of rows at a time: their logits, the cross-entropy over them, and the three products of the gradient.
+//
+// Products are cut into blocks that depend on the sizes alone, each computed by one thread, so that no sum depends on
+// the number of threads.
+#include "kernels/cpu/linear_cross_entropy.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/cross_entropy.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/parallel.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kChunkLogits = int64_t{16} << 20;  // 64 MiB
+constexpr int64_t kLeastChunkRows = 64;
+constexpr int64_t kBlockClasses = 512;
+constexpr int64_t kBlockRows = 64;
+constexpr int64_t kBlockColumns = 256;
+constexpr int64_t kDxJobs = 64;              // enough for the threads of a large processor
+constexpr int64_t kLeastPartClasses = 2048;  // a part of dx's sums with fewer is not worth its addition
+
+int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+int64_t chunk_rows(int64_t rows, int64_t classes) {
+  return std::min(rows, std::max(kLeastChunkRows, kChunkLogits / classes));
+}
+
+// How many parts the sums of dx over the classes are cut into.
+int64_t dx_parts(int64_t rows, int64_t width, int64_t classes) {
+  const int64_t jobs = std::max<int64_t>(1, divide_up(rows, kBlockRows) * divide_up(width, kBlockColumns));
+  return std::clamp<int64_t>(kDxJobs / jobs, 1, divide_up(classes, kLeastPartClasses));
+}
+
+int64_t dx_elements(int64_t rows, int64_t width, int64_t classes) {
+  const int64_t most_parts = divide_up(classes, kLeastPartClasses) * rows * width;
+  return std::min(most_parts, std::max(rows * width, kDxJobs * kBlockRows * kBlockColumns));
+}
+
+// Scratch for one chunk after the other, and what they add up.
+class Workspace {
+ public:
+  Workspace(const LinearCrossEntropyExtents& e, float* data) : next_(data) {
+    const int64_t rows = chunk_rows(e.rows, e.classes);
+    logits = take(rows * e.classes);
+    bias = take(e.classes);
+    dbias = take(e.classes);
+    x = take(rows * e.width);
+    dx = take(dx_elements(rows, e.width, e.classes));
+    columns = reinterpret_cast<int32_t*>(take(rows));
+    nll = take(rows);
+    lse = take(rows);
+  }
+
+  float* logits;  // [chunk, classes]
+  float* bias;    // [classes]: of the table and the gates
+  float* dbias;
+  float* x;   // [chunk, E]
+  float* dx;  // [parts, chunk, E]
+  int32_t* columns;
+  float* nll;
+  float* lse;
+
+  int64_t taken() const { return taken_; }
+
+ private:
+  float* take(int64_t elements) {
+    float* piece = next_ == nullptr ? nullptr : next_ + taken_;
+    taken_ += elements;
+    return piece;
+  }
+
+  float* next_;
+  int64_t taken_ = 0;
+};
+
+// What a call computes with, as plain pointers.
+struct Layer {
+  const Stream& stream;
+  const LinearCrossEntropy& args;
+  LinearCrossEntropyExtents extents;
+  Workspace scratch;
+  const int32_t* rows;  // null: all
+
+  int64_t row(int64_t i) const { return rows == nullptr ? i : rows[i]; }
+  int64_t table_classes() const { return args.table.shape[0]; }
+  int64_t table_blocks() const { return divide_up(table_classes(), kBlockClasses); }
+  int64_t blocks() const { return table_blocks() + divide_up(extents.classes - table_classes(), kBlockClasses); }
+};
+
+// Neighbouring classes, of the table or of the gates.
+struct ClassBlock {
+  int64_t column;  // of the logits
+  int64_t count;
+  const float* w;
+  float* dw;  // null without a gradient
+};
+
+ClassBlock class_block(const Layer& layer, int64_t index) {
+  const LinearCrossEntropy& args = layer.args;
+  const bool gates = index >= layer.table_blocks();
+  const int64_t first = (gates ? index - layer.table_blocks() : index) * kBlockClasses;
+  const ConstTensorView w = gates ? args.gates : args.table;
+  const TensorView dw = gates ? args.gradient.dgates : args.gradient.dtable;
+  const int64_t offset = first * layer.extents.width;
+  return {.column = first + (gates ? layer.table_classes() : 0),
+          .count = std::min(kBlockClasses, w.shape[0] - first),
+          .w = w.as<float>() + offset,
+          .dw = dw.empty() ? nullptr : dw.as<float>() + offset};
+}
+
+// Calls job(i) for i in [0, jobs), each on one thread.
+template <typename Job>
+void share_jobs(const Stream& stream, int64_t jobs, const Job& job) {
+  omp_set_num_threads(stream.threads());  // what oneDNN takes when a single thread is no parallel region
+#pragma omp parallel for schedule(dynamic) num_threads(stream.threads())
+  for (int64_t i = 0; i < jobs; ++i) job(i);
+}
+
+void gather(const Layer& layer, int64_t first, int64_t count) {
+  const int64_t width = layer.extents.width;
+  const float* x = layer.args.x.as<float>();
+  const int32_t* columns = layer.args.columns.as<int32_t>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, count* width))
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = layer.row(first + i);
+    std::copy_n(x + row * width, width, layer.scratch.x + i * width);
+    layer.scratch.columns[i] = columns[row];
+  }
+}
+
+void compute_logits(const Layer& layer, int64_t count) {
+  share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
+    const ClassBlock block = class_block(layer, index);
+    gemm_in_thread({.m = count,
+                    .n = block.count,
+                    .k = layer.extents.width,
+                    .a = layer.scratch.x,
+                    .a_stride = layer.extents.width,
+                    .b = block.w,
+                    .b_stride = layer.extents.width,
+                    .transpose_b = true,
+                    .c = layer.scratch.logits + block.column,
+                    .c_stride = layer.extents.classes});
+  });
+}
+
+void add_dw(const Layer& layer, int64_t count) {
+  share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
+    const ClassBlock block = class_block(layer, index);
+    gemm_in_thread({.m = block.count,
+                    .n = layer.extents.width,
+                    .k = count,
+                    .a = layer.scratch.logits + block.column,
+                    .a_stride = layer.extents.classes,
+                    .transpose_a = true,
+                    .b = layer.scratch.x,
+                    .b_stride = layer.extents.width,
+                    .c = block.dw,
+                    .c_stride = layer.extents.width,
+                    .accumulate = true});
+  });
+}
+
+// to [rows, columns] (+)= dz [rows, classes] · w [classes, columns], inside larger matrices.
+struct DxProduct {
+  int64_t rows, columns;
+  float* to;
+  const float* dz;
+};
+
+void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const float* w, bool accumulate) {
+  gemm_in_thread({.m = product.rows,
+                  .n = product.columns,
+                  .k = classes,
+                  .a = product.dz,
+                  .a_stride = layer.extents.classes,
+                  .b = w,
+                  .b_stride = layer.extents.width,
+                  .c = product.to,
+                  .c_stride = layer.extents.width,
+                  .accumulate = accumulate});
+}
+
+// The parts of dx of a chunk: each over some classes of the table, the last also over the gates.
+void compute_dx(const Layer& layer, int64_t count, int64_t parts) {
+  const int64_t width = layer.extents.width;
+  const int64_t table = layer.table_classes();
+  const int64_t row_blocks = divide_up(count, kBlockRows);
+  const int64_t column_blocks = divide_up(width, kBlockColumns);
+  share_jobs(layer.stream, parts * row_blocks * column_blocks, [&](int64_t job) {
+    const int64_t row = job % row_blocks * kBlockRows;
+    const int64_t column = job / row_blocks % column_blocks * kBlockColumns;
+    const int64_t part = job / row_blocks / column_blocks;
+    const int64_t begin = table * part / parts;
+    const int64_t end = table * (part + 1) / parts;
+    DxProduct product{.rows = std::min(kBlockRows, count - row),
+                      .columns = std::min(kBlockColumns, width - column),
+                      .to = layer.scratch.dx + (part * count + row) * width + column,
+                      .dz = layer.scratch.logits + row * layer.extents.classes + begin};
+    multiply_dx(layer, product, end - begin, layer.args.table.as<float>() + begin * width + column, false);
+    if (part + 1 < parts || table == layer.extents.classes) return;
+    product.dz += end - begin;
+    multiply_dx(layer, product, layer.extents.classes - table, layer.args.gates.as<float>() + column, true);
+  });
+}
+
+void scatter_dx(const Layer& layer, int64_t first, int64_t count, int64_t parts) {
+  const int64_t width = layer.extents.width;
+  float* dx = layer.args.gradient.dx.as<float>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, parts* count* width))
+  for (int64_t i = 0; i < count; ++i) {
+    float* to = dx + layer.row(first + i) * width;
+    for (int64_t part = 0; part < parts; ++part) {
+      const float* from = layer.scratch.dx + (part * count + i) * width;
+#pragma omp simd
+      for (int64_t e = 0; e < width; ++e) to[e] += from[e];
+    }
+  }
+}
+
+void scatter_nll(const Layer& layer, int64_t first, int64_t count) {
+  float* nll = layer.args.nll.as<float>();
+  for (int64_t i = 0; i < count; ++i) {
+    float& to = nll[layer.row(first + i)];
+    to = layer.scratch.nll[i] + (layer.args.accumulate_nll ? to : 0.0F);
+  }
+}
+
+void run_chunk(const Layer& layer, int64_t first, int64_t count) {
+  const Workspace& scratch = layer.scratch;
+  const Shape classes{layer.extents.classes};
+  const Shape rows{count};
+  const TensorView logits = view_of(scratch.logits, {count, layer.extents.classes});
+  gather(layer, first, count);
+  compute_logits(layer, count);
+  cross_entropy_forward(layer.stream, {.logits = logits,
+                                       .bias = view_of(scratch.bias, classes),
+                                       .targets = view_of(scratch.columns, rows),
+                                       .nll = view_of(scratch.nll, rows),
+                                       .lse = view_of(scratch.lse, rows)});
+  scatter_nll(layer, first, count);
+  if (layer.args.gradient.dx.empty()) return;
+  cross_entropy_backward(layer.stream, {.logits = logits,
+                                        .bias = view_of(scratch.bias, classes),
+                                        .targets = view_of(scratch.columns, rows),
+                                        .lse = view_of(scratch.lse, rows),
+                                        .scale = layer.args.gradient.scale,
+                                        .dbias = view_of(scratch.dbias, classes)});
+  add_dw(layer, count);
+  const int64_t parts = dx_parts(count, layer.extents.width, layer.table_classes());
+  compute_dx(layer, count, parts);
+  scatter_dx(layer, first, count, parts);
+}
+
+// The biases of table and gates as one, and back.
+void join_biases(const Layer& layer) {
+  const int64_t table = layer.table_classes();
+  std::copy_n(layer.args.bias.as<float>(), table, layer.scratch.bias);
+  std::copy_n(layer.args.gate_bias.as<float>(), layer.extents.classes - table, layer.scratch.bias + table);
+  std::fill_n(layer.scratch.dbias, layer.extents.classes, 0.0F);
+}
+
+void add_dbias(const Layer& layer) {
+  const LinearCrossEntropyGradient& gradient = layer.args.gradient;
+  const int64_t table = layer.table_classes();
+  for (int64_t c = 0; c < layer.extents.classes; ++c) {
+    float* to = c < table ? gradient.dbias.as<float>() + c : gradient.dgate_bias.as<float>() + (c - table);
+    *to += layer.scratch.dbias[c];
+  }
+}
+
+}  // namespace
+
+void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args) {
+  const int64_t gates = args.gates.empty() ? 0 : args.gates.shape[0];
+  const bool listed = !args.rows.empty();
+  const LinearCrossEntropyExtents extents{
+      .rows = args.x.shape[0], .width = args.x.shape[1], .classes = args.table.shape[0] + gates, .listed = listed};
+  const Layer layer{.stream = stream,
+                    .args = args,
+                    .extents = extents,
+                    .scratch = Workspace(extents, args.workspace.as<float>()),
+                    .rows = listed ? args.rows.as<int32_t>() : nullptr};
+  const TensorView dx = args.gradient.dx;
+  if (!dx.empty() && !args.gradient.accumulate_dx) std::fill_n(dx.as<float>(), dx.elements(), 0.0F);
+  const int64_t count = listed ? args.count.as<int32_t>()[0] : extents.rows;
+  if (count == 0) return;
+  join_biases(layer);
+  const int64_t chunks = divide_up(count, chunk_rows(extents.rows, extents.classes));
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const int64_t first = count * chunk / chunks;
+    run_chunk(layer, first, count * (chunk + 1) / chunks - first);
+  }
+  if (!dx.empty()) add_dbias(layer);
+}
+
+int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents) {
+  return Workspace(extents, nullptr).taken();
+}
+
+}  // namespace segue::kernels::cpu
