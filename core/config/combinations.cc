@@ -1,7 +1,11 @@
 // Values that are right alone and cannot go together.
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/json_fields.h"
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
+#include "kernels/token_clusters.h"
 
 namespace segue {
 namespace {
@@ -62,6 +66,49 @@ void check_optimization(const Config& config, std::string_view source) {
                       config.training.max_step, schedule.warmup_step);
 }
 
+void check_plain_head(const HeadConfig& head, std::string_view source) {
+  const auto refuse = [source](std::string_view key, std::string_view expected) {
+    throw ConfigError("{}: model.head.{}: expected {} with model.head.kind = \"softmax\"", source, key, expected);
+  };
+  if (!head.cutoffs.empty()) refuse("cutoffs", "an empty list");
+  if (head.div_val != 1) refuse("div_val", "1");
+  if (!head.proj_same_dim) refuse("proj_same_dim", "true");
+  if (head.cluster_order != ClusterOrder::kReversed) refuse("cluster_order", "\"reversed\"");
+}
+
+void check_clusters(const ModelConfig& model, std::string_view source) {
+  const HeadConfig& head = model.head;
+  if (std::ssize(head.cutoffs) > kernels::kMaxCutoffs)
+    throw ConfigError("{}: model.head.cutoffs: expected a list of at most {}, found one of {}", source,
+                      kernels::kMaxCutoffs, head.cutoffs.size());
+  for (size_t i = 1; i < head.cutoffs.size(); ++i) {
+    if (head.cutoffs[i] <= head.cutoffs[i - 1])
+      throw ConfigError("{}: model.head.cutoffs: expected increasing numbers, found {} after {}", source,
+                        head.cutoffs[i], head.cutoffs[i - 1]);
+  }
+  int64_t width = effective_d_embed(model);
+  for (size_t i = 0; i < head.cutoffs.size(); ++i) width /= head.div_val;
+  if (width < 1)
+    throw ConfigError(
+        "{}: model.head.div_val: expected at most what leaves the last of {} clusters a width of 1, found {} with an "
+        "embedding of width {}",
+        source, head.cutoffs.size() + 1, head.div_val, effective_d_embed(model));
+}
+
+void check_head(const ModelConfig& model, std::string_view source) {
+  const HeadConfig& head = model.head;
+  const bool adaptive = head.kind == HeadKind::kAdaptive;
+  adaptive ? check_clusters(model, source) : check_plain_head(head, source);
+  const size_t clusters = head.cutoffs.size() + 1;
+  if (!head.tie_projs.empty() && head.tie_projs.size() != clusters)
+    throw ConfigError(
+        "{}: model.head.tie_projs: expected an empty list or one of {} with model.head.kind = \"{}\"{}, found a list "
+        "of "
+        "{}",
+        source, clusters, name_of_choice(head.kind),
+        adaptive ? fmt::format(" and {} cutoffs", head.cutoffs.size()) : "", head.tie_projs.size());
+}
+
 }  // namespace
 
 void check_model(const ModelConfig& model, std::string_view source) {
@@ -70,10 +117,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
         "{}: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, "
         "half cosines), found {}",
         source, model.d_model);
-  if (model.head.tie_projs.size() != 1)
-    throw ConfigError(
-        "{}: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of {}", source,
-        model.head.tie_projs.size());
+  check_head(model, source);
   check_same_length(model, model.mem_len, "model.mem_len", source);
 }
 

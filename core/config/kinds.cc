@@ -14,7 +14,8 @@ constexpr std::array<std::string_view, 1> kDepths{"fixed"};
 constexpr std::array<std::string_view, 1> kBlocks{"transformer"};
 constexpr std::array<std::string_view, 2> kActivations{"relu", "gelu"};
 constexpr std::array<std::string_view, 1> kScores{"softmax"};
-constexpr std::array<std::string_view, 1> kHeads{"softmax"};
+constexpr std::array<std::string_view, 2> kHeads{"softmax", "adaptive"};
+constexpr std::array<std::string_view, 2> kClusterOrders{"reversed", "ascending"};
 constexpr std::array<std::string_view, 2> kInits{"normal", "uniform"};
 constexpr std::array<std::string_view, 2> kOptimizers{"adam", "adamw"};
 constexpr std::array<std::string_view, 2> kPrecisions{"fp32", "bf16"};
@@ -33,6 +34,7 @@ std::span<const std::string_view> choices_of(BlockKind) { return kBlocks; }
 std::span<const std::string_view> choices_of(ActivationKind) { return kActivations; }
 std::span<const std::string_view> choices_of(ScoreKind) { return kScores; }
 std::span<const std::string_view> choices_of(HeadKind) { return kHeads; }
+std::span<const std::string_view> choices_of(ClusterOrder) { return kClusterOrders; }
 std::span<const std::string_view> choices_of(InitKind) { return kInits; }
 std::span<const std::string_view> choices_of(OptimizerKind) { return kOptimizers; }
 std::span<const std::string_view> choices_of(PrecisionKind) { return kPrecisions; }

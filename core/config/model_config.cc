@@ -1,6 +1,8 @@
 // What every key of `model` means. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
 #include "core/config/model_config.h"
 
+#include <limits>
+
 #include "base/json_fields.h"
 
 namespace segue {
@@ -12,6 +14,7 @@ constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
 constexpr double kLongest = 1 << 20;
+constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
@@ -62,11 +65,31 @@ void ScoreConfig::describe(JsonFields& fields) {
 }
 
 void HeadConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "how hidden states become a distribution over the vocabulary"});
+  fields.optional("kind", kind,
+                  {.meaning = "how hidden states become a distribution over the vocabulary; adaptive: frequent words "
+                              "first, the others in clusters that are only looked into when chosen"});
   fields.optional("tie_weight", tie_weight, {.meaning = "the output layer uses the embedding's table"});
   fields.optional("tie_projs", tie_projs,
                   {.meaning = "per cluster of the vocabulary (softmax: one): the output layer uses the embedding's "
-                              "projection between d_embed and d_model"});
+                              "projection between the table's width and d_model; an empty list: none does"});
+  fields.optional("cutoffs", cutoffs,
+                  {.meaning = "adaptive: first token of every cluster of the vocabulary but the first, increasing",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLargestVocabulary});
+  fields.optional(
+      "div_val", div_val,
+      {.meaning = "adaptive: every cluster's table is this many times narrower than the one before; above 1 "
+                  "each cluster has a table of its own",
+       .minimum = 1,
+       .maximum = kWidest});
+  fields.optional("proj_same_dim", proj_same_dim,
+                  {.meaning = "adaptive with div_val above 1: a table as wide as d_model has a projection too, as in "
+                              "the PyTorch codes; false: it has none"});
+  fields.optional("cluster_order", cluster_order,
+                  {.meaning = "adaptive: which of the output's cluster rows stands for which cluster; reversed: the "
+                              "last for the first after the frequent words, as in the PyTorch codes of the authors and "
+                              "of NVIDIA; ascending: the first, as in the TensorFlow code and Hugging Face's"});
 }
 
 void InitConfig::describe(JsonFields& fields) {

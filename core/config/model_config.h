@@ -54,7 +54,12 @@ struct ScoreConfig {
 struct HeadConfig {
   HeadKind kind = HeadKind::kSoftmax;
   bool tie_weight = true;
-  std::vector<bool> tie_projs{false};  // one per cluster of the vocabulary; the plain softmax has one
+  std::vector<bool> tie_projs = {};  // one per cluster of the vocabulary, of which the plain softmax has one; or none
+  // Of the adaptive head:
+  std::vector<int64_t> cutoffs = {};  // first token of every cluster but the first
+  int64_t div_val = 1;
+  bool proj_same_dim = true;
+  ClusterOrder cluster_order = ClusterOrder::kReversed;
   void describe(JsonFields& fields);
 };
 

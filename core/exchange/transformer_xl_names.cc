@@ -73,7 +73,7 @@ std::vector<TensorNames> transformer_xl_names(const ModelConfig& model, int64_t 
                  model.head.tie_weight, {vocab_size, d_embed});
   if (d_embed != model.d_model) {
     names.add_pair("embedding.projection", "head.projection", "word_emb.emb_projs.0", "crit.out_projs.0",
-                   model.head.tie_projs.at(0), {model.d_model, d_embed});
+                   !model.head.tie_projs.empty() && model.head.tie_projs[0], {model.d_model, d_embed});
   }
   if (!model.position.untie_r) names.add_biases("", "");
   for (int64_t layer = 0; layer < model.n_layer; ++layer) names.add_layer(layer);

@@ -1,4 +1,4 @@
-// The head axis: tokens in, and the loss of predicted tokens out. Both share one table when weights are tied.
+// The head axis: tokens in, and the loss of predicted tokens out. Both share their tables when weights are tied.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +6,36 @@
 #include <vector>
 
 #include "core/model/operations.h"
+#include "core/model/vocabulary_clusters.h"
 
 namespace segue {
 
-// One implementation per `model.head.kind`.
+// What every `model.head.kind` shares is the embedding; how the loss is computed is its own.
 class Head {
  public:
+  Head(const ModelConfig& model, int64_t vocab_size)
+      : model_(model), vocab_size_(vocab_size), clusters_(vocabulary_clusters(model, vocab_size)) {}
   virtual ~Head() = default;
-  virtual void declare_embedding(std::vector<ParameterSpec>& specs) const = 0;
-  virtual void declare_output(std::vector<ParameterSpec>& specs) const = 0;
 
   // tokens [B, T] -> hidden states [B, T, D], scaled by sqrt(D), with dropout.
-  virtual Value embed_tokens(Tape& tape, Parameters& parameters, Slot tokens) const = 0;
+  Value embed_tokens(Tape& tape, Parameters& parameters, Slot tokens) const;
 
   // hidden states [B, T, D] and targets [B, T] -> the loss of every token, [B*T] nats.
   virtual Slot loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const = 0;
+
+ private:
+  Value embed_clusters(Tape& tape, Parameters& parameters, Slot tokens, float scale) const;
+
+ protected:
+  // Hidden states as the output rows of a cluster are wide.
+  Value project(Tape& tape, Parameters& parameters, const Value& hidden, const VocabularyCluster& cluster) const;
+
+  ModelConfig model_;
+  int64_t vocab_size_;
+  std::vector<VocabularyCluster> clusters_;
 };
 
+// Throws ConfigError when the vocabulary is too small for the clusters.
 std::unique_ptr<Head> make_head(const ModelConfig& model, int64_t vocab_size);
 
 }  // namespace segue

@@ -1,6 +1,9 @@
 // Forward and backward of each coarse operation, in terms of the kernel families.
 #include "core/model/operations.h"
 
+#include <utility>
+
+#include "core/model/rows.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
@@ -13,66 +16,70 @@ using kernels::Stream;
 
 namespace {
 
-int64_t last_extent(const Shape& shape) { return shape[shape.rank() - 1]; }
-
-Shape as_rows(const Shape& shape) { return {shape.elements() / last_extent(shape), last_extent(shape)}; }
-
-template <typename View>
-View rows_of(const View& view) {
-  return view.empty() ? View{} : view.reshaped(as_rows(view.shape));
-}
-
-Shape with_last_extent(const Shape& shape, int64_t last) {
-  Shape changed;
-  for (int i = 0; i + 1 < shape.rank(); ++i) changed.append(shape[i]);
-  changed.append(last);
-  return changed;
-}
-
 // Elements of one stream in a tensor whose outermost extent counts streams.
 int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
 
-// y = x · op(W) with its two gradients; `transposed` means y = x · Wᵀ for a weight [out, in].
-Value matrix_product(Tape& tape, const Value& x, const Parameter& weight, bool transposed) {
-  const int64_t out = transposed ? weight.value.shape[0] : weight.value.shape[1];
-  const Value y = tape.new_value(with_last_extent(tape.shape(x.data), out));
-  if (tape.shape(x.data).elements() == 0) return y;  // an empty memory has no rows to project
-  const GradientUse dx = tape.use_gradient(x);
+// The gradients of y = x · op(W), for dy = [rows, out].
+void matrix_product_backward(Stream& stream, const Tape& tape, const Product& product, bool transposed,
+                             ConstTensorView dy, const GradientUse& dx) {
+  const ConstTensorView x = rows_of(tape.read(product.x.data));
+  kernels::matmul(stream, {.a = transposed ? dy : x,
+                           .transpose_a = true,
+                           .b = transposed ? x : dy,
+                           .c = product.weight.gradient,
+                           .accumulate = true});
+  if (!dx.exists()) return;
+  kernels::matmul(stream, {.a = dy,
+                           .b = product.weight.operand(),
+                           .transpose_b = !transposed,
+                           .c = rows_of(tape.write(dx.slot)),
+                           .accumulate = tape.accumulates(dx)});
+}
+
+// y = sum of x · op(W); `transposed` means x · Wᵀ for weights [out, in].
+Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool transposed) {
+  const Shape& weight = products.front().weight.value.shape;
+  const Shape input = tape.shape(products.front().x.data);
+  const Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]));
+  if (input.elements() == 0) return y;  // an empty memory has no rows to project
+  std::vector<Slot> forward_slots{y.data};
+  std::vector<Slot> backward_slots{y.gradient};
+  std::vector<GradientUse> dx;
+  std::vector<ConstTensorView> parameter_gradients;
+  for (const Product& product : products) {
+    dx.push_back(tape.use_gradient(product.x));
+    forward_slots.push_back(product.x.data);
+    backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
+    parameter_gradients.emplace_back(product.weight.gradient);
+  }
   tape.record({
       .name = "matmul",
-      .forward_slots = {x.data, y.data},
+      .forward_slots = std::move(forward_slots),
       .forward =
           [=, &tape](Stream& stream) {
-            kernels::matmul(stream, {.a = rows_of(tape.read(x.data)),
-                                     .b = weight.operand(),
-                                     .transpose_b = transposed,
-                                     .c = rows_of(tape.write(y.data))});
+            for (size_t i = 0; i < products.size(); ++i) {
+              kernels::matmul(stream, {.a = rows_of(tape.read(products[i].x.data)),
+                                       .b = products[i].weight.operand(),
+                                       .transpose_b = transposed,
+                                       .c = rows_of(tape.write(y.data)),
+                                       .accumulate = i > 0});
+            }
           },
-      .backward_slots = {x.data, y.gradient, dx.slot},
+      .backward_slots = std::move(backward_slots),
       .backward =
           [=, &tape](Stream& stream) {
-            const ConstTensorView x_rows = rows_of(tape.read(x.data));
             const ConstTensorView dy = rows_of(tape.read(y.gradient));
-            kernels::matmul(stream, {.a = transposed ? dy : x_rows,
-                                     .transpose_a = true,
-                                     .b = transposed ? x_rows : dy,
-                                     .c = weight.gradient,
-                                     .accumulate = true});
-            if (!dx.exists()) return;
-            kernels::matmul(stream, {.a = dy,
-                                     .b = weight.operand(),
-                                     .transpose_b = !transposed,
-                                     .c = rows_of(tape.write(dx.slot)),
-                                     .accumulate = tape.accumulates(dx)});
+            for (size_t i = 0; i < products.size(); ++i)
+              matrix_product_backward(stream, tape, products[i], transposed, dy, dx[i]);
           },
-      .parameter_gradients = {weight.gradient},
+      .parameter_gradients = std::move(parameter_gradients),
   });
   return y;
 }
 
 }  // namespace
 
-Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const DropoutSite& site) {
+Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup) {
   const Shape ids = tape.shape(tokens);
   const int64_t width = table.value.shape[1];
   const Value y = tape.new_value({ids[0], ids[1], width});
@@ -85,28 +92,34 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const 
           [=, &tape](Stream& stream) {
             kernels::embedding_forward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
                                                 .table = table.operand(),
-                                                .scale = scale,
-                                                .dropout = tape.dropout(site, per_stream),
-                                                .y = rows_of(tape.write(y.data))});
+                                                .scale = lookup.scale,
+                                                .dropout = tape.dropout(lookup.dropout, per_stream),
+                                                .y = rows_of(tape.write(y.data)),
+                                                .first_token = lookup.first_token,
+                                                .vocabulary = lookup.vocabulary});
           },
       .backward_slots = {y.gradient},
       .backward =
           [=, &tape](Stream& stream) {
             kernels::embedding_backward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
                                                  .dy = rows_of(tape.read(y.gradient)),
-                                                 .scale = scale,
-                                                 .dropout = tape.dropout(site, per_stream),
-                                                 .dtable = table.gradient});
+                                                 .scale = lookup.scale,
+                                                 .dropout = tape.dropout(lookup.dropout, per_stream),
+                                                 .dtable = table.gradient,
+                                                 .first_token = lookup.first_token,
+                                                 .vocabulary = lookup.vocabulary});
           },
       .parameter_gradients = {table.gradient},
   });
   return y;
 }
 
-Value linear(Tape& tape, const Value& x, const Parameter& weight) { return matrix_product(tape, x, weight, true); }
+Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }
+
+Value linear_sum(Tape& tape, const std::vector<Product>& products) { return sum_of_products(tape, products, true); }
 
 Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
-  return matrix_product(tape, x, weight, false);
+  return sum_of_products(tape, {{x, weight}}, false);
 }
 
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {

@@ -3,17 +3,33 @@
 // Rows are tokens: a value [B, T, D] is used as B*T rows of D where the operation works row by row.
 #pragma once
 
+#include <vector>
+
 #include "core/model/parameters.h"
 #include "core/model/tape.h"
 #include "kernels/feed_forward.h"
 
 namespace segue {
 
-// scale * table[tokens], with dropout: [B, T] -> [B, T, E].
-Value embed(Tape& tape, Slot tokens, const Parameter& table, float scale, const DropoutSite& site);
+// scale * table[tokens - first_token], with dropout: [B, T] -> [B, T, E]. The table may hold a part of the vocabulary:
+// the rows of other tokens are zero.
+struct Lookup {
+  int64_t first_token = 0;
+  int64_t vocabulary = 0;  // how many tokens there are; 0: the table has all
+  float scale = 1.0F;
+  DropoutSite dropout = {};
+};
+Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup);
 
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);
+
+// The sum of several such products, at least one.
+struct Product {
+  Value x;
+  Parameter weight;
+};
+Value linear_sum(Tape& tape, const std::vector<Product>& products);
 
 // x · W: [..., in] -> [..., out] for a weight [in, out].
 Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight);

@@ -106,6 +106,7 @@ class Tape {
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
   ReplayInfo& info() { return info_; }
+  const ReplayInfo& info() const { return info_; }
   // From here on dropout reads the step there, in the memory of the device, instead of in the info.
   void read_step_from(const uint64_t* step) { step_ = step; }
   void forward(kernels::Stream& stream);

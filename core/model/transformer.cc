@@ -18,9 +18,9 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
   std::vector<ParameterSpec> specs;
   position_->declare_shared(specs);
-  head_->declare_embedding(specs);
+  declare_embedding(config_, vocab_size_, specs);
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) block_->declare(layer, specs);
-  head_->declare_output(specs);
+  declare_output(config_, vocab_size_, specs);
   return specs;
 }
 
@@ -72,12 +72,20 @@ double visible_pairs(const ModelConfig& model, const SegmentShape& shape) {
   return pairs;
 }
 
+// Multiply-adds of a token in the embedding's and the output's products.
+double head_products(const ModelConfig& model, int64_t vocab_size) {
+  const std::vector<VocabularyCluster> clusters = vocabulary_clusters(model, vocab_size);
+  const VocabularyCluster& frequent = clusters.front();
+  const auto columns = static_cast<double>(frequent.words + std::ssize(clusters) - 1);
+  const double projections = frequent.projection.empty() ? 0.0 : 2.0 * static_cast<double>(model.d_model);
+  return static_cast<double>(frequent.width) * (columns + projections);
+}
+
 }  // namespace
 
 double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape) {
   const auto d_model = static_cast<double>(model.d_model);
   const auto heads = static_cast<double>(model.n_head * model.d_head);
-  const auto d_embed = static_cast<double>(effective_d_embed(model));
   const auto streams = static_cast<double>(shape.streams);
   const double tokens = streams * static_cast<double>(shape.tgt_len);
   const double memory = streams * static_cast<double>(shape.memory_length);
@@ -86,10 +94,8 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
   const double projections = (3.0 * tokens + 2.0 * memory + keys) * d_model * heads + tokens * heads * d_model;
   const double attention = 3.0 * streams * visible_pairs(model, shape) * heads;  // content, position, values
   const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);
-  const double embedding_projections = d_embed == d_model ? 0.0 : 2.0 * tokens * d_model * d_embed;
-  const double head = tokens * d_embed * static_cast<double>(vocab_size);
-  return 2.0 *
-         (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) + embedding_projections + head);
+  return 2.0 * (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) +
+                tokens * head_products(model, vocab_size));
 }
 
 int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {

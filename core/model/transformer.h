@@ -55,7 +55,8 @@ class Transformer {
 };
 
 // Multiply-adds count as two operations; masked scores and recomputation are not counted. Forward plus backward is
-// three times the forward. Per segment of `shape`.
+// three times the forward. Of an adaptive head only the frequent words count, as how many tokens are of other clusters
+// is up to the text. Per segment of `shape`.
 double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape);
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and

@@ -45,11 +45,33 @@ TEST(Combinations, HeadsNeedNotFillTheWidth) {
   EXPECT_EQ(error_with({"model.n_head=3", "model.d_head=5"}), "no error");
 }
 
-TEST(Combinations, PlainSoftmaxHasOneProjection) {
+TEST(Combinations, PlainSoftmaxHasOneCluster) {
   EXPECT_EQ(error_with({"model.head.tie_projs=[false, true]"}),
-            "c: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of 2");
-  EXPECT_EQ(error_with({"model.head.tie_projs=[]"}),
-            "c: model.head.tie_projs: expected a list of 1 with model.head.kind = \"softmax\", found a list of 0");
+            "c: model.head.tie_projs: expected an empty list or one of 1 with model.head.kind = \"softmax\", found a "
+            "list of 2");
+  EXPECT_EQ(error_with({"model.head.tie_projs=[true]"}), "no error");
+  EXPECT_EQ(error_with({"model.head.cutoffs=[10]"}),
+            "c: model.head.cutoffs: expected an empty list with model.head.kind = \"softmax\"");
+  EXPECT_EQ(error_with({"model.head.div_val=2"}),
+            "c: model.head.div_val: expected 1 with model.head.kind = \"softmax\"");
+  EXPECT_EQ(error_with({"model.head.proj_same_dim=false"}),
+            "c: model.head.proj_same_dim: expected true with model.head.kind = \"softmax\"");
+  EXPECT_EQ(error_with({"model.head.cluster_order=ascending"}),
+            "c: model.head.cluster_order: expected \"reversed\" with model.head.kind = \"softmax\"");
+}
+
+TEST(Combinations, ClustersOfTheVocabulary) {
+  const std::string adaptive = "model.head.kind=adaptive";
+  EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "model.head.tie_projs=[false, true, true]"}),
+            "no error");
+  EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "model.head.tie_projs=[true]"}),
+            "c: model.head.tie_projs: expected an empty list or one of 3 with model.head.kind = \"adaptive\" and 2 "
+            "cutoffs, found a list of 1");
+  EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 10]"}),
+            "c: model.head.cutoffs: expected increasing numbers, found 10 after 10");
+  EXPECT_EQ(error_with({adaptive, "model.d_embed=16", "model.head.div_val=4", "model.head.cutoffs=[10, 20, 30]"}),
+            "c: model.head.div_val: expected at most what leaves the last of 4 clusters a width of 1, found 4 with an "
+            "embedding of width 16");
 }
 
 TEST(Combinations, EveryQuerySeesAKey) {

@@ -144,7 +144,7 @@ TEST(Config, DifferencesAreListedByPath) {
   EXPECT_THAT(diff_configs(before, before), testing::IsEmpty());
   const Config after = parse(kSmallest, {"optimizer.kind=adamw", "model.mem_len=256", "model.head.tie_projs=[true]"});
   EXPECT_THAT(diff_configs(before, after),
-              testing::ElementsAre("model.mem_len: 128 -> 256", "model.head.tie_projs: [false] -> [true]",
+              testing::ElementsAre("model.mem_len: 128 -> 256", "model.head.tie_projs: [] -> [true]",
                                    "optimizer.kind: \"adam\" -> \"adamw\""));
 }
 

@@ -150,6 +150,32 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.head.tie_weight = false;
          m.d_embed = 8;
        }},
+      {"adaptive_one_cluster", [](ModelConfig& m) { m.head.kind = HeadKind::kAdaptive; }},
+      {"adaptive",
+       [](ModelConfig& m) {
+         m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
+       }},
+      {"adaptive_ascending_projected",
+       [](ModelConfig& m) {
+         m.d_embed = 9;
+         m.head = {.kind = HeadKind::kAdaptive,
+                   .tie_projs = {false, true, false},
+                   .cutoffs = {3, 12},
+                   .cluster_order = ClusterOrder::kAscending};
+       }},
+      {"adaptive_narrowing",
+       [](ModelConfig& m) {
+         m.head = {.kind = HeadKind::kAdaptive, .tie_projs = {false, true, true}, .cutoffs = {6, 9}, .div_val = 2};
+       }},
+      {"adaptive_narrowing_untied",
+       [](ModelConfig& m) {
+         m.head = {.kind = HeadKind::kAdaptive,
+                   .tie_weight = false,
+                   .cutoffs = {4, 5, 13},
+                   .div_val = 2,
+                   .proj_same_dim = false,
+                   .cluster_order = ClusterOrder::kAscending};
+       }},
       {"untie_r", [](ModelConfig& m) { m.position.untie_r = true; }},
       {"clamp_len", [](ModelConfig& m) { m.position.clamp_len = 3; }},
       {"clamp_len_beyond_keys", [](ModelConfig& m) { m.position.clamp_len = 100; }},

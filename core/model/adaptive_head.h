@@ -1,0 +1,10 @@
+// model.head.kind "adaptive".
+#pragma once
+
+#include "core/model/head.h"
+
+namespace segue {
+
+std::unique_ptr<Head> make_adaptive_head(const ModelConfig& model, int64_t vocab_size);
+
+}  // namespace segue
