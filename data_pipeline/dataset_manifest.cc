@@ -2,7 +2,6 @@
 #include "data_pipeline/dataset_manifest.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/error.h"
@@ -10,8 +9,6 @@
 
 namespace segue {
 namespace {
-
-constexpr std::array<std::string_view, 2> kTokenizerKinds{"byte", "ready-made"};
 
 // Beyond any disk, and far enough from the end of int64_t that no sum of two overflows.
 constexpr double kMostTokens = 1e15;
@@ -26,13 +23,6 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
-bool is_checksum(std::string_view text) {
-  constexpr std::string_view kPrefix = "xxh3:";
-  constexpr size_t kDigits = 32;
-  return text.size() == kPrefix.size() + kDigits && text.starts_with(kPrefix) &&
-         text.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
-}
-
 // Raises the errors of one manifest, all in the form of the JSON reader's.
 class Checks {
  public:
@@ -41,9 +31,10 @@ class Checks {
   void run(const DatasetManifest& manifest) {
     require(manifest.format == "segue-dataset", "format", "\"segue-dataset\"", quoted(manifest.format));
     require(manifest.version == 1, "version", "1", std::to_string(manifest.version));
-    check_vocabulary(manifest);
+    check_tokenizer(manifest);
     require(!manifest.splits.empty(), "splits", "at least one split", "a list of 0");
-    for (size_t i = 0; i < manifest.splits.size(); ++i) check_split(manifest.splits[i], fmt::format("splits[{}]", i));
+    for (size_t i = 0; i < manifest.splits.size(); ++i)
+      check_split(manifest.splits[i], manifest.tokenizer.kind, fmt::format("splits[{}]", i));
     for (size_t i = 0; i < manifest.sources.size(); ++i)
       check_checksum(manifest.sources[i].checksum, fmt::format("sources[{}]", i));
   }
@@ -55,14 +46,16 @@ class Checks {
 
   static std::string quoted(const std::string& text) { return describe_json(Json(text)); }
 
-  void check_vocabulary(const DatasetManifest& manifest) const {
+  void check_tokenizer(const DatasetManifest& manifest) const {
     const int64_t largest = largest_vocabulary(manifest.token_type);
     require(manifest.tokenizer.vocabulary <= largest, "tokenizer.vocabulary",
             fmt::format("at most {} for {} tokens", largest, name_of(manifest.token_type)),
             std::to_string(manifest.tokenizer.vocabulary));
+    if (const auto complaint = first_complaint(manifest.tokenizer))
+      require(false, "tokenizer." + complaint->path, complaint->expected, complaint->found);
   }
 
-  void check_split(const SplitInfo& split, const std::string& path) {
+  void check_split(const SplitInfo& split, TokenizerKind kind, const std::string& path) {
     require(is_plain_name(split.name) && split.name.size() <= kLongestSplitName, path + ".name",
             "a short name of letters, digits, '-', '_' and '.'", quoted(split.name));
     require(split_names_.insert(split.name).second, path + ".name", "a name of its own", quoted(split.name));
@@ -77,6 +70,15 @@ class Checks {
             fmt::format("at most {} in all splits", kMostTokens), std::to_string(split.tokens));
     require(tokens == split.tokens, path + ".tokens", fmt::format("{}, the sum of its shards' tokens", tokens),
             std::to_string(split.tokens));
+    check_text(split, kind, path);
+  }
+
+  void check_text(const SplitInfo& split, TokenizerKind kind, const std::string& path) const {
+    if (kind == TokenizerKind::kByte)
+      require(split.bytes == split.tokens, path + ".bytes", fmt::format("{}, one for each token", split.tokens),
+              std::to_string(split.bytes));
+    require(split.unknown <= split.tokens, path + ".unknown", fmt::format("at most the {} tokens", split.tokens),
+            std::to_string(split.unknown));
   }
 
   void check_shard(const ShardInfo& shard, const std::string& path) {
@@ -98,16 +100,6 @@ class Checks {
 
 }  // namespace
 
-std::span<const std::string_view> choices_of(TokenizerKind /*kind*/) { return kTokenizerKinds; }
-
-void TokenizerInfo::describe(JsonFields& fields) {
-  fields.required("kind", kind, {.meaning = "what made the tokens: bytes of text, or another program"});
-  fields.required("vocabulary", vocabulary,
-                  {.meaning = "number of different tokens; every token is below it",
-                   .minimum = 1,
-                   .maximum = static_cast<double>(kLargestVocabulary)});
-}
-
 void ShardInfo::describe(JsonFields& fields) {
   fields.required("file", file, {.meaning = "name of the shard beside the manifest"});
   fields.required("tokens", tokens,
@@ -120,6 +112,16 @@ void SplitInfo::describe(JsonFields& fields) {
   fields.required("tokens", tokens,
                   {.meaning = "tokens in the split", .unit = "tokens", .minimum = 1, .maximum = kMostTokens});
   fields.required("shards", shards, {.meaning = "the files that hold the split, in order"});
+  fields.optional("bytes", bytes,
+                  {.meaning = "bytes of text that the tokens stand for; 0: not known",
+                   .unit = "bytes",
+                   .minimum = 0,
+                   .maximum = 8 * kMostTokens});
+  fields.optional("unknown", unknown,
+                  {.meaning = "tokens that stand for what is not in the vocabulary",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kMostTokens});
 }
 
 void SourceInfo::describe(JsonFields& fields) {
@@ -144,8 +146,19 @@ void DatasetManifest::describe(JsonFields& fields) {
   fields.optional("command", command, {.meaning = "the command that made the dataset"});
 }
 
+namespace {
+
+// Manifests of bytes written before text was counted: it is as long as its tokens are many.
+void complete_bytes(DatasetManifest& manifest) {
+  for (SplitInfo& split : manifest.splits)
+    if (split.bytes == 0) split.bytes = split.tokens;
+}
+
+}  // namespace
+
 DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source) {
   auto manifest = read_fields<DataError, DatasetManifest>(parse_json<DataError>(text, source), source);
+  if (manifest.tokenizer.kind == TokenizerKind::kByte) complete_bytes(manifest);
   Checks(source).run(manifest);
   return manifest;
 }

@@ -11,20 +11,11 @@
 
 #include "base/json_fields.h"
 #include "data_pipeline/token_type.h"
+#include "data_pipeline/tokenizer/tokenizer_info.h"
 
 namespace segue {
 
 constexpr std::string_view kManifestFile = "manifest.json";
-
-// kByte: text, one token per byte. kReadyMade: token files made by another program.
-enum class TokenizerKind : uint8_t { kByte, kReadyMade };
-std::span<const std::string_view> choices_of(TokenizerKind kind);
-
-struct TokenizerInfo {
-  TokenizerKind kind = TokenizerKind::kByte;
-  int64_t vocabulary = 256;  // every token is below it
-  void describe(JsonFields& fields);
-};
 
 struct ShardInfo {
   std::string file;
@@ -36,7 +27,9 @@ struct ShardInfo {
 struct SplitInfo {
   std::string name;
   int64_t tokens = 0;
-  std::vector<ShardInfo> shards;
+  std::vector<ShardInfo> shards = {};
+  int64_t bytes = 0;    // of text that the tokens stand for; 0: not known
+  int64_t unknown = 0;  // tokens that stand for what is not in the vocabulary
   void describe(JsonFields& fields);
 };
 

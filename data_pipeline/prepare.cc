@@ -1,19 +1,18 @@
 // The path from source files to a finished dataset.
 #include "data_pipeline/prepare.h"
 
-#include <algorithm>
 #include <bit>
-#include <optional>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/progress.h"
 #include "base/text.h"
+#include "data_pipeline/choose_tokenizer.h"
+#include "data_pipeline/corpus_pass.h"
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/prepare_plan.h"
-#include "data_pipeline/source_reader.h"
 #include "data_pipeline/split_writer.h"
 #include "data_pipeline/staged_directory.h"
 
@@ -34,106 +33,102 @@ void check_output(const PrepareOptions& options) {
   if (!options.force) throw DataError("{}: the dataset exists; --force replaces it", output.string());
 }
 
-// Hands the tokens of a corpus to its splits, in order.
-class CorpusWriter {
- public:
-  CorpusWriter(const Corpus& corpus, std::filesystem::path directory, const ShardLayout& layout)
-      : splits_(corpus.splits), directory_(std::move(directory)), layout_(layout) {}
+template <typename T>
+void narrow_into(std::span<const uint32_t> tokens, std::vector<std::byte>& out) {
+  const size_t begin = out.size();
+  out.resize(begin + tokens.size() * sizeof(T));
+  T* to = reinterpret_cast<T*>(out.data() + begin);
+  for (const uint32_t token : tokens) *to++ = static_cast<T>(token);
+}
 
-  void append(std::span<const std::byte> tokens) {
-    const int64_t token_bytes = bytes_of(layout_.type);
-    while (!tokens.empty()) {
-      if (!split_) begin_split();
-      const auto bytes = std::min(tokens.size(), static_cast<size_t>(split_->missing() * token_bytes));
-      split_->append(tokens.first(bytes));
-      tokens = tokens.subspan(bytes);
-      if (split_->missing() == 0) finish_split();
-    }
+// Tokens in their type on disk.
+void narrow_into(std::span<const uint32_t> tokens, TokenType type, std::vector<std::byte>& out) {
+  if (type == TokenType::kUInt8) narrow_into<uint8_t>(tokens, out);
+  if (type == TokenType::kUInt16) narrow_into<uint16_t>(tokens, out);
+  if (type == TokenType::kUInt32) narrow_into<uint32_t>(tokens, out);
+}
+
+// One split on its way from text, or from ready-made tokens where there is no encoder, to shards.
+class SplitPreparation : public TextSink {
+ public:
+  SplitPreparation(std::unique_ptr<Encoder> encoder, SplitWriter writer, TokenType type)
+      : encoder_(std::move(encoder)), writer_(std::move(writer)), type_(type) {}
+
+  void begin_file(const std::string& file, int64_t offset) override {
+    if (encoder_) encoder_->begin_file(file, offset);
+  }
+  void append(std::string_view text) override {
+    if (!encoder_) return writer_.append(std::as_bytes(std::span(text)));
+    encoder_->append(text);
+    bytes_ += std::ssize(text);
+    write();
+  }
+  void end_file() override {
+    if (!encoder_) return;
+    encoder_->end_file();
+    write();
+  }
+  void end_split() override {
+    if (encoder_) encoder_->end_split();
+    info_ = writer_.finish();
+    info_.bytes = bytes_;
+    info_.unknown = encoder_ ? encoder_->unknown() : 0;
+    if (info_.tokens < kSmallestSplit)
+      throw DataError("split \"{}\": expected at least {} tokens, found {} in {} bytes of text", info_.name,
+                      kSmallestSplit, info_.tokens, bytes_);
   }
 
-  const std::vector<SplitInfo>& finished() const { return finished_; }
+  const SplitInfo& info() const { return info_; }
+  std::string note() const { return encoder_ ? encoder_->note() : std::string(); }
 
  private:
-  void begin_split() {
-    const PlannedSplit& next = splits_[finished_.size()];
-    split_.emplace(directory_, next.name, next.end - next.begin, layout_);
+  void write() {
+    block_.clear();
+    narrow_into(encoder_->tokens(), type_, block_);
+    encoder_->tokens().clear();
+    writer_.append(block_);
   }
 
-  void finish_split() {
-    finished_.push_back(split_->info());
-    split_.reset();
-  }
-
-  std::vector<PlannedSplit> splits_;
-  std::filesystem::path directory_;
-  ShardLayout layout_;
-  std::optional<SplitWriter> split_;
-  std::vector<SplitInfo> finished_;
-};
-
-// Writes the shards of all corpora and collects what the manifest says.
-class Preparation {
- public:
-  Preparation(const PrepareOptions& options, const std::vector<Corpus>& corpora, std::filesystem::path directory)
-      : options_(options),
-        directory_(std::move(directory)),
-        type_(token_type_of(options.format)),
-        progress_("prepare", bytes_of_corpora(corpora), "MB", 1e6, options.quiet) {}
-
-  DatasetManifest run(const std::vector<Corpus>& corpora) {
-    for (const Corpus& corpus : corpora) write(corpus);
-    progress_.finish();
-    const bool text = options_.format == SourceFormat::kText;
-    manifest_.tokenizer.kind = text ? TokenizerKind::kByte : TokenizerKind::kReadyMade;
-    manifest_.tokenizer.vocabulary = text ? 256 : options_.vocabulary.value_or(largest_ + 1);
-    manifest_.token_type = type_;
-    manifest_.separator = options_.separator.value_or(-1);
-    manifest_.command = options_.command;
-    return std::move(manifest_);
-  }
-
- private:
-  static int64_t bytes_of_corpora(const std::vector<Corpus>& corpora) {
-    int64_t bytes = 0;
-    for (const Corpus& corpus : corpora)
-      for (const PlannedFile& file : corpus.files) bytes += file.bytes;
-    return bytes;
-  }
-
-  void write(const Corpus& corpus) {
-    CorpusWriter writer(corpus, directory_, {type_, options_.shard_tokens, options_.compression});
-    for (const PlannedFile& file : corpus.files) {
-      if (&file != &corpus.files.front()) append_separator(writer);
-      append_file(writer, file);
-    }
-    manifest_.splits.insert(manifest_.splits.end(), writer.finished().begin(), writer.finished().end());
-  }
-
-  void append_separator(CorpusWriter& writer) {
-    if (!options_.separator) return;
-    const auto token = static_cast<uint32_t>(*options_.separator);
-    writer.append(std::as_bytes(std::span(&token, 1)).first(static_cast<size_t>(bytes_of(type_))));
-    largest_ = std::max(largest_, *options_.separator);
-  }
-
-  void append_file(CorpusWriter& writer, const PlannedFile& file) {
-    SourceReader reader(file, type_, options_.vocabulary.value_or(largest_vocabulary(type_)));
-    for (std::span<const std::byte> tokens = reader.next(); !tokens.empty(); tokens = reader.next()) {
-      writer.append(tokens);
-      progress_.advance_to(done_ += static_cast<int64_t>(tokens.size()));
-    }
-    largest_ = std::max(largest_, reader.largest_token());
-    manifest_.sources.push_back({file.path.string(), file.bytes, reader.checksum(), file.splits});
-  }
-
-  const PrepareOptions& options_;
-  std::filesystem::path directory_;
+  std::unique_ptr<Encoder> encoder_;
+  SplitWriter writer_;
   TokenType type_;
-  Progress progress_;
-  int64_t done_ = 0;     // bytes read
-  int64_t largest_ = 0;  // token so far
-  DatasetManifest manifest_;
+  std::vector<std::byte> block_;
+  int64_t bytes_ = 0;
+  SplitInfo info_;
 };
+
+TokenType type_for(int64_t vocabulary) {
+  for (const TokenType type : {TokenType::kUInt8, TokenType::kUInt16})
+    if (vocabulary <= largest_vocabulary(type)) return type;
+  return TokenType::kUInt32;
+}
+
+// Writes the shards of all splits, and the manifest's account of them.
+DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Corpus>& corpora,
+                             const Tokenizer* tokenizer, const std::filesystem::path& directory, Logger& logger) {
+  const TokenType type = tokenizer != nullptr ? type_for(tokenizer->info().vocabulary) : source_type_of(options.format);
+  std::vector<std::unique_ptr<SplitPreparation>> splits;
+  PassResult read = read_corpora(options, corpora, "prepare", [&](const std::string& name) {
+    splits.push_back(std::make_unique<SplitPreparation>(
+        tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
+        SplitWriter(directory, name, {type, options.shard_tokens, options.compression}), type));
+    return splits.back().get();
+  });
+  DatasetManifest manifest;
+  for (const auto& split : splits) {
+    manifest.splits.push_back(split->info());
+    if (!split->note().empty()) logger.warn("split {}: {}", split->info().name, split->note());
+  }
+  manifest.tokenizer = tokenizer != nullptr
+                           ? tokenizer->info()
+                           : TokenizerInfo{.kind = TokenizerKind::kReadyMade,
+                                           .vocabulary = options.vocabulary.value_or(read.largest_token + 1)};
+  manifest.token_type = type;
+  manifest.separator = options.separator.value_or(-1);
+  manifest.sources = std::move(read.sources);
+  manifest.command = options.command;
+  return manifest;
+}
 
 std::string summary(const DatasetManifest& manifest) {
   std::string text;
@@ -144,7 +139,7 @@ std::string summary(const DatasetManifest& manifest) {
 
 }  // namespace
 
-TokenType token_type_of(SourceFormat format) {
+TokenType source_type_of(SourceFormat format) {
   switch (format) {
     case SourceFormat::kText:
       return TokenType::kUInt8;
@@ -157,10 +152,14 @@ TokenType token_type_of(SourceFormat format) {
 }
 
 void prepare(const PrepareOptions& options, Logger& logger) {
+  check_tokenizer_options(options);
   const std::vector<Corpus> corpora = plan_corpora(options);
   check_output(options);
   StagedDirectory staged(options.output);
-  const DatasetManifest manifest = Preparation(options, corpora, staged.path()).run(corpora);
+  const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora);
+  const DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
+  if (const std::string_view file = file_of(manifest.tokenizer.kind); !file.empty())
+    write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));
   staged.commit();
   logger.info("{}: {}", options.output.string(), summary(manifest));

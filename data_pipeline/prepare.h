@@ -9,13 +9,27 @@
 
 #include "base/log.h"
 #include "data_pipeline/token_type.h"
+#include "data_pipeline/tokenizer/tokenizer_info.h"
 
 namespace segue {
 
-// kText: one token per byte. The others: raw little-endian tokens without a header.
+// kText: what a tokenizer reads. The others: raw little-endian tokens without a header.
 enum class SourceFormat : uint8_t { kText, kUInt16, kUInt32 };
 
-TokenType token_type_of(SourceFormat format);
+// Of a source: a byte of text, or a token.
+TokenType source_type_of(SourceFormat format);
+
+// What is asked of the tokenizer of text; each kind has the options of its own.
+struct TokenizerOptions {
+  TokenizerKind kind = TokenizerKind::kByte;
+
+  std::optional<LineMarks> line_marks = {};    // word: absent: none
+  std::optional<std::string> line_mark = {};   // word: absent: <eos>
+  std::optional<std::string> unknown = {};     // word: absent: <unk>
+  std::optional<int64_t> min_count = {};       // word: absent: 1
+  std::filesystem::path vocabulary_file = {};  // word: instead of the words of the training text
+  std::filesystem::path model_file = {};       // sentencepiece: instead of training a model
+};
 
 struct PrepareOptions {
   std::filesystem::path output = {};
@@ -24,13 +38,17 @@ struct PrepareOptions {
   std::vector<std::filesystem::path> train = {};
   std::vector<std::filesystem::path> valid = {};
   std::vector<std::filesystem::path> test = {};
-  // ...or all files one after the other, cut into train, valid and test in these shares.
+  // ...or all files one after the other, cut into train, valid and test: in these shares, whose sum is 1, or, where the
+  // sum is another, in pieces of so many bytes of text or ready-made tokens. Words and SentencePiece move a cut to the
+  // next beginning of a line.
   std::vector<std::filesystem::path> input = {};
   std::vector<double> fractions{0.9, 0.05, 0.05};
 
   SourceFormat format = SourceFormat::kText;
-  std::optional<int64_t> vocabulary = {};  // of ready-made tokens; absent: the largest token found, plus 1
-  std::optional<int64_t> separator = {};   // token put between two files
+  TokenizerOptions tokenizer = {};
+  // Of ready-made tokens; absent: the largest token found, plus 1. The most words, or the number of pieces.
+  std::optional<int64_t> vocabulary = {};
+  std::optional<int64_t> separator = {};  // byte or ready-made token put between two files
 
   int compression = 0;                       // deflate level, 0: none
   int64_t shard_tokens = int64_t{64} << 20;  // at most so many in a shard; one shard is held in memory
@@ -41,7 +59,7 @@ struct PrepareOptions {
 
 // Writes the dataset `output`, or throws and leaves nothing: UsageError for options that contradict each other,
 // DataError for a source that is missing, empty, cut off inside a token, changing, or outside the vocabulary, FileError
-// when the disk refuses. Memory does not depend on the size of the sources.
+// when the disk refuses. Memory does not depend on the size of the sources, only on the number of distinct words.
 void prepare(const PrepareOptions& options, Logger& logger);
 
 }  // namespace segue

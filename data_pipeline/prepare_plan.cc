@@ -16,9 +16,6 @@ namespace {
 using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 3> kSplitNames{"train", "valid", "test"};
 
-// A token and its target.
-constexpr int64_t kSmallestSplit = 2;
-
 void check_files_given(const PrepareOptions& options) {
   const bool by_files = !options.train.empty() || !options.valid.empty() || !options.test.empty();
   if (by_files && !options.input.empty())
@@ -32,20 +29,28 @@ void check_fractions(const std::vector<double>& fractions) {
   constexpr double kSlack = 1e-6;
   const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
   const bool positive = std::all_of(fractions.begin(), fractions.end(), [](double f) { return f > 0.0; });
-  if (fractions.empty() || fractions.size() > kSplitNames.size() || !positive || !(std::abs(sum - 1.0) < kSlack))
-    throw UsageError("split fractions: expected 1 to {} positive numbers with sum 1, found {}", kSplitNames.size(),
-                     fmt::join(fractions, ","));
+  const bool are_sizes = std::all_of(fractions.begin(), fractions.end(), [](double f) { return std::rint(f) == f; });
+  if (fractions.empty() || fractions.size() > kSplitNames.size() || !positive ||
+      !(std::abs(sum - 1.0) < kSlack || are_sizes))
+    throw UsageError("split fractions: expected 1 to {} positive numbers with sum 1, or whole sizes, found {}",
+                     kSplitNames.size(), fmt::join(fractions, ","));
+}
+
+bool are_shares(const std::vector<double>& fractions) {
+  return std::accumulate(fractions.begin(), fractions.end(), 0.0) < 1.5;
 }
 
 void check_numbers(const PrepareOptions& options) {
   const bool text = options.format == SourceFormat::kText;
-  const int64_t largest = largest_vocabulary(token_type_of(options.format));
-  if (text && options.vocabulary) throw UsageError("vocabulary size: byte tokens always have 256");
+  const TokenizerKind kind = options.tokenizer.kind;
+  const int64_t largest = text ? kLargestVocabulary : largest_vocabulary(source_type_of(options.format));
   if (options.vocabulary && (*options.vocabulary < 1 || *options.vocabulary > largest))
     throw UsageError("vocabulary size: expected 1 to {}, found {}", largest, *options.vocabulary);
-  const int64_t vocabulary = options.vocabulary.value_or(largest);
-  if (options.separator && (*options.separator < 0 || *options.separator >= vocabulary))
-    throw UsageError("separator: expected a token from 0 to {}, found {}", vocabulary - 1, *options.separator);
+  if (options.separator && text && kind != TokenizerKind::kByte)
+    throw UsageError("separator: expected bytes or ready-made tokens, found tokenizer {}", name_of_choice(kind));
+  const int64_t tokens = text ? 256 : options.vocabulary.value_or(largest);
+  if (options.separator && (*options.separator < 0 || *options.separator >= tokens))
+    throw UsageError("separator: expected a token from 0 to {}, found {}", tokens - 1, *options.separator);
   if (options.compression < 0 || options.compression > 9)
     throw UsageError("compression: expected a level from 0 to 9, found {}", options.compression);
   if (options.shard_tokens < 1) throw UsageError("shard tokens: expected at least 1, found {}", options.shard_tokens);
@@ -59,22 +64,29 @@ PlannedFile inspect_file(const std::filesystem::path& path, int64_t token_bytes)
   if (bytes % token_bytes != 0)
     throw DataError("{}: expected whole tokens of {} bytes, found {} bytes: the file is cut off or of another type",
                     path.string(), token_bytes, bytes);
-  return {path, bytes, {}};
+  return {path, bytes};
 }
 
-// Where the splits end. The last one ends with the corpus, however the fractions round.
+// Where the splits end. The last one ends with the corpus, however the shares round.
 std::vector<PlannedSplit> cut(int64_t tokens, Names names, const std::vector<double>& fractions) {
+  const double whole = are_shares(fractions) ? static_cast<double>(tokens) : 1.0;
   std::vector<PlannedSplit> splits;
   double share = 0.0;
   int64_t begin = 0;
   for (size_t i = 0; i < fractions.size(); ++i) {
     share += fractions[i];
     const bool last = i + 1 == fractions.size();
-    const int64_t end = last ? tokens : std::llround(share * static_cast<double>(tokens));
+    const int64_t end = last ? tokens : std::llround(share * whole);
     splits.push_back({std::string(names[i]), begin, std::min(end, tokens)});
     begin = splits.back().end;
   }
   return splits;
+}
+
+void check_sizes(const std::vector<double>& fractions, int64_t tokens) {
+  const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
+  if (!are_shares(fractions) && sum != static_cast<double>(tokens))
+    throw DataError("split sizes: expected a sum of {}, the size of the input, found {}", tokens, sum);
 }
 
 void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) {
@@ -84,20 +96,9 @@ void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) 
                       kSmallestSplit, split.end - split.begin, tokens);
 }
 
-// Tells each file which splits hold a part of it.
-void assign_splits(Corpus& corpus, int64_t token_bytes, int64_t separator_tokens) {
-  int64_t begin = 0;
-  for (PlannedFile& file : corpus.files) {
-    const int64_t end = begin + file.bytes / token_bytes;
-    for (const PlannedSplit& split : corpus.splits)
-      if (split.begin < end && begin < split.end) file.splits.push_back(split.name);
-    begin = end + separator_tokens;
-  }
-}
-
 Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names, const std::vector<double>& fractions,
                    const PrepareOptions& options) {
-  const int64_t token_bytes = bytes_of(token_type_of(options.format));
+  const int64_t token_bytes = bytes_of(source_type_of(options.format));
   Corpus corpus;
   int64_t bytes = 0;
   for (const std::filesystem::path& path : paths) {
@@ -106,9 +107,10 @@ Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names,
   }
   const int64_t separator_tokens = options.separator ? 1 : 0;
   const int64_t tokens = bytes / token_bytes + separator_tokens * (static_cast<int64_t>(paths.size()) - 1);
+  check_sizes(fractions, tokens);
   corpus.splits = cut(tokens, names, fractions);
   check_split_sizes(corpus.splits, tokens);
-  assign_splits(corpus, token_bytes, separator_tokens);
+  for (PlannedSplit& split : corpus.splits) split = {split.name, split.begin * token_bytes, split.end * token_bytes};
   return corpus;
 }
 

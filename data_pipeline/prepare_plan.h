@@ -10,13 +10,15 @@
 
 namespace segue {
 
+// A token and its target.
+constexpr int64_t kSmallestSplit = 2;
+
 struct PlannedFile {
   std::filesystem::path path;
   int64_t bytes = 0;
-  std::vector<std::string> splits;  // those that get a part of it
 };
 
-// The part [begin, end) of a corpus.
+// The part [begin, end) of a corpus, in bytes of its files and the separators between them.
 struct PlannedSplit {
   std::string name;
   int64_t begin = 0;

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/shard_writer.h"
@@ -19,26 +19,23 @@ struct ShardLayout {
   int compression = 0;
 };
 
+// Tokens wait until they fill a shard or are the last, since a shard says how many it holds.
 class SplitWriter {
  public:
-  SplitWriter(std::filesystem::path directory, std::string name, int64_t tokens, const ShardLayout& layout);
+  SplitWriter(std::filesystem::path directory, std::string name, const ShardLayout& layout);
 
-  // At most missing() tokens, in their type on disk.
+  // Whole tokens, in their type on disk.
   void append(std::span<const std::byte> tokens);
-  int64_t missing() const { return info_.tokens - written_; }
-
-  // The split for the manifest, once nothing is missing.
-  const SplitInfo& info() const;
+  // The split for the manifest; nothing can be appended any more.
+  const SplitInfo& finish();
 
  private:
-  void begin_shard();
-  void finish_shard();
+  void write_shard();
 
   std::filesystem::path directory_;
   ShardLayout layout_;
   SplitInfo info_;
-  int64_t written_ = 0;
-  std::optional<ShardWriter> shard_;
+  std::vector<std::byte> waiting_;
 };
 
 }  // namespace segue

@@ -15,6 +15,10 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  segue prepare --input books/*.txt --split 0.9,0.05,0.05 --separator 0 --output data/books\n"
     "  segue prepare --train train.txt --valid valid.txt --test test.txt --output data/wiki\n"
+    "  segue prepare --tokenizer word --eos line --train wiki.train.tokens --valid wiki.valid.tokens --output "
+    "data/wiki\n"
+    "  segue prepare --tokenizer sentencepiece --vocab-size 8000 --input books/*.txt --output data/pieces\n"
+    "  segue prepare --tokenizer enwik8 --input enwik8 --split 90000000,5000000,5000000 --output data/enwik8\n"
     "  segue prepare --format uint16 --train train.bin --valid val.bin --vocab-size 50257 --output data/web\n"
     "  segue inspect data/books\n"
     "The dataset appears whole or not at all; an interrupted prepare is simply run again.";
@@ -28,23 +32,57 @@ void add_sources(CLI::App& command, PrepareOptions& options) {
   command.add_option("--valid", options.valid, "Files of split valid")->type_name("FILE");
   command.add_option("--test", options.test, "Files of split test")->type_name("FILE");
   command.add_option("--input", options.input, "Files to be joined and cut by --split instead")->type_name("FILE");
-  command.add_option("--split", options.fractions, "Shares of train, valid and test in --input; their sum is 1")
+  command
+      .add_option("--split", options.fractions,
+                  "Shares of train, valid and test in --input, sum 1; or their sizes in bytes or raw tokens")
       ->delimiter(',')
       ->type_name("SHARE")
       ->default_str("0.9,0.05,0.05");
   command
       .add_option_function<std::string>(
           "--format", [&options](const std::string& name) { options.format = formats().at(name); },
-          "What the files hold: text, one token per byte; or raw little-endian tokens")
+          "What the files hold: text, or raw little-endian tokens")
       ->check(CLI::IsMember(formats()))
       ->type_name("FORMAT")
       ->default_str("text");
+  command.add_option("--separator", options.separator, "Byte or raw token to put between two files [none]")
+      ->type_name("TOKEN");
+}
+
+// An option whose names stand for the choices of an enum.
+template <NamedEnum T, typename Target>
+CLI::Option* add_choice(CLI::App& command, const char* name, Target& target, const char* meaning) {
+  std::map<std::string, T> choices;
+  for (size_t i = 0; i < choices_of(T{}).size(); ++i) choices.emplace(choices_of(T{})[i], static_cast<T>(i));
+  return command
+      .add_option_function<std::string>(
+          name, [&target, choices](const std::string& choice) { target = choices.at(choice); }, meaning)
+      ->check(CLI::IsMember(choices));
+}
+
+void add_tokenizer(CLI::App& command, PrepareOptions& options) {
+  TokenizerOptions& tokenizer = options.tokenizer;
+  add_choice<TokenizerKind>(command, "--tokenizer", tokenizer.kind,
+                            "How text becomes tokens: byte; word, between white space; sentencepiece; enwik8 or text8, "
+                            "as the original prepares them, without line feeds")
+      ->type_name("KIND")
+      ->default_str("byte");
   command
       .add_option("--vocab-size", options.vocabulary,
-                  "Vocabulary size of raw tokens, each checked against it [largest token found + 1]")
+                  "word: at most so many, the most frequent ones; sentencepiece: number of pieces; raw tokens: each is "
+                  "checked against it [largest token found + 1]")
       ->type_name("SIZE");
-  command.add_option("--separator", options.separator, "Byte or token to put between two files [none]")
-      ->type_name("TOKEN");
+  command.add_option("--min-count", tokenizer.min_count, "word: rarer ones are unknown [1]")->type_name("COUNT");
+  command.add_option("--unk", tokenizer.unknown, "word: what stands for unknown ones [<unk>]")->type_name("WORD");
+  add_choice<LineMarks>(command, "--eos", tokenizer.line_marks,
+                        "word: where lines are marked: none; line, at its end; both, at its two ends")
+      ->type_name("WHERE")
+      ->default_str("none");
+  command.add_option("--eos-word", tokenizer.line_mark, "word: the mark [<eos>]")->type_name("WORD");
+  command.add_option("--vocabulary", tokenizer.vocabulary_file, "word: a list to use, one word per line")
+      ->type_name("FILE");
+  command.add_option("--model", tokenizer.model_file, "sentencepiece: a model to use instead of training one")
+      ->type_name("FILE");
 }
 
 void add_output(CLI::App& command, PrepareOptions& options) {
@@ -87,6 +125,7 @@ void add_prepare_command(CLI::App& app) {
   auto options = std::make_shared<PrepareOptions>();
   CLI::App* command = app.add_subcommand("prepare", "Turn text or raw token files into a dataset");
   add_sources(*command, *options);
+  add_tokenizer(*command, *options);
   add_output(*command, *options);
   command->footer(kExamples);
   command->callback([command, options] {

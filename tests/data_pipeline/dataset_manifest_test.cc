@@ -12,8 +12,8 @@ const std::string kChecksum = "xxh3:00112233445566778899aabbccddeeff";
 
 DatasetManifest whole_manifest() {
   DatasetManifest manifest;
-  manifest.splits = {{"train", 12, {{"train-00000.h5", 7, kChecksum}, {"train-00001.h5", 5, kChecksum}}},
-                     {"valid", 3, {{"valid-00000.h5", 3, kChecksum}}}};
+  manifest.splits = {{"train", 12, {{"train-00000.h5", 7, kChecksum}, {"train-00001.h5", 5, kChecksum}}, 12},
+                     {"valid", 3, {{"valid-00000.h5", 3, kChecksum}}, 3}};
   manifest.sources = {{"book.txt", 15, kChecksum, {"train", "valid"}}};
   manifest.separator = 10;
   manifest.command = "segue prepare \"a b\"";
@@ -62,7 +62,7 @@ TEST(DatasetManifestTest, CountsThatDoNotAddUp) {
   DatasetManifest manifest = whole_manifest();
   for (SplitInfo& split : manifest.splits) {
     split.shards.resize(1);
-    split.tokens = split.shards[0].tokens = 600'000'000'000'000;
+    split.tokens = split.bytes = split.shards[0].tokens = 600'000'000'000'000;
   }
   EXPECT_EQ(refusal(manifest),
             "manifest.json: splits[1].tokens: expected at most 1000000000000000 in all splits, found 600000000000000");

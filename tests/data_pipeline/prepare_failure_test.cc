@@ -67,7 +67,9 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   for (const std::vector<double>& fractions : std::vector<std::vector<double>>{
            {}, {0.9}, {0.5, 0.6}, {1.5, -0.5}, {1.0, 0.0}, {NAN, 0.5}, {0.25, 0.25, 0.25, 0.25}})
     EXPECT_THAT(refusal<UsageError>({.output = output_, .input = {text_}, .fractions = fractions}),
-                StartsWith("split fractions: expected 1 to 3 positive numbers with sum 1, found "));
+                StartsWith("split fractions: expected 1 to 3 positive numbers with sum 1, or whole sizes, found "));
+  EXPECT_EQ(refusal<DataError>({.output = output_, .input = {text_}, .fractions = {4, 4}}),
+            "split sizes: expected a sum of 9, the size of the input, found 8");
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .separator = 256}),
               HasSubstr("expected a token from 0 to 255, found 256"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .vocabulary = 100}),

@@ -1,0 +1,18 @@
+// The tokenizer that options ask for: learned from the sources, read from a file, or one that needs neither.
+#pragma once
+
+#include <memory>
+
+#include "data_pipeline/prepare.h"
+#include "data_pipeline/prepare_plan.h"
+#include "data_pipeline/tokenizer/tokenizer.h"
+
+namespace segue {
+
+// Throws UsageError for options that do not belong to the kind, or that contradict each other.
+void check_tokenizer_options(const PrepareOptions& options);
+
+// Null for ready-made tokens. Reads the sources where they decide; throws DataError as prepare() does.
+std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora);
+
+}  // namespace segue

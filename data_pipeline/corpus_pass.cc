@@ -1,0 +1,150 @@
+// Where splits and files begin and end.
+#include "data_pipeline/corpus_pass.h"
+
+#include <algorithm>
+
+#include "base/progress.h"
+#include "data_pipeline/source_reader.h"
+
+namespace segue {
+namespace {
+
+int64_t bytes_of_corpora(const std::vector<Corpus>& corpora) {
+  int64_t bytes = 0;
+  for (const Corpus& corpus : corpora)
+    for (const PlannedFile& file : corpus.files) bytes += file.bytes;
+  return bytes;
+}
+
+// Words and characters must not be cut.
+bool keeps_lines_whole(const PrepareOptions& options) {
+  const TokenizerKind kind = options.tokenizer.kind;
+  return options.format == SourceFormat::kText &&
+         (kind == TokenizerKind::kWord || kind == TokenizerKind::kSentencePiece);
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string separator_text(const PrepareOptions& options) {
+  if (!options.separator) return {};
+  const auto token = static_cast<uint32_t>(*options.separator);
+  const auto bytes = static_cast<size_t>(bytes_of(source_type_of(options.format)));
+  return std::string(as_text(std::as_bytes(std::span(&token, 1)).first(bytes)));
+}
+
+// Hands the text of a corpus to the sinks of its splits.
+class CorpusPass {
+ public:
+  CorpusPass(const Corpus& corpus, bool whole_lines, const SinkOfSplit& sink_of)
+      : corpus_(corpus), whole_lines_(whole_lines), sink_of_(sink_of), sink_(sink_of(corpus.splits[0].name)) {}
+
+  void begin_file(SourceInfo& source) {
+    source_ = &source;
+    file_begin_ = position_;
+  }
+
+  void append(std::string_view text) {
+    while (!text.empty()) {
+      while (is_split_done()) turn_to_next_split();
+      const std::string_view part = text.substr(0, bytes_for_split(text));
+      if (source_ != nullptr && !in_part_) begin_part();
+      if (sink_ != nullptr) sink_->append(part);
+      position_ += std::ssize(part);
+      begins_line_ = part.back() == '\n';
+      text.remove_prefix(part.size());
+    }
+  }
+
+  void end_file() {
+    end_part();
+    source_ = nullptr;
+    begins_line_ = true;
+  }
+
+  // Splits that have got nothing are opened and ended, too.
+  void end() {
+    while (split_ + 1 < corpus_.splits.size()) turn_to_next_split();
+    if (sink_ != nullptr) sink_->end_split();
+  }
+
+ private:
+  bool is_split_done() const {
+    const bool last = split_ + 1 == corpus_.splits.size();
+    return !last && position_ >= corpus_.splits[split_].end && (!whole_lines_ || begins_line_);
+  }
+
+  size_t bytes_for_split(std::string_view text) const {
+    const int64_t left = corpus_.splits[split_].end - position_;
+    if (split_ + 1 == corpus_.splits.size()) return text.size();
+    if (left > 0) return std::min(text.size(), static_cast<size_t>(left));
+    return std::min(text.size() - 1, text.find('\n')) + 1;
+  }
+
+  // Of the file, in this split.
+  void begin_part() {
+    in_part_ = true;
+    source_->splits.push_back(corpus_.splits[split_].name);
+    if (sink_ != nullptr) sink_->begin_file(source_->file, position_ - file_begin_);
+  }
+  void end_part() {
+    if (in_part_ && sink_ != nullptr) sink_->end_file();
+    in_part_ = false;
+  }
+
+  void turn_to_next_split() {
+    end_part();
+    if (sink_ != nullptr) sink_->end_split();
+    sink_ = sink_of_(corpus_.splits[++split_].name);
+  }
+
+  const Corpus& corpus_;
+  bool whole_lines_;
+  const SinkOfSplit& sink_of_;
+  size_t split_ = 0;
+  TextSink* sink_;
+  int64_t position_ = 0;          // bytes of the corpus so far
+  SourceInfo* source_ = nullptr;  // null: between files
+  int64_t file_begin_ = 0;
+  bool in_part_ = false;
+  bool begins_line_ = true;
+};
+
+}  // namespace
+
+PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>& corpora, const std::string& what,
+                        const SinkOfSplit& sink_of) {
+  const TokenType type = source_type_of(options.format);
+  const bool text = options.format == SourceFormat::kText;
+  const int64_t limit = text ? largest_vocabulary(type) : options.vocabulary.value_or(largest_vocabulary(type));
+  const std::string separator = separator_text(options);
+  Progress progress(what, bytes_of_corpora(corpora), "MB", 1e6, options.quiet);
+  int64_t done = 0;
+  PassResult result;
+  for (const Corpus& corpus : corpora) {
+    CorpusPass pass(corpus, keeps_lines_whole(options), sink_of);
+    for (const PlannedFile& file : corpus.files) {
+      if (&file != &corpus.files.front() && options.separator) {
+        pass.append(separator);
+        result.largest_token = std::max(result.largest_token, *options.separator);
+      }
+      SourceReader reader(file, type, limit);
+      SourceInfo source{.file = file.path.string(), .bytes = file.bytes, .checksum = {}, .splits = {}};
+      pass.begin_file(source);
+      for (std::span<const std::byte> block = reader.next(); !block.empty(); block = reader.next()) {
+        pass.append(as_text(block));
+        progress.advance_to(done += std::ssize(block));
+      }
+      pass.end_file();
+      source.checksum = reader.checksum();
+      result.sources.push_back(std::move(source));
+      result.largest_token = std::max(result.largest_token, reader.largest_token());
+    }
+    pass.end();
+  }
+  progress.finish();
+  return result;
+}
+
+}  // namespace segue

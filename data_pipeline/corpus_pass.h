@@ -1,0 +1,26 @@
+// One pass over the sources of a dataset: their text in order, told apart by split and by file.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/prepare_plan.h"
+#include "data_pipeline/tokenizer/tokenizer.h"
+
+namespace segue {
+
+// Who takes the text of a split (of ready-made tokens, their bytes); null: nobody.
+using SinkOfSplit = std::function<TextSink*(const std::string& split)>;
+
+struct PassResult {
+  std::vector<SourceInfo> sources;  // with the splits that got a part of each
+  int64_t largest_token = 0;        // of ready-made ones, separators included
+};
+
+// `what` is done, for the progress line. Throws DataError when a source is not what it was planned to be.
+PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>& corpora, const std::string& what,
+                        const SinkOfSplit& sink_of);
+
+}  // namespace segue

@@ -1,0 +1,78 @@
+// From text to tokens and back. One file per kind; what is stored of a tokenizer is its TokenizerInfo and one file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data_pipeline/tokenizer/tokenizer_info.h"
+
+namespace segue {
+
+// Takes in text in pieces that are cut anywhere.
+class TextSink {
+ public:
+  virtual ~TextSink() = default;
+  // What follows lies in `file` from byte `offset` on, which messages name.
+  virtual void begin_file(const std::string& file, int64_t offset) = 0;
+  virtual void append(std::string_view text) = 0;
+  // The file ends, or the part of it that belongs to the split.
+  virtual void end_file() = 0;
+  virtual void end_split() {}
+};
+
+// The tokens of one split, as its text comes in.
+class Encoder : public TextSink {
+ public:
+  // Those completed since the caller last cleared them.
+  std::vector<uint32_t>& tokens() { return tokens_; }
+  int64_t unknown() const { return unknown_; }  // of all tokens so far, those that stand for what is not known
+  // What people should know about how the text was read, or empty.
+  virtual std::string note() const { return {}; }
+
+ protected:
+  void put(int64_t token) { tokens_.push_back(static_cast<uint32_t>(token)); }
+  void put_unknown(int64_t token) {
+    put(token);
+    ++unknown_;
+  }
+
+ private:
+  std::vector<uint32_t> tokens_;
+  int64_t unknown_ = 0;
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  const TokenizerInfo& info() const { return info_; }
+  // The content of the file of file_of(kind); empty for kinds that need none.
+  virtual std::string file_text() const { return {}; }
+  // DataError naming file and byte where text cannot be encoded. The tokenizer outlives its encoders.
+  virtual std::unique_ptr<Encoder> make_encoder() const = 0;
+  // The text of tokens below the vocabulary size; ContractError for others.
+  std::string decode(std::span<const int32_t> tokens) const;
+
+ protected:
+  TokenizerInfo info_;
+
+ private:
+  virtual void append_text(int32_t token, std::string& text) const = 0;
+};
+
+// Makes a tokenizer of the text of the splits it learns from.
+class TokenizerLearner : public TextSink {
+ public:
+  virtual bool learns_from(std::string_view split) const = 0;
+  virtual std::unique_ptr<Tokenizer> finish() = 0;
+};
+
+// Of what is stored; `source` names the file in messages. Throws DataError when the file is not what `info` says, and
+// for kReadyMade, which has no tokenizer; UsageError for kSentencePiece in a program built without it.
+std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerInfo& info, const std::string& file_text,
+                                          const std::string& source);
+
+}  // namespace segue

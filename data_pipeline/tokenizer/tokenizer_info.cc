@@ -1,0 +1,113 @@
+// The fields of a tokenizer's description, and how they must fit each other.
+#include "data_pipeline/tokenizer/tokenizer_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/checksum.h"
+#include "base/text.h"
+#include "data_pipeline/token_type.h"
+
+namespace segue {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKinds{"byte", "ready-made", "word", "enwik8", "text8", "sentencepiece"};
+constexpr std::array<std::string_view, 6> kUnits{"byte", "token", "word", "symbol", "symbol", "piece"};
+constexpr std::array<std::string_view, 3> kLineMarks{"none", "line", "both"};
+
+std::optional<FieldComplaint> checksum_complaint(const TokenizerInfo& info) {
+  const bool expected = !file_of(info.kind).empty() || has_symbols(info.kind);
+  const std::string found = describe_json(Json(info.checksum));
+  if (!expected && !info.checksum.empty())
+    return FieldComplaint{"checksum", fmt::format("none for kind \"{}\"", name_of_choice(info.kind)), found};
+  if (expected && !is_checksum(info.checksum))
+    return FieldComplaint{"checksum", "\"xxh3:\" and 32 hexadecimal digits", found};
+  return std::nullopt;
+}
+
+std::optional<FieldComplaint> symbols_complaint(const TokenizerInfo& info) {
+  const auto expected = has_symbols(info.kind) ? static_cast<size_t>(info.vocabulary) : size_t{0};
+  if (info.symbols.size() != expected)
+    return FieldComplaint{"symbols", fmt::format("a list of {}", expected), fmt::format("{}", info.symbols.size())};
+  const std::set<int64_t> distinct(info.symbols.begin(), info.symbols.end());
+  if (distinct.size() != expected) return FieldComplaint{"symbols", "bytes that differ", "one of them twice"};
+  if (has_symbols(info.kind) && info.checksum != checksum_of_symbols(info.symbols))
+    return FieldComplaint{"checksum", checksum_of_symbols(info.symbols) + ", that of the symbols", info.checksum};
+  return std::nullopt;
+}
+
+std::optional<FieldComplaint> token_complaint(const TokenizerInfo& info, const char* path, int64_t token) {
+  if (token < info.vocabulary) return std::nullopt;
+  return FieldComplaint{path, fmt::format("a token below {}", info.vocabulary), std::to_string(token)};
+}
+
+std::optional<FieldComplaint> words_complaint(const TokenizerInfo& info) {
+  const bool marks = info.line_marks != LineMarks::kNone;
+  if (marks && info.kind != TokenizerKind::kWord)
+    return FieldComplaint{"line_marks", "\"none\"", fmt::format("\"{}\"", name_of_choice(info.line_marks))};
+  if (marks != (info.line_mark_token >= 0))
+    return FieldComplaint{"line_mark_token", marks ? "a token" : "-1", std::to_string(info.line_mark_token)};
+  if (auto complaint = token_complaint(info, "line_mark_token", info.line_mark_token)) return complaint;
+  return token_complaint(info, "unknown_token", info.unknown_token);
+}
+
+}  // namespace
+
+std::span<const std::string_view> choices_of(TokenizerKind /*kind*/) { return kKinds; }
+std::span<const std::string_view> choices_of(LineMarks /*marks*/) { return kLineMarks; }
+
+std::string_view unit_of(TokenizerKind kind) { return kUnits.at(static_cast<size_t>(kind)); }
+
+std::string_view file_of(TokenizerKind kind) {
+  if (kind == TokenizerKind::kWord) return "vocabulary.txt";
+  if (kind == TokenizerKind::kSentencePiece) return "tokenizer.model";
+  return "";
+}
+
+void TokenizerInfo::describe(JsonFields& fields) {
+  constexpr auto kLargest = static_cast<double>(kLargestVocabulary);
+  fields.required("kind", kind, {.meaning = "what made the tokens: a way to cut text, or another program"});
+  fields.required(
+      "vocabulary", vocabulary,
+      {.meaning = "number of different tokens; every token is below it", .minimum = 1, .maximum = kLargest});
+  fields.optional("checksum", checksum, {.meaning = "XXH3 of the tokenizer's file, or of its symbols"});
+  fields.optional("line_marks", line_marks, {.meaning = "where lines of words are marked"});
+  fields.optional("line_mark_token", line_mark_token,
+                  {.meaning = "token of that mark; -1: none", .minimum = -1, .maximum = kLargest});
+  fields.optional(
+      "unknown_token", unknown_token,
+      {.meaning = "token of all that is not in the vocabulary; -1: none", .minimum = -1, .maximum = kLargest});
+  fields.optional("symbols", symbols,
+                  {.meaning = "the byte that each token of a symbol kind stands for", .minimum = 0, .maximum = 255});
+}
+
+std::optional<FieldComplaint> first_complaint(const TokenizerInfo& info) {
+  if (info.kind == TokenizerKind::kByte && info.vocabulary != 256)
+    return FieldComplaint{"vocabulary", "256 for bytes", std::to_string(info.vocabulary)};
+  if (auto complaint = checksum_complaint(info)) return complaint;
+  if (auto complaint = symbols_complaint(info)) return complaint;
+  return words_complaint(info);
+}
+
+std::string checksum_of_symbols(const std::vector<int64_t>& symbols) {
+  std::string bytes;
+  for (const int64_t symbol : symbols) bytes += static_cast<char>(symbol);
+  return checksum_of(std::as_bytes(std::span(bytes)));
+}
+
+bool is_checksum(std::string_view text) {
+  constexpr std::string_view kPrefix = "xxh3:";
+  constexpr size_t kDigits = 32;
+  return text.size() == kPrefix.size() + kDigits && text.starts_with(kPrefix) &&
+         text.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
+
+std::string describe(const TokenizerInfo& info) {
+  return fmt::format("{}, vocabulary {}{}", name_of_choice(info.kind), human_count(info.vocabulary),
+                     info.checksum.empty() ? "" : ", " + info.checksum);
+}
+
+}  // namespace segue

@@ -1,0 +1,103 @@
+// One pass over the bytes; only what the end of a piece cuts is copied.
+#include "data_pipeline/tokenizer/word_scanner.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace segue {
+namespace {
+
+// Bytes at which white space may begin: ASCII's, and the first bytes of all other in UTF-8.
+constexpr std::array<bool, 256> kMayBeWhiteSpace = [] {
+  std::array<bool, 256> may{};
+  for (const int byte : {0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1c, 0x1d, 0x1e, 0x1f, 0x20, 0xc2, 0xe1, 0xe2, 0xe3})
+    may.at(static_cast<size_t>(byte)) = true;
+  return may;
+}();
+
+uint8_t byte_at(std::string_view text, size_t at) { return static_cast<uint8_t>(text[at]); }
+
+// U+2000 to U+200A, U+2028, U+2029, U+202F; U+205F.
+bool is_general_punctuation_space(uint8_t second, uint8_t third) {
+  if (second == 0x81) return third == 0x9f;
+  return second == 0x80 && ((third >= 0x80 && third <= 0x8a) || third == 0xa8 || third == 0xa9 || third == 0xaf);
+}
+
+}  // namespace
+
+size_t white_space_at(std::string_view text) {
+  const uint8_t first = byte_at(text, 0);
+  if (!kMayBeWhiteSpace[first]) return 0;
+  if (first < 0x80) return 1;
+  if (text.size() < 2) return 0;
+  const uint8_t second = byte_at(text, 1);
+  if (first == 0xc2) return second == 0x85 || second == 0xa0 ? 2 : 0;
+  if (text.size() < 3) return 0;
+  const uint8_t third = byte_at(text, 2);
+  if (first == 0xe1) return second == 0x9a && third == 0x80 ? 3 : 0;  // U+1680
+  if (first == 0xe3) return second == 0x80 && third == 0x80 ? 3 : 0;  // U+3000
+  return is_general_punctuation_space(second, third) ? 3 : 0;
+}
+
+bool has_white_space(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at)
+    if (white_space_at(text.substr(at)) > 0) return true;
+  return false;
+}
+
+void WordScanner::begin_file(const std::string& file, int64_t offset) {
+  file_ = file;
+  pending_.clear();
+  offset_ = line_begin_ = offset;
+  behind_return_ = -1;
+}
+
+// Of the word at the beginning, which may go on behind the text.
+size_t WordScanner::word_bytes(std::string_view text) const {
+  size_t bytes = 0;
+  while (true) {
+    while (bytes < text.size() && !kMayBeWhiteSpace[byte_at(text, bytes)]) ++bytes;
+    if (bytes == text.size() || white_space_at(text.substr(bytes)) > 0) break;
+    ++bytes;
+  }
+  return bytes;
+}
+
+void WordScanner::append(std::string_view text, Visitor& visitor) {
+  const std::string joined = pending_.empty() ? std::string() : pending_ + std::string(text);
+  std::string_view left = pending_.empty() ? text : std::string_view(joined);
+  while (!left.empty()) {
+    const size_t word = word_bytes(left);
+    if (static_cast<int64_t>(word) > kLongestWord)
+      throw DataError("{}: byte {}: expected words of at most {} bytes, found a longer one", file_, offset_,
+                      kLongestWord);
+    if (word == left.size()) break;
+    if (word > 0) visitor.word(left.substr(0, word), offset_);
+    const char byte = left[word];
+    const size_t bytes = word + white_space_at(left.substr(word));
+    offset_ += static_cast<int64_t>(bytes);
+    if (byte == '\n' || byte == '\r') end_line_at(byte, offset_, visitor);
+    left.remove_prefix(bytes);
+  }
+  pending_ = left;
+}
+
+// `offset` is that behind the byte.
+void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
+  const bool belongs_to_return = byte == '\n' && behind_return_ == offset - 1;
+  if (!belongs_to_return) visitor.end_line();
+  if (byte == '\r') behind_return_ = offset;
+  line_begin_ = offset;
+}
+
+void WordScanner::end_file(Visitor& visitor) {
+  if (!pending_.empty()) visitor.word(pending_, offset_);
+  offset_ += static_cast<int64_t>(pending_.size());
+  if (offset_ > line_begin_) visitor.end_line();
+  pending_.clear();
+  line_begin_ = offset_;
+}
+
+}  // namespace segue

@@ -1,0 +1,224 @@
+// The vocabulary of words, counted, listed or stored, and what it makes of text.
+#include "data_pipeline/tokenizer/word_tokenizer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "data_pipeline/token_type.h"
+#include "data_pipeline/tokenizer/word_scanner.h"
+#include "data_pipeline/tokenizer/word_table.h"
+
+namespace segue {
+namespace {
+
+constexpr size_t kLongestExcerpt = 60;
+
+class WordEncoder : public Encoder, private WordScanner::Visitor {
+ public:
+  WordEncoder(const WordTable& words, const TokenizerInfo& info) : words_(words), info_(info) {}
+  void begin_file(const std::string& file, int64_t offset) override {
+    file_ = file;
+    scanner_.begin_file(file, offset);
+  }
+  void append(std::string_view text) override { scanner_.append(text, *this); }
+  void end_file() override { scanner_.end_file(*this); }
+
+ private:
+  void word(std::string_view word, int64_t offset) override {
+    begin_line();
+    const int64_t token = words_.find(word);
+    if (token >= 0) return token == info_.unknown_token ? put_unknown(token) : put(token);
+    if (info_.unknown_token < 0)
+      throw DataError("{}: byte {}: word \"{}\" is not in the vocabulary, which has no unknown word either", file_,
+                      offset, printable_line(word, kLongestExcerpt));
+    put_unknown(info_.unknown_token);
+  }
+
+  void begin_line() {
+    if (std::exchange(in_line_, true) || info_.line_marks != LineMarks::kBoth) return;
+    put(info_.line_mark_token);
+  }
+
+  void end_line() override {
+    begin_line();
+    in_line_ = false;
+    if (info_.line_marks != LineMarks::kNone) put(info_.line_mark_token);
+  }
+
+  const WordTable& words_;
+  const TokenizerInfo& info_;
+  WordScanner scanner_;
+  std::string file_;
+  bool in_line_ = false;
+};
+
+class WordTokenizer : public Tokenizer {
+ public:
+  WordTokenizer(WordTable words, const TokenizerInfo& info) : words_(std::move(words)) {
+    info_ = info;
+    info_.vocabulary = words_.size();
+    const std::string text = file_text();
+    info_.checksum = checksum_of(std::as_bytes(std::span(text)));
+  }
+
+  std::string file_text() const override {
+    std::string text;
+    for (int64_t token = 0; token < words_.size(); ++token) text.append(words_.word(token)).append("\n");
+    return text;
+  }
+
+  std::unique_ptr<Encoder> make_encoder() const override { return std::make_unique<WordEncoder>(words_, info_); }
+
+ private:
+  // Words stand apart by a space; a mark stands for the end of a line.
+  void append_text(int32_t token, std::string& text) const override {
+    if (token == info_.line_mark_token) {
+      text += '\n';
+    } else {
+      if (!text.empty() && text.back() != '\n') text += ' ';
+      text += words_.word(token);
+    }
+  }
+
+  WordTable words_;
+};
+
+void check_word(const std::string& word, const char* what) {
+  if (word.empty() || has_white_space(word))
+    throw UsageError("{}: expected a word without white space, found \"{}\"", what,
+                     printable_line(word, kLongestExcerpt));
+}
+
+void check_options(const WordOptions& options) {
+  check_word(options.line_mark, "line mark");
+  check_word(options.unknown, "unknown word");
+  if (options.line_mark == options.unknown)
+    throw UsageError("line mark and unknown word: expected two words, found \"{}\" twice", options.unknown);
+}
+
+class WordLearner : public TokenizerLearner, private WordScanner::Visitor {
+ public:
+  explicit WordLearner(WordOptions options) : options_(std::move(options)) {}
+
+  bool learns_from(std::string_view split) const override { return split == "train"; }
+  void begin_file(const std::string& file, int64_t offset) override { scanner_.begin_file(file, offset); }
+  void append(std::string_view text) override { scanner_.append(text, *this); }
+  void end_file() override { scanner_.end_file(*this); }
+
+  std::unique_ptr<Tokenizer> finish() override {
+    TokenizerInfo info{.kind = TokenizerKind::kWord, .line_marks = options_.line_marks};
+    WordTable vocabulary;
+    if (options_.line_marks != LineMarks::kNone) info.line_mark_token = vocabulary.add(options_.line_mark);
+    const std::vector<int64_t> ranked = ranked_words();
+    std::span<const int64_t> kept = first_of(ranked, vocabulary.size());
+    const bool unknown_is_kept =
+        std::any_of(kept.begin(), kept.end(), [this](int64_t index) { return words_.word(index) == options_.unknown; });
+    if (!unknown_is_kept) {
+      info.unknown_token = vocabulary.add(options_.unknown);
+      kept = first_of(ranked, vocabulary.size());
+    }
+    for (const int64_t index : kept) vocabulary.add(words_.word(index));
+    info.unknown_token = vocabulary.find(options_.unknown);
+    return std::make_unique<WordTokenizer>(std::move(vocabulary), info);
+  }
+
+ private:
+  void word(std::string_view word, int64_t /*offset*/) override {
+    const auto index = static_cast<size_t>(words_.add(word));
+    if (index == counts_.size()) counts_.push_back(0);
+    ++counts_[index];
+  }
+  void end_line() override {}
+
+  // All but the mark of lines, which has its token already, and the rare ones.
+  std::vector<int64_t> ranked_words() const {
+    std::vector<int64_t> ranked(counts_.size());
+    std::iota(ranked.begin(), ranked.end(), int64_t{0});
+    const int64_t mark = options_.line_marks == LineMarks::kNone ? -1 : words_.find(options_.line_mark);
+    std::erase_if(ranked, [&](int64_t index) { return index == mark || count_of(index) < options_.min_count; });
+    std::stable_sort(ranked.begin(), ranked.end(), [this](int64_t a, int64_t b) { return count_of(a) > count_of(b); });
+    return ranked;
+  }
+  int64_t count_of(int64_t index) const { return counts_[static_cast<size_t>(index)]; }
+
+  // Those for which there is room beside `taken` tokens.
+  std::span<const int64_t> first_of(std::span<const int64_t> ranked, int64_t taken) const {
+    const int64_t room = std::max(int64_t{0}, options_.vocabulary_size.value_or(kLargestVocabulary) - taken);
+    return ranked.first(std::min(ranked.size(), static_cast<size_t>(room)));
+  }
+
+  WordOptions options_;
+  WordScanner scanner_;
+  WordTable words_;
+  std::vector<int64_t> counts_;  // by the word's number
+};
+
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+// Adds the word of a line, counted from 1.
+void add_listed(WordTable& words, std::string_view word, int64_t line, const std::string& source) {
+  const int64_t size = words.size();
+  if (words.add(word) < size)
+    throw DataError("{}: line {}: expected a word of its own, found \"{}\" a second time", source, line,
+                    printable_line(word, kLongestExcerpt));
+}
+
+std::string_view first_word(std::string_view line) {
+  while (!line.empty() && white_space_at(line) > 0) line.remove_prefix(white_space_at(line));
+  size_t bytes = 0;
+  while (bytes < line.size() && white_space_at(line.substr(bytes)) == 0) ++bytes;
+  return line.substr(0, bytes);
+}
+
+}  // namespace
+
+std::unique_ptr<TokenizerLearner> make_word_learner(const WordOptions& options) {
+  check_options(options);
+  return std::make_unique<WordLearner>(options);
+}
+
+std::unique_ptr<Tokenizer> read_word_list(const WordOptions& options, const std::string& list,
+                                          const std::string& source) {
+  check_options(options);
+  WordTable words;
+  std::string_view left = list;
+  for (int64_t line = 1; !left.empty(); ++line) {
+    const std::string_view word = first_word(take_line(left));
+    if (word.empty()) throw DataError("{}: line {}: expected a word, found none", source, line);
+    add_listed(words, word, line, source);
+  }
+  if (words.size() == 0) throw DataError("{}: expected a word on each line, found an empty file", source);
+  TokenizerInfo info{.kind = TokenizerKind::kWord, .line_marks = options.line_marks};
+  if (options.line_marks != LineMarks::kNone) {
+    info.line_mark_token = words.find(options.line_mark);
+    if (info.line_mark_token < 0)
+      throw DataError("{}: expected the mark of lines \"{}\", found no such word", source, options.line_mark);
+  }
+  info.unknown_token = words.find(options.unknown);
+  return std::make_unique<WordTokenizer>(std::move(words), info);
+}
+
+std::unique_ptr<Tokenizer> load_word_tokenizer(const TokenizerInfo& info, const std::string& vocabulary,
+                                               const std::string& source) {
+  WordTable words;
+  std::string_view left = vocabulary;
+  while (!left.empty()) {
+    const std::string_view word = take_line(left);
+    if (word.empty() || has_white_space(word))
+      throw DataError("{}: line {}: expected a word without white space, found \"{}\"", source, words.size() + 1,
+                      printable_line(word, kLongestExcerpt));
+    add_listed(words, word, words.size() + 1, source);
+  }
+  if (words.size() != info.vocabulary)
+    throw DataError("{}: expected {} words, found {}", source, info.vocabulary, words.size());
+  return std::make_unique<WordTokenizer>(std::move(words), info);
+}
+
+}  // namespace segue
