@@ -1,6 +1,9 @@
 // Values that are right alone and cannot go together.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "base/error.h"
 #include "base/json_fields.h"
 #include "core/config/config.h"
@@ -51,13 +54,28 @@ void check_device(const TrainingConfig& training, std::string_view source) {
         R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);
 }
 
+// A number that some kinds of optimizers do not read stays what it is without being written.
+void check_optimizer(const OptimizerConfig& optimizer, std::string_view source) {
+  using enum OptimizerKind;
+  const auto unread = [&](std::string_view key, double found, double expected, std::string_view readers,
+                          std::initializer_list<OptimizerKind> kinds) {
+    if (found == expected || std::find(kinds.begin(), kinds.end(), optimizer.kind) != kinds.end()) return;
+    throw ConfigError(R"({}: optimizer.{}: expected {} with optimizer.kind = "{}" ({} read it), found {})", source, key,
+                      expected, name_of_choice(optimizer.kind), readers, found);
+  };
+  const OptimizerConfig unset;
+  constexpr std::string_view kMomentReaders = R"("adam", "adamw" and "lamb")";
+  unread("beta1", optimizer.beta1, unset.beta1, kMomentReaders, {kAdam, kAdamw, kLamb});
+  unread("beta2", optimizer.beta2, unset.beta2, kMomentReaders, {kAdam, kAdamw, kLamb});
+  unread("epsilon", optimizer.epsilon, unset.epsilon, R"(all but "sgd")", {kAdagrad, kAdam, kAdamw, kLamb});
+  unread("weight_decay", optimizer.weight_decay, unset.weight_decay, R"("adamw" and "lamb")", {kAdamw, kLamb});
+  unread("momentum", optimizer.momentum, unset.momentum, R"(only "sgd" would)", {kSgd});
+}
+
 void check_optimization(const Config& config, std::string_view source) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
-  if (optimizer.kind == OptimizerKind::kAdam && optimizer.weight_decay != 0.0)
-    throw ConfigError(
-        R"({}: optimizer.weight_decay: expected 0 with optimizer.kind = "adam" ("adamw" has it), found {})", source,
-        optimizer.weight_decay);
+  check_optimizer(optimizer, source);
   if (schedule.eta_min > optimizer.lr)
     throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,
                       schedule.eta_min);

@@ -23,13 +23,25 @@ void DataConfig::describe(JsonFields& fields) {
 }
 
 void OptimizerConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "adam, or adamw, which adds decoupled weight decay"});
+  fields.optional(
+      "kind", kind,
+      {.meaning = "adam; adamw, which adds decoupled weight decay; lamb, whose steps are as long as the tensor that "
+                  "they change; adagrad; sgd, with momentum or without"});
   fields.optional("lr", lr, {.meaning = "highest learning rate", .above = 0, .maximum = 1000});
-  fields.optional("beta1", beta1, {.meaning = "decay of the first moment", .minimum = 0, .below = 1});
-  fields.optional("beta2", beta2, {.meaning = "decay of the second moment", .minimum = 0, .below = 1});
-  fields.optional("epsilon", epsilon, {.meaning = "added to the root of the second moment", .above = 0});
-  fields.optional("weight_decay", weight_decay,
-                  {.meaning = "share of a weight removed per step, times the learning rate; adamw only", .minimum = 0});
+  fields.optional("beta1", beta1,
+                  {.meaning = "decay of the first moment, of adam, adamw and lamb", .minimum = 0, .below = 1});
+  fields.optional("beta2", beta2,
+                  {.meaning = "decay of the second moment, of adam, adamw and lamb", .minimum = 0, .below = 1});
+  fields.optional("epsilon", epsilon,
+                  {.meaning = "added to the root of the second moment, of the sum of squares for adagrad, and with "
+                              "lamb to the norm of a step; 0: 1e-8 for adam and adamw, 1e-6 for lamb, 1e-10 for "
+                              "adagrad",
+                   .minimum = 0});
+  fields.optional(
+      "weight_decay", weight_decay,
+      {.meaning = "share of a weight removed per step, times the learning rate; adamw and lamb only", .minimum = 0});
+  fields.optional("momentum", momentum,
+                  {.meaning = "share of a step that the next one repeats; sgd only", .minimum = 0, .below = 1});
   fields.optional("clip", clip, {.meaning = "largest global norm of the gradients; 0: no limit", .minimum = 0});
   fields.optional(
       "shard", shard,
@@ -134,6 +146,21 @@ void Config::describe(JsonFields& fields) {
   fields.optional("training", training, {.meaning = "the run"});
   fields.optional("evaluation", evaluation, {.meaning = "evaluations inside the run"});
   fields.optional("checkpoint", checkpoint, {.meaning = "what is saved, and when"});
+}
+
+double effective_epsilon(const OptimizerConfig& optimizer) {
+  if (optimizer.epsilon > 0.0) return optimizer.epsilon;
+  switch (optimizer.kind) {
+    case OptimizerKind::kAdagrad:
+      return 1e-10;
+    case OptimizerKind::kLamb:
+      return 1e-6;
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamw:
+    case OptimizerKind::kSgd:
+      break;
+  }
+  return 1e-8;
 }
 
 int64_t evaluation_tgt_len(const Config& config) {

@@ -27,8 +27,9 @@ struct OptimizerConfig {
   double lr = 0.00025;
   double beta1 = 0.9;
   double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double epsilon = 0.0;  // 0: the kind's own; read it through effective_epsilon
   double weight_decay = 0.0;
+  double momentum = 0.0;
   double clip = 0.25;  // 0: none
   bool shard = false;
   void describe(JsonFields& fields);
@@ -86,6 +87,8 @@ struct Config {
   CheckpointConfig checkpoint = {};
   void describe(JsonFields& fields);
 };
+
+double effective_epsilon(const OptimizerConfig& optimizer);
 
 // Lengths of the evaluations inside a training run.
 int64_t evaluation_tgt_len(const Config& config);

@@ -50,7 +50,8 @@ class Parameters {
   Parameter operator[](std::string_view name);  // throws ContractError for an unknown name
   bool contains(std::string_view name) const;
   std::span<const ParameterSpec> specs() const { return specs_; }
-  int64_t count() const;  // scalars, without padding
+  int64_t count() const;                                     // scalars, without padding
+  int64_t offset_of(size_t i) const { return offsets_[i]; }  // of parameter i in the flat blocks
 
   // The flat blocks, each parameter at a 64-byte boundary, zeros between and behind: for norms, optimizers and
   // reductions. In the order of the specs, in which forward uses parameters first: backward completes gradients from

@@ -2,20 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/model/parameters.h"
 #include "core/train/ordered_collectives.h"
+#include "core/train/update_rule.h"
 #include "distributed/buckets.h"
 #include "kernels/stream.h"
 
 namespace segue {
 
-// Adam or AdamW. Owns the two moments, laid out as the flat parameters are; or, when it is sharded, its rank's part of
-// them: then it updates a part of every bucket and gets the rest from the other ranks (stage 1 of ZeRO: Rajbhandari et
-// al. 2020). Everything passed in outlives it.
+// Clips, and updates by the rule of `config.kind`. Owns the moments of the rule, laid out as the flat parameters are;
+// or, when it is sharded, its rank's part of them: then it updates a part of every bucket and gets the rest from the
+// other ranks (stage 1 of ZeRO: Rajbhandari et al. 2020). Everything passed in outlives it.
 class Optimizer {
  public:
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream);
@@ -23,10 +25,14 @@ class Optimizer {
   // Sharded: `buckets` of the flat gradients have a part for every rank.
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
             Communicator& communicator);
+  ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
 
   // What a rank holds: the moments and, when the buckets have parts, the sums of its own.
-  static int64_t bytes(const Buckets& buckets);
+  static int64_t bytes(const OptimizerConfig& config, const Buckets& buckets);
 
+  const OptimizerConfig& config() const { return config_; }
   bool is_sharded() const { return sharding_.has_value(); }
   // Where the sums of this rank's parts of the gradients are expected, one behind the other; empty when not sharded:
   // then the parameters' own gradients are read.
@@ -43,40 +49,35 @@ class Optimizer {
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
 
-  // This rank's parts.
-  TensorView first_moment() { return first_moment_.view(); }
-  TensorView second_moment() { return second_moment_.view(); }
+  // As many as moment_names(config) says, in its order: this rank's parts.
+  size_t moments() const { return moments_.size(); }
+  TensorView moment(size_t i) { return moments_[i].view(); }
 
   // A moment, laid out as the flat parameters are, on the CPU of the first rank; nothing on the others. Called by all.
-  std::optional<HostTensor> collect(ConstTensorView moment);
-  // The other way: takes this rank's parts from flat moments on the CPU; waits.
-  void restore(ConstTensorView flat_first_moment, ConstTensorView flat_second_moment);
+  std::optional<HostTensor> collect_moment(size_t i);
+  // The other way: takes this rank's parts from a flat moment on the CPU; waits.
+  void restore_moment(size_t i, ConstTensorView flat);
 
  private:
-  // Elements that are updated together: where the parameters lie, and where the moments.
-  struct Piece {
-    Share flat;
-    Share own;
-  };
   struct Sharding {
     Buckets buckets;
     Communicator& communicator;
     OrderedCollectives collectives;
   };
-  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, std::vector<Piece> pieces);
-  void update(const Piece& piece, ConstTensorView gradients, double learning_rate);
+  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, std::vector<Piece> pieces,
+            std::optional<Sharding> sharding);
   void gather(TensorView flat);
 
   OptimizerConfig config_;
   Parameters& parameters_;
   kernels::Stream& stream_;
   std::vector<Piece> pieces_;
-  OwnedTensor first_moment_;
-  OwnedTensor second_moment_;
+  std::optional<Sharding> sharding_;
+  std::vector<OwnedTensor> moments_;
   OwnedTensor norm_parts_;  // scratch
   OwnedTensor clipped_;     // norm and scale of the last step
   OwnedTensor gradient_shard_;
-  std::optional<Sharding> sharding_;
+  std::unique_ptr<UpdateRule> rule_;
   int64_t steps_ = 0;
 };
 

@@ -248,7 +248,7 @@ void Trainer::reserve_memory() {
 }
 
 void Trainer::log_memory(int64_t activations) {
-  const RankMemory memory = memory_of(parameters_, buckets_, groups_, activations);
+  const RankMemory memory = memory_of(config_.optimizer, parameters_, buckets_, groups_, activations);
   logger_.info("memory {} on {}: weights {}, gradients {}, optimizer {}, segment memory {}, activations {}",
                human_bytes(memory.total()), name_of(stream_.device()), human_bytes(memory.weights),
                human_bytes(memory.gradients), human_bytes(memory.optimizer), human_bytes(memory.segment_memory),

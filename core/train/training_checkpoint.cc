@@ -10,47 +10,80 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kFirstMoment = "first_moment.";
-constexpr const char* kSecondMoment = "second_moment.";
-
 Device device_of(const TrainingParts& parts) { return parts.parameters.compute().device; }
 
-void append_moment(std::vector<NamedTensor>& tensors, const char* prefix, const Parameters& parameters,
-                   ConstTensorView flat) {
-  for (NamedTensor& part : named_parts(parameters, flat)) tensors.push_back({prefix + part.name, part.tensor});
+std::string moment_of(std::string_view moment, const std::string& parameter) {
+  return fmt::format("{}.{}", moment, parameter);
 }
 
 // What is saved of a run's flat blocks, on the CPU.
 struct SavedBlocks {
-  HostTensor values, first_moment, second_moment;
+  HostTensor values;
+  std::vector<HostTensor> moments;
 };
 
 // Of the first rank, all that the ranks have; nothing on the others, which give their parts.
 std::optional<SavedBlocks> collect_blocks(const TrainingParts& parts, bool is_first) {
   Optimizer& optimizer = parts.optimizer;
   if (!is_first && !optimizer.is_sharded()) return std::nullopt;
-  std::optional<HostTensor> first_moment = optimizer.collect(optimizer.first_moment());
-  std::optional<HostTensor> second_moment = optimizer.collect(optimizer.second_moment());
+  std::vector<HostTensor> moments;
+  for (size_t i = 0; i < optimizer.moments(); ++i) {
+    if (std::optional<HostTensor> moment = optimizer.collect_moment(i)) moments.push_back(std::move(*moment));
+  }
   if (!is_first) return std::nullopt;
-  return SavedBlocks{HostTensor(parts.parameters.values(), device_of(parts)), std::move(*first_moment),
-                     std::move(*second_moment)};
+  return SavedBlocks{HostTensor(parts.parameters.values(), device_of(parts)), std::move(moments)};
 }
 
 TensorFile optimizer_file(const TrainingParts& parts, const SavedBlocks& blocks) {
   TensorFile file{kOptimizerFile, {}, {}};
-  append_moment(file.tensors, kFirstMoment, parts.parameters, blocks.first_moment.view());
-  append_moment(file.tensors, kSecondMoment, parts.parameters, blocks.second_moment.view());
+  const std::vector<std::string_view> names = moment_names(parts.optimizer.config());
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (const NamedTensor& part : named_parts(parts.parameters, blocks.moments[i].view()))
+      file.tensors.push_back({moment_of(names[i], part.name), part.tensor});
+  }
   return file;
 }
 
+// The words by which the states of optimizers are told apart.
+std::string describe_state(const OptimizerConfig& config) {
+  const std::vector<std::string_view> moments = moment_names(config);
+  const bool is_adamw = config.kind == OptimizerKind::kAdamw;  // its decay leaves no trace: the state is Adam's
+  return fmt::format("{} ({})", is_adamw ? "adam" : name_of_choice(config.kind),
+                     moments.empty() ? "nothing" : fmt::format("{}", fmt::join(moments, ", ")));
+}
+
+void check_optimizer_state(const Checkpoint& checkpoint, const SafetensorsFile& moments,
+                           const OptimizerConfig& optimizer) {
+  const std::string source = (checkpoint.directory() / kConfigFile).string();
+  const auto saved =
+      read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source);
+  const std::string expected = describe_state(optimizer);
+  const std::string found = describe_state(saved.optimizer);
+  if (found != expected)
+    throw CheckpointError(
+        "{}: expected the state of optimizer {}, found that of {}; start anew from these weights "
+        "with training.init_from",
+        moments.source(), expected, found);
+}
+
 // A moment of all parameters, laid out as they are, on the CPU.
-OwnedTensor flat_moment(const SafetensorsFile& file, const char* prefix, Parameters& parameters) {
+OwnedTensor flat_moment(const SafetensorsFile& file, std::string_view moment, Parameters& parameters) {
   OwnedTensor flat(DType::kFloat32, parameters.values().shape);
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    copy_tensor(parameters.part_of(flat.view(), i), file.tensor(prefix + spec.name, DType::kFloat32, spec.shape), {});
+    copy_tensor(parameters.part_of(flat.view(), i),
+                file.tensor(moment_of(moment, spec.name), DType::kFloat32, spec.shape), {});
   }
   return flat;
+}
+
+void restore_optimizer(const Checkpoint& checkpoint, const TrainingParts& parts) {
+  const SafetensorsFile moments = checkpoint.tensors(kOptimizerFile);
+  check_optimizer_state(checkpoint, moments, parts.optimizer.config());
+  const std::vector<std::string_view> names = moment_names(parts.optimizer.config());
+  for (size_t i = 0; i < names.size(); ++i)
+    parts.optimizer.restore_moment(i, flat_moment(moments, names[i], parts.parameters).view());
+  parts.optimizer.set_steps(parts.state.optimizer_step);
 }
 
 std::string layer_name(int64_t layer) { return fmt::format("layers.{}", layer); }
@@ -166,10 +199,7 @@ void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, 
   parts.state = read_fields<CheckpointError, TrainingState>(
       parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
   read_weights(checkpoint, parts.parameters);
-  const SafetensorsFile moments = checkpoint.tensors(kOptimizerFile);
-  parts.optimizer.restore(flat_moment(moments, kFirstMoment, parts.parameters).view(),
-                          flat_moment(moments, kSecondMoment, parts.parameters).view());
-  parts.optimizer.set_steps(parts.state.optimizer_step);
+  restore_optimizer(checkpoint, parts);
   const SavedMemory memory(checkpoint);
   if (memory.streams() != batch_size) {
     throw CheckpointError("{}: holds the memory of {} streams, expected {}", checkpoint.directory().string(),

@@ -27,7 +27,7 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
                    Communicator& communicator);
 
 // On any number of ranks, whatever number saved it; `batch_size` streams all together. Throws CheckpointError when the
-// checkpoint holds no training state, or one that does not fit the parts.
+// checkpoint holds no training state, that of another kind of optimizer, or one that does not fit the parts.
 void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size);
 
 }  // namespace segue

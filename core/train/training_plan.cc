@@ -20,7 +20,7 @@ RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& p
       make_stream_groups(model, streams, config.training.batch_chunk, parameters.compute());
   const int64_t activations = engine.prepare(
       {.streams = groups.front().count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len});
-  return {.streams = streams, .memory = memory_of(parameters, buckets, groups, activations)};
+  return {.streams = streams, .memory = memory_of(config.optimizer, parameters, buckets, groups, activations)};
 }
 
 // The sum of the gradients; or their scattered sum, and the weights that come back with their copy.
@@ -32,11 +32,11 @@ int64_t bytes_sent(Parameters& parameters, const Buckets& buckets, int ranks) {
 
 }  // namespace
 
-RankMemory memory_of(Parameters& parameters, const Buckets& buckets, std::span<const StreamGroup> groups,
-                     int64_t activations) {
+RankMemory memory_of(const OptimizerConfig& optimizer, Parameters& parameters, const Buckets& buckets,
+                     std::span<const StreamGroup> groups, int64_t activations) {
   RankMemory memory{.weights = parameters.values().bytes() + parameters.compute_copy().bytes(),
                     .gradients = parameters.gradients().bytes(),
-                    .optimizer = Optimizer::bytes(buckets),
+                    .optimizer = Optimizer::bytes(optimizer, buckets),
                     .segment_memory = 0,
                     .activations = activations};
   for (const StreamGroup& group : groups) memory.segment_memory += group.memory.bytes();

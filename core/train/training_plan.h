@@ -22,8 +22,8 @@ struct RankMemory {
   int64_t activations = 0;
   int64_t total() const { return weights + gradients + optimizer + segment_memory + activations; }
 };
-RankMemory memory_of(Parameters& parameters, const Buckets& buckets, std::span<const StreamGroup> groups,
-                     int64_t activations);
+RankMemory memory_of(const OptimizerConfig& optimizer, Parameters& parameters, const Buckets& buckets,
+                     std::span<const StreamGroup> groups, int64_t activations);
 
 // The flat blocks of a rank's weights, and their buckets.
 Parameters make_parameters(const Transformer& model, const Compute& compute, const OptimizerConfig& optimizer,

@@ -2,7 +2,7 @@
 //
 //   state.json             TrainingState: counters, position in the data, best score
 //   config.json            the resolved configuration
-//   optimizer.safetensors  first_moment and second_moment of every parameter, as "first_moment.NAME"
+//   optimizer.safetensors  every moment of the optimizer of every parameter, as "first_moment.NAME"
 //   memory-F.safetensors   per layer "layers.L" [b, M, D]: the streams F .. F + b - 1 of all, written by the rank that
 //                          held them
 #pragma once

@@ -1,12 +1,13 @@
 // The families with activations in bfloat16, which only a GPU computes with, against the oracle on the same inputs.
 #include "tests/kernels/bfloat16.h"
 
-#include "kernels/adam.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/feed_forward.h"
+#include "kernels/lamb.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
+#include "kernels/optimizer_step.h"
 #include "kernels/segment_memory.h"
 #include "tests/oracle/cross_entropy.h"
 #include "tests/oracle/embedding.h"
@@ -245,16 +246,32 @@ TEST(BFloat16, MatmulIntoEitherDtype) {
   expect_close("float32", wide.view(), expected, kReduction);
 }
 
-TEST(BFloat16, AdamLeavesARoundedCopy) {
+TEST(BFloat16, OptimizersLeaveARoundedCopy) {
   Stream stream(test_device());
   for (const int64_t count : {1, 31, 1024}) {
     OwnedTensor p = random_tensor({count}, 1), m = filled_tensor({count}, 0.0F), v = filled_tensor({count}, 0.0F);
     const OwnedTensor gradients = random_tensor({count}, 2);
     OwnedTensor copy = unset_bfloat16({count});
-    AdamStep args{p.view(), gradients.view(), m.view(), v.view(), copy.view()};
-    args.learning_rate = 0.25;
-    adam_step(stream, args);
-    expect_identical("copy", copy.view(), cast(copy_of(p.view()), DType::kBFloat16).view());
+    const ParameterUpdate update{
+        .parameters = p.view(), .gradients = gradients.view(), .compute_copy = copy.view(), .learning_rate = 0.25};
+    const auto expect_rounded = [&] {
+      expect_identical("copy", copy.view(), cast(copy_of(p.view()), DType::kBFloat16).view());
+    };
+    adam_step(stream, {update, m.view(), v.view()});
+    expect_rounded();
+    sgd_step(stream, {update});
+    expect_rounded();
+    OwnedTensor chunk = test_tensor(DType::kInt64, {1, kLambChunkFields}),
+                squares = test_tensor(DType::kFloat64, {1, 2});
+    chunk.as<int64_t>()[3] = count;
+    lamb_step(stream, {.parameters = p.view(),
+                       .first_moment = m.view(),
+                       .second_moment = v.view(),
+                       .chunks = chunk.view(),
+                       .squares = squares.view(),
+                       .compute_copy = copy.view(),
+                       .learning_rate = 0.25});
+    expect_rounded();
   }
 }
 

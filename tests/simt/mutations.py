@@ -31,7 +31,6 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
     return Mutation(path, meaning, text, replacement, tests or ATTENTION, compiled, "relative_attention_simt_test")
 
 
-ADAM = "Adam.*:GradientClip.*"
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
@@ -39,7 +38,10 @@ CROSS_ENTROPY = "*CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
 DROPOUT = "*DropoutTest.*:Dropout.*"
 EMBEDDING = "*EmbeddingTest.*"
 FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
+GRADIENT_CLIP = "GradientClip.*"
+LAMB = "Lamb.*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
+OPTIMIZER_STEP = "*OptimizerStep.*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
 TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
@@ -61,7 +63,12 @@ MUTATIONS = [
         "layer_norm",
     ),
     header(
-        "reduce", "a shuffle that leaves out the last lanes", "mask > 0; mask /= 2", "mask > 1; mask /= 2", ADAM, "adam"
+        "reduce",
+        "a shuffle that leaves out the last lanes",
+        "mask > 0; mask /= 2",
+        "mask > 1; mask /= 2",
+        GRADIENT_CLIP,
+        "gradient_clip",
     ),
     header(
         "column_sums",
@@ -88,11 +95,6 @@ MUTATIONS = [
         "dropout",
     ),
     header("dropout_mask", "the step of a replay ignored", "stream.step += *step;", "", DROPOUT, "dropout"),
-    kernel("adam", "every part of the norm in the first place", "args.parts[simt::block()] =", "args.parts[0] =", ADAM),
-    kernel("adam", "an update by a norm that is not finite", "!std::isfinite(args.clipped[0])", "false", ADAM),
-    kernel(
-        "adam", "elements left out of the norm", "i += int64_t{kNormThreads} * kWidth", "i += kNormThreads * 5", ADAM
-    ),
     kernel(
         "cross_entropy",
         "no barrier before the sums of warps are joined",
@@ -156,6 +158,45 @@ MUTATIONS = [
         FEED_FORWARD,
     ),
     kernel(
+        "gradient_clip",
+        "every part of the norm in the first place",
+        "args.parts[simt::block()] =",
+        "args.parts[0] =",
+        GRADIENT_CLIP,
+    ),
+    kernel(
+        "gradient_clip",
+        "elements left out of the norm",
+        "i += int64_t{kPartThreads} * kWidth",
+        "i += kPartThreads * 5",
+        GRADIENT_CLIP,
+    ),
+    kernel(
+        "lamb",
+        "a chunk's place among the parameters for its own",
+        "args.gradients + chunk.own",
+        "args.gradients + chunk.first",
+        LAMB,
+    ),
+    kernel(
+        "lamb",
+        "whole vectors in a chunk that has none",
+        "(chunk.first | chunk.own | chunk.count)",
+        "(chunk.first | chunk.own)",
+        LAMB,
+    ),
+    kernel(
+        "lamb",
+        "chunks of a tensor left out of its norm",
+        "c < args.starts[tensor + 1]",
+        "c + 1 < args.starts[tensor + 1]",
+        LAMB,
+    ),
+    kernel("lamb", "one ratio for all tensors", "args.squares + 2 * chunk.tensor", "args.squares", LAMB),
+    kernel(
+        "lamb", "a ratio that is not clamped", "fmin(sqrt(squares[0]), kLargestTrustedNorm)", "sqrt(squares[0])", LAMB
+    ),
+    kernel(
         "layer_norm",
         "no mask on the branch",
         "fmaf(branch[k], mask[k], s[k])",
@@ -170,6 +211,22 @@ MUTATIONS = [
         LAYER_NORM,
     ),
     kernel("layer_norm", "a gradient without its second mean", " - n[i][k] * gn_mean", "", LAYER_NORM),
+    header(
+        "clipped_scale",
+        "an update by a norm that is not finite",
+        "!std::isfinite(clipped[0])",
+        "false",
+        OPTIMIZER_STEP,
+        "optimizer_step",
+    ),
+    kernel(
+        "optimizer_step",
+        "a moment that is not kept",
+        "m < Rule::kMoments; ++m) simt::store",
+        "m < Rule::kMoments - 1; ++m) simt::store",
+        OPTIMIZER_STEP,
+    ),
+    kernel("optimizer_step", "a velocity that does not fade", "fmaf(k.momentum, b, g)", "b + g", OPTIMIZER_STEP),
     kernel(
         "segment_memory",
         "a chain torn into single moves",

@@ -116,9 +116,30 @@ TEST(Combinations, ChunksHoldStreams) {
   EXPECT_EQ(error_with({"training.batch_chunk=3"}), "no error");
 }
 
-TEST(Combinations, AdamHasNoWeightDecay) {
+TEST(Combinations, OptimizersReadWhatIsWritten) {
   EXPECT_EQ(error_with({"optimizer.weight_decay=0.1"}),
-            "c: optimizer.weight_decay: expected 0 with optimizer.kind = \"adam\" (\"adamw\" has it), found 0.1");
+            "c: optimizer.weight_decay: expected 0 with optimizer.kind = \"adam\" (\"adamw\" and \"lamb\" read it), "
+            "found 0.1");
+  EXPECT_EQ(error_with({"optimizer.momentum=0.9"}),
+            "c: optimizer.momentum: expected 0 with optimizer.kind = \"adam\" (only \"sgd\" would read it), found 0.9");
+  EXPECT_EQ(error_with({"optimizer.kind=sgd", "optimizer.beta2=0.9"}),
+            "c: optimizer.beta2: expected 0.999 with optimizer.kind = \"sgd\" (\"adam\", \"adamw\" and \"lamb\" read "
+            "it), found 0.9");
+  EXPECT_EQ(error_with({"optimizer.kind=sgd", "optimizer.epsilon=1e-8"}),
+            "c: optimizer.epsilon: expected 0 with optimizer.kind = \"sgd\" (all but \"sgd\" read it), found 1e-08");
+  EXPECT_EQ(error_with({"optimizer.kind=adagrad", "optimizer.weight_decay=0.1"}),
+            "c: optimizer.weight_decay: expected 0 with optimizer.kind = \"adagrad\" (\"adamw\" and \"lamb\" read it), "
+            "found 0.1");
+  EXPECT_EQ(error_with({"optimizer.kind=lamb", "optimizer.weight_decay=0.1", "optimizer.beta1=0.8"}), "no error");
+  EXPECT_EQ(error_with({"optimizer.kind=sgd", "optimizer.momentum=0.9"}), "no error");
+  EXPECT_EQ(error_with({"optimizer.kind=adagrad", "optimizer.epsilon=1e-8"}), "no error");
+}
+
+TEST(Combinations, OptimizersHaveAnEpsilonOfTheirOwn) {
+  EXPECT_EQ(effective_epsilon({}), 1e-8);
+  EXPECT_EQ(effective_epsilon({.kind = OptimizerKind::kLamb}), 1e-6);
+  EXPECT_EQ(effective_epsilon({.kind = OptimizerKind::kAdagrad}), 1e-10);
+  EXPECT_EQ(effective_epsilon({.kind = OptimizerKind::kAdagrad, .epsilon = 0.5}), 0.5);
 }
 
 TEST(Combinations, ScheduleFitsTheRun) {

@@ -143,8 +143,8 @@ class TrainingFolder {
 void expect_equal_runs(SmallRun& a, SmallRun& b) {
   for (const auto& [left, right] : {std::pair(a.problem.parameters.values(), b.problem.parameters.values()),
                                     std::pair(a.problem.parameters.compute_copy(), b.problem.parameters.compute_copy()),
-                                    std::pair(a.optimizer.first_moment(), b.optimizer.first_moment()),
-                                    std::pair(a.optimizer.second_moment(), b.optimizer.second_moment())}) {
+                                    std::pair(a.optimizer.moment(0), b.optimizer.moment(0)),
+                                    std::pair(a.optimizer.moment(1), b.optimizer.moment(1))}) {
     const Device device = a.problem.stream.device();
     kernels::expect_identical("block", HostTensor(left, device).view(), HostTensor(right, device).view());
   }

@@ -93,10 +93,11 @@ int64_t allocations_of(Body body) {
 }
 
 // After as many steps as the memory needs to be full.
-void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len) {
+void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
+                                     const OptimizerConfig& optimizer_config = {}) {
   const int64_t warm_up = 1 + (config.mem_len + tgt_len - 1) / tgt_len;
   ModelProblem problem(config, 2, tgt_len);
-  Optimizer optimizer({}, problem.parameters, problem.stream);
+  Optimizer optimizer(optimizer_config, problem.parameters, problem.stream);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   SegmentMemory memory = problem.model.make_memory(2);
   const auto step = [&] {
@@ -122,6 +123,12 @@ TEST_P(StepAllocation, SteadyStepsAllocateNothing) {
   config.dropout = 0.1;
   config.dropatt = 0.1;
   expect_steps_without_allocation(config, 7);
+}
+
+TEST(StepAllocationOptimizers, NorDoesAnyOptimizer) {
+  for (const OptimizerKind kind : {OptimizerKind::kLamb, OptimizerKind::kAdagrad, OptimizerKind::kSgd})
+    expect_steps_without_allocation(small_model(), 7, {.kind = kind});
+  expect_steps_without_allocation(small_model(), 7, {.kind = OptimizerKind::kSgd, .momentum = 0.9});
 }
 
 // Larger than the tiles and blocks of the kernels.

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "tests/distributed/job.h"
+#include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
 namespace segue {
@@ -69,6 +70,10 @@ OwnedTensor flat_numbers(Parameters& parameters, int kind) {
   return flat;
 }
 
+OwnedTensor moment_numbers(Parameters& parameters, size_t moment) {
+  return flat_numbers(parameters, static_cast<int>(moment) + 1);
+}
+
 // A layer's memory of `count` streams.
 OwnedTensor memory_numbers(int64_t layer, int64_t first, int64_t count) {
   const Config config = small_config();
@@ -81,7 +86,8 @@ OwnedTensor memory_numbers(int64_t layer, int64_t first, int64_t count) {
 
 void fill(RankState& rank) {
   copy_tensor(rank.parameters.values(), flat_numbers(rank.parameters, 0).view(), {});
-  rank.optimizer.restore(flat_numbers(rank.parameters, 1).view(), flat_numbers(rank.parameters, 2).view());
+  for (size_t i = 0; i < rank.optimizer.moments(); ++i)
+    rank.optimizer.restore_moment(i, moment_numbers(rank.parameters, i).view());
   for (StreamGroup& group : rank.groups) {
     const OwnedTensor first = memory_numbers(0, group.first, group.count);
     const OwnedTensor second = memory_numbers(1, group.first, group.count);
@@ -96,8 +102,8 @@ void expect_equal(const std::string& what, ConstTensorView found, ConstTensorVie
 
 void expect_filled(RankState& rank) {
   expect_equal("weights", rank.parameters.values(), flat_numbers(rank.parameters, 0).view());
-  expect_equal("first moment", rank.optimizer.first_moment(), flat_numbers(rank.parameters, 1).view());
-  expect_equal("second moment", rank.optimizer.second_moment(), flat_numbers(rank.parameters, 2).view());
+  for (size_t i = 0; i < rank.optimizer.moments(); ++i)
+    expect_equal("moment", rank.optimizer.moment(i), moment_numbers(rank.parameters, i).view());
   for (StreamGroup& group : rank.groups) {
     for (int64_t layer = 0; layer < 2; ++layer)
       expect_equal("memory", group.memory.layer(layer), memory_numbers(layer, group.first, group.count).view());
@@ -107,19 +113,47 @@ void expect_filled(RankState& rank) {
 // The same directory for all ranks.
 std::filesystem::path common(const TemporaryDirectory& mine) { return job().gather(mine.path().string()).front(); }
 
-class SavedRun : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Optimizer, SavedRun, testing::Bool(),
-                         [](const auto& variant) { return variant.param ? "sharded" : "whole"; });
+struct SavedOptimizer {
+  const char* name;
+  OptimizerConfig config;
+};
+
+const std::vector<SavedOptimizer>& optimizers() {
+  static const std::vector<SavedOptimizer> all{{"adam", {}},
+                                               {"lamb", {.kind = OptimizerKind::kLamb}},
+                                               {"adagrad", {.kind = OptimizerKind::kAdagrad}},
+                                               {"momentum", {.kind = OptimizerKind::kSgd, .momentum = 0.9}},
+                                               {"sgd", {.kind = OptimizerKind::kSgd}}};
+  return all;
+}
+
+class SavedRun : public testing::TestWithParam<std::tuple<bool, SavedOptimizer>> {
+ protected:
+  static bool sharded() { return std::get<0>(GetParam()); }
+  static Config config() {
+    Config config = small_config();
+    config.optimizer = std::get<1>(GetParam()).config;
+    return config;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, SavedRun, testing::Combine(testing::Bool(), testing::ValuesIn(optimizers())),
+                         [](const auto& variant) {
+                           return std::string(std::get<1>(variant.param).name) +
+                                  (std::get<0>(variant.param) ? "_sharded" : "_whole");
+                         });
+
+StoredModel stored_model(const Config& config) {
+  return {.model = config.model, .vocab_size = 31, .tgt_len = 4, .tokenizer = "bytes"};
+}
 
 TEST_P(SavedRun, IsRestoredToTheBitOnAnyNumberOfRanks) {
-  const Config config = small_config();
+  const Config config = this->config();
   const TemporaryDirectory mine;
   CheckpointStore store(common(mine));
-  RankState saved(config, job().size(), job().rank(), GetParam());
+  RankState saved(config, job().size(), job().rank(), sharded());
   fill(saved);
   saved.state.step = 3;
-  save_training(store, saved.parts(), config,
-                {.model = config.model, .vocab_size = 31, .tgt_len = 4, .tokenizer = "bytes"}, job());
+  save_training(store, saved.parts(), config, stored_model(config), job());
   for (const int ranks : {1, 2, 3, 4, 7}) {
     for (int rank = 0; rank < ranks; ++rank) {
       RankState restored(config, ranks, rank, false);
@@ -128,10 +162,51 @@ TEST_P(SavedRun, IsRestoredToTheBitOnAnyNumberOfRanks) {
       EXPECT_EQ(restored.state.step, 3);
     }
   }
-  RankState again(config, job().size(), job().rank(), GetParam());
+  RankState again(config, job().size(), job().rank(), sharded());
   restore_training(store.open(3), again.parts(), kStreams);
-  expect_equal("own moment", again.optimizer.second_moment(), saved.optimizer.second_moment());
+  for (size_t i = 0; i < saved.optimizer.moments(); ++i)
+    expect_equal("own moment", again.optimizer.moment(i), saved.optimizer.moment(i));
   job().barrier();  // the directory is the first rank's
+}
+
+// What a run of one optimizer says to the checkpoint of another; each in a directory of its own.
+std::string error_of_restoring(const std::filesystem::path& directory, const SavedOptimizer& saved,
+                               const SavedOptimizer& restored) {
+  Config config = small_config();
+  config.optimizer = saved.config;
+  CheckpointStore store(directory / (std::string(saved.name) + "-" + restored.name));
+  RankState before(config, job().size(), job().rank(), false);
+  save_training(store, before.parts(), config, stored_model(config), job());
+  config.optimizer = restored.config;
+  RankState after(config, job().size(), job().rank(), false);
+  const std::string file = (store.open(0).directory() / "optimizer.safetensors").string() + ": ";
+  const std::string message =
+      message_of<CheckpointError>([&] { restore_training(store.open(0), after.parts(), kStreams); });
+  return message.starts_with(file) ? message.substr(file.size()) : message;
+}
+
+// Moments of the same name may differ in what they mean.
+TEST(SavedOptimizers, AreNotTakenForOthers) {
+  const TemporaryDirectory mine;
+  const std::filesystem::path directory = common(mine);
+  for (const SavedOptimizer& saved : optimizers()) {
+    for (const SavedOptimizer& restored : optimizers()) {
+      const bool is_same = std::string(saved.name) == restored.name;
+      EXPECT_EQ(error_of_restoring(directory, saved, restored) == "no error", is_same) << saved.name << restored.name;
+    }
+  }
+  EXPECT_EQ(error_of_restoring(directory / "words", optimizers()[0], optimizers()[1]),
+            "expected the state of optimizer lamb (first_moment, second_moment), found that of adam (first_moment, "
+            "second_moment); start anew from these weights with training.init_from");
+  job().barrier();
+}
+
+// The decay leaves no trace in the moments.
+TEST(SavedOptimizers, AdamGoesOnWithDecay) {
+  const TemporaryDirectory mine;
+  const SavedOptimizer adamw{"adamw", {.kind = OptimizerKind::kAdamw, .weight_decay = 0.1}};
+  EXPECT_EQ(error_of_restoring(common(mine), optimizers()[0], adamw), "no error");
+  job().barrier();
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
-// Adam on a GPU; arguments as checked by kernels/adam.cc.
+// Gradient clipping on a GPU; arguments as checked by kernels/gradient_clip.cc.
 #pragma once
 
-#include "kernels/adam.h"
+#include "kernels/gradient_clip.h"
 
 namespace segue::kernels::cuda {
 
 void gradient_norm(Stream& stream, const GradientNorm& args);
 void clip_gradients(Stream& stream, const GradientClip& args);
-void adam_step(Stream& stream, const AdamStep& args);
 
 }  // namespace segue::kernels::cuda

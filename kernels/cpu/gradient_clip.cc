@@ -1,0 +1,42 @@
+// A norm whose order of summation never changes.
+#include "kernels/cpu/gradient_clip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cpu/parallel.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+double sum_of_squares(const float* g, int64_t begin, int64_t end) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+  return sum;
+}
+
+}  // namespace
+
+void gradient_norm(const Stream& stream, const GradientNorm& args) {
+  const int64_t count = args.gradients.elements();
+  const float* g = args.gradients.as<float>();
+  double* parts = args.parts.as<double>();
+  const int64_t part_size = (count + kGradientNormParts - 1) / kGradientNormParts;
+#pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
+  for (int64_t part = 0; part < kGradientNormParts; ++part) {
+    const int64_t begin = std::min(count, part * part_size);
+    parts[part] = sum_of_squares(g, begin, std::min(count, begin + part_size));
+  }
+}
+
+void clip_gradients(const Stream& /*stream*/, const GradientClip& args) {
+  const double* parts = args.parts.as<double>();
+  const double norm = std::sqrt(std::accumulate(parts, parts + kGradientNormParts, 0.0));
+  args.outcome.as<double>()[0] = norm;
+  args.outcome.as<double>()[1] = args.clip > 0.0 ? std::min(1.0, args.clip / (norm + 1e-6)) : 1.0;
+}
+
+}  // namespace segue::kernels::cpu

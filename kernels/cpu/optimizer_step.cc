@@ -1,0 +1,67 @@
+// One pass over the arrays of an optimizer.
+#include "kernels/cpu/optimizer_step.h"
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "kernels/cpu/clipped_scale.h"
+#include "kernels/cpu/parallel.h"
+
+namespace segue::kernels::cpu {
+
+namespace {
+
+using Moments = std::array<float*, 2>;
+
+// Of element i, given its gradient: what it keeps, then the parameter.
+float updated(const AdamRule& k, float p, float g, const Moments& moments, int64_t i) {
+  float& m = moments[0][i];
+  float& v = moments[1][i];
+  m = std::fma(k.rest1, g, k.beta1 * m);
+  v = std::fma(k.rest2 * g, g, k.beta2 * v);
+  return p * k.decay - k.rate * m / std::fma(std::sqrt(v), k.root_scale, k.epsilon);
+}
+
+float updated(const AdagradRule& k, float p, float g, const Moments& moments, int64_t i) {
+  float& s = moments[0][i];
+  s = std::fma(g, g, s);
+  return p - k.rate * g / (std::sqrt(s) + k.epsilon);
+}
+
+float updated(const SgdRule& k, float p, float g, const Moments& /*moments*/, int64_t /*i*/) {
+  return std::fma(-k.rate, g, p);
+}
+
+float updated(const MomentumRule& k, float p, float g, const Moments& moments, int64_t i) {
+  float& b = moments[0][i];
+  b = std::fma(k.momentum, b, g);
+  return std::fma(-k.rate, b, p);
+}
+
+template <typename Rule>
+void update_all(const Stream& stream, const UpdatedBlock& block, const Rule& rule) {
+  const std::optional<float> scale = clipped_scale(block.update.clipped);
+  if (!scale) return;
+  const float gradient_scale = *scale;
+  const int64_t count = block.update.parameters.elements();
+  float* p = block.update.parameters.as<float>();
+  const float* g = block.update.gradients.as<float>();
+  Moments moments{};
+  for (size_t i = 0; i < Rule::kMoments; ++i) moments[i] = block.moments[i].as<float>();
+#pragma omp parallel for simd schedule(static) num_threads(threads_for(stream, count))
+  for (int64_t i = 0; i < count; ++i) p[i] = updated(rule, p[i], gradient_scale * g[i], moments, i);
+}
+
+}  // namespace
+
+void update(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) { update_all(stream, block, rule); }
+void update(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) {
+  update_all(stream, block, rule);
+}
+void update(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { update_all(stream, block, rule); }
+void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) {
+  update_all(stream, block, rule);
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,28 @@
+// Gradient clipping: the door.
+#include "kernels/gradient_clip.h"
+
+#include "kernels/check.h"
+#include "kernels/cpu/gradient_clip.h"
+#include "kernels/cuda/gradient_clip.h"
+
+namespace segue::kernels {
+
+void gradient_norm(Stream& stream, const GradientNorm& args) {
+  const Contract contract("gradient_norm");
+  contract.rank("gradients", args.gradients, 1);
+  contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
+  if (stream.device().is_cuda()) return cuda::gradient_norm(stream, args);
+  cpu::gradient_norm(stream, args);
+}
+
+void clip_gradients(Stream& stream, const GradientClip& args) {
+  const Contract contract("clip_gradients");
+  contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
+  contract.number("clip", args.clip, args.clip >= 0.0, "0 or more");
+  contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
+  contract.disjoint("outcome", args.outcome, "parts", args.parts);
+  if (stream.device().is_cuda()) return cuda::clip_gradients(stream, args);
+  cpu::clip_gradients(stream, args);
+}
+
+}  // namespace segue::kernels

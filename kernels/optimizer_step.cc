@@ -1,0 +1,96 @@
+// Steps of optimizers: the door, where the scalars of a step are derived.
+#include "kernels/optimizer_step.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "kernels/check.h"
+#include "kernels/cpu/optimizer_step.h"
+#include "kernels/cuda/optimizer_step.h"
+
+namespace segue::kernels {
+
+namespace {
+
+using NamedView = std::pair<std::string_view, ConstTensorView>;
+
+// `moments`: the tensors that the step changes besides.
+void check_update(const Contract& contract, const Stream& stream, const ParameterUpdate& args,
+                  std::initializer_list<NamedView> moments) {
+  contract.rank("parameters", args.parameters, 1);
+  contract.floats("gradients", args.gradients, args.parameters.shape);
+  if (!stream.device().is_cuda()) {
+    contract.absent("compute_copy", args.compute_copy, "on the CPU");
+  } else if (!args.compute_copy.empty()) {
+    contract.tensor("compute_copy", args.compute_copy, DType::kBFloat16, args.parameters.shape);
+  }
+  if (!args.clipped.empty()) contract.tensor("clipped", args.clipped, DType::kFloat64, {2});
+  contract.disjoint("parameters", args.parameters, "gradients", args.gradients);
+  for (const auto& [name, moment] : moments) {
+    contract.floats(name, moment, args.parameters.shape);
+    contract.disjoint("parameters", args.parameters, name, moment);
+    contract.disjoint(name, moment, "gradients", args.gradients);
+    for (const auto& [other_name, other] : moments) {
+      if (&other != &moment) contract.disjoint(name, moment, other_name, other);
+    }
+  }
+}
+
+template <typename Rule>
+void update(Stream& stream, const UpdatedBlock& block, const Rule& rule) {
+  if (stream.device().is_cuda()) return cuda::update(stream, block, rule);
+  cpu::update(stream, block, rule);
+}
+
+AdamRule rule_of(const AdamStep& args) {
+  const auto step = static_cast<double>(args.step);
+  const double rate = args.update.learning_rate;
+  return {.beta1 = static_cast<float>(args.beta1),
+          .rest1 = static_cast<float>(1.0 - args.beta1),
+          .beta2 = static_cast<float>(args.beta2),
+          .rest2 = static_cast<float>(1.0 - args.beta2),
+          .decay = static_cast<float>(1.0 - rate * args.weight_decay),
+          .rate = static_cast<float>(rate / (1.0 - std::pow(args.beta1, step))),
+          .root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(args.beta2, step))),
+          .epsilon = static_cast<float>(args.epsilon)};
+}
+
+}  // namespace
+
+void adam_step(Stream& stream, const AdamStep& args) {
+  const Contract contract("adam_step");
+  check_update(contract, stream, args.update,
+               {{"first_moment", args.first_moment}, {"second_moment", args.second_moment}});
+  contract.number("beta1", args.beta1, args.beta1 >= 0.0 && args.beta1 < 1.0, "[0, 1)");
+  contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
+  contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
+  contract.number("step", static_cast<double>(args.step), args.step >= 1, "1 or more");
+  update(stream, {args.update, {args.first_moment, args.second_moment}}, rule_of(args));
+}
+
+void adagrad_step(Stream& stream, const AdagradStep& args) {
+  const Contract contract("adagrad_step");
+  check_update(contract, stream, args.update, {{"sum_of_squares", args.sum_of_squares}});
+  contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
+  const AdagradRule rule{.rate = static_cast<float>(args.update.learning_rate),
+                         .epsilon = static_cast<float>(args.epsilon)};
+  update(stream, {args.update, {args.sum_of_squares}}, rule);
+}
+
+void sgd_step(Stream& stream, const SgdStep& args) {
+  const Contract contract("sgd_step");
+  contract.number("momentum", args.momentum, args.momentum >= 0.0 && args.momentum < 1.0, "[0, 1)");
+  const auto rate = static_cast<float>(args.update.learning_rate);
+  if (args.momentum == 0.0) {
+    check_update(contract, stream, args.update, {});
+    contract.absent("velocity", args.velocity, "without momentum");
+    return update(stream, {args.update, {}}, SgdRule{.rate = rate});
+  }
+  check_update(contract, stream, args.update, {{"velocity", args.velocity}});
+  const MomentumRule rule{.rate = rate, .momentum = static_cast<float>(args.momentum)};
+  update(stream, {args.update, {args.velocity}}, rule);
+}
+
+}  // namespace segue::kernels

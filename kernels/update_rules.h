@@ -1,0 +1,48 @@
+// What the door of kernels/optimizer_step.h hands to its implementations: the scalars of a step, derived in double and
+// rounded once, and the tensors, checked.
+#pragma once
+
+#include <array>
+
+#include "kernels/optimizer_step.h"
+
+namespace segue::kernels {
+
+// kMoments: how many tensors a rule keeps from step to step.
+struct AdamRule {
+  static constexpr const char* kName = "adam_step";
+  static constexpr int kMoments = 2;
+  float beta1, rest1;  // and 1 - beta1
+  float beta2, rest2;
+  float decay;       // 1 - lr * weight_decay
+  float rate;        // lr / (1 - beta1^t)
+  float root_scale;  // 1 / sqrt(1 - beta2^t)
+  float epsilon;
+};
+
+struct AdagradRule {
+  static constexpr const char* kName = "adagrad_step";
+  static constexpr int kMoments = 1;
+  float rate;
+  float epsilon;
+};
+
+struct SgdRule {
+  static constexpr const char* kName = "sgd_step";
+  static constexpr int kMoments = 0;
+  float rate;
+};
+
+struct MomentumRule {
+  static constexpr const char* kName = "momentum_step";
+  static constexpr int kMoments = 1;
+  float rate;
+  float momentum;
+};
+
+struct UpdatedBlock {
+  const ParameterUpdate& update;
+  std::array<TensorView, 2> moments;  // the first kMoments of them
+};
+
+}  // namespace segue::kernels
