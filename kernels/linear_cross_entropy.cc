@@ -7,6 +7,7 @@
 
 #include "kernels/check.h"
 #include "kernels/cpu/linear_cross_entropy.h"
+#include "kernels/cuda/linear_cross_entropy.h"
 
 namespace segue::kernels {
 
@@ -18,14 +19,6 @@ struct Named {
   std::string_view name;
   ConstTensorView view;
 };
-
-LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args, DType activations) {
-  return {.rows = args.x.shape[0],
-          .width = args.x.shape[1],
-          .classes = args.table.shape[0] + (args.gates.empty() ? 0 : args.gates.shape[0]),
-          .listed = !args.rows.empty(),
-          .activations = activations};
-}
 
 void check_layer(const Contract& contract, const LinearCrossEntropy& args, DType a, Device device) {
   const int64_t width = args.x.shape[1];
@@ -111,7 +104,7 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   const Contract contract(kOperation);
   const DType a = contract.activation("x", args.x, 2, stream.device());
   check_layer(contract, args, a, stream.device());
-  const LinearCrossEntropyExtents extents = extents_of(args, a);
+  const LinearCrossEntropyExtents extents = extents_of(args);
   contract.floats("nll", args.nll, {extents.rows});
   if (extents.rows == 0) return;
   check_listed(contract, args, extents, stream.device());
@@ -121,11 +114,21 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
                   fmt::format("at least {} float32", needed));
   contract.floats("workspace", args.workspace, args.workspace.shape);
   check_apart(contract, args);
+  if (stream.device().is_cuda()) return cuda::linear_cross_entropy(stream, args);
   cpu::linear_cross_entropy(stream, args);
 }
 
+LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
+  return {.rows = args.x.shape[0],
+          .width = args.x.shape[1],
+          .classes = args.table.shape[0] + (args.gates.empty() ? 0 : args.gates.shape[0]),
+          .listed = !args.rows.empty(),
+          .activations = args.x.dtype,
+          .scratch_bytes = args.scratch_bytes};
+}
+
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents, DeviceKind device) {
-  if (device == DeviceKind::kCuda) throw DeviceError("{}: computed on the CPU only", kOperation);
+  if (device == DeviceKind::kCuda) return cuda::linear_cross_entropy_workspace(extents);
   return cpu::linear_cross_entropy_workspace(extents);
 }
 

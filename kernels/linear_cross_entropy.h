@@ -18,6 +18,9 @@
 
 namespace segue::kernels {
 
+// What the workspace may take beyond the least: for the logits of more rows at a time, or more parts of a sum.
+constexpr int64_t kScratchBytes = int64_t{64} << 20;
+
 struct LinearCrossEntropyGradient {
   float scale = 1.0F;  // of the loss: 1 / tokens for a mean
   // [R, E] A inout, or empty: no gradient is wanted, and all below are empty. With `accumulate_dx` listed rows are
@@ -43,6 +46,7 @@ struct LinearCrossEntropy {
   TensorView nll;               // [R] float32 inout: nats; rows not listed are left alone
   bool accumulate_nll = false;  // listed rows are added to instead of overwritten
   TensorView workspace;         // [at least linear_cross_entropy_workspace] float32 scratch
+  int64_t scratch_bytes = kScratchBytes;
   LinearCrossEntropyGradient gradient = {};
 };
 void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args);
@@ -54,7 +58,9 @@ struct LinearCrossEntropyExtents {
   int64_t classes = 0;  // C + G
   bool listed = false;  // rows are given
   DType activations = DType::kFloat32;
+  int64_t scratch_bytes = kScratchBytes;
 };
+LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args);
 
 // Elements of the workspace on such a device.
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents, DeviceKind device);

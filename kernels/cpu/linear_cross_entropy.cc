@@ -16,7 +16,6 @@ namespace segue::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kChunkLogits = int64_t{16} << 20;  // 64 MiB
 constexpr int64_t kLeastChunkRows = 64;
 constexpr int64_t kBlockClasses = 512;
 constexpr int64_t kBlockRows = 64;
@@ -26,8 +25,9 @@ constexpr int64_t kLeastPartClasses = 2048;  // a part of dx's sums with fewer i
 
 int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
 
-int64_t chunk_rows(int64_t rows, int64_t classes) {
-  return std::min(rows, std::max(kLeastChunkRows, kChunkLogits / classes));
+int64_t chunk_rows(const LinearCrossEntropyExtents& e) {
+  const int64_t wanted = e.scratch_bytes / static_cast<int64_t>(sizeof(float)) / e.classes;
+  return std::min(e.rows, std::max(kLeastChunkRows, wanted));
 }
 
 // How many parts the sums of dx over the classes are cut into.
@@ -45,7 +45,7 @@ int64_t dx_elements(int64_t rows, int64_t width, int64_t classes) {
 class Workspace {
  public:
   Workspace(const LinearCrossEntropyExtents& e, float* data) : next_(data) {
-    const int64_t rows = chunk_rows(e.rows, e.classes);
+    const int64_t rows = chunk_rows(e);
     logits = take(rows * e.classes);
     bias = take(e.classes);
     dbias = take(e.classes);
@@ -277,21 +277,18 @@ void add_dbias(const Layer& layer) {
 }  // namespace
 
 void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args) {
-  const int64_t gates = args.gates.empty() ? 0 : args.gates.shape[0];
-  const bool listed = !args.rows.empty();
-  const LinearCrossEntropyExtents extents{
-      .rows = args.x.shape[0], .width = args.x.shape[1], .classes = args.table.shape[0] + gates, .listed = listed};
+  const LinearCrossEntropyExtents extents = extents_of(args);
   const Layer layer{.stream = stream,
                     .args = args,
                     .extents = extents,
                     .scratch = Workspace(extents, args.workspace.as<float>()),
-                    .rows = listed ? args.rows.as<int32_t>() : nullptr};
+                    .rows = extents.listed ? args.rows.as<int32_t>() : nullptr};
   const TensorView dx = args.gradient.dx;
   if (!dx.empty() && !args.gradient.accumulate_dx) std::fill_n(dx.as<float>(), dx.elements(), 0.0F);
-  const int64_t count = listed ? args.count.as<int32_t>()[0] : extents.rows;
+  const int64_t count = extents.listed ? args.count.as<int32_t>()[0] : extents.rows;
   if (count == 0) return;
   join_biases(layer);
-  const int64_t chunks = divide_up(count, chunk_rows(extents.rows, extents.classes));
+  const int64_t chunks = divide_up(count, chunk_rows(extents));
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     const int64_t first = count * chunk / chunks;
     run_chunk(layer, first, count * (chunk + 1) / chunks - first);

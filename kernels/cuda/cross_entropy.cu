@@ -1,9 +1,8 @@
 // Forward: a warp to each short row, a block to each long one, which reads its logits once. Backward: by tiles of
 // columns, so that the bias's gradient is summed in passing.
-#include <limits>
-
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/cross_entropy.h"
+#include "kernels/cuda/softmax_sum.cuh"
 
 namespace segue::kernels::cuda {
 
@@ -11,18 +10,6 @@ namespace {
 
 constexpr int64_t kWarpColumns = 1024;
 constexpr int kRowThreads = 512;
-
-// Of some logits: the largest, and the sum of exp(logit - largest). Finite at the start, so that differences are
-// numbers.
-struct SoftmaxSum {
-  float largest = std::numeric_limits<float>::lowest();
-  float sum = 0.0F;
-};
-
-__device__ __forceinline__ SoftmaxSum joined(SoftmaxSum a, SoftmaxSum b) {
-  const float largest = fmaxf(a.largest, b.largest);
-  return {largest, a.sum * expf(a.largest - largest) + b.sum * expf(b.largest - largest)};
-}
 
 __device__ __forceinline__ SoftmaxSum joined_over_warp(SoftmaxSum mine) {
   for (int mask = simt::kWarp / 2; mask > 0; mask /= 2)

@@ -20,6 +20,9 @@ uint32_t alignment_of(const void* data) {
   return 1U << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(data)), kMostBits);
 }
 
+// Of a stored matrix.
+int64_t stride_of(ConstTensorView view, int64_t stride) { return stride == 0 ? view.shape[1] : stride; }
+
 GemmKey key_of(const Gemm& args) {
   return {.m = args.c.shape[0],
           .n = args.c.shape[1],
@@ -30,6 +33,9 @@ GemmKey key_of(const Gemm& args) {
           .result = args.c.dtype,
           .bias = !args.bias.empty(),
           .relu = args.relu,
+          .a_stride = stride_of(args.a, args.a_stride),
+          .b_stride = stride_of(args.b, args.b_stride),
+          .c_stride = stride_of(args.c, args.c_stride),
           .a_alignment = alignment_of(args.a.data),
           .b_alignment = alignment_of(args.b.data),
           .c_alignment = alignment_of(args.c.data)};

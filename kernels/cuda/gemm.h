@@ -21,6 +21,10 @@ struct Gemm {
   bool accumulate = false;    // c += instead of c =
   ConstTensorView bias = {};  // [n] of c's dtype, added to every row, or empty; not when accumulating
   bool relu = false;          // c = max(0, ...), after the bias; not when accumulating
+  // Elements from one stored row to the next, for blocks of larger matrices; 0: the rows lie side by side.
+  int64_t a_stride = 0;
+  int64_t b_stride = 0;
+  int64_t c_stride = 0;
 };
 
 // Extents and types as said above are the caller's duty, and so is memory that does not overlap. With k = 0 the product

@@ -10,10 +10,10 @@ namespace {
 cudaDataType_t type_of(DType dtype) { return dtype == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F; }
 
 // Of a row-major matrix [rows, columns], which cuBLASLt takes for its transpose.
-cublasLtMatrixLayout_t layout_of(DType dtype, int64_t rows, int64_t columns) {
+cublasLtMatrixLayout_t layout_of(DType dtype, int64_t rows, int64_t columns, int64_t stride) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
-                                   columns),
+                                   stride),
         "cublasLtMatrixLayoutCreate");
   return layout;
 }
@@ -81,9 +81,9 @@ void GemmPlan::describe(const GemmKey& key) {
   set(operation, CUBLASLT_MATMUL_DESC_TRANSA, key.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, key.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(key));
-  a = layout_of(key.operands, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n);
-  b = layout_of(key.operands, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k);
-  c = layout_of(key.result, key.m, key.n);
+  a = layout_of(key.operands, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n, key.b_stride);
+  b = layout_of(key.operands, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k, key.a_stride);
+  c = layout_of(key.result, key.m, key.n, key.c_stride);
 }
 
 void GemmPlan::choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes) {

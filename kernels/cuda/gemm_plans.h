@@ -23,6 +23,7 @@ struct GemmKey {
   bool transpose_a = false, transpose_b = false;
   DType operands = DType::kFloat32, result = DType::kFloat32;
   bool bias = false, relu = false;
+  int64_t a_stride = 0, b_stride = 0, c_stride = 0;  // from one stored row to the next
   uint32_t a_alignment = 0, b_alignment = 0, c_alignment = 0;
   auto operator<=>(const GemmKey&) const = default;  // NOLINT(modernize-use-nullptr): a zero of the compiler's own
 };

@@ -10,13 +10,9 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/relative_attention.h"
 #include "kernels/cuda/relative_attention_products.cuh"
+#include "kernels/cuda/softmax_sum.cuh"
 
 namespace segue::kernels::cuda {
-
-__device__ __forceinline__ float exp_of(float x) {
-  constexpr float kLog2E = 1.4426950408889634F;
-  return simt::exp2_approx(x * kLog2E);
-}
 
 // The inputs of forward and backward.
 template <typename Element>
@@ -78,20 +74,7 @@ struct HeadPlace {
 template <typename Element, int kWidth, typename RowOf>
 __device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile,
                                           int first, int rows, const RowOf& row_of) {
-  using T = Tile<Element, kWidth>;
-  for (int index = simt::thread(); index < rows * T::kChunks; index += simt::block_threads()) {
-    const int row = index / T::kChunks;
-    const int column = index % T::kChunks * T::kPerChunk;
-    const Element* from = row_of(row);
-    Element* to = tile.at(first + row, column);
-    if (in.vectorised) {
-      const bool valid = from != nullptr && column < in.d_head;
-      simt::async_copy_16(to, valid ? from + column : nullptr, valid);
-      continue;
-    }
-    for (int i = 0; i < T::kPerChunk; ++i)
-      to[i] = from != nullptr && column + i < in.d_head ? from[column + i] : static_cast<Element>(0.0F);
-  }
+  load_rows(tile, first, rows, {in.d_head, in.vectorised}, row_of);
 }
 
 // The queries with u and with w added, kTile rows from query i0 on; zeros beyond the segment's end.

@@ -92,33 +92,6 @@ __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<El
   }
 }
 
-// Accumulators of a warp's rows [row, row + 16) into a tile.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, int row,
-                                           const Accumulators<kWidth>& values) {
-  const LaneOfAccumulators lane;
-#pragma unroll
-  for (int block = 0; block < kWidth / 8; ++block) {
-    for (int i = 0; i < 4; ++i)
-      *tile.at(row + lane.row(i), lane.column(block, i)) = static_cast<Element>(values.value[block][i]);
-  }
-}
-
-// sums [16, kWidth] += transpose of columns [column, column + 16) of `a` · the rows of `b`; row_sums likewise with
-// ones.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, float (*row_sums)[4],
-                                                    const Tile<Element, kTile<Element>>& a, int column,
-                                                    const Tile<Element, kWidth>& b) {
-#pragma unroll
-  for (int k = 0; k < kTile<Element>; k += 16) {
-    FragmentA<Element> fragment;
-    load_a_transposed(fragment, a, column, k);
-    if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
-    multiply_16_rows(sums, fragment, b, k);
-  }
-}
-
 // scale * values, a warp's 16 rows: row a goes to row_of(a), nowhere when that is null.
 template <int kWidth, typename RowOf>
 __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,

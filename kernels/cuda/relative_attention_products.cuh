@@ -7,18 +7,9 @@
 // as columns the keys are.
 #pragma once
 
-#include "kernels/cuda/mma_tile.cuh"
+#include "kernels/cuda/tile_products.cuh"
 
 namespace segue::kernels::cuda {
-
-// Queries of a block and columns of a tile; a warp takes 16 of the queries. As many as shared memory holds at the
-// widest head.
-template <typename Element>
-inline constexpr int kTile = 64;
-template <>
-inline constexpr int kTile<float> = 32;
-template <typename Element>
-inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
 
 // The 2 * kTile rows of a band as a ring: row t lies at (t + base) mod 2 * kTile, so that moving on by a tile
 // replaces one half.
@@ -34,59 +25,6 @@ struct Band {
   __device__ __forceinline__ int place(int row) const { return (row + base) % kRows; }  // of 16 rows from there on
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
-
-// The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.
-template <int kColumns>
-struct Accumulators {
-  float value[kColumns / 8][4] = {};
-
-  static constexpr int kValues = kColumns / 2;  // of one lane
-};
-
-// What a lane holds of accumulators: value[block][i] is at row row(i) and column column(block, i).
-struct LaneOfAccumulators {
-  LanePlace lane;
-  __device__ __forceinline__ int row(int i) const { return lane.group + i / 2 * 8; }
-  __device__ __forceinline__ int column(int block, int i) const { return block * 8 + lane.pair + i % 2; }
-};
-
-// sums += a [16, 16] · the transpose of rows [row, row + kColumns) and columns [k, k + 16) of `b`.
-template <typename Element, int kWidth, int kColumns>
-__device__ __forceinline__ void multiply_transpose(Accumulators<kColumns>& sums, const FragmentA<Element>& a,
-                                                   const Tile<Element, kWidth>& b, int row, int k) {
-#pragma unroll
-  for (int column = 0; column < kColumns; column += 16) {
-    FragmentB<Element> pair[2];
-    load_b(pair, b, row + column, k);
-    multiply(sums.value[column / 8], a, pair[0]);
-    multiply(sums.value[column / 8 + 1], a, pair[1]);
-  }
-}
-
-// sums += a [16, 16] · rows [row, row + 16) of `b`.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_16_rows(Accumulators<kWidth>& sums, const FragmentA<Element>& a,
-                                                 const Tile<Element, kWidth>& b, int row) {
-#pragma unroll
-  for (int column = 0; column < kWidth; column += 16) {
-    FragmentB<Element> pair[2];
-    load_b_rows(pair, b, row, column);
-    multiply(sums.value[column / 8], a, pair[0]);
-    multiply(sums.value[column / 8 + 1], a, pair[1]);
-  }
-}
-
-// sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
-template <typename Element, int kWidth, int kColumns>
-__device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
-                                                  const Tile<Element, kWidth>& b) {
-#pragma unroll
-  for (int k = 0; k < kWidth; k += 16) {
-    FragmentA<Element> fragment;
-    load_a(fragment, a, row, k);
-    multiply_transpose(sums, fragment, b, 0, k);
-  }
-}
 
 // A warp's memory for a band's products: 16 rows, each moved on by four banks.
 template <typename Element>
@@ -133,18 +71,6 @@ __device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums
       const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
       sums.value[block][i] += scratch[lane.row(i) * kBandStride<Element> + shifted];
     }
-  }
-}
-
-// sums [16, kWidth] += a [16, kTile] · the first kTile rows of `b`, with `a` in accumulators.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Accumulators<kTile<Element>>& a,
-                                              const Tile<Element, kWidth>& b) {
-#pragma unroll
-  for (int k = 0; k < kTile<Element>; k += 16) {
-    FragmentA<Element> fragment;
-    as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
-    multiply_16_rows(sums, fragment, b, k);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/linear_cross_entropy.h"
+#include "tests/kernels/bfloat16.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/linear_cross_entropy.h"
 
@@ -23,6 +24,7 @@ struct LayerProblem {
   LayerSize size;
   DType dtype;
   float scale = 1.0F / static_cast<float>(size.rows);
+  int64_t scratch_bytes = kScratchBytes;
   std::vector<int32_t> columns, rows;
   OwnedTensor x, table, bias, gates, gate_bias;
   OwnedTensor targets, row_list, count;
@@ -95,7 +97,8 @@ struct LayerResults {
                                                                 .width = problem.size.width,
                                                                 .classes = problem.size.table + problem.size.gates,
                                                                 .listed = problem.has_list(),
-                                                                .activations = problem.dtype},
+                                                                .activations = problem.dtype,
+                                                                .scratch_bytes = problem.scratch_bytes},
                                                                test_device().kind)})) {
     dx = cast(std::move(dx), problem.dtype);
   }
@@ -114,6 +117,7 @@ inline LinearCrossEntropy LayerProblem::arguments(LayerResults& results, bool ac
                           .nll = results.nll.view(),
                           .accumulate_nll = accumulate,
                           .workspace = results.workspace.view(),
+                          .scratch_bytes = scratch_bytes,
                           .gradient = {.scale = scale,
                                        .dx = results.dx.view(),
                                        .accumulate_dx = accumulate,
@@ -151,5 +155,32 @@ inline std::vector<double> LayerProblem::expected_dx(const LayerResults& before,
                                                      const std::vector<double>& added) const {
   return before.accumulate ? oracle::sum_of(oracle_values(before.dx.view()), added) : added;
 }
+
+// The losses and gradients of a path that rounds to bfloat16 after every operation.
+struct NaiveLayer {
+  std::vector<double> nll;
+  oracle::LinearLayer<double> gradient;
+
+  NaiveLayer(const oracle::LinearLayer<double>& layer, const std::vector<int32_t>& columns,
+             const std::vector<int32_t>& rows, double scale)
+      : nll(columns.size()),
+        gradient{std::vector<double>(layer.x.size()), std::vector<double>(layer.w.size()),
+                 std::vector<double>(layer.b.size()), layer.width} {
+    if (rows.empty()) return;
+    const auto count = static_cast<int64_t>(rows.size()), classes = static_cast<int64_t>(layer.b.size());
+    auto chosen = oracle::chosen_rows(layer, columns, rows);
+    chosen.logits = rounded(chosen.logits);
+    const std::vector<double> losses = oracle::cross_entropy(chosen.logits, chosen.targets).nll;
+    const std::vector<double> dz = rounded(oracle::cross_entropy_gradient(chosen.logits, chosen.targets, scale));
+    const std::vector<double> dx = rounded(oracle::matmul({count, layer.width, classes}, dz, false, layer.w, false));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      nll[static_cast<size_t>(rows[i])] = losses[i];
+      const auto width = layer.width;
+      std::copy_n(dx.begin() + static_cast<int64_t>(i) * width, width, gradient.x.begin() + rows[i] * width);
+    }
+    gradient.w = oracle::matmul({classes, layer.width, count}, dz, true, chosen.x, false);
+    gradient.b = oracle::column_sums(dz, classes);
+  }
+};
 
 }  // namespace segue::kernels

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LayerSize{67, 33, 131, 0, Listed::kEvery}, LayerSize{131, 64, 32, 2, Listed::kSome},
                     LayerSize{64, 13, 1031, 0, Listed::kSome}, LayerSize{37, 16, 31, 0, Listed::kNone},
                     LayerSize{40, 128, 515, 3, Listed::kAll}, LayerSize{40, 256, 67, 0, Listed::kSome},
-                    LayerSize{5, 260, 33, 0, Listed::kSome}));
+                    LayerSize{40, 260, 33, 0, Listed::kSome}, LayerSize{37, 5, 4099, 1, Listed::kSome}));
 
 TEST(LinearCrossEntropy, ManyClassesInParts) {
   const LayerProblem problem({70, 3, 10007, 2, Listed::kAll});
@@ -98,21 +98,24 @@ TEST(LinearCrossEntropy, ManyClassesInParts) {
   expect_close("dw", found.dw(), oracle::sum_of(LayerResults(problem, false).dw(), gradient.w), kGradient);
 }
 
-// So many that the logits of all rows do not fit into the CPU's workspace.
 TEST(LinearCrossEntropy, RowsInChunks) {
-  if (test_device().is_cuda()) return;
-  const LayerProblem problem({131, 1, 270001, 1, Listed::kSome});
-  ASSERT_GT(problem.rows.size(), 64U);
-  const auto layer = problem.oracle_layer();
-  const LayerResults found = problem.run(2, false), before(problem, false);
-  const auto gradient =
-      oracle::linear_cross_entropy_gradient(layer, problem.columns, problem.rows, static_cast<double>(problem.scale));
-  const auto nll = oracle::linear_cross_entropy(layer, problem.columns, problem.rows);
-  expect_close("nll", found.nll.view(), problem.expected_nll(before, nll), kReduction);
-  expect_close("dx", found.dx.view(), gradient.x, kGradient, problem.term_of_dx());
-  expect_close("dw", found.dw(), oracle::sum_of(before.dw(), gradient.w), kGradient);
-  EXPECT_LT(linear_cross_entropy_workspace({.rows = 8192, .width = 1, .classes = 270001}, DeviceKind::kCpu),
-            int64_t{8192} * 270001 / 32);
+  for (const Listed listed : {Listed::kAll, Listed::kSome}) {
+    LayerProblem problem({131, 9, 67, 1, listed});
+    problem.scratch_bytes = 1;
+    const LayerResults before(problem, true), chunked = problem.run(2, true);
+    problem.scratch_bytes = kScratchBytes;
+    const LayerResults whole = problem.run(2, true);
+    expect_close("nll", chunked.nll.view(), oracle_values(whole.nll.view()), kReduction);
+    expect_close("dx", chunked.dx.view(), oracle_values(whole.dx.view()), kGradient);
+    expect_close("dw", chunked.dw(), whole.dw(), kGradient);
+    expect_close("db", chunked.db(), whole.db(), kGradient);
+    EXPECT_LE(before.workspace.view().elements(), whole.workspace.view().elements());
+  }
+}
+
+TEST(LinearCrossEntropy, TheWorkspaceIsSmallBesideAllLogits) {
+  EXPECT_LT(linear_cross_entropy_workspace({.rows = 8192, .width = 64, .classes = 270001}, test_device().kind),
+            int64_t{8192} * 270001 / 64);
 }
 
 TEST(LinearCrossEntropyOracle, GradientsByComplexStep) {

@@ -23,12 +23,17 @@ void store(TensorView view, int64_t element, float value) {
   }
 }
 
+// From one stored row to the next.
+int64_t stride_of(ConstTensorView view, int64_t stride) { return stride == 0 ? view.shape[1] : stride; }
+
 float product(const Gemm& args, int64_t row, int64_t column) {
   const int64_t depth = args.a.shape[args.transpose_a ? 0 : 1];
+  const int64_t a_stride = stride_of(args.a, args.a_stride);
+  const int64_t b_stride = stride_of(args.b, args.b_stride);
   float sum = 0.0F;
   for (int64_t i = 0; i < depth; ++i) {
-    const int64_t a = args.transpose_a ? i * args.a.shape[1] + row : row * args.a.shape[1] + i;
-    const int64_t b = args.transpose_b ? column * args.b.shape[1] + i : i * args.b.shape[1] + column;
+    const int64_t a = args.transpose_a ? i * a_stride + row : row * a_stride + i;
+    const int64_t b = args.transpose_b ? column * b_stride + i : i * b_stride + column;
     sum += load(args.a, a) * load(args.b, b);
   }
   return sum;
@@ -37,7 +42,7 @@ float product(const Gemm& args, int64_t row, int64_t column) {
 void multiply(const Gemm& args) {
   for (int64_t row = 0; row < args.c.shape[0]; ++row) {
     for (int64_t column = 0; column < args.c.shape[1]; ++column) {
-      const int64_t element = row * args.c.shape[1] + column;
+      const int64_t element = row * stride_of(args.c, args.c_stride) + column;
       float value = product(args, row, column);
       if (args.accumulate) value += load(args.c, element);
       if (!args.bias.empty()) value += load(args.bias, column);

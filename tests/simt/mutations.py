@@ -31,16 +31,22 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
     return Mutation(path, meaning, text, replacement, tests or ATTENTION, compiled, "relative_attention_simt_test")
 
 
+def listed(meaning: str, text: str, replacement: str, header: bool = False) -> Mutation:
+    unit = f"{KERNELS}linear_cross_entropy_listed.cu"
+    return Mutation(unit + "h" if header else unit, meaning, text, replacement, LINEAR_CROSS_ENTROPY, unit)
+
+
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
-CROSS_ENTROPY = "*CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
+CROSS_ENTROPY = "*/CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
 DROPOUT = "*DropoutTest.*:Dropout.*"
 EMBEDDING = "*EmbeddingTest.*"
 FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
 GRADIENT_CLIP = "GradientClip.*"
 LAMB = "Lamb.*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
+LINEAR_CROSS_ENTROPY = "*LinearCrossEntropyTest.EqualsTheOracle*:LinearCrossEntropy.RowsInChunks"
 OPTIMIZER_STEP = "*OptimizerStep.*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
 TOKEN_CLUSTERS = "*TokenClustersTest.*"
@@ -83,7 +89,7 @@ MUTATIONS = [
         "parts that overlap by a row",
         "begin + args.part_rows < args.rows ? begin + args.part_rows",
         "begin + args.part_rows < args.rows ? begin + args.part_rows + 1",
-        "*CrossEntropyTest.EqualsTheOracle*",
+        "*/CrossEntropyTest.EqualsTheOracle*",
         "cross_entropy",
     ),
     header(
@@ -109,7 +115,14 @@ MUTATIONS = [
         "column + k + 1 == targets[row]",
         CROSS_ENTROPY,
     ),
-    kernel("cross_entropy", "a sum that does not fade", "b.sum * expf(b.largest - largest)", "b.sum", CROSS_ENTROPY),
+    header(
+        "softmax_sum",
+        "a sum that does not fade",
+        "b.sum * expf(b.largest - largest)",
+        "b.sum",
+        CROSS_ENTROPY,
+        "cross_entropy",
+    ),
     kernel("dropout", "no mask", "values[k] * mask[k]", "values[k]", DROPOUT),
     kernel("dropout", "overwriting for adding", "if (args.accumulate) ", "if (false) ", DROPOUT),
     kernel(
@@ -227,6 +240,84 @@ MUTATIONS = [
         OPTIMIZER_STEP,
     ),
     kernel("optimizer_step", "a velocity that does not fade", "fmaf(k.momentum, b, g)", "b + g", OPTIMIZER_STEP),
+    kernel(
+        "linear_cross_entropy",
+        "classes that only fill up a row weigh",
+        "args.joined[c] = -INFINITY;",
+        "args.joined[c] = 0.0F;",
+        LINEAR_CROSS_ENTROPY,
+    ),
+    kernel(
+        "linear_cross_entropy",
+        "nothing where no product writes",
+        "args.logits[row * args.padded + c] = static_cast<Element>(0.0F);",
+        ";",
+        LINEAR_CROSS_ENTROPY,
+    ),
+    kernel(
+        "linear_cross_entropy",
+        "overwriting for adding",
+        "(args.accumulate ? args.to[e] : 0.0F)",
+        "0.0F",
+        LINEAR_CROSS_ENTROPY,
+    ),
+    kernel(
+        "linear_cross_entropy",
+        "the loss of every chunk in the first one's place",
+        ".to = args.nll.as<float>() + first,",
+        ".to = args.nll.as<float>(),",
+        LINEAR_CROSS_ENTROPY,
+    ),
+    listed("the target's column beside", "== rows.column[row]) args", "== rows.column[row] + 1) args"),
+    listed(
+        "no barrier before the classes of a sum are replaced",
+        "sums[row] = joined(sums[row], piece);\n    }\n    simt::sync_block();",
+        "sums[row] = joined(sums[row], piece);\n    }\n",
+    ),
+    listed("sums of some lanes left out", "mask < 4; mask *= 2", "mask < 2; mask *= 2"),
+    listed(
+        "a split left out of the loss",
+        "for (int split = 0; split < splits; ++split) {",
+        "for (int split = 1; split < splits; ++split) {",
+    ),
+    listed(
+        "no barrier before the classes of dx are replaced",
+        "multiply_rows(dx, z, tiles.w);\n    simt::sync_block();",
+        "multiply_rows(dx, z, tiles.w);",
+    ),
+    listed("overwriting dx for adding to it", "args.accumulate_dx ? simt::as_float(dx[e]) : 0.0F", "0.0F"),
+    listed(
+        "no barrier before the gradients of logits are read",
+        "store_tile(tiles.dz, warp_row, z);\n    simt::sync_block();",
+        "store_tile(tiles.dz, warp_row, z);",
+    ),
+    listed(
+        "no barrier before the rows are replaced",
+        "    simt::sync_block();  // everybody is done with these rows\n",
+        "",
+    ),
+    listed("db added by every slice", "if (slice > 0 || lane", "if (lane"),
+    listed(
+        "no barrier between slices",
+        "    if (step > 1) simt::sync_block();  // everybody is done with the slice before\n",
+        "",
+        header=True,
+    ),
+    listed("another slice than a block's own at the end", "(own + step) % slices", "step % slices", header=True),
+    listed("classes that are not there weigh", "return -INFINITY;", "return 0.0F;", header=True),
+    listed("rows that are not listed have gradients", "target < 0 ? 0.0F : scale", "false ? 0.0F : scale", header=True),
+    listed(
+        "the gradient's target beside",
+        "lane.column(block, i) == target",
+        "lane.column(block, i) + 1 == target",
+        header=True,
+    ),
+    listed(
+        "the gates' weights for the table's",
+        "c < table_classes ? table + ",
+        "c < table_classes + 1 ? table + ",
+        header=True,
+    ),
     kernel(
         "segment_memory",
         "a chain torn into single moves",

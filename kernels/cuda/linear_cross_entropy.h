@@ -1,0 +1,11 @@
+// Softmax cross-entropy against a linear layer on a GPU; arguments as checked by kernels/linear_cross_entropy.cc.
+#pragma once
+
+#include "kernels/linear_cross_entropy.h"
+
+namespace segue::kernels::cuda {
+
+void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args);
+int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents);  // elements, of float32
+
+}  // namespace segue::kernels::cuda

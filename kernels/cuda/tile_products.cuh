@@ -1,0 +1,136 @@
+// Products of a warp whose operands are whole tiles: its 16 rows times a tile of columns.
+#pragma once
+
+#include "kernels/cuda/mma_tile.cuh"
+
+namespace segue::kernels::cuda {
+
+// Rows of a block and columns of a tile; a warp takes 16 of the rows. As many as shared memory holds at the widest
+// rows.
+template <typename Element>
+inline constexpr int kTile = 64;
+template <>
+inline constexpr int kTile<float> = 32;
+template <typename Element>
+inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
+
+// Rows in memory: how many elements, and whether they can be copied 16 bytes at a time.
+struct RowFormat {
+  int width;
+  bool vectorised;
+};
+
+// Row `first` + i of the tile becomes row_of(i), format.width elements and zeros after them; all zeros where it is
+// null. The copies are asynchronous: commit and wait.
+template <typename Element, int kWidth, typename RowOf>
+__device__ __forceinline__ void load_rows(const Tile<Element, kWidth>& tile, int first, int rows,
+                                          const RowFormat& format, const RowOf& row_of) {
+  using T = Tile<Element, kWidth>;
+  for (int index = simt::thread(); index < rows * T::kChunks; index += simt::block_threads()) {
+    const int row = index / T::kChunks;
+    const int column = index % T::kChunks * T::kPerChunk;
+    const Element* from = row_of(row);
+    Element* to = tile.at(first + row, column);
+    if (format.vectorised) {
+      const bool valid = from != nullptr && column < format.width;
+      simt::async_copy_16(to, valid ? from + column : nullptr, valid);
+      continue;
+    }
+    for (int i = 0; i < T::kPerChunk; ++i)
+      to[i] = from != nullptr && column + i < format.width ? from[column + i] : static_cast<Element>(0.0F);
+  }
+}
+
+// The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.
+template <int kColumns>
+struct Accumulators {
+  float value[kColumns / 8][4] = {};
+
+  static constexpr int kValues = kColumns / 2;  // of one lane
+};
+
+// What a lane holds of accumulators: value[block][i] is at row row(i) and column column(block, i).
+struct LaneOfAccumulators {
+  LanePlace lane;
+  __device__ __forceinline__ int row(int i) const { return lane.group + i / 2 * 8; }
+  __device__ __forceinline__ int column(int block, int i) const { return block * 8 + lane.pair + i % 2; }
+};
+
+// sums += a [16, 16] · the transpose of rows [row, row + kColumns) and columns [k, k + 16) of `b`.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_transpose(Accumulators<kColumns>& sums, const FragmentA<Element>& a,
+                                                   const Tile<Element, kWidth>& b, int row, int k) {
+#pragma unroll
+  for (int column = 0; column < kColumns; column += 16) {
+    FragmentB<Element> pair[2];
+    load_b(pair, b, row + column, k);
+    multiply(sums.value[column / 8], a, pair[0]);
+    multiply(sums.value[column / 8 + 1], a, pair[1]);
+  }
+}
+
+// sums += a [16, 16] · rows [row, row + 16) of `b`.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_16_rows(Accumulators<kWidth>& sums, const FragmentA<Element>& a,
+                                                 const Tile<Element, kWidth>& b, int row) {
+#pragma unroll
+  for (int column = 0; column < kWidth; column += 16) {
+    FragmentB<Element> pair[2];
+    load_b_rows(pair, b, row, column);
+    multiply(sums.value[column / 8], a, pair[0]);
+    multiply(sums.value[column / 8 + 1], a, pair[1]);
+  }
+}
+
+// sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
+                                                  const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kWidth; k += 16) {
+    FragmentA<Element> fragment;
+    load_a(fragment, a, row, k);
+    multiply_transpose(sums, fragment, b, 0, k);
+  }
+}
+
+// sums [16, kWidth] += a [16, kTile] · the first kTile rows of `b`, with `a` in accumulators.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Accumulators<kTile<Element>>& a,
+                                              const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kTile<Element>; k += 16) {
+    FragmentA<Element> fragment;
+    as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
+    multiply_16_rows(sums, fragment, b, k);
+  }
+}
+
+// Accumulators of a warp's rows [row, row + 16) into a tile.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, int row,
+                                           const Accumulators<kWidth>& values) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kWidth / 8; ++block) {
+    for (int i = 0; i < 4; ++i)
+      *tile.at(row + lane.row(i), lane.column(block, i)) = static_cast<Element>(values.value[block][i]);
+  }
+}
+
+// sums [16, kWidth] += transpose of columns [column, column + 16) of `a` · the rows of `b`; row_sums likewise with
+// ones.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, float (*row_sums)[4],
+                                                    const Tile<Element, kTile<Element>>& a, int column,
+                                                    const Tile<Element, kWidth>& b) {
+#pragma unroll
+  for (int k = 0; k < kTile<Element>; k += 16) {
+    FragmentA<Element> fragment;
+    load_a_transposed(fragment, a, column, k);
+    if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
+    multiply_16_rows(sums, fragment, b, k);
+  }
+}
+
+}  // namespace segue::kernels::cuda
