@@ -1,14 +1,20 @@
 // segue import, segue export
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
-#include "core/exchange/transformer_xl.h"
-#include "core/exchange/transformer_xl_args.h"
+#include "core/exchange/arguments.h"
+#include "core/exchange/export_model.h"
+#include "core/exchange/import_model.h"
 #include "core/model/stored_model.h"
 #include "core/model/transformer.h"
 #include "launch/segue/commands.h"
@@ -18,17 +24,27 @@ namespace segue {
 namespace {
 
 constexpr const char* kImportExamples =
-    "Example:\n"
+    "Examples:\n"
     "  segue import --from transformer-xl --model model.safetensors --args args.json --output imported\n"
-    "  segue eval --checkpoint imported --data data/books\n"
-    "The model file holds the state_dict of the authors' PyTorch code, args.json its constructor's arguments.";
+    "      the authors' PyTorch code: state_dict, and the arguments of MemTransformerLM\n"
+    "  segue import --from nvidia --model model.safetensors --args args.json --output imported\n"
+    "      NVIDIA's code: model_state and model_config of a checkpoint\n"
+    "  segue import --from huggingface --model model.safetensors --args config.json --output imported\n"
+    "      a TransfoXLLMHeadModel\n"
+    "  segue import --from transformer-xl-tf --model model.npz --args args.json --output imported\n"
+    "      the authors' TensorFlow code: its variables, and the arguments of its model with n_token and cutoffs\n"
+    "  segue eval --checkpoint imported --data data/books";
 constexpr const char* kExportExamples =
-    "Example:\n"
+    "Examples:\n"
     "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
-    "Writes the names of the authors' PyTorch code, tied tensors under both of theirs.";
+    "      names and arguments of the authors' PyTorch code, tied tensors under both of their names\n"
+    "  segue export --checkpoint runs/books --format huggingface --output exported\n"
+    "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4";
+constexpr const char* kHuggingFaceWeights = "model.safetensors";
+constexpr const char* kHuggingFaceConfig = "config.json";
 
 struct ImportOptions {
-  std::string from = "transformer-xl";
+  ExchangeFormat from = ExchangeFormat::kTransformerXl;
   std::string model;
   std::string args;
   std::string output;
@@ -36,12 +52,19 @@ struct ImportOptions {
 
 struct ExportOptions {
   std::string checkpoint;
+  ExchangeFormat format = ExchangeFormat::kTransformerXl;
   std::string output;
   std::string args;  // empty: not written
 };
 
+std::map<std::string, ExchangeFormat> formats_of(std::initializer_list<ExchangeFormat> formats) {
+  std::map<std::string, ExchangeFormat> named;
+  for (const ExchangeFormat format : formats) named.emplace(name_of_choice(format), format);
+  return named;
+}
+
 void run_import(const ImportOptions& options) {
-  const ImportedModel imported = import_transformer_xl(options.model, options.args);
+  const ImportedModel imported = import_model(options.from, options.model, options.args);
   TensorFile weights{kWeightsFile, {}, {{"format", "segue"}}};
   int64_t count = 0;
   for (const ImportedTensor& tensor : imported.tensors) {
@@ -51,21 +74,39 @@ void run_import(const ImportOptions& options) {
   const StoredModel stored{
       .model = imported.model, .vocab_size = imported.vocab_size, .tgt_len = imported.tgt_len, .tokenizer = {}};
   write_checkpoint(options.output, 0, {.tensor_files = {weights}, .text_files = {model_file(stored)}});
+  for (const std::string& setting : imported.settings) fmt::print("set {}\n", setting);
   for (const std::string& note : imported.notes) fmt::print("note: {}\n", note);
   fmt::print("{}: {} parameters in {} tensors, vocabulary {}\n", options.output, human_count(count),
              imported.tensors.size(), imported.vocab_size);
 }
 
+// Where the weights and the arguments go; no path for arguments that are not asked for.
+struct ExportPaths {
+  std::filesystem::path weights;
+  std::filesystem::path arguments;
+};
+
+ExportPaths paths_of(const ExportOptions& options) {
+  if (options.format != ExchangeFormat::kHuggingFace) return {options.output, options.args};
+  if (!options.args.empty())
+    throw UsageError("--args: not with --format huggingface, which writes {} beside the weights", kHuggingFaceConfig);
+  const std::filesystem::path directory = options.output;
+  return {directory / kHuggingFaceWeights, directory / kHuggingFaceConfig};
+}
+
 void run_export(const ExportOptions& options) {
+  const ExportPaths paths = paths_of(options);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", complaint);
   const StoredModel stored = read_model(resolved.checkpoint);
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);
-  export_transformer_xl(stored.model, stored.vocab_size, named_parts(parameters, parameters.values()), options.output);
-  if (!options.args.empty()) {
-    write_file_atomically(options.args, transformer_xl_args_text({stored.model, stored.vocab_size, stored.tgt_len}));
-  }
+  const std::string arguments = arguments_text(options.format, {stored.model, stored.vocab_size, stored.tgt_len});
+  if (options.format == ExchangeFormat::kHuggingFace) make_directories(options.output);
+  const std::vector<std::string> notes = export_weights(options.format, stored.model, stored.vocab_size,
+                                                        named_parts(parameters, parameters.values()), paths.weights);
+  if (!paths.arguments.empty()) write_file_atomically(paths.arguments, arguments);
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
   fmt::print("{}: {} parameters of step {}\n", options.output, human_count(parameters.count()),
              resolved.checkpoint.step());
 }
@@ -77,21 +118,25 @@ void add_import_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("import", "Make a checkpoint of another program's weights");
   command->footer(kImportExamples);
   command->add_option("--from", options->from, "Program the weights come from")
-      ->check(CLI::IsMember({"transformer-xl"}))
-      ->capture_default_str();
-  command->add_option("--model", options->model, "Weights (safetensors)")->required();
-  command->add_option("--args", options->args, "Constructor arguments (JSON)")->required();
+      ->transform(CLI::CheckedTransformer(formats_of({ExchangeFormat::kTransformerXl, ExchangeFormat::kTransformerXlTf,
+                                                      ExchangeFormat::kNvidia, ExchangeFormat::kHuggingFace})))
+      ->default_str("transformer-xl");
+  command->add_option("--model", options->model, "Weights (safetensors or .npz)")->required();
+  command->add_option("--args", options->args, "Arguments of the model (JSON)")->required();
   command->add_option("--output", options->output, "Checkpoint directory to make")->required();
   command->callback([options] { run_import(*options); });
 }
 
 void add_export_command(CLI::App& app) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Write a checkpoint's weights for the authors' PyTorch code");
+  CLI::App* command = app.add_subcommand("export", "Write a checkpoint's weights for another program");
   command->footer(kExportExamples);
   command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
       ->required();
-  command->add_option("--output", options->output, "File to write (safetensors)")->required();
+  command->add_option("--format", options->format, "Program the weights are for")
+      ->transform(CLI::CheckedTransformer(formats_of({ExchangeFormat::kTransformerXl, ExchangeFormat::kHuggingFace})))
+      ->default_str("transformer-xl");
+  command->add_option("--output", options->output, "File to write (safetensors); huggingface: directory")->required();
   command->add_option("--args", options->args, "Also write the constructor arguments here (JSON)");
   command->callback([options] { run_export(*options); });
 }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/checkpoint/safetensors.h"
-#include "core/exchange/transformer_xl.h"
-#include "core/exchange/transformer_xl_names.h"
+#include "core/exchange/import_model.h"
+#include "core/exchange/tensor_names.h"
 #include "core/model/segment_engine.h"
 #include "core/train/optimizer.h"
 #include "tests/kernels/testing.h"
@@ -88,10 +88,11 @@ class Golden : public testing::Test {
 
   SegmentEngine engine(Tape::Mode mode) { return {model_, parameters_, arena_, stream_, mode}; }
 
-  ImportedModel imported_ =
-      import_transformer_xl(fixture_folder() / "model.safetensors", fixture_folder() / "args.json");
+  ImportedModel imported_ = import_model(ExchangeFormat::kTransformerXl, fixture_folder() / "model.safetensors",
+                                         fixture_folder() / "args.json");
   SafetensorsFile expected_{fixture_folder() / "expected.safetensors"};
-  std::vector<TensorNames> names_ = transformer_xl_names(imported_.model, imported_.vocab_size);
+  std::vector<ForeignTensor> names_ =
+      foreign_tensors(ExchangeFormat::kTransformerXl, imported_.model, imported_.vocab_size);
   Transformer model_{imported_.model, imported_.vocab_size};
   Compute compute_{kernels::test_device()};
   kernels::Stream stream_{compute_.device, 2};
@@ -129,9 +130,9 @@ TEST_F(Golden, GradientsOfTheThirdSegment) {
   SegmentMemory memory = model_.make_memory(streams(), compute_);
   for (int64_t s = 0; s < 2; ++s) run(evaluation, memory, s);
   EXPECT_NEAR(mean(run(training, memory, 2)), expected("grad.loss")[0], kernels::kGoldenLoss);
-  for (const TensorNames& name : names_) {
-    kernels::expect_close(name.segue, on_host(parameters_[name.segue].gradient),
-                          expected("grad." + name.original.front()), kernels::kNetworkGradient);
+  for (const ForeignTensor& name : names_) {
+    kernels::expect_close(name.segue, on_host(parameters_[name.segue].gradient), expected("grad." + name.names.front()),
+                          kernels::kNetworkGradient);
   }
 }
 
@@ -149,8 +150,8 @@ TEST_F(Golden, TwelveStepsOfTraining) {
   }
   expect_near("train.loss", losses, expected("train.loss"), kernels::kGoldenLoss);
   kernels::expect_close("train.grad_norm", norms, expected("train.grad_norm"), kernels::kGoldenGradientNorm);
-  for (const TensorNames& name : names_) {
-    expect_near(name.segue, on_host(parameters_[name.segue].value), expected("train.final." + name.original.front()),
+  for (const ForeignTensor& name : names_) {
+    expect_near(name.segue, on_host(parameters_[name.segue].value), expected("train.final." + name.names.front()),
                 kernels::kGoldenTrainedWeight);
   }
 }

@@ -1,5 +1,5 @@
 // Models in the original's names: round trips bitwise, and every way in which files do not fit is named.
-#include "core/exchange/transformer_xl.h"
+#include "core/exchange/import_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
-#include "core/exchange/transformer_xl_args.h"
+#include "core/exchange/arguments.h"
+#include "core/exchange/export_model.h"
+#include "tests/core/exchange/foreign_model.h"
+#include "tests/core/exchange/model_grid.h"
 #include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
@@ -24,22 +27,11 @@ using testing::SizeIs;
 
 constexpr int64_t kVocab = 7, kLayers = 2, kHeads = 2, kWidth = 6, kHeadWidth = 4, kInner = 5;
 
-struct OriginalTensor {
-  DType dtype = DType::kFloat32;
-  Shape shape;
-  std::vector<std::byte> bytes;
-};
-using OriginalModel = std::map<std::string, OriginalTensor>;
-
-void add(OriginalModel& model, const std::string& name, const Shape& shape) {
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(model.size()) + 0.001F * static_cast<float>(i);
-  const auto bytes = std::as_bytes(std::span(values));
-  model[name] = {DType::kFloat32, shape, {bytes.begin(), bytes.end()}};
+void add(HeldTensors& model, const std::string& name, const Shape& shape) {
+  model[name] = distinct_values(std::ssize(model), shape);
 }
 
-void add_layer(OriginalModel& model, const std::string& layer) {
+void add_layer(HeldTensors& model, const std::string& layer) {
   constexpr int64_t kHeadsWidth = kHeads * kHeadWidth;
   add(model, layer + "dec_attn.qkv_net.weight", {3 * kHeadsWidth, kWidth});
   add(model, layer + "dec_attn.r_net.weight", {kHeadsWidth, kWidth});
@@ -55,8 +47,8 @@ void add_layer(OriginalModel& model, const std::string& layer) {
 }
 
 // Tied as the published models are: both names, one content.
-OriginalModel original_model(int64_t d_embed = kWidth) {
-  OriginalModel model;
+HeldTensors original_model(int64_t d_embed = kWidth) {
+  HeldTensors model;
   add(model, "r_w_bias", {kHeads, kHeadWidth});
   add(model, "r_r_bias", {kHeads, kHeadWidth});
   add(model, "word_emb.emb_layers.0.weight", {kVocab, d_embed});
@@ -80,45 +72,31 @@ Json original_args() {
 
 class TransformerXlTest : public testing::Test {
  protected:
-  ImportedModel import(const OriginalModel& model, const Json& args) {
-    write(directory_ / "model.safetensors", model);
+  ImportedModel import(const HeldTensors& model, const Json& args) {
+    write_safetensors(directory_ / "model.safetensors", named(model), {});
     write_file_atomically(directory_ / "args.json", args.dump());
-    return import_transformer_xl(directory_ / "model.safetensors", directory_ / "args.json");
+    return import_model(ExchangeFormat::kTransformerXl, directory_ / "model.safetensors", directory_ / "args.json");
   }
 
   // What is wrong with these files, without the directory's name.
   template <typename Error>
-  std::string complaint(const OriginalModel& model, const Json& args) {
+  std::string complaint(const HeldTensors& model, const Json& args) {
     const std::string message = message_of<Error>([&] { import(model, args); });
     const std::string prefix = directory_.path().string() + "/";
     return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
   }
 
-  static void write(const std::filesystem::path& path, const OriginalModel& model) {
-    std::vector<NamedTensor> tensors;
-    for (const auto& [name, tensor] : model)
-      tensors.push_back({name, {tensor.bytes.data(), tensor.dtype, tensor.shape}});
-    write_safetensors(path, tensors, {});
-  }
-
-  static OriginalModel read(const std::filesystem::path& path) {
-    const SafetensorsFile file(path);
-    OriginalModel model;
-    for (const std::string& name : file.names()) {
-      const ConstTensorView view = file.tensor(name);
-      model[name] = {view.dtype, view.shape, {view.data, view.data + view.bytes()}};
-    }
-    return model;
-  }
-
-  OriginalModel exported_again(const ImportedModel& imported) {
+  HeldTensors exported_again(const ImportedModel& imported) {
     std::vector<NamedTensor> tensors;
     for (const ImportedTensor& tensor : imported.tensors) tensors.push_back({tensor.name, tensor.values.view()});
-    export_transformer_xl(imported.model, imported.vocab_size, tensors, directory_ / "exported.safetensors");
-    return read(directory_ / "exported.safetensors");
+    export_weights(ExchangeFormat::kTransformerXl, imported.model, imported.vocab_size, tensors,
+                   directory_ / "exported.safetensors");
+    HeldTensors exported = read_tensors(directory_ / "exported.safetensors");
+    exported.erase("pos_emb.inv_freq");
+    return exported;
   }
 
-  static void expect_same(const OriginalModel& found, const OriginalModel& expected) {
+  static void expect_same(const HeldTensors& found, const HeldTensors& expected) {
     ASSERT_EQ(found.size(), expected.size());
     for (const auto& [name, tensor] : expected) {
       ASSERT_TRUE(found.contains(name)) << name;
@@ -158,10 +136,10 @@ TEST_F(TransformerXlTest, ArgumentsBecomeTheConfig) {
 TEST_F(TransformerXlTest, TensorsHaveSeguesNames) {
   Json args = original_args();
   args["n_layer"] = 1;
-  OriginalModel model = original_model();
+  HeldTensors model = original_model();
   std::erase_if(model, [](const auto& tensor) { return tensor.first.starts_with("layers.1."); });
   EXPECT_THAT(names_of(import(model, args)),
-              ElementsAre("embedding.table", "attention.u", "attention.w", "layers.0.attention.qkv",
+              ElementsAre("attention.u", "attention.w", "embedding.table", "layers.0.attention.qkv",
                           "layers.0.attention.r", "layers.0.attention.output", "layers.0.attention.norm.gain",
                           "layers.0.attention.norm.bias", "layers.0.feed_forward.w1", "layers.0.feed_forward.b1",
                           "layers.0.feed_forward.w2", "layers.0.feed_forward.b2", "layers.0.feed_forward.norm.gain",
@@ -169,43 +147,20 @@ TEST_F(TransformerXlTest, TensorsHaveSeguesNames) {
 }
 
 TEST_F(TransformerXlTest, BiasUIsTheOneOfContent) {
-  const OriginalModel model = original_model();
+  const HeldTensors model = original_model();
   const ImportedModel imported = import(model, original_args());
-  const OwnedTensor& u = imported.tensors[1].values;
-  ASSERT_EQ(imported.tensors[1].name, "attention.u");
+  const OwnedTensor& u = imported.tensors[0].values;
+  ASSERT_EQ(imported.tensors[0].name, "attention.u");
   EXPECT_EQ(std::memcmp(u.view().data, model.at("r_w_bias").bytes.data(), model.at("r_w_bias").bytes.size()), 0);
 }
 
 TEST_F(TransformerXlTest, RoundTripIsBitwise) {
-  const OriginalModel model = original_model();
+  const HeldTensors model = original_model();
   expect_same(exported_again(import(model, original_args())), model);
 }
 
-TEST_F(TransformerXlTest, RoundTripOfANarrowEmbeddingWithItsOwnHead) {
-  OriginalModel model = original_model(4);
-  add(model, "crit.out_layers.0.weight", {kVocab, 4});
-  add(model, "word_emb.emb_projs.0", {kWidth, 4});
-  add(model, "crit.out_projs.0", {kWidth, 4});
-  Json args = original_args();
-  args["d_embed"] = 4;
-  args["tied"] = false;
-  const ImportedModel imported = import(model, args);
-  EXPECT_THAT(names_of(imported), testing::IsSupersetOf({"head.table", "embedding.projection", "head.projection"}));
-  expect_same(exported_again(imported), model);
-}
-
-TEST_F(TransformerXlTest, RoundTripOfTiedProjections) {
-  OriginalModel model = original_model(4);
-  add(model, "word_emb.emb_projs.0", {kWidth, 4});
-  model["crit.out_projs.0"] = model["word_emb.emb_projs.0"];
-  Json args = original_args();
-  args["d_embed"] = 4;
-  args["tie_projs"] = {true};
-  expect_same(exported_again(import(model, args)), model);
-}
-
-TEST_F(TransformerXlTest, RoundTripOfBiasesPerLayer) {
-  OriginalModel model = original_model();
+TEST_F(TransformerXlTest, BiasesPerLayerAreReadAndNotWritten) {
+  HeldTensors model = original_model();
   model.erase("r_w_bias");
   model.erase("r_r_bias");
   for (const std::string layer : {"layers.0.", "layers.1."}) {
@@ -216,36 +171,38 @@ TEST_F(TransformerXlTest, RoundTripOfBiasesPerLayer) {
   args["untie_r"] = true;
   const ImportedModel imported = import(model, args);
   EXPECT_THAT(names_of(imported), testing::IsSupersetOf({"layers.0.attention.u", "layers.1.attention.w"}));
-  expect_same(exported_again(imported), model);
+  EXPECT_EQ(message_of<ConfigError>([&] { exported_again(imported); }),
+            "the authors' PyTorch code computes model.position.untie_r false only, this model has true");
 }
 
 TEST_F(TransformerXlTest, ArgumentsRoundTrip) {
   const ImportedModel imported = import(original_model(), original_args());
-  const std::string text = transformer_xl_args_text({imported.model, imported.vocab_size, imported.tgt_len});
+  const std::string text =
+      arguments_text(ExchangeFormat::kTransformerXl, {imported.model, imported.vocab_size, imported.tgt_len});
   const Json written = parse_json<ConfigError>(text, "args");
   Json expected = original_args();
   expected.erase("batch");
   for (const auto& [key, value] : expected.items()) EXPECT_EQ(written.at(key), value) << key;
   const ImportedModel again = import(original_model(), written);
-  EXPECT_EQ(transformer_xl_args_text({again.model, again.vocab_size, again.tgt_len}), text);
+  EXPECT_EQ(arguments_text(ExchangeFormat::kTransformerXl, {again.model, again.vocab_size, again.tgt_len}), text);
 }
 
 TEST_F(TransformerXlTest, FrequenciesAreIgnored) {
-  OriginalModel model = original_model();
+  HeldTensors model = original_model();
   add(model, "pos_emb.inv_freq", {kWidth / 2});
   EXPECT_THAT(import(model, original_args()).tensors, SizeIs(original_model().size() - 1));
 }
 
 TEST_F(TransformerXlTest, OneOfTwoTiedCopiesIsEnough) {
   for (const std::string left_out : {"word_emb.emb_layers.0.weight", "crit.out_layers.0.weight"}) {
-    OriginalModel model = original_model();
+    HeldTensors model = original_model();
     model.erase(left_out);
     expect_same(exported_again(import(model, original_args())), original_model());
   }
 }
 
 TEST_F(TransformerXlTest, DoublesAreConvertedWithANote) {
-  OriginalModel model = original_model();
+  HeldTensors model = original_model();
   const std::vector<double> doubles(kVocab, 0.1);
   const auto bytes = std::as_bytes(std::span(doubles));
   model["crit.out_layers.0.bias"] = {DType::kFloat64, {kVocab}, {bytes.begin(), bytes.end()}};
@@ -256,7 +213,7 @@ TEST_F(TransformerXlTest, DoublesAreConvertedWithANote) {
 }
 
 TEST_F(TransformerXlTest, TensorsThatDoNotFitAreNamed) {
-  OriginalModel model = original_model();
+  HeldTensors model = original_model();
   model.erase("layers.1.pos_ff.CoreNet.3.bias");
   EXPECT_THAT(complaint<CheckpointError>(model, original_args()),
               HasSubstr("model.safetensors: expected a tensor layers.1.pos_ff.CoreNet.3.bias"));
@@ -278,7 +235,7 @@ TEST_F(TransformerXlTest, TensorsThatDoNotFitAreNamed) {
 }
 
 TEST_F(TransformerXlTest, TiedCopiesMustBeTheSame) {
-  OriginalModel model = original_model();
+  HeldTensors model = original_model();
   add(model, "crit.out_layers.0.weight", {kVocab, kWidth});
   EXPECT_EQ(complaint<CheckpointError>(model, original_args()),
             "model.safetensors: tensors word_emb.emb_layers.0.weight and crit.out_layers.0.weight: expected the same "
@@ -291,16 +248,20 @@ TEST_F(TransformerXlTest, ArgumentsOfOtherModelsAreRefused) {
     args[key] = value;
     return args;
   };
-  const OriginalModel model = original_model();
-  EXPECT_EQ(complaint<ConfigError>(model, with("div_val", 2)),
-            "args.json: div_val, cutoffs, sample_softmax: expected 1, [] and at most 0 (a plain softmax), found 2, a "
-            "list of 0 and -1");
-  EXPECT_THAT(complaint<ConfigError>(model, with("cutoffs", {2, 4})), HasSubstr("found 1, a list of 2 and -1"));
-  EXPECT_THAT(complaint<ConfigError>(model, with("sample_softmax", 5)), HasSubstr("a list of 0 and 5"));
+  const HeldTensors model = original_model();
+  EXPECT_EQ(complaint<ConfigError>(model, with("sample_softmax", 5)),
+            "args.json: sample_softmax: expected at most 0 (the whole softmax), found 5");
+  EXPECT_EQ(complaint<ConfigError>(model, with("cutoffs", {2, 7})),
+            "args.json: cutoffs: expected increasing numbers from 1 to 6, found 7 after 2");
+  EXPECT_EQ(complaint<ConfigError>(model, with("cutoffs", {4, 2})),
+            "args.json: cutoffs: expected increasing numbers from 1 to 6, found 2 after 4");
+  EXPECT_THAT(complaint<ConfigError>(model, with("cutoffs", {0, 2})), HasSubstr("found 0 after 0"));
+  EXPECT_THAT(complaint<ConfigError>(model, with("cutoffs", std::vector<int64_t>(65, 1))),
+              HasSubstr("cutoffs: expected at most 64 numbers, found 65"));
   EXPECT_EQ(complaint<ConfigError>(model, with("attn_type", 2)),
             "args.json: attn_type: expected 0 (relative attention), found 2");
   EXPECT_EQ(complaint<ConfigError>(model, with("tie_projs", {true, false})),
-            "args.json: tie_projs: expected a list of at most 1 without cutoffs, found a list of 2");
+            "args.json: tie_projs: expected a list of at most 1 with 0 cutoffs, found a list of 2");
   EXPECT_EQ(complaint<ConfigError>(model, with("d_model", 7)), "args.json: d_model: expected an even number, found 7");
   EXPECT_THAT(complaint<ConfigError>(model, with("n_layer", 0)),
               HasSubstr("args.json: n_layer: expected an integer >= 1"));
@@ -316,23 +277,83 @@ TEST_F(TransformerXlTest, ArgumentsOfOtherModelsAreRefused) {
 TEST_F(TransformerXlTest, ExportRefusesOtherTensorsAndOtherModels) {
   const ImportedModel imported = import(original_model(), original_args());
   const auto export_of = [&](const std::vector<NamedTensor>& tensors) {
-    return message_of<CheckpointError>([&] { export_transformer_xl(imported.model, kVocab, tensors, "out"); });
+    return message_of<CheckpointError>(
+        [&] { export_weights(ExchangeFormat::kTransformerXl, imported.model, kVocab, tensors, "out"); });
   };
   std::vector<NamedTensor> tensors;
   for (const ImportedTensor& tensor : imported.tensors) tensors.push_back({tensor.name, tensor.values.view()});
   std::vector<NamedTensor> more = tensors;
   more.push_back({"head.table", tensors.front().tensor});
-  EXPECT_EQ(export_of(more), "export to out: tensor head.table has no name in the original");
+  EXPECT_EQ(export_of(more), "export to out: tensor head.table is not one of the model's");
   std::vector<NamedTensor> wrong = tensors;
   wrong.front().tensor = tensors.back().tensor;
-  EXPECT_EQ(export_of(wrong), "export to out: tensor embedding.table: expected [7, 6], found [7]");
+  EXPECT_EQ(export_of(wrong), "export to out: tensor attention.u: expected [2, 4], found [7]");
   tensors.pop_back();
   EXPECT_EQ(export_of(tensors), "export to out: expected a tensor head.bias");
+}
 
-  ModelConfig model = imported.model;
-  model.block.activation = ActivationKind::kGelu;
-  EXPECT_THAT(message_of<ConfigError>([&] { export_transformer_xl(model, kVocab, tensors, "out"); }),
-              HasSubstr("the original Transformer-XL has model.block.activation relu"));
+TEST_F(TransformerXlTest, ExportRefusesWhatTheProgramDoesNotCompute) {
+  const auto complaint = [](ExchangeFormat format, const auto& change) {
+    ModelConfig model = grid_model();
+    model.head = {.kind = HeadKind::kAdaptive, .cutoffs = {7}, .div_val = 2};
+    change(model);
+    return message_of<ConfigError>([&] { check_exportable(format, model); });
+  };
+  constexpr ExchangeFormat kPytorch = ExchangeFormat::kTransformerXl;
+  constexpr ExchangeFormat kHuggingFace = ExchangeFormat::kHuggingFace;
+  EXPECT_EQ(complaint(kPytorch, [](ModelConfig& model) { model.block.activation = ActivationKind::kGelu; }),
+            "the authors' PyTorch code computes model.block.activation relu only, this model has gelu");
+  const auto other_epsilon = [](ModelConfig& model) { model.block.layer_norm_epsilon = 1e-6; };
+  EXPECT_EQ(complaint(kPytorch, other_epsilon),
+            "the authors' PyTorch code computes model.block.layer_norm_epsilon 1e-05 only, this model has 1e-06");
+  EXPECT_EQ(complaint(kHuggingFace, other_epsilon), "no error");
+  const auto extra_key = [](ModelConfig& model) { model.visibility.same_length_extra_key = true; };
+  EXPECT_EQ(complaint(kHuggingFace, extra_key),
+            "Hugging Face's transformers computes model.visibility.same_length_extra_key false only, this model has "
+            "true");
+  EXPECT_EQ(complaint(kHuggingFace,
+                      [&](ModelConfig& model) {
+                        extra_key(model);
+                        model.visibility.same_length = false;
+                      }),
+            "no error");
+  const auto no_projection = [](ModelConfig& model) { model.head.proj_same_dim = false; };
+  EXPECT_EQ(complaint(kHuggingFace, no_projection),
+            "Hugging Face's transformers computes model.head.proj_same_dim true only, this model has false");
+  EXPECT_EQ(complaint(kHuggingFace,
+                      [&](ModelConfig& model) {
+                        no_projection(model);
+                        model.d_embed = 12;
+                      }),
+            "no error");
+}
+
+TEST_F(TransformerXlTest, ExportTellsWhatTheProgramDoesOtherwise) {
+  ModelConfig model = grid_model();
+  model.head = {.kind = HeadKind::kAdaptive, .cutoffs = {7, 9}, .div_val = 2};
+  const HeldTensors tensors = parameters_of(model, kGridVocab);
+  const auto notes_of = [&](ExchangeFormat format) {
+    return export_weights(format, model, kGridVocab, named(tensors), directory_ / "out");
+  };
+  EXPECT_THAT(notes_of(ExchangeFormat::kTransformerXl), SizeIs(0));
+  EXPECT_THAT(notes_of(ExchangeFormat::kHuggingFace),
+              ElementsAre("cluster rows are written in reverse, as Hugging Face's transformers reads them",
+                          "this model starts with model.memory.initial empty, Hugging Face's transformers with zeros: "
+                          "the losses of the first segments differ"));
+}
+
+TEST_F(TransformerXlTest, ImportTellsWhatItSet) {
+  EXPECT_THAT(import(original_model(), original_args()).settings,
+              ElementsAre("model.block.layer_norm_epsilon = 1e-05: what the authors' PyTorch code adds to variances; "
+                          "another one shifts every loss a little",
+                          "model.memory.initial = empty: in the authors' PyTorch code the memory grows from nothing; "
+                          "the first losses depend on it",
+                          "model.visibility.same_length_extra_key = false: with same_length a query sees mem_len keys, "
+                          "its own included",
+                          "model.position.untie_r = false: all layers share the biases u and v",
+                          "model.position.clamp_len = 9: larger distances count as this one; segue eval --clamp-len "
+                          "takes another",
+                          "model.mem_len = 12: the memory of the source; segue eval --mem-len takes another"));
 }
 
 }  // namespace

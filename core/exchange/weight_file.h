@@ -1,0 +1,32 @@
+// Named tensors in a file of another program: safetensors, or NumPy's .npz.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+
+namespace segue {
+
+class WeightFile {
+ public:
+  virtual ~WeightFile() = default;
+  WeightFile() = default;
+  WeightFile(const WeightFile&) = delete;
+  WeightFile& operator=(const WeightFile&) = delete;
+
+  virtual const std::string& source() const = 0;
+  virtual std::vector<std::string> names() const = 0;  // in alphabetical order
+  virtual bool contains(const std::string& name) const = 0;
+  // The two below throw CheckpointError naming the nearest tensor when there is none of this name.
+  virtual Shape shape(const std::string& name) const = 0;
+  virtual HostTensor read(const std::string& name) const = 0;
+};
+
+// Which of the two it is, the file's first bytes tell. Throws FileError, CheckpointError for a malformed file.
+std::unique_ptr<const WeightFile> open_weight_file(const std::filesystem::path& path);
+
+}  // namespace segue
