@@ -83,6 +83,15 @@ __global__ void linear_cross_entropy_loss_kernel(ListedArguments<Element> args) 
 }
 
 template <typename Element, int kWidth>
+struct GradientTiles : LayerTiles<Element, kWidth> {
+  Tile<Element, kTile<Element>> dz;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit GradientTiles(Memory& memory)
+      : LayerTiles<Element, kWidth>(memory), dz(memory, kTile<Element>) {}
+};
+
+template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_kernel(ListedArguments<Element> args) {
   const int i0 = simt::block() * kTile<Element>;
   const int listed = *args.count;
@@ -90,9 +99,10 @@ __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_k
   const int splits = splits_of(args, listed);
   if (simt::block_y() >= splits) return;
   simt::SharedMemory memory;
-  LayerTiles<Element, kWidth> tiles(memory);
+  GradientTiles<Element, kWidth> tiles(memory);
   const ClassTiles range(args, simt::block_y(), splits);
   const int slice = simt::block_z();
+  const int warp_row = simt::warp() * 16;
   ListedLane<Element> rows(args, i0, listed);
   rows.load_lse(args);
   Accumulators<kWidth> dx;
@@ -101,7 +111,9 @@ __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_k
     Accumulators<kTile<Element>> z;
     compute_logits(args, tiles, i0, listed, c0, slice, tile > range.begin ? Stays::kRows : Stays::kNone, z);
     rows.differentiate(args.scale, c0, z);
-    multiply_rows(dx, z, tiles.w);
+    store_tile(tiles.dz, warp_row, z);
+    simt::sync_warp();
+    multiply_rows(dx, tiles.dz, warp_row, tiles.w);
     simt::sync_block();  // everybody is done with these classes
   }
   const LaneOfAccumulators lane;
@@ -135,21 +147,12 @@ __global__ void linear_cross_entropy_dx_kernel(ListedArguments<Element> args) {
 }
 
 template <typename Element, int kWidth>
-struct ClassesTiles : LayerTiles<Element, kWidth> {
-  Tile<Element, kTile<Element>> dz;
-
-  template <typename Memory>
-  __host__ __device__ __forceinline__ explicit ClassesTiles(Memory& memory)
-      : LayerTiles<Element, kWidth>(memory), dz(memory, kTile<Element>) {}
-};
-
-template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads<Element>)
     linear_cross_entropy_classes_kernel(ListedArguments<Element> args) {
   const int listed = *args.count;
   if (listed == 0) return;
   simt::SharedMemory memory;
-  ClassesTiles<Element, kWidth> tiles(memory);
+  GradientTiles<Element, kWidth> tiles(memory);
   const int c0 = simt::block() * kTile<Element>;
   const int slice = simt::block_z();
   const int warp_row = simt::warp() * 16;
@@ -282,13 +285,13 @@ void run_gradient(Stream& stream, const ListedArguments<Element>& args) {
                   .y = args.most_splits,
                   .z = slices,
                   .threads = kThreads<Element>,
-                  .shared_bytes = simt::shared_bytes_of<LayerTiles<Element, kWidth>>()},
+                  .shared_bytes = simt::shared_bytes_of<GradientTiles<Element, kWidth>>()},
                  linear_cross_entropy_rows_kernel<Element, kWidth>, args);
     simt::launch(stream.cuda(), "linear_cross_entropy_classes",
                  {.x = simt::divide_up(args.classes, kTile<Element>),
                   .z = slices,
                   .threads = kThreads<Element>,
-                  .shared_bytes = simt::shared_bytes_of<ClassesTiles<Element, kWidth>>()},
+                  .shared_bytes = simt::shared_bytes_of<GradientTiles<Element, kWidth>>()},
                  linear_cross_entropy_classes_kernel<Element, kWidth>, args);
   });
   simt::launch(stream.cuda(), "linear_cross_entropy_dx",

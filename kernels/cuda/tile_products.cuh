@@ -14,6 +14,10 @@ inline constexpr int kTile<float> = 32;
 template <typename Element>
 inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
 
+// How many of the steps of 16 that make up kDepth are unrolled: of rows of kWidth, all that registers have room for.
+template <int kWidth, int kDepth>
+inline constexpr int kStepsAtATime = kWidth > 128 ? 1 : kDepth / 16;
+
 // Rows in memory: how many elements, and whether they can be copied 16 bytes at a time.
 struct RowFormat {
   int width;
@@ -86,7 +90,8 @@ __device__ __forceinline__ void multiply_16_rows(Accumulators<kWidth>& sums, con
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
                                                   const Tile<Element, kWidth>& b) {
-#pragma unroll
+  [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kWidth>;
+#pragma unroll kSteps
   for (int k = 0; k < kWidth; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
@@ -102,6 +107,19 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
+    multiply_16_rows(sums, fragment, b, k);
+  }
+}
+
+// The same with `a` in a tile, whose rows [row, row + 16) are the warp's.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Tile<Element, kTile<Element>>& a,
+                                              int row, const Tile<Element, kWidth>& b) {
+  [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
+#pragma unroll kSteps
+  for (int k = 0; k < kTile<Element>; k += 16) {
+    FragmentA<Element> fragment;
+    load_a(fragment, a, row, k);
     multiply_16_rows(sums, fragment, b, k);
   }
 }
@@ -124,7 +142,8 @@ template <typename Element, int kWidth>
 __device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, float (*row_sums)[4],
                                                     const Tile<Element, kTile<Element>>& a, int column,
                                                     const Tile<Element, kWidth>& b) {
-#pragma unroll
+  [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
+#pragma unroll kSteps
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     load_a_transposed(fragment, a, column, k);

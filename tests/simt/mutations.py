@@ -282,8 +282,8 @@ MUTATIONS = [
     ),
     listed(
         "no barrier before the classes of dx are replaced",
-        "multiply_rows(dx, z, tiles.w);\n    simt::sync_block();",
-        "multiply_rows(dx, z, tiles.w);",
+        "multiply_rows(dx, tiles.dz, warp_row, tiles.w);\n    simt::sync_block();",
+        "multiply_rows(dx, tiles.dz, warp_row, tiles.w);",
     ),
     listed("overwriting dx for adding to it", "args.accumulate_dx ? simt::as_float(dx[e]) : 0.0F", "0.0F"),
     listed(
