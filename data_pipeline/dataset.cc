@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/progress.h"
 
 namespace segue {
@@ -40,6 +41,25 @@ Dataset::Dataset(std::filesystem::path directory)
     : directory_(std::move(directory)), manifest_(read_dataset_manifest(directory_)) {
   for (const SplitInfo& split : manifest_.splits)
     for (size_t i = 0; i < split.shards.size(); ++i) open_shard(*this, split, i);
+  tokenizer_file();
+}
+
+std::string Dataset::tokenizer_file() const {
+  const TokenizerInfo& info = manifest_.tokenizer;
+  if (file_of(info.kind).empty()) return {};
+  const std::filesystem::path path = directory_ / file_of(info.kind);
+  if (!std::filesystem::exists(path)) throw DataError("{}: the tokenizer's file is missing", path.string());
+  std::string text = read_file(path);
+  const std::string found = checksum_of(std::as_bytes(std::span(text)));
+  if (found != info.checksum)
+    throw DataError("{}: expected checksum {}, found {}", path.string(), info.checksum, found);
+  return text;
+}
+
+std::unique_ptr<Tokenizer> Dataset::tokenizer() const {
+  const TokenizerInfo& info = manifest_.tokenizer;
+  if (info.kind == TokenizerKind::kReadyMade) return nullptr;
+  return load_tokenizer(info, tokenizer_file(), (directory_ / file_of(info.kind)).string());
 }
 
 int64_t Dataset::tokens() const {
@@ -63,9 +83,13 @@ std::string Dataset::identity(std::string_view split) const {
 }
 
 TokenSource Dataset::split(std::string_view name) const {
+  return {directory_, split_info(name), manifest_.token_type, vocabulary()};
+}
+
+const SplitInfo& Dataset::split_info(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const SplitInfo& split : manifest_.splits) {
-    if (split.name == name) return {directory_, split, manifest_.token_type, vocabulary()};
+    if (split.name == name) return split;
     names.emplace_back(split.name);
   }
   throw DataError("{}: expected a split \"{}\", found only {}", directory_.string(), name, fmt::join(names, ", "));

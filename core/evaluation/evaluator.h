@@ -1,10 +1,8 @@
 // Evaluation: the loss of every token of a split, memory carried from segment to segment.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <numbers>
 #include <span>
 
 #include "base/progress.h"
@@ -25,8 +23,6 @@ struct EvaluationResult {
   double total_nll = 0.0;
   int64_t tokens = 0;
   double loss() const { return total_nll / static_cast<double>(tokens); }
-  double perplexity() const { return std::exp(loss()); }
-  double bits_per_token() const { return loss() / std::numbers::ln2; }
 };
 
 class Evaluator {

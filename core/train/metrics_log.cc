@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <numbers>
 #include <sstream>
 
 #include "base/error.h"
@@ -40,14 +39,13 @@ void MetricsLog::write(const OrderedJson& line) {
 }
 
 void MetricsLog::write(const StepMetrics& metrics) {
-  OrderedJson line{{"step", metrics.step},
-                   {"loss", metrics.loss},
-                   {"bits_per_token", metrics.loss / std::numbers::ln2},
-                   {"gradient_norm", metrics.gradient_norm},
-                   {"learning_rate", metrics.learning_rate},
-                   {"tokens", metrics.tokens},
-                   {"tokens_per_second", metrics.tokens_per_second},
-                   {"seconds", metrics.seconds}};
+  OrderedJson line{{"step", metrics.step}};
+  add_loss(line, metrics.loss, metrics.units);
+  line.update({{"gradient_norm", metrics.gradient_norm},
+               {"learning_rate", metrics.learning_rate},
+               {"tokens", metrics.tokens},
+               {"tokens_per_second", metrics.tokens_per_second},
+               {"seconds", metrics.seconds}});
   if (metrics.exchange) {
     line["exchange_seconds"] = metrics.exchange->exchanging;
     line["exposed_exchange_seconds"] = metrics.exchange->exposed;
@@ -65,8 +63,8 @@ std::string exchange_text(const std::optional<ExchangeTimes>& exchange) {
 }  // namespace
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
-  return fmt::format("step {}/{}  loss {:.4f}  {:.4f} bits/token  lr {:.2e}  |g| {:.3f}  {} tokens/s{}  ETA {}",
-                     metrics.step, max_step, metrics.loss, metrics.loss / std::numbers::ln2, metrics.learning_rate,
+  return fmt::format("step {}/{}  loss {:.4f}  {}  lr {:.2e}  |g| {:.3f}  {} tokens/s{}  ETA {}", metrics.step,
+                     max_step, metrics.loss, describe_bits(metrics.loss, metrics.units), metrics.learning_rate,
                      metrics.gradient_norm, human_count(static_cast<int64_t>(metrics.tokens_per_second)),
                      exchange_text(metrics.exchange), human_duration(eta_seconds));
 }

@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "core/evaluation/loss_units.h"
 #include "core/train/gradient_exchange.h"
 
 namespace segue {
@@ -15,7 +16,8 @@ namespace segue {
 // What is logged every `log_interval` steps. Loss in nats per token; rates over the interval.
 struct StepMetrics {
   int64_t step = 0;
-  double loss = 0.0;           // mean over the interval
+  double loss = 0.0;  // mean over the interval
+  LossUnits units;
   double gradient_norm = 0.0;  // of the last step, before clipping
   double learning_rate = 0.0;  // of the last step
   int64_t tokens = 0;          // trained on so far
@@ -38,7 +40,7 @@ class MetricsLog {
   std::ofstream file_;
 };
 
-// "step 1200/4000  loss 1.23  1.77 bits/token  lr 2.5e-04  |g| 0.31  9,876 tokens/s  ETA 3 min 20 s"
+// "step 1200/4000  loss 1.23  1.77 bits/byte  lr 2.5e-04  |g| 0.31  9,876 tokens/s  ETA 3 min 20 s"
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds);
 
 }  // namespace segue

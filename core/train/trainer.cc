@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "core/evaluation/loss_units.h"
+#include "core/model/stored_tokenizer.h"
 #include "core/train/schedule.h"
 #include "core/train/training_plan.h"
 
@@ -62,6 +64,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()) {
   state_.dataset = dataset.identity(config.data.train_split);
+  if (communicator.is_first()) tokenizer_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   if (communicator.size() > 1)
     exchange_ =
@@ -177,6 +180,7 @@ void Trainer::log_interval() {
   settle();
   const StepMetrics metrics{.step = state_.step,
                             .loss = interval_.loss / static_cast<double>(interval_.steps),
+                            .units = loss_units(dataset_, config_.data.train_split),
                             .gradient_norm = gradient_norm_,
                             .learning_rate = learning_rate_,
                             .tokens = state_.tokens,
@@ -200,15 +204,15 @@ bool Trainer::evaluate() {
     state_.best_loss = result.loss();
     state_.best_step = state_.step;
   }
-  if (metrics_)
-    metrics_->write(OrderedJson{{"step", state_.step},
-                                {"evaluation", config_.evaluation.split},
-                                {"loss", result.loss()},
-                                {"bits_per_token", result.bits_per_token()},
-                                {"perplexity", result.perplexity()},
-                                {"tokens", result.tokens}});
-  logger_.info("step {}  {}: loss {:.4f}  {:.4f} bits/token  perplexity {:.3f}{}", state_.step,
-               config_.evaluation.split, result.loss(), result.bits_per_token(), result.perplexity(),
+  const LossUnits units = loss_units(dataset_, config_.evaluation.split);
+  if (metrics_) {
+    OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
+    add_loss(line, result.loss(), units);
+    line["tokens"] = result.tokens;
+    metrics_->write(line);
+  }
+  logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}", state_.step, config_.evaluation.split,
+               result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
                is_best ? "  (best)" : "");
   return is_best;
 }
@@ -220,7 +224,7 @@ void Trainer::save(bool is_best) {
                  .vocab_size = dataset_.vocabulary(),
                  .tgt_len = config_.training.tgt_len,
                  .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
-                communicator_);
+                tokenizer_files_, communicator_);
   if (!communicator_.is_first()) return;
   if (is_best) store_.mark_best(state_.step);
   store_.prune(config_.checkpoint.keep_last);

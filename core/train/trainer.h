@@ -88,6 +88,7 @@ class Trainer {
   StepReports reports_;
   std::unique_ptr<MetricsLog> metrics_;
 
+  std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
   TrainingState state_;
   Interval interval_;
   double gradient_norm_ = 0.0;  // of the last step

@@ -167,7 +167,7 @@ void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int
 }  // namespace
 
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   Communicator& communicator) {
+                   const std::vector<TextFile>& tokenizer, Communicator& communicator) {
   const LongWork saving(communicator);
   // Twice the ranks meet: when the directory is there, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& directory) {
@@ -178,11 +178,13 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
     return files;
   };
   if (const std::optional<SavedBlocks> blocks = collect_blocks(parts, communicator.is_first())) {
+    std::vector<TextFile> text_files{model_file(model),
+                                     {kStateFile, write_fields(parts.state).dump(2) + "\n"},
+                                     {kConfigFile, to_json(config).dump(2) + "\n"}};
+    text_files.insert(text_files.end(), tokenizer.begin(), tokenizer.end());
     store.save(parts.state.step,
                {.tensor_files = {weights_file(parts.parameters, blocks->values.view()), optimizer_file(parts, *blocks)},
-                .text_files = {model_file(model),
-                               {kStateFile, write_fields(parts.state).dump(2) + "\n"},
-                               {kConfigFile, to_json(config).dump(2) + "\n"}}},
+                .text_files = std::move(text_files)},
                write_memories);
   } else {
     write_memories(store.partial_path_of(parts.state.step));

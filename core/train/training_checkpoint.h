@@ -21,10 +21,11 @@ struct TrainingParts {
   TrainingState& state;
 };
 
-// Called by all ranks: the first writes what they have in common, each the memory of its streams, and one manifest
-// makes a checkpoint of it. Throws FileError when the system refuses; earlier checkpoints are then as they were.
+// `tokenizer` are the files of core/model/stored_tokenizer.h. Called by all ranks: the first writes what they have in
+// common, each the memory of its streams, and one manifest makes a checkpoint of it. Throws FileError when the system
+// refuses; earlier checkpoints are then as they were.
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   Communicator& communicator);
+                   const std::vector<TextFile>& tokenizer, Communicator& communicator);
 
 // On any number of ranks, whatever number saved it; `batch_size` streams all together. Throws CheckpointError when the
 // checkpoint holds no training state, that of another kind of optimizer, or one that does not fit the parts.

@@ -106,8 +106,9 @@ bool is_checksum(std::string_view text) {
 }
 
 std::string describe(const TokenizerInfo& info) {
-  return fmt::format("{}, vocabulary {}{}", name_of_choice(info.kind), human_count(info.vocabulary),
-                     info.checksum.empty() ? "" : ", " + info.checksum);
+  std::string text = fmt::format("{}, vocabulary {}", name_of_choice(info.kind), human_count(info.vocabulary));
+  if (info.kind == TokenizerKind::kWord) text += fmt::format(", lines marked: {}", name_of_choice(info.line_marks));
+  return info.checksum.empty() ? text : text + ", " + info.checksum;
 }
 
 }  // namespace segue

@@ -37,6 +37,7 @@ struct TokenizerInfo {
   int64_t unknown_token = -1;         // -1: none
   std::vector<int64_t> symbols = {};  // the byte that each token of a symbol kind stands for
   void describe(JsonFields& fields);
+  bool operator==(const TokenizerInfo&) const = default;
 };
 
 // The first field that contradicts another one, for a message of any type.
@@ -51,7 +52,7 @@ std::string checksum_of_symbols(const std::vector<int64_t>& symbols);
 // "xxh3:" and 32 hexadecimal digits.
 bool is_checksum(std::string_view text);
 
-// "word, vocabulary 267,735, xxh3:...", for messages.
+// "word, vocabulary 267,735, lines marked: line, xxh3:...", for messages.
 std::string describe(const TokenizerInfo& info);
 
 }  // namespace segue

@@ -13,8 +13,9 @@
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/device_choice.h"
 #include "core/evaluation/evaluator.h"
+#include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"
-#include "core/model/stored_model.h"
+#include "core/model/stored_tokenizer.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
@@ -61,48 +62,41 @@ StoredModel requested_model(const Checkpoint& checkpoint, const EvalOptions& opt
   return stored;
 }
 
-void check_vocabulary(const StoredModel& stored, const Dataset& dataset) {
-  const std::string_view tokenizer = name_of_choice(dataset.manifest().tokenizer.kind);
-  if (!stored.tokenizer.empty() && stored.tokenizer != tokenizer) {
-    throw DataError("{}: tokenizer is {}, the model was trained with {}", dataset.directory().string(), tokenizer,
-                    stored.tokenizer);
-  }
-  if (stored.vocab_size != dataset.vocabulary()) {
-    throw DataError("{}: vocabulary of {} tokens, the model has {}", dataset.directory().string(), dataset.vocabulary(),
-                    stored.vocab_size);
-  }
-}
-
 OrderedJson result_json(const EvalOptions& options, const StoredModel& stored, const Checkpoint& checkpoint,
-                        const EvaluationResult& result, double seconds) {
-  return OrderedJson{{"checkpoint", checkpoint.directory().string()},
-                     {"step", checkpoint.step()},
-                     {"data", options.data},
-                     {"split", options.split},
-                     {"batch_size", options.batch_size},
-                     {"tgt_len", stored.tgt_len},
-                     {"mem_len", stored.model.mem_len},
-                     {"clamp_len", stored.model.position.clamp_len},
-                     {"same_length", stored.model.visibility.same_length},
-                     {"tokens", result.tokens},
-                     {"loss", result.loss()},
-                     {"perplexity", result.perplexity()},
-                     {"bits_per_token", result.bits_per_token()},
-                     {"seconds", seconds},
-                     {"tokens_per_second", static_cast<double>(result.tokens) / seconds}};
+                        const EvaluationResult& result, const LossUnits& units, double seconds) {
+  OrderedJson json{{"checkpoint", checkpoint.directory().string()},
+                   {"step", checkpoint.step()},
+                   {"data", options.data},
+                   {"split", options.split},
+                   {"batch_size", options.batch_size},
+                   {"tgt_len", stored.tgt_len},
+                   {"mem_len", stored.model.mem_len},
+                   {"clamp_len", stored.model.position.clamp_len},
+                   {"same_length", stored.model.visibility.same_length},
+                   {"tokens", result.tokens}};
+  add_loss(json, result.loss(), units);
+  json["seconds"] = seconds;
+  json["tokens_per_second"] = static_cast<double>(result.tokens) / seconds;
+  return json;
 }
 
-void print_result(const OrderedJson& result, bool bytes) {
+void print_loss(double loss, const LossUnits& units) {
+  const std::string meaning = units.unit == "token" ? "" : fmt::format("  (a token is a {})", units.unit);
+  fmt::print("{:<16}{:.5f} nats per token{}\n", "loss", loss, meaning);
+  fmt::print("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
+  if (!units.is_byte()) fmt::print("{:<16}{:.5f}\n", fmt::format("bits per {}", units.unit), bits_per_token(loss));
+  if (const std::optional<double> per_byte = bits_per_byte(loss, units))
+    fmt::print("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
+}
+
+void print_result(const OrderedJson& result, const LossUnits& units) {
   fmt::print("{:<16}{}\n", "checkpoint", result["checkpoint"].get<std::string>());
   fmt::print("{:<16}{} of {}\n", "split", result["split"].get<std::string>(), result["data"].get<std::string>());
   fmt::print("{:<16}batch {}, tgt_len {}, mem_len {}, clamp_len {}, same_length {}\n", "lengths",
              result["batch_size"].dump(), result["tgt_len"].dump(), result["mem_len"].dump(),
              result["clamp_len"].dump(), result["same_length"].dump());
   fmt::print("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
-  fmt::print("{:<16}{:.5f} nats per token\n", "loss", result["loss"].get<double>());
-  fmt::print("{:<16}{:.4f}\n", "perplexity", result["perplexity"].get<double>());
-  fmt::print("{:<16}{:.5f}{}\n", "bits per token", result["bits_per_token"].get<double>(),
-             bytes ? "  (a token is a byte)" : "");
+  print_loss(result["loss"].get<double>(), units);
   fmt::print("{:<16}{} tokens/s\n", "speed",
              human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
 }
@@ -115,7 +109,7 @@ void eval_as_rank(const EvalOptions& options, Communicator& communicator) try {
   const StoredModel stored = requested_model(resolved.checkpoint, options);
   const Dataset dataset(options.data);
   check_dataset(communicator, dataset, options.split);
-  check_vocabulary(stored, dataset);
+  check_tokenizer(resolved.checkpoint, dataset);
   TokenSource source = dataset.split(options.split);
 
   const Compute compute = compute_of(stored.model, options.precision, stream.device());
@@ -142,9 +136,10 @@ void eval_as_rank(const EvalOptions& options, Communicator& communicator) try {
 
   if (per_token) per_token->finish();
   if (!communicator.is_first()) return;
-  const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, seconds);
+  const LossUnits units = loss_units(dataset, options.split);
+  const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, units, seconds);
   if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
-  print_result(json, dataset.manifest().tokenizer.kind == TokenizerKind::kByte);
+  print_result(json, units);
 } catch (const OutOfMemoryError& error) {
   throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), options.batch_size);
 }
@@ -158,7 +153,8 @@ void run_eval(const EvalOptions& options) {
 
 void add_eval_command(CLI::App& app) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App* command = app.add_subcommand("eval", "Loss, perplexity and bits per token of a checkpoint on a split");
+  CLI::App* command =
+      app.add_subcommand("eval", "Loss, perplexity and bits per token and byte of a checkpoint on a split");
   command->footer(kExamples);
   command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
       ->required();

@@ -9,6 +9,7 @@
 #include "base/cuda.h"
 #include "base/text.h"
 #include "core/config/device_choice.h"
+#include "core/model/stored_tokenizer.h"
 #include "core/train/trainer.h"
 #include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
@@ -89,15 +90,32 @@ std::string where_it_runs(const kernels::Stream& stream) {
                      human_bytes(info.total_bytes));
 }
 
-TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run,
-                      const std::optional<Checkpoint>& checkpoint, kernels::Stream& stream, Communicator& communicator,
-                      std::optional<LongWork>& starting, const StopSignal& stop, Logger& logger) try {
+// The checkpoint that a run goes on from, or the one whose weights it starts with.
+struct Origin {
+  std::optional<Checkpoint> resumed;
+  std::optional<Checkpoint> weights;
+};
+
+std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, const Dataset& dataset) {
+  if (config.training.init_from.empty()) return std::nullopt;
+  Checkpoint checkpoint = resolve_checkpoint(config.training.init_from).checkpoint;
+  check_tokenizer(checkpoint, dataset);
+  return checkpoint;
+}
+
+Origin resumed_origin(const Config& config, const Dataset& dataset, const RunDirectory& run, Logger& logger) {
+  std::optional<Checkpoint> checkpoint = checkpoint_to_resume(config, run, logger);
+  if (!checkpoint) return {.resumed = {}, .weights = checkpoint_to_start_from(config, dataset)};
+  check_tokenizer(*checkpoint, dataset);
+  return {.resumed = std::move(checkpoint), .weights = {}};
+}
+
+TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run, const Origin& origin,
+                      kernels::Stream& stream, Communicator& communicator, std::optional<LongWork>& starting,
+                      const StopSignal& stop, Logger& logger) try {
   Trainer trainer(config, dataset, run, stream, communicator, logger);
-  if (checkpoint) {
-    trainer.resume_from(*checkpoint);
-  } else if (!config.training.init_from.empty()) {
-    trainer.start_from(resolve_checkpoint(config.training.init_from).checkpoint);
-  }
+  if (origin.resumed) trainer.resume_from(*origin.resumed);
+  if (origin.weights) trainer.start_from(*origin.weights);
   communicator.barrier();  // some ranks have read or written more than others
   starting.reset();
   return trainer.run(stop);
@@ -135,14 +153,15 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
   const Dataset dataset(config.data.path);
   check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
+  Origin origin;
+  if (!options.resume) origin.weights = checkpoint_to_start_from(config, dataset);
   const std::unique_ptr<DirectoryLock> lock = open_run(run, communicator);
-  std::optional<Checkpoint> checkpoint;
-  if (options.resume) checkpoint = checkpoint_to_resume(config, run, logger);
+  if (options.resume) origin = resumed_origin(config, dataset, run, logger);
   communicator.barrier();  // nobody reads what begin() replaces
   if (communicator.is_first()) run.begin(config, options.resume);
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
-  const TrainingOutcome outcome = train(config, dataset, run, checkpoint, stream, communicator, starting, stop, logger);
+  const TrainingOutcome outcome = train(config, dataset, run, origin, stream, communicator, starting, stop, logger);
   if (outcome == TrainingOutcome::kStopped) return outcome;
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
               config.data.path);

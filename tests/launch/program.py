@@ -33,7 +33,7 @@ class Program:
     def run(self, *arguments, expect=0):
         process = self.start(*arguments)
         output, errors = process.communicate()
-        if process.returncode != expect:
+        if expect is not None and process.returncode != expect:
             sys.exit(f"segue {' '.join(map(str, arguments))}\nexit {process.returncode}, expected {expect}\n{output}{errors}")
         return output, errors
 

@@ -161,7 +161,7 @@ TEST(DeviceResume, GoesOnBitForBit) {
     whole.state.optimizer_step = whole.optimizer.steps();
     const auto alone = open_communicator({});
     save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}},
-                  *alone);
+                  {}, *alone);
     const std::vector<StepReport> expected = whole.train(2, kSteps);
 
     SmallRun resumed(config, compute);

@@ -153,7 +153,7 @@ TEST_P(SavedRun, IsRestoredToTheBitOnAnyNumberOfRanks) {
   RankState saved(config, job().size(), job().rank(), sharded());
   fill(saved);
   saved.state.step = 3;
-  save_training(store, saved.parts(), config, stored_model(config), job());
+  save_training(store, saved.parts(), config, stored_model(config), {}, job());
   for (const int ranks : {1, 2, 3, 4, 7}) {
     for (int rank = 0; rank < ranks; ++rank) {
       RankState restored(config, ranks, rank, false);
@@ -176,7 +176,7 @@ std::string error_of_restoring(const std::filesystem::path& directory, const Sav
   config.optimizer = saved.config;
   CheckpointStore store(directory / (std::string(saved.name) + "-" + restored.name));
   RankState before(config, job().size(), job().rank(), false);
-  save_training(store, before.parts(), config, stored_model(config), job());
+  save_training(store, before.parts(), config, stored_model(config), {}, job());
   config.optimizer = restored.config;
   RankState after(config, job().size(), job().rank(), false);
   const std::string file = (store.open(0).directory() / "optimizer.safetensors").string() + ": ";

@@ -1,0 +1,41 @@
+// The arithmetic of losses, and nothing else.
+#include "core/evaluation/loss_units.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace segue {
+
+LossUnits loss_units(const Dataset& dataset, std::string_view split) {
+  const SplitInfo& info = dataset.split_info(split);
+  LossUnits units{.unit = unit_of(dataset.manifest().tokenizer.kind)};
+  if (info.bytes > 0) units.tokens_per_byte = static_cast<double>(info.tokens) / static_cast<double>(info.bytes);
+  return units;
+}
+
+double bits_per_token(double nats_per_token) { return nats_per_token / std::numbers::ln2; }
+
+double perplexity_per_token(double nats_per_token) { return std::exp(nats_per_token); }
+
+std::optional<double> bits_per_byte(double nats_per_token, const LossUnits& units) {
+  if (units.tokens_per_byte == 0.0) return std::nullopt;
+  return bits_per_token(nats_per_token) * units.tokens_per_byte;
+}
+
+std::string describe_bits(double nats_per_token, const LossUnits& units) {
+  const std::string per_token = fmt::format("{:.4f} bits/{}", bits_per_token(nats_per_token), units.unit);
+  const std::optional<double> per_byte = bits_per_byte(nats_per_token, units);
+  return units.is_byte() || !per_byte ? per_token : fmt::format("{}  {:.4f} bits/byte", per_token, *per_byte);
+}
+
+void add_loss(OrderedJson& line, double nats_per_token, const LossUnits& units) {
+  line["unit"] = units.unit;
+  line["loss"] = nats_per_token;
+  line["bits_per_token"] = bits_per_token(nats_per_token);
+  line["perplexity"] = perplexity_per_token(nats_per_token);
+  if (const std::optional<double> per_byte = bits_per_byte(nats_per_token, units)) line["bits_per_byte"] = *per_byte;
+}
+
+}  // namespace segue

@@ -1,0 +1,38 @@
+// Losses in the units in which people compare them.
+//
+// A model's loss is in nats per token, and a token may be a byte, a word, a piece of a word, a symbol of the original's
+// preparation, or what another program made. Losses over different tokens of the same text meet in bits per byte:
+//   bits per byte = nats per token * tokens of the split / bytes of the split / ln 2
+// Of a part of a split that is an estimate, which takes the part's tokens to be as long as the whole split's.
+//
+// The keys of JSON results and metrics: "unit" what a token is; "loss" nats per token; "bits_per_token"; "perplexity",
+// per token; "bits_per_byte", absent where the bytes of the text are not known.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json_text.h"
+#include "data_pipeline/dataset.h"
+
+namespace segue {
+
+struct LossUnits {
+  std::string_view unit = "token";
+  double tokens_per_byte = 0.0;  // 0: not known
+  bool is_byte() const { return unit == "byte"; }
+};
+LossUnits loss_units(const Dataset& dataset, std::string_view split);
+
+double bits_per_token(double nats_per_token);
+double perplexity_per_token(double nats_per_token);
+std::optional<double> bits_per_byte(double nats_per_token, const LossUnits& units);
+
+// "1.7700 bits/byte", "5.9000 bits/word  1.3200 bits/byte" or "5.9000 bits/token".
+std::string describe_bits(double nats_per_token, const LossUnits& units);
+
+// Adds the keys above to a line or a result.
+void add_loss(OrderedJson& line, double nats_per_token, const LossUnits& units);
+
+}  // namespace segue

@@ -1,0 +1,213 @@
+"""Words and symbols as Python's own text mode, str.split() and Counter find them, and models kept from other tokens."""
+
+import collections
+import io
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+
+from program import TINY_MODEL, Program, check
+
+DATA, USAGE = 4, 2
+WHITE_SPACE = [chr(c) for c in range(0x110000) if chr(c).isspace()]
+NOT_UTF8 = [b"\xff", b"\xe2\x80", b"\xc2", b"\xe3\x80", b"\x80", b"\xe1\x9a"]
+
+
+def manifest(program, dataset):
+    with open(program.path(dataset, "manifest.json")) as file:
+        return json.load(file)
+
+
+def tokens_of(program, dataset, split):
+    """All tokens of a split, read by HDF5's own tool."""
+    described = manifest(program, dataset)
+    code = {"uint8": "B", "uint16": "H", "uint32": "I"}[described["token_type"]]
+    tokens = []
+    for shard in next(s for s in described["splits"] if s["name"] == split)["shards"]:
+        raw = program.path("tokens.raw")
+        subprocess.run(["h5dump", "-d", "tokens", "-b", "LE", "-o", raw, program.path(dataset, shard["file"])],
+                       check=True, capture_output=True)
+        with open(raw, "rb") as file:
+            tokens += [token for (token,) in struct.iter_unpack("<" + code, file.read())]
+    return tokens
+
+
+def strange_text(seed, size):
+    """Words, every kind of white space and end of line, and bytes that are not UTF-8."""
+    source = random.Random(seed)
+    words = ["".join(source.choice("abé漢ßz") for _ in range(source.randint(1, 5))).encode() for _ in range(60)]
+    words += [b"<unk>", b"<eos>"]
+    parts = []
+    for _ in range(size):
+        kind = source.random()
+        parts.append(source.choice(words))
+        if kind < 0.15:
+            parts.append(source.choice(NOT_UTF8))
+        if kind < 0.5:
+            parts.append(b" ")
+        elif kind < 0.8:
+            parts.append(source.choice(WHITE_SPACE).encode())
+        elif kind < 0.95:
+            parts.append(source.choice([b"\n", b"\r", b"\r\n", b"\n\n", b"\r\r\n", b"\n\r"]))
+    return b"".join(parts)
+
+
+def lines_of(content):
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", errors="surrogateescape", newline=None)
+
+
+def expected_words(content, eos, min_count, size):
+    """The vocabulary by the rules of `segue prepare --help`, and a function from text to tokens."""
+    counts = collections.Counter(word for line in lines_of(content) for word in line.split())
+    special = ["<eos>"] if eos != "none" else []
+    ranked = [word for word, count in counts.most_common() if count >= min_count and word not in special]
+    kept = ranked[:size - len(special)]
+    if "<unk>" not in kept:
+        special.append("<unk>")
+        kept = ranked[:size - len(special)]
+    vocabulary = special + kept
+    number = {word: token for token, word in enumerate(vocabulary)}
+
+    def encode(text):
+        tokens = []
+        for line in lines_of(text):
+            mark = ["<eos>"]
+            words = line.split()
+            words = {"none": words, "line": words + mark, "both": mark + words + mark}[eos]
+            tokens += [number.get(word, number["<unk>"]) for word in words]
+        return tokens
+    return vocabulary, encode
+
+
+def check_words(program, eos, min_count, size, seed):
+    splits = {"train": strange_text(seed, 4000), "valid": strange_text(seed + 1, 500)}
+    for name, content in splits.items():
+        program.write(name + ".txt", content)
+    arguments = ["--eos", eos, "--min-count", min_count] + (["--vocab-size", size] if size else [])
+    program.run("prepare", "--tokenizer", "word", "--train", "train.txt", "--valid", "valid.txt", "--output", "words",
+                "--force", "--shard-tokens", 999, *arguments)
+    vocabulary, encode = expected_words(splits["train"], eos, min_count, size or 10**9)
+    with open(program.path("words", "vocabulary.txt"), "rb") as file:
+        stored = file.read().decode("utf-8", errors="surrogateescape").split("\n")
+    check(stored == vocabulary + [""], f"words with {arguments}: another vocabulary")
+    for name, content in splits.items():
+        check(tokens_of(program, "words", name) == encode(content), f"words with {arguments}: other tokens in {name}")
+        described = next(s for s in manifest(program, "words")["splits"] if s["name"] == name)
+        check(described["bytes"] == len(content), f"{name}: {described['bytes']} bytes, expected {len(content)}")
+        check(described["unknown"] == encode(content).count(vocabulary.index("<unk>")), f"{name}: unknown words")
+
+
+def test_words(program):
+    for seed, (eos, min_count, size) in enumerate(
+            [("none", 1, None), ("line", 1, None), ("both", 2, None), ("line", 3, 40), ("none", 1, 10)]):
+        check_words(program, eos, min_count, size, seed)
+
+
+def test_word_list(program):
+    program.write("list.txt", "<S> 12\n<UNK>\nb\na\n")
+    program.write("text.txt", "a b c\n\nb")
+    arguments = ("prepare", "--tokenizer", "word", "--train", "text.txt", "--vocabulary", "list.txt", "--force")
+    program.run(*arguments, "--eos", "both", "--eos-word", "<S>", "--unk", "<UNK>", "--output", "listed")
+    check(tokens_of(program, "listed", "train") == [0, 3, 2, 1, 0, 0, 0, 0, 2, 0], "a given list: other tokens")
+    _, errors = program.run(*arguments, "--output", "unlisted", expect=DATA)
+    check("text.txt: byte 4" in errors and '"c"' in errors, errors)
+    check(not os.path.exists(program.path("unlisted")), "an unknown word left something behind")
+
+
+def expected_symbols(kind, parts):
+    """The original's files, and tokens from them as its reader makes them."""
+    if kind == "enwik8":
+        files = [" ".join("\n" if byte == 10 else str(byte) for byte in part) for part in parts]
+        meaning = int
+    else:
+        files = [" ".join("_" if c == " " else c for c in part.decode().strip()) for part in parts]
+        meaning = {"_": 32}
+    symbols = [[s for line in io.StringIO(file) for s in line.strip().split()] for file in files]
+    counts = collections.Counter(s for part in symbols for s in part)
+    number = {s: token for token, (s, _) in enumerate(counts.most_common())}
+    values = [meaning(s) if kind == "enwik8" else meaning.get(s, ord(s)) for s in number]
+    return values, [[number[s] for s in part] for part in symbols]
+
+
+def test_symbols(program):
+    source = random.Random(5)
+    # text8 begins and ends its splits where no one looks: with spaces, too.
+    texts = {"enwik8": bytes(source.choice(b"abc \n\r\t\xc3\xa9\x00\xff<>") for _ in range(5000)),
+             "text8": bytes(source.choice(b"the cat    ") for _ in range(5000))}
+    for kind, text in texts.items():
+        program.write("corpus", text)
+        program.run("prepare", "--tokenizer", kind, "--input", "corpus", "--split", "4000,600,400", "--output", kind)
+        values, expected = expected_symbols(kind, [text[:4000], text[4000:4600], text[4600:]])
+        described = manifest(program, kind)
+        check(described["tokenizer"]["symbols"] == values, f"{kind}: other symbols")
+        for split, tokens in zip(described["splits"], expected):
+            check(tokens_of(program, kind, split["name"]) == tokens, f"{kind}: other tokens in {split['name']}")
+        check([split["bytes"] for split in described["splits"]] == [4000, 600, 400], f"{kind}: sizes of splits")
+
+
+def test_other_tokens_are_refused(program):
+    """A model meets only text in the tokens it was trained with, whatever command brings the two together."""
+    source = random.Random(1)
+    words = "".join(source.choice(["a ", "b ", "cc ", "d\n"]) for _ in range(3000))
+    program.write("words.txt", words)
+    program.write("other.txt", words.replace("a", "e"))
+    for name, arguments in {"one": ("words.txt", "--eos", "line"), "two": ("other.txt", "--eos", "line"),
+                            "three": ("words.txt", "--eos", "both")}.items():
+        program.run("prepare", "--tokenizer", "word", "--output", name, "--input", *arguments)
+    file = program.config("run.json", data={"path": "one"}, model=TINY_MODEL, evaluation={"interval": 2},
+                          training={"batch_size": 2, "tgt_len": 8, "max_step": 2, "log_interval": 1})
+    program.run("train", file, "--run", "run")
+    program.run("eval", "--checkpoint", "run", "--data", "one", "--json", "result.json")
+    with open(program.path("result.json")) as result:
+        scored = json.load(result)
+    test = next(split for split in manifest(program, "one")["splits"] if split["name"] == "test")
+    check(scored["unit"] == "word", "the unit of the result")
+    ratio = scored["bits_per_byte"] / scored["bits_per_token"]
+    check(abs(ratio - test["tokens"] / test["bytes"]) < 1e-12, "bits per byte of the result")
+    for other in ("two", "three"):
+        for command in (("eval", "--checkpoint", "run", "--data", other),
+                        ("train", file, "--run", "run", "--resume", "--set", "data.path=" + other),
+                        ("train", file, "--run", "fresh", "--set", "training.init_from=run", "--set", "data.path=" + other)):
+            _, errors = program.run(*command, expect=DATA)
+            found = re.search(rf"{other}: tokenizer word, vocabulary 6, .*xxh3:\w+; the model of .* word, vocabulary 6, .*xxh3:\w+", errors)
+            check(found, f"{command}: {errors}")
+    check(not os.path.exists(program.path("fresh")), "a refused start left a run behind")
+    os.remove(program.path("one", "vocabulary.txt"))
+    _, errors = program.run("eval", "--checkpoint", "run", "--data", "one", expect=DATA)
+    check("vocabulary.txt: the tokenizer's file is missing" in errors, errors)
+
+
+def test_options_that_do_not_fit(program):
+    program.write("text.txt", "a b c\n")
+    program.write("latin.txt", "ab\ncd é".encode("latin-1"))
+    prepare = ("prepare", "--train", "text.txt", "--output", "none")
+    for arguments, says in ((("--eos", "line"), "tokenizer word"),
+                            (("--tokenizer", "word", "--model", "m"), "tokenizer sentencepiece"),
+                            (("--tokenizer", "word", "--unk", "a b"), "white space"),
+                            (("--tokenizer", "word", "--min-count", "0"), "at least 1"),
+                            (("--tokenizer", "word", "--separator", "10"), "separator"),
+                            (("--tokenizer", "text8", "--vocab-size", "27"), "symbols"),
+                            (("--tokenizer", "word", "--format", "uint16"), "ready-made"),
+                            (("--tokenizer", "sentencepiece"), "number of pieces")):
+        _, errors = program.run(*prepare, *arguments, expect=USAGE)
+        check(says in errors, f"{arguments}: expected {says!r} in {errors}")
+    if "without it" in program.run(*prepare, "--tokenizer", "sentencepiece", "--vocab-size", 9000, expect=None)[1]:
+        return
+    pieces = ("prepare", "--tokenizer", "sentencepiece", "--vocab-size", 9000, "--output", "none")
+    _, errors = program.run(*pieces, "--train", "latin.txt", expect=DATA)
+    check("latin.txt: byte 6: expected UTF-8, found byte 0xe9" in errors, errors)
+    _, errors = program.run(*pieces, "--train", "text.txt", expect=DATA)
+    check("too high (9000)" in errors, errors)
+    check(not os.path.exists(program.path("none")), "a refusal left something behind")
+
+
+def main():
+    program = Program()
+    for test in (test_words, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit):
+        test(program)
+
+
+main()
