@@ -72,10 +72,31 @@ void check_optimizer(const OptimizerConfig& optimizer, std::string_view source) 
   unread("momentum", optimizer.momentum, unset.momentum, R"(only "sgd" would)", {kSgd});
 }
 
+void check_plateau(const Config& config, std::string_view source) {
+  const ScheduleConfig& schedule = config.schedule;
+  if (schedule.kind == ScheduleKind::kPlateau) {
+    if (config.evaluation.interval == 0)
+      throw ConfigError(
+          R"({}: evaluation.interval: expected above 0 with schedule.kind = "plateau", which follows the losses of )"
+          "evaluations; found 0",
+          source);
+    return;
+  }
+  const auto unread = [&](std::string_view key, double found, double expected) {
+    if (found != expected)
+      throw ConfigError(R"({}: schedule.{}: expected {} with schedule.kind = "{}" (only "plateau" reads it), found {})",
+                        source, key, expected, name_of_choice(schedule.kind), found);
+  };
+  const ScheduleConfig unset;
+  unread("decay_rate", schedule.decay_rate, unset.decay_rate);
+  unread("patience", static_cast<double>(schedule.patience), static_cast<double>(unset.patience));
+}
+
 void check_optimization(const Config& config, std::string_view source) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
   check_optimizer(optimizer, source);
+  check_plateau(config, source);
   if (schedule.eta_min > optimizer.lr)
     throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,
                       schedule.eta_min);

@@ -50,11 +50,20 @@ void OptimizerConfig::describe(JsonFields& fields) {
 }
 
 void ScheduleConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "how the learning rate falls after the warm-up"});
+  fields.optional("kind", kind,
+                  {.meaning = "how the learning rate falls after the warm-up; plateau: after evaluations whose "
+                              "loss is not the lowest so far"});
   fields.optional(
       "warmup_step", warmup_step,
       {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
-  fields.optional("eta_min", eta_min, {.meaning = "lowest learning rate, of cosine and linear", .minimum = 0});
+  fields.optional("eta_min", eta_min, {.meaning = "lowest learning rate, of cosine, linear and plateau", .minimum = 0});
+  fields.optional("decay_rate", decay_rate,
+                  {.meaning = "plateau: the learning rate becomes this share of what it was", .above = 0, .below = 1});
+  fields.optional("patience", patience,
+                  {.meaning = "plateau: so many evaluations in a row may fail to lower the loss, by a share of 1e-4 at "
+                              "least, before the learning rate falls",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
   fields.optional(
       "rule", rule,
       {.meaning = "whose arithmetic; pytorch: the first update at the full rate, decay over max_step whatever "

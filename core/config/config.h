@@ -39,6 +39,8 @@ struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::kCosine;
   int64_t warmup_step = 0;
   double eta_min = 0.0;
+  double decay_rate = 0.5;
+  int64_t patience = 0;
   ScheduleRule rule = ScheduleRule::kPytorch;
   void describe(JsonFields& fields);
 };

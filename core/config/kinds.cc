@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 2> kInits{"normal", "uniform"};
 constexpr std::array<std::string_view, 5> kOptimizers{"adagrad", "adam", "adamw", "lamb", "sgd"};
 constexpr std::array<std::string_view, 2> kPrecisions{"fp32", "bf16"};
 constexpr std::array<std::string_view, 3> kCommunicators{"auto", "nccl", "mpi"};
-constexpr std::array<std::string_view, 4> kSchedules{"constant", "cosine", "inv_sqrt", "linear"};
+constexpr std::array<std::string_view, 5> kSchedules{"constant", "cosine", "inv_sqrt", "linear", "plateau"};
 constexpr std::array<std::string_view, 3> kScheduleRules{"pytorch", "nvidia", "tensorflow"};
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class HeadKind : uint8_t { kSoftmax, kAdaptive };
 enum class ClusterOrder : uint8_t { kReversed, kAscending };
 enum class InitKind : uint8_t { kNormal, kUniform };
 enum class OptimizerKind : uint8_t { kAdagrad, kAdam, kAdamw, kLamb, kSgd };
-enum class ScheduleKind : uint8_t { kConstant, kCosine, kInvSqrt, kLinear };
+enum class ScheduleKind : uint8_t { kConstant, kCosine, kInvSqrt, kLinear, kPlateau };
 enum class PrecisionKind : uint8_t { kFp32, kBf16 };
 enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
 

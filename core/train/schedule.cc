@@ -1,4 +1,4 @@
-// Warm-up, decay, and the three published readings of both.
+// Warm-up, decay, and the published readings of both.
 #include "core/train/schedule.h"
 
 #include <algorithm>
@@ -23,7 +23,33 @@ double decayed_share(const ScheduleConfig& schedule, double s, double max_step) 
 
 }  // namespace
 
-double learning_rate(const ScheduleConfig& schedule, double lr, int64_t max_step, int64_t update) {
+void PlateauState::describe(JsonFields& fields) {
+  fields.required("rate", rate,
+                  {.meaning = "learning rate since the last evaluation; 0: before the first", .minimum = 0});
+  fields.required("best_loss", best_loss,
+                  {.meaning = "loss that the next one is compared to", .unit = "nats per token"});
+  fields.required("bad_evaluations", bad_evaluations,
+                  {.meaning = "evaluations since that were not lower", .minimum = 0});
+}
+
+void follow_loss(const ScheduleConfig& schedule, double lr, int64_t step, double loss, PlateauState& plateau) {
+  constexpr double kThreshold = 1e-4;
+  constexpr double kSmallestChange = 1e-8;
+  const bool is_first = plateau.rate == 0.0;
+  if (is_first) plateau.rate = lr;
+  if (is_first || loss < plateau.best_loss * (1.0 - kThreshold)) {
+    plateau.best_loss = loss;
+    plateau.bad_evaluations = 0;
+    return;
+  }
+  if (++plateau.bad_evaluations <= schedule.patience) return;
+  plateau.bad_evaluations = 0;
+  const double reduced = std::max(plateau.rate * schedule.decay_rate, schedule.eta_min);
+  if (step >= schedule.warmup_step && plateau.rate - reduced > kSmallestChange) plateau.rate = reduced;
+}
+
+double learning_rate(const ScheduleConfig& schedule, double lr, int64_t max_step, int64_t update,
+                     const PlateauState& plateau) {
   const auto s = static_cast<double>(update - 1);
   const auto warmup = static_cast<double>(schedule.warmup_step);
   if (schedule.kind == ScheduleKind::kInvSqrt) return inverse_square_root(lr, s, warmup);
@@ -37,6 +63,8 @@ double learning_rate(const ScheduleConfig& schedule, double lr, int64_t max_step
       return schedule.eta_min + (lr - schedule.eta_min) * (1.0 + std::cos(std::numbers::pi * share)) / 2.0;
     case ScheduleKind::kLinear:
       return schedule.eta_min + (lr - schedule.eta_min) * (1.0 - share);
+    case ScheduleKind::kPlateau:
+      return plateau.rate > 0.0 ? plateau.rate : lr;
     case ScheduleKind::kConstant:
     case ScheduleKind::kInvSqrt:
       break;

@@ -125,7 +125,8 @@ void Trainer::train_step(const Segment& segment) {
     for (StreamGroup& group : groups_) group.memory.reset();
   }
   forward_backward(segment);
-  learning_rate_ = learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1);
+  learning_rate_ =
+      learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1, state_.plateau);
   optimizer_.step(learning_rate_);
   reports_.end_step(stream_, ++state_.step, optimizer_.outcome());
 
@@ -200,6 +201,8 @@ bool Trainer::evaluate() {
       evaluator_.run(dataset_.split(config_.evaluation.split), evaluation_options(), nullptr, nullptr);
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
   ++state_.evaluations;
+  if (config_.schedule.kind == ScheduleKind::kPlateau)
+    follow_loss(config_.schedule, config_.optimizer.lr, state_.step, result.loss(), state_.plateau);
   if (is_best) {
     state_.best_loss = result.loss();
     state_.best_step = state_.step;

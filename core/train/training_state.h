@@ -1,6 +1,6 @@
 // What a checkpoint holds beside the model, so that a run goes on as if it had never stopped.
 //
-//   state.json             TrainingState: counters, position in the data, best score
+//   state.json             TrainingState: counters, position in the data, best score, schedule
 //   config.json            the resolved configuration
 //   optimizer.safetensors  every moment of the optimizer of every parameter, as "first_moment.NAME"
 //   memory-F.safetensors   per layer "layers.L" [b, M, D]: the streams F .. F + b - 1 of all, written by the rank that
@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json_fields.h"
+#include "core/train/schedule.h"
 
 namespace segue {
 
@@ -30,6 +31,7 @@ struct TrainingState {
   double best_loss = 0.0;   // nats per token, the lowest of these
   int64_t best_step = 0;    // after which it was measured
   std::string dataset;      // checksum of its manifest
+  PlateauState plateau;     // of that schedule
   void describe(JsonFields& fields);
 };
 

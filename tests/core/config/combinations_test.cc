@@ -142,6 +142,18 @@ TEST(Combinations, OptimizersHaveAnEpsilonOfTheirOwn) {
   EXPECT_EQ(effective_epsilon({.kind = OptimizerKind::kAdagrad, .epsilon = 0.5}), 0.5);
 }
 
+TEST(Combinations, APlateauIsSeenByEvaluations) {
+  EXPECT_EQ(error_with({"schedule.kind=plateau", "schedule.patience=2", "schedule.decay_rate=0.1"}), "no error");
+  EXPECT_EQ(error_with({"schedule.kind=plateau", "evaluation.interval=0"}),
+            "c: evaluation.interval: expected above 0 with schedule.kind = \"plateau\", which follows the losses of "
+            "evaluations; found 0");
+  EXPECT_EQ(
+      error_with({"schedule.decay_rate=0.1"}),
+      "c: schedule.decay_rate: expected 0.5 with schedule.kind = \"cosine\" (only \"plateau\" reads it), found 0.1");
+  EXPECT_EQ(error_with({"schedule.kind=linear", "schedule.patience=1"}),
+            "c: schedule.patience: expected 0 with schedule.kind = \"linear\" (only \"plateau\" reads it), found 1");
+}
+
 TEST(Combinations, ScheduleFitsTheRun) {
   EXPECT_EQ(error_with({"schedule.eta_min=0.5"}),
             "c: schedule.eta_min: expected at most optimizer.lr = 0.00025, found 0.5");

@@ -85,10 +85,10 @@ TEST(Config, WrongValuesNameExpectedAndFound) {
   EXPECT_EQ(error_of(R"({"model": {"dropout": 1}})"), "c.json: model.dropout: expected a number >= 0 and < 1, found 1");
   EXPECT_EQ(error_of(R"({"optimizer": {"lr": "0.1"}})"),
             "c.json: optimizer.lr: expected a number > 0 and <= 1000, found \"0.1\"");
-  EXPECT_EQ(
-      error_of(R"({"schedule": {"kind": "cosin"}})"),
-      "c.json: schedule.kind: expected one of \"constant\", \"cosine\", \"inv_sqrt\", \"linear\", found \"cosin\"; "
-      "did you mean \"cosine\"?");
+  EXPECT_EQ(error_of(R"({"schedule": {"kind": "cosin"}})"),
+            "c.json: schedule.kind: expected one of \"constant\", \"cosine\", \"inv_sqrt\", \"linear\", \"plateau\", "
+            "found \"cosin\"; "
+            "did you mean \"cosine\"?");
   EXPECT_EQ(error_of("[]"), "c.json: the document: expected an object, found a list of 0");
   EXPECT_EQ(error_of(R"({"seed": 1, "seed": 2})"), "c.json: seed: duplicate key");
   EXPECT_THAT(error_of("{\n  \"seed\": 1,\n}"), testing::StartsWith("c.json: line 3, column 1: syntax error"));

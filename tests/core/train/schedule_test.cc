@@ -84,5 +84,55 @@ TEST(Schedule, InverseSquareRoot) {
   expect_points(schedule, {{1, 0.4}, {2, 0.4}, {5, 0.2}, {26, 0.08}});
 }
 
+// The rates that a run of evaluations leads to, as torch's ReduceLROnPlateau gives them.
+std::vector<double> rates(const ScheduleConfig& schedule, const std::vector<double>& losses) {
+  PlateauState plateau;
+  std::vector<double> found;
+  for (const double loss : losses) {
+    follow_loss(schedule, kLr, 20, loss, plateau);
+    found.push_back(learning_rate(schedule, kLr, kMaxStep, 21, plateau));
+  }
+  return found;
+}
+
+TEST(Plateau, HalvesTheRateWhenTheLossDoesNotFall) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kPlateau};
+  EXPECT_EQ(rates(schedule, {3.0, 2.0, 2.5, 1.9, 1.95, 1.95}), (std::vector{0.4, 0.4, 0.2, 0.2, 0.1, 0.05}));
+}
+
+// A loss that is lower by less than a share of 1e-4 is not lower, and not what the next one is compared to.
+TEST(Plateau, LooksForAFallThatShows) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kPlateau};
+  EXPECT_EQ(rates(schedule, {2.0, 1.9999, 1.9997, 1.99969}), (std::vector{0.4, 0.2, 0.2, 0.1}));
+}
+
+TEST(Plateau, WaitsAsLongAsItsPatience) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kPlateau, .decay_rate = 0.25, .patience = 2};
+  EXPECT_EQ(rates(schedule, {2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0}), (std::vector{0.4, 0.4, 0.4, 0.1, 0.1, 0.1, 0.025}));
+}
+
+TEST(Plateau, EndsAtTheLowestRate) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kPlateau, .eta_min = 0.15};
+  EXPECT_EQ(rates(schedule, {2.0, 2.0, 2.0, 2.0}), (std::vector{0.4, 0.2, 0.15, 0.15}));
+}
+
+TEST(Plateau, DoesNotTellTinyRatesApart) {
+  PlateauState plateau{.rate = 1.5e-8, .best_loss = 1.0};
+  follow_loss({.kind = ScheduleKind::kPlateau}, kLr, 20, 2.0, plateau);
+  EXPECT_EQ(plateau.rate, 1.5e-8);
+}
+
+// Evaluations of the warm-up count, but lower nothing.
+TEST(Plateau, BeginsBehindTheWarmup) {
+  const ScheduleConfig schedule{.kind = ScheduleKind::kPlateau, .warmup_step = kWarmup};
+  PlateauState plateau;
+  for (const int64_t step : {3, 6, 9}) follow_loss(schedule, kLr, step, 2.0, plateau);
+  EXPECT_EQ(learning_rate(schedule, kLr, kMaxStep, 6, plateau), 0.2);
+  EXPECT_EQ(learning_rate(schedule, kLr, kMaxStep, 11, plateau), 0.4);
+  follow_loss(schedule, kLr, 10, 2.0, plateau);
+  EXPECT_EQ(learning_rate(schedule, kLr, kMaxStep, 11, plateau), 0.2);
+  expect_points(schedule, {{1, 0.4}, {2, 0.04}, {11, 0.4}, {51, 0.4}});  // before any evaluation
+}
+
 }  // namespace
 }  // namespace segue
