@@ -9,6 +9,7 @@ namespace {
 constexpr double kMostStreams = 1 << 15;
 constexpr double kLongest = 1 << 20;
 constexpr double kMostSteps = 1e12;
+constexpr double kLargestVocabulary = 1 << 30;
 constexpr double kMostThreads = 4096;
 constexpr double kLargestSeed = 9007199254740991;  // 2^53 - 1: other JSON tools keep such integers exactly
 
@@ -17,6 +18,11 @@ constexpr double kLargestSeed = 9007199254740991;  // 2^53 - 1: other JSON tools
 void DataConfig::describe(JsonFields& fields) {
   fields.required("path", path, {.meaning = "directory of the prepared dataset"});
   fields.optional("train_split", train_split, {.meaning = "split to train on"});
+  fields.optional("vocab_size", vocab_size,
+                  {.meaning = "tokens that the dataset's vocabulary must have; 0: any number of them",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLargestVocabulary});
   fields.optional(
       "read_ahead", read_ahead,
       {.meaning = "how far the reader runs ahead of training", .unit = "segments", .minimum = 1, .maximum = 1024});

@@ -1,6 +1,6 @@
 // The config of an experiment: typed, with defaults in code, read strictly from JSON. Meanings, units and ranges stand
 // in config.cc and model_config.cc, once: the reader, the writer and configs/segue.schema.json all come from there.
-// The vocabulary is not in it; it comes with the dataset.
+// The vocabulary comes with the dataset.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ namespace segue {
 struct DataConfig {
   std::string path = {};  // the one key without a default
   std::string train_split = "train";
+  int64_t vocab_size = 0;  // 0: whatever the dataset has
   int64_t read_ahead = 4;
   void describe(JsonFields& fields);
 };

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <string_view>
+
 #include "base/text.h"
 #include "core/model/transformer.h"
 
@@ -10,25 +13,45 @@ namespace segue {
 
 namespace {
 
-constexpr int64_t kCopies = 4;  // of the parameters in training: value, gradient, two moments
+int64_t elements_of(const Parameters& parameters, const std::function<bool(const std::string&)>& counts) {
+  int64_t elements = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    if (counts(spec.name)) elements += spec.shape.elements();
+  }
+  return elements;
+}
+
+// Of the layers, without the biases u and w: these may be one pair for all layers.
+bool is_of_layers(const std::string& name) {
+  return name.starts_with("layers.") && !name.ends_with(".u") && !name.ends_with(".w");
+}
+
+bool is_of_embedding(const std::string& name) { return name.starts_with("embedding."); }
 
 std::string parameter_table(const Parameters& parameters) {
   std::string text = fmt::format("{:<38} {:>18} {:>14}\n", "parameter", "shape", "elements");
   for (const ParameterSpec& spec : parameters.specs()) {
     text += fmt::format("{:<38} {:>18} {:>14}\n", spec.name, spec.shape.text(), human_count(spec.shape.elements()));
   }
-  return text + fmt::format("{:<38} {:>18} {:>14}\n", "all", "", human_count(parameters.count()));
+  const auto add_sum = [&](std::string_view name, int64_t elements) {
+    text += fmt::format("{:<38} {:>18} {:>14}\n", name, "", human_count(elements));
+  };
+  add_sum("all", parameters.count());
+  add_sum("  of layers, without u and w", elements_of(parameters, is_of_layers));
+  add_sum("  of the embedding, with projections", elements_of(parameters, is_of_embedding));
+  return text;
 }
 
 }  // namespace
 
-std::string describe_model(const ModelConfig& model, int64_t vocab_size, int64_t tgt_len, int64_t streams) {
+std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
+  const auto [tgt_len, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
   const SegmentShape shape{.streams = streams, .tgt_len = tgt_len, .memory_length = model.mem_len};
   Arena arena;
   const int64_t activations = transformer.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
-  const int64_t weights = parameters.values().bytes();
+  const int64_t weights = (2 + moments) * parameters.values().bytes();
   const int64_t memory = transformer.make_memory(streams).bytes();
   const double flops = forward_flops(model, vocab_size, shape) / static_cast<double>(streams * tgt_len);
 
@@ -37,8 +60,9 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, int64_t
                       human_count(reach_in_tokens(model, tgt_len)), model.n_layer, tgt_len, model.mem_len);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops / 1e6, 3.0 * flops / 1e6);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,
-                      human_bytes(kCopies * weights + memory + activations));
-  text += fmt::format("{:<38} {}\n", "  weights, gradients, two moments", human_bytes(kCopies * weights));
+                      human_bytes(weights + memory + activations));
+  text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
+                      human_bytes(weights));
   text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(memory));
   text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(activations));
   return text;

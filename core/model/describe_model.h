@@ -8,8 +8,14 @@
 
 namespace segue {
 
-// Parameter table and count, operations per token, reach in tokens, and the memory of a training step over `streams`
+struct TrainingShape {
+  int64_t tgt_len = 0;
+  int64_t streams = 0;
+  int64_t moments = 0;  // that the optimizer holds of every parameter
+};
+
+// Parameter table and counts, operations per token, reach in tokens, and the memory of a training step over `streams`
 // streams of `tgt_len` tokens with full memory; several lines, each ended.
-std::string describe_model(const ModelConfig& model, int64_t vocab_size, int64_t tgt_len, int64_t streams);
+std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training);
 
 }  // namespace segue

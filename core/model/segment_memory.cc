@@ -9,11 +9,10 @@
 namespace segue {
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
-    : shape_(shape), compute_(compute) {
+    : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.capacity : 0) {
   for (int64_t l = 0; l < shape.layers; ++l) {
     layers_.emplace_back(compute.activations, Shape{shape.streams, shape.capacity, shape.d_model}, compute.device);
   }
-  reset();
 }
 
 ConstTensorView SegmentMemory::layer(int64_t l) const {

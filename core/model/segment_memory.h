@@ -41,7 +41,7 @@ class SegmentMemory {
   SegmentMemoryShape shape_;
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for the capacity
-  int64_t length_ = 0;
+  int64_t length_;
 };
 
 }  // namespace segue

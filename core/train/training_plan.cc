@@ -1,7 +1,6 @@
 // Sums of sizes. The parts of a rank are made as training makes them; memory that nobody touches costs nothing.
 #include "core/train/training_plan.h"
 
-#include "core/model/segment_engine.h"
 #include "core/train/optimizer.h"
 
 namespace segue {
@@ -13,13 +12,12 @@ int parts_of(const OptimizerConfig& optimizer, int ranks) { return optimizer.sha
 
 RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& parameters, const Buckets& buckets,
                    const Share& streams) {
-  kernels::Stream stream(1);
   Arena arena;
-  SegmentEngine engine(model, parameters, arena, stream, Tape::Mode::kTraining);
   const std::vector<StreamGroup> groups =
       make_stream_groups(model, streams, config.training.batch_chunk, parameters.compute());
-  const int64_t activations = engine.prepare(
-      {.streams = groups.front().count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len});
+  const SegmentShape shape{
+      .streams = groups.front().count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len};
+  const int64_t activations = model.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
   return {.streams = streams, .memory = memory_of(config.optimizer, parameters, buckets, groups, activations)};
 }
 

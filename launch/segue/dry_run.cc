@@ -36,13 +36,14 @@ void check_shares(const Config& config, int ranks) {
 std::string describe_training(const Config& config, const std::vector<std::string>& places) {
   const auto ranks = static_cast<int>(places.size());
   check_shares(config, ranks);
-  const Dataset dataset(config.data.path);
-  const TrainingPlan plan = plan_training(config, dataset.vocabulary(), ranks);
+  const int64_t vocab_size =
+      config.data.vocab_size > 0 ? config.data.vocab_size : Dataset(config.data.path).vocabulary();
+  const TrainingPlan plan = plan_training(config, vocab_size, ranks);
   size_t width = 0;
   for (const std::string& place : places) width = std::max(width, place.size());
 
   std::string text = fmt::format("{} parameters, vocabulary {}, {} streams of {} tokens a step, {} steps\n\n",
-                                 human_count(plan.parameters), dataset.vocabulary(), config.training.batch_size,
+                                 human_count(plan.parameters), vocab_size, config.training.batch_size,
                                  config.training.tgt_len, human_count(config.training.max_step));
   text += fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", "rank", "", width, "streams",
                       "weights", "gradients", "optimizer", "memory", "activations", "total");

@@ -3,13 +3,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/model/describe_model.h"
 #include "core/model/stored_model.h"
 #include "core/train/training_state.h"
+#include "core/train/update_rule.h"
 #include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
 
@@ -17,23 +20,42 @@ namespace segue {
 
 namespace {
 
+constexpr int64_t kByteVocabulary = 256;
+
 constexpr const char* kExamples =
     "Examples:\n"
     "  segue inspect data/books --verify        # splits, shards, checksums read again\n"
     "  segue inspect runs/books                 # newest intact checkpoint: model, state, files\n"
-    "  segue inspect configs/books.json --vocab-size 256\n";
+    "  segue inspect configs/books.json --vocab-size 256\n"
+    "  segue inspect configs/paper/wt103_large.json --set model.position.untie_r=true\n";
 
 struct InspectOptions {
   std::string path;
-  int64_t vocab_size = 256;
+  std::vector<std::string> overrides;
+  std::optional<int64_t> vocab_size;
   bool verify = false;
 };
 
+int64_t moments_of(const OptimizerConfig& optimizer) { return std::ssize(moment_names(optimizer)); }
+
+// Of the run that the checkpoint is of; the defaults for an import.
+OptimizerConfig optimizer_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.contains(kConfigFile)) return {};
+  const std::string source = (checkpoint.directory() / kConfigFile).string();
+  return read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source)
+      .optimizer;
+}
+
 void inspect_config(const InspectOptions& options) {
-  const Config config = load_config(options.path);
-  fmt::print("{}: a config; vocabulary of {} tokens (--vocab-size)\n\n", options.path, options.vocab_size);
-  fmt::print("{}",
-             describe_model(config.model, options.vocab_size, config.training.tgt_len, config.training.batch_size));
+  const Config config = load_config(options.path, options.overrides);
+  const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
+  const int64_t vocab_size = is_named ? config.data.vocab_size : options.vocab_size.value_or(kByteVocabulary);
+  fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", options.path, human_count(vocab_size),
+             is_named ? "data.vocab_size" : "--vocab-size");
+  fmt::print("{}", describe_model(config.model, vocab_size,
+                                  {.tgt_len = config.training.tgt_len,
+                                   .streams = config.training.batch_size,
+                                   .moments = moments_of(config.optimizer)}));
 }
 
 void inspect_dataset(const InspectOptions& options) {
@@ -63,7 +85,9 @@ void inspect_checkpoint(const InspectOptions& options) {
   const StoredModel stored = read_model(checkpoint);
   fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", checkpoint.directory().string(),
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", stored.tokenizer);
-  fmt::print("{}", describe_model(stored.model, stored.vocab_size, stored.tgt_len, 1));
+  fmt::print(
+      "{}", describe_model(stored.model, stored.vocab_size,
+                           {.tgt_len = stored.tgt_len, .streams = 1, .moments = moments_of(optimizer_of(checkpoint))}));
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
 }
 
@@ -87,9 +111,12 @@ void add_inspect_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Explain a dataset, a run, a checkpoint or a config");
   command->footer(kExamples);
   command->add_option("path", options->path, "Dataset, run, checkpoint or config file")->required();
-  command->add_option("--vocab-size", options->vocab_size, "Vocabulary for a config, which has none of its own")
-      ->check(CLI::Range(2, 1 << 30))
-      ->capture_default_str();
+  command
+      ->add_option("--vocab-size", options->vocab_size,
+                   "Vocabulary for a config (default: its data.vocab_size, or the bytes' 256)")
+      ->check(CLI::Range(2, 1 << 30));
+  command->add_option("--set", options->overrides, "KEY=VALUE in place of a config's, e.g. model.mem_len=256")
+      ->allow_extra_args(false);
   command->add_flag("--verify", options->verify, "Read all of a dataset and compare checksums");
   command->callback([options] { run_inspect(*options); });
 }

@@ -146,11 +146,18 @@ void dry_run(const TrainOptions& options, const Config& config, Device device, C
   if (communicator.is_first()) fmt::print("{}", text);
 }
 
+void check_vocabulary(const DataConfig& config, const Dataset& dataset) {
+  if (config.vocab_size == 0 || config.vocab_size == dataset.vocabulary()) return;
+  throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}",
+                  dataset.directory().string(), config.vocab_size, dataset.vocabulary());
+}
+
 TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory& run, const Config& config,
                                 const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
                                 Logger& logger) {
   std::optional<LongWork> starting(std::in_place, communicator);
   const Dataset dataset(config.data.path);
+  check_vocabulary(config.data, dataset);
   check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
   Origin origin;

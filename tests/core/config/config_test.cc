@@ -76,7 +76,7 @@ TEST(Config, UnknownKeysNameTheNearest) {
   EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "model": {"clamp_len": 3}})"),
             "c.json: model.clamp_len: unknown key; did you mean model.position.clamp_len?");
   EXPECT_EQ(error_of(R"({"dta": {"path": "d"}})"), "c.json: dta: unknown key; did you mean data?");
-  EXPECT_EQ(error_of(R"({"data": {"path": "d", "vocab_size": 256}})"), "c.json: data.vocab_size: unknown key");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d", "volume": 256}})"), "c.json: data.volume: unknown key");
 }
 
 TEST(Config, WrongValuesNameExpectedAndFound) {
