@@ -1,0 +1,62 @@
+"""The parameters of every published experiment, counted from its config to the unit, without data and in little memory.
+
+The sums are those of closed formulas, of which the one of WikiText-103 large is also what the authors' code prints.
+"""
+
+import os
+import resource
+
+from program import Program, check
+
+CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs")
+MOST_MEMORY_MIB = 512  # the largest model's weights alone are 3 GiB
+
+UNTIED = ("--set", "model.position.untie_r=true")
+
+# Config, further arguments, parameters: all, of the layers, of the embedding with its projections.
+EXPERIMENTS = [
+    ("paper/enwik8_base", (), 41055436, 40949760, 104448),
+    ("paper/text8_base", (), 40964635, 40949760, 13824),
+    ("paper/enwik8_large", (), 277231820, 277020672, 208896),
+    ("paper/text8_large", (), 277050395, 277020672, 27648),
+    ("paper/wt103_base", (), 151107538, 41066400, 109771350),
+    ("paper/wt103_base", UNTIED, 151119838, 41066400, 109771350),
+    ("paper/wt103_base", UNTIED + ("--vocab-size", 267744), 151123537, 41066400, 109775040),
+    ("nvidia/wt103_base", (), 191950298, 54599680, 137080320),
+    ("paper/wt103_large", (), 285170506, 245532672, 38316400),
+    ("paper/wt103_large", UNTIED, 285205322, 245532672, 38316400),
+    ("nvidia/wt103_large", (), 285167482, 245532672, 38313376),
+    ("paper/lm1b_base", (), 357812082, 245532672, 110088176),
+    ("paper/lm1b_base_paper", (), 469020530, 356741120, 110088176),
+    ("paper/lm1b_large", (), 841295982, 700274688, 138045420),
+    ("paper/ptb", (), 24015760, 20004960, 4000000),
+]
+
+
+def sums(text):
+    """The lines behind the table of parameters."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("all "))
+    return [int(line.split()[-1].replace(",", "")) for line in lines[start:start + 3]]
+
+
+def main():
+    program = Program()
+    for name, arguments, *expected in EXPERIMENTS:
+        config = os.path.join(CONFIGS, name + ".json")
+        output, _ = program.run("inspect", config, *arguments)
+        check(sums(output) == expected, f"{name} {arguments}: expected {expected}, found {sums(output)}")
+        if not arguments:
+            plan, _ = program.run("train", config, "--dry-run", "--ranks", 2)
+            check(plan.startswith(f"{expected[0]:,} parameters"), f"{name}: {plan.splitlines()[0]}")
+    covered = {name for name, *_ in EXPERIMENTS}
+    for folder in ("paper", "nvidia"):
+        for file in os.listdir(os.path.join(CONFIGS, folder)):
+            check(f"{folder}/{file[:-len('.json')]}" in covered, f"configs/{folder}/{file} is not counted")
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    check(most < MOST_MEMORY_MIB, f"{most} MiB to count parameters, expected less than {MOST_MEMORY_MIB}")
+    print(f"{len(EXPERIMENTS)} counts are right; at most {most} MiB")
+
+
+if __name__ == "__main__":
+    main()
