@@ -166,8 +166,10 @@ void add_eval_command(CLI::App& app) {
   command->add_option("--tgt-len", options->tgt_len, "Tokens per segment (default: as trained)")->check(at_least(1));
   command->add_option("--mem-len", options->mem_len, "Memory rows per layer (default: as trained)")->check(at_least(0));
   command->add_option("--clamp-len", options->clamp_len, "Largest distance told apart; 0: none (default: as trained)");
-  command->add_flag("--same-length,!--no-same-length", options->same_length,
-                    "Every query sees the same number of keys");
+  // As a function, since CLI11 makes an absent flag of std::optional false.
+  command->add_flag_function(
+      "--same-length,!--no-same-length", [options](int64_t count) { options->same_length = count > 0; },
+      "Every query sees the same number of keys (default: as trained)");
   command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
       ->check(at_least(0));
   add_place_options(*command, options->device, options->precision);

@@ -1,9 +1,11 @@
 // segue import, segue export
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,12 @@ constexpr const char* kExportExamples =
     "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
     "      names and arguments of the authors' PyTorch code, tied tensors under both of their names\n"
     "  segue export --checkpoint runs/books --format huggingface --output exported\n"
-    "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4";
+    "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4.37 and before; 4.38 to 4.57 load it "
+    "too,\n"
+    "      but fail in their own forward pass, which gives Tensor.type_as a keyword that torch does not have";
+constexpr std::array kSources{ExchangeFormat::kTransformerXl, ExchangeFormat::kTransformerXlTf, ExchangeFormat::kNvidia,
+                              ExchangeFormat::kHuggingFace};
+constexpr std::array kTargets{ExchangeFormat::kTransformerXl, ExchangeFormat::kHuggingFace};
 constexpr const char* kHuggingFaceWeights = "model.safetensors";
 constexpr const char* kHuggingFaceConfig = "config.json";
 
@@ -57,10 +64,21 @@ struct ExportOptions {
   std::string args;  // empty: not written
 };
 
-std::map<std::string, ExchangeFormat> formats_of(std::initializer_list<ExchangeFormat> formats) {
-  std::map<std::string, ExchangeFormat> named;
-  for (const ExchangeFormat format : formats) named.emplace(name_of_choice(format), format);
-  return named;
+// A choice among formats, by their names; as words of our own, since CLI11 would list the enumerators' numbers.
+void add_format_option(CLI::App& command, const std::string& option, ExchangeFormat& format,
+                       std::span<const ExchangeFormat> choices, const std::string& meaning) {
+  std::vector<std::string> names;
+  for (const ExchangeFormat choice : choices) names.emplace_back(name_of_choice(choice));
+  command
+      .add_option_function<std::string>(
+          option,
+          [&format, names, choices](const std::string& name) {
+            const auto place = std::find(names.begin(), names.end(), name) - names.begin();
+            format = choices[static_cast<size_t>(place)];
+          },
+          meaning)
+      ->check(CLI::IsMember(names))
+      ->default_str(names.front());
 }
 
 void run_import(const ImportOptions& options) {
@@ -117,10 +135,7 @@ void add_import_command(CLI::App& app) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* command = app.add_subcommand("import", "Make a checkpoint of another program's weights");
   command->footer(kImportExamples);
-  command->add_option("--from", options->from, "Program the weights come from")
-      ->transform(CLI::CheckedTransformer(formats_of({ExchangeFormat::kTransformerXl, ExchangeFormat::kTransformerXlTf,
-                                                      ExchangeFormat::kNvidia, ExchangeFormat::kHuggingFace})))
-      ->default_str("transformer-xl");
+  add_format_option(*command, "--from", options->from, kSources, "Program the weights come from");
   command->add_option("--model", options->model, "Weights (safetensors or .npz)")->required();
   command->add_option("--args", options->args, "Arguments of the model (JSON)")->required();
   command->add_option("--output", options->output, "Checkpoint directory to make")->required();
@@ -133,9 +148,7 @@ void add_export_command(CLI::App& app) {
   command->footer(kExportExamples);
   command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
       ->required();
-  command->add_option("--format", options->format, "Program the weights are for")
-      ->transform(CLI::CheckedTransformer(formats_of({ExchangeFormat::kTransformerXl, ExchangeFormat::kHuggingFace})))
-      ->default_str("transformer-xl");
+  add_format_option(*command, "--format", options->format, kTargets, "Program the weights are for");
   command->add_option("--output", options->output, "File to write (safetensors); huggingface: directory")->required();
   command->add_option("--args", options->args, "Also write the constructor arguments here (JSON)");
   command->callback([options] { run_export(*options); });

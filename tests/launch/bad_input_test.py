@@ -10,20 +10,9 @@ import signal
 import subprocess
 import time
 
-from program import TINY_MODEL, Program, check
+from program import TINY_MODEL, Program, check, refused
 
 USAGE, CONFIG, DATA, CHECKPOINT, FILE, DEVICE, DIVERGED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 10, 75
-
-
-def refused(program, code, *arguments, says=(), leaves_nothing_at=None):
-    _, errors = program.run(*arguments, expect=code)
-    lines = [line for line in errors.splitlines() if line.startswith("segue: ")]
-    check(len(lines) == 1, f"{arguments}: expected one line of error, found:\n{errors}")
-    for word in says:
-        check(word in lines[0], f"{arguments}: expected {word!r} in: {lines[0]}")
-    if leaves_nothing_at:
-        beside = [name for name in os.listdir(program.directory) if leaves_nothing_at in name]
-        check(not beside, f"{arguments}: left behind {beside}")
 
 
 def truncate(path, share):

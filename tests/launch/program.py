@@ -69,6 +69,18 @@ def check(condition, message):
         sys.exit("failed: " + message)
 
 
+def refused(program, code, *arguments, says=(), leaves_nothing_at=None):
+    """One line of error with these words, and no file or directory whose name holds `leaves_nothing_at`."""
+    _, errors = program.run(*arguments, expect=code)
+    lines = [line for line in errors.splitlines() if line.startswith("segue: ")]
+    check(len(lines) == 1, f"{arguments}: expected one line of error, found:\n{errors}")
+    for word in says:
+        check(word in lines[0], f"{arguments}: expected {word!r} in: {lines[0]}")
+    if leaves_nothing_at:
+        beside = [name for name in os.listdir(program.directory) if leaves_nothing_at in name]
+        check(not beside, f"{arguments}: left behind {beside}")
+
+
 def metrics(run):
     """The lines of metrics.jsonl without what depends on the clock."""
     with open(os.path.join(run, "metrics.jsonl")) as file:

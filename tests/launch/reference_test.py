@@ -8,23 +8,10 @@ import json
 import math
 import os
 import shutil
-import struct
 import sys
 
 from program import Program, check, metrics, read_losses
-
-FORMATS = {"F32": "f", "F64": "d", "I64": "q"}
-
-
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {name: (entry["shape"], [v for (v,) in struct.iter_unpack("<" + FORMATS[entry["dtype"]],
-                                                                     data[slice(*entry["data_offsets"])])])
-            for name, entry in header.items()}
+from tensor_files import read_safetensors
 
 
 def largest_difference(found, expected):
