@@ -35,7 +35,8 @@ constexpr const char* kImportExamples =
     "      a TransfoXLLMHeadModel\n"
     "  segue import --from transformer-xl-tf --model model.npz --args args.json --output imported\n"
     "      the authors' TensorFlow code: its variables, and the arguments of its model with n_token and cutoffs\n"
-    "  segue eval --checkpoint imported --data data/books";
+    "  segue eval --checkpoint imported --data data/books\n"
+    "launch/convert_torch.py makes model.safetensors and args.json of the .pt and .bin files of the first three.";
 constexpr const char* kExportExamples =
     "Examples:\n"
     "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
