@@ -18,7 +18,7 @@
 #include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
-#include "launch/segue/place_options.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 

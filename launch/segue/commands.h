@@ -6,9 +6,6 @@
 
 namespace segue {
 
-// What a number of the command line must be. CLI11's own checks name their limits with 300 digits.
-CLI::Validator at_least(double least);
-
 void add_prepare_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_eval_command(CLI::App& app);

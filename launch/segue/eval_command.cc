@@ -19,7 +19,7 @@
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
-#include "launch/segue/place_options.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 

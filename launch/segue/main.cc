@@ -1,6 +1,4 @@
 // The program: subcommands, one catch for every error, one exit code per kind of error.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -48,15 +46,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-CLI::Validator segue::at_least(double least) {
-  const auto check = [least](const std::string& text) -> std::string {
-    double value = 0.0;
-    if (CLI::detail::lexical_cast(text, value) && value >= least) return "";
-    return fmt::format("expected a number of at least {:g}, found \"{}\"", least, text);
-  };
-  return {check, fmt::format(">= {:g}", least)};
-}
 
 int main(int argc, char** argv) {
   try {

@@ -15,6 +15,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
