@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,6 @@
 #include "core/bench/gemm_bench.h"
 #include "core/bench/slow_link.h"
 #include "core/bench/step_bench.h"
-#include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
 #include "launch/segue/options.h"
@@ -125,10 +125,8 @@ struct ExchangeOptions : StepOptions {
   double latency = 0.0;  // ms
 };
 
-void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& exchange, BenchStream& place,
-                          Communicator& communicator) {
-  const Config config = load_config(exchange.config, exchange.overrides);
-  if (communicator.size() == 1) throw UsageError("bench exchange: expected two ranks or more; run it under mpirun");
+void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& exchange, const Config& config,
+                          BenchStream& place, Communicator& communicator) {
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   std::optional<SlowLink> slow;
@@ -161,15 +159,17 @@ void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& ex
 void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) {
   const std::unique_ptr<Communicator> job = open_communicator({});
   run_as_rank(*job, [&] {
+    const Config config = load_config(exchange.config, exchange.overrides);
+    if (job->size() == 1) throw UsageError("bench exchange: expected two ranks or more; run it under mpirun");
+    check_agreement(*job, config);
+    check_shares(config, job->size());
     BenchPlace of_rank = options.place;
     of_rank.local_rank = job->local_rank();
     BenchStream place(of_rank);
     const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
-    std::unique_ptr<Communicator> between_gpus;
-    if (place.device().is_cuda())
-      between_gpus = open_gpu_communicator(*job, place.device(), CommunicatorKind::kAuto,
-                                           CommunicatorOptions().timeout_seconds, *logger);
-    run_exchange_as_rank(options, exchange, place, between_gpus ? *between_gpus : *job);
+    const std::unique_ptr<Communicator> between_gpus =
+        open_between_gpus(*job, place.device(), config.training, *logger);
+    run_exchange_as_rank(options, exchange, config, place, between_gpus ? *between_gpus : *job);
   });
 }
 
@@ -240,9 +240,10 @@ void add_exchange(CLI::App& bench) {
   auto options = std::make_shared<Options>();
   CLI::App* command = bench.add_subcommand("exchange", "What the ranks of a job add to a training step");
   add_step_options(*command, *options);
-  command->add_option("--link", options->link, "As over a link that carries so many MB/s; 0: the one that is there")
-      ->check(at_least(0));
-  command->add_option("--latency", options->latency, "Of that link, in ms for a sum")->check(at_least(0));
+  CLI::Option* link =
+      command->add_option("--link", options->link, "As over a link that carries so many MB/s; 0: the one that is there")
+          ->check(at_least(0));
+  command->add_option("--latency", options->latency, "Of that link, in ms for a sum")->check(at_least(0))->needs(link);
   add_bench_options(*command, *options);
   command->callback([options] { run_exchange(*options, *options); });
 }

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include <algorithm>
+
 #include "base/text.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
+#include "launch/segue/job.h"
 
 namespace segue {
 
@@ -26,12 +28,6 @@ std::string row_of(size_t rank, const std::string& place, const RankPlan& plan, 
 }
 
 }  // namespace
-
-void check_shares(const Config& config, int ranks) {
-  if (config.training.batch_size < ranks)
-    throw ConfigError("training.batch_size: expected at least {} streams, one for each rank, found {}", ranks,
-                      config.training.batch_size);
-}
 
 std::string describe_training(const Config& config, const std::vector<std::string>& places) {
   const auto ranks = static_cast<int>(places.size());

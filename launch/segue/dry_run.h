@@ -12,7 +12,4 @@ namespace segue {
 // dataset's manifest. Throws ConfigError when there are more ranks than streams.
 std::string describe_training(const Config& config, const std::vector<std::string>& places);
 
-// Throws ConfigError when a rank would have no stream.
-void check_shares(const Config& config, int ranks);
-
 }  // namespace segue

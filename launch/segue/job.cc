@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "distributed/communicator_choice.h"
 
 namespace segue {
 
@@ -51,6 +52,14 @@ std::string usable_cores() {
   return text;
 }
 
+std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
+                                                Logger& logger) {
+  if (device.is_cuda()) return open_gpu_communicator(job, device, training.communicator, training.peer_timeout, logger);
+  if (training.communicator == CommunicatorKind::kNccl)
+    throw DeviceError(R"(training.communicator: "nccl" needs GPUs, and rank {} has none)", job.rank());
+  return nullptr;
+}
+
 void run_as_rank(Communicator& communicator, const std::function<void()>& command) try {
   command();
 } catch (const Error& error) {
@@ -78,6 +87,12 @@ void check_agreement(Communicator& communicator, const Config& config) {
     throw ConfigError("rank {} has another config than rank 0: {}", r,
                       diff_configs(config_of(first), config_of(other)).front());
   }
+}
+
+void check_shares(const Config& config, int ranks) {
+  if (config.training.batch_size < ranks)
+    throw ConfigError("training.batch_size: expected at least {} streams, one for each rank, found {}", ranks,
+                      config.training.batch_size);
 }
 
 void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split) {

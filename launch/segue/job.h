@@ -18,12 +18,20 @@ std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool q
 // The processor's cores that this process may run on, as "0-3,8".
 std::string usable_cores();
 
+// What carries tensors between the GPUs of the job, as the config wants it; nullptr where that is the job itself.
+// Throws DeviceError when the config demands NCCL and this rank has no GPU, or the ranks cannot use it.
+std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
+                                                Logger& logger);
+
 // Runs the command. In a job of several ranks an error prints its line with the rank and ends all of them at once;
 // alone, it is thrown on.
 void run_as_rank(Communicator& communicator, const std::function<void()>& command);
 
 // Throws ConfigError in every rank when one of them has another program version or configuration than the first.
 void check_agreement(Communicator& communicator, const Config& config);
+
+// Throws ConfigError when a rank would have no stream.
+void check_shares(const Config& config, int ranks);
 
 // Throws DataError in every rank when one of them finds other tokens at the dataset's path than the first.
 void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split);

@@ -11,7 +11,6 @@
 #include "core/config/device_choice.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/train/trainer.h"
-#include "distributed/communicator_choice.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
@@ -174,14 +173,6 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
               config.data.path);
   return outcome;
-}
-
-std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
-                                                Logger& logger) {
-  if (device.is_cuda()) return open_gpu_communicator(job, device, training.communicator, training.peer_timeout, logger);
-  if (training.communicator == CommunicatorKind::kNccl)
-    throw DeviceError(R"(training.communicator: "nccl" needs GPUs, and rank {} has none)", job.rank());
-  return nullptr;
 }
 
 TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
