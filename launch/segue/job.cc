@@ -37,6 +37,10 @@ std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool q
   return logger;
 }
 
+void say_for_all(const Communicator& communicator, const std::string& line) {
+  if (communicator.is_first()) static_cast<void>(std::fprintf(stderr, "segue: %s\n", line.c_str()));
+}
+
 std::string usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);

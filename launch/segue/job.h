@@ -15,6 +15,10 @@ namespace segue {
 // For people: the first rank speaks for all; the others only of errors.
 std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet);
 
+// The last line of a command that ends otherwise than it would by itself, once for all ranks. Said before they take
+// leave of one another: when one of them has ended with a code, a launcher soon kills the others.
+void say_for_all(const Communicator& communicator, const std::string& line);
+
 // The processor's cores that this process may run on, as "0-3,8".
 std::string usable_cores();
 

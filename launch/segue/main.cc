@@ -50,6 +50,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const segue::InterruptedError& stopped) {
+    return static_cast<int>(stopped.code());  // the first rank has said it for all
   } catch (const segue::Error& error) {
     return report(error.what(), error.code());
   } catch (const std::bad_alloc&) {

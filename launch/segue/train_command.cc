@@ -206,6 +206,8 @@ void run_train(const TrainOptions& options) {
   Config config;
   const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });
   const StopSignal stop;
+  const std::string stopped =
+      fmt::format("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
   auto outcome = TrainingOutcome::kFinished;
   {
     const std::unique_ptr<Communicator> communicator =
@@ -214,9 +216,9 @@ void run_train(const TrainOptions& options) {
       if (error) std::rethrow_exception(error);
       outcome = train_as_rank(options, run, config, stop, *communicator);
     });
+    if (outcome == TrainingOutcome::kStopped) say_for_all(*communicator, stopped);
   }
-  if (outcome == TrainingOutcome::kStopped)
-    throw InterruptedError("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  if (outcome == TrainingOutcome::kStopped) throw InterruptedError("{}", stopped);
 }
 
 }  // namespace

@@ -174,6 +174,7 @@ def stop_with(job, number, choose):
     os.kill(choose(process.pid, victims), number)
     _, errors = process.communicate(timeout=60)
     check(process.returncode == 75, f"signal {number}: exit {process.returncode}, expected 75: {errors}")
+    check(errors.count("stopped and saved") == 1, f"signal {number}: expected one line for all ranks: {errors}")
     job.run_ranks(2, "train", "--run", run, "--resume", "--quiet", "--set", "training.max_step=1")
 
 
