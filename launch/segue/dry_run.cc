@@ -27,6 +27,10 @@ std::string row_of(size_t rank, const std::string& place, const RankPlan& plan, 
                      human_bytes(memory.total()));
 }
 
+std::string buckets_text(int64_t buckets, double mebibytes) {
+  return buckets == 1 ? "one bucket" : fmt::format("{} buckets of about {:g} MiB", buckets, mebibytes);
+}
+
 }  // namespace
 
 std::string describe_training(const Config& config, const std::vector<std::string>& places) {
@@ -45,8 +49,8 @@ std::string describe_training(const Config& config, const std::vector<std::strin
                       "weights", "gradients", "optimizer", "memory", "activations", "total");
   for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, places[rank], plan.ranks[rank], width);
   if (ranks > 1)
-    text += fmt::format("\nEach rank sends {} a step, in {} buckets of at most {:g} MiB{}.\n",
-                        human_bytes(plan.bytes_sent), plan.buckets, config.training.bucket_mb,
+    text += fmt::format("\nEach rank sends {} a step, in {}{}.\n", human_bytes(plan.bytes_sent),
+                        buckets_text(plan.buckets, config.training.bucket_mb),
                         config.optimizer.shard ? ", and gets back the weights that others have updated" : "");
   return text;
 }

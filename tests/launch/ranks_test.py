@@ -4,6 +4,7 @@ end with the culprit's name when a rank is killed, stopped, or differs from the 
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -212,13 +213,15 @@ def test_dry_run_says_what_training_holds(job):
     planned, _ = job.run_ranks(3, "train", "config.json", "--dry-run")
     supposed, _ = job.run("train", "config.json", "--dry-run", "--ranks", 3)
     check(sorted(os.listdir(job.directory)) == before, "a dry run wrote something")
-    rows = [[line.split() for line in text.splitlines() if line.strip()[:1].isdigit() and " MiB" in line or " KiB" in line]
+    rows = [[line.split() for line in text.splitlines() if line.startswith(tuple(f"   {rank} " for rank in range(3)))]
             for text in (planned, supposed)]
-    check([row[-13:] for row in rows[0][:3]] == [row[-13:] for row in rows[1][:3]], f"{planned}\n{supposed}")
-    check([row[-13] for row in rows[0][:3]] == ["0-1", "2-3", "4"], planned)
-    process = job.start_ranks(3, "train", "config.json", "--run", "held", "--set", "training.max_step=1",
-                              "--set", "evaluation.interval=0")
-    _, errors = process.communicate(timeout=60)
+    check([row[-13:] for row in rows[0]] == [row[-13:] for row in rows[1]], f"{planned}\n{supposed}")
+    check([row[-13] for row in rows[0]] == ["0-1", "2-3", "4"], planned)
+    check(re.search(r"Each rank sends .* a step, in \d+ buckets of about 0\.02 MiB\.", planned), planned)
+    late, _ = job.run("train", "config.json", "--dry-run", "--ranks", 3, "--set", "training.bucket_mb=0")
+    check(" a step, in one bucket." in late, late)
+    _, errors = job.run_ranks(3, "train", "config.json", "--run", "held", "--set", "training.max_step=1", "--set",
+                              "evaluation.interval=0")
     total = " ".join(rows[0][0][-2:])
     check(f"memory {total} on cpu" in errors, f"{total} is not in {errors}")
 
