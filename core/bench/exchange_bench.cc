@@ -1,6 +1,9 @@
 // The step without, with and beside the exchange.
 #include "core/bench/exchange_bench.h"
 
+#include <functional>
+#include <memory>
+
 #include "core/bench/step_bench.h"
 #include "core/bench/training_step.h"
 #include "core/train/gradient_exchange.h"
