@@ -59,13 +59,8 @@ struct Fence::State {
   ~State() { cudaEventDestroy(event); }
 };
 
-Fence::Fence() = default;
-Fence::~Fence() = default;
-Fence::Fence(Fence&& other) noexcept = default;
-Fence& Fence::operator=(Fence&& other) noexcept = default;
-
 void Fence::set(void* stream) {
-  if (!state_) state_ = std::make_unique<State>();
+  if (!state_) state_ = Hidden(std::make_unique<State>());
   check(cudaEventRecord(state_->event, static_cast<cudaStream_t>(stream)), "cudaEventRecord");
 }
 
@@ -101,9 +96,6 @@ struct Stopwatch::State {
 };
 
 Stopwatch::Stopwatch() : state_(std::make_unique<State>()) {}
-Stopwatch::~Stopwatch() = default;
-Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
-Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
 
 void Stopwatch::start(void* stream) { record_time(state_->started, static_cast<cudaStream_t>(stream)); }
 void Stopwatch::stop(void* stream) { record_time(state_->stopped, static_cast<cudaStream_t>(stream)); }
@@ -121,11 +113,6 @@ struct Graph::State {
   State& operator=(const State&) = delete;
   ~State() { cudaGraphExecDestroy(executable); }
 };
-
-Graph::Graph() = default;
-Graph::~Graph() = default;
-Graph::Graph(Graph&& other) noexcept = default;
-Graph& Graph::operator=(Graph&& other) noexcept = default;
 
 void Graph::record(Queue& queue, const std::function<void()>& work) {
   struct Recording {
@@ -145,7 +132,7 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
   check(cudaStreamEndCapture(stream, &recording.graph), "cudaStreamEndCapture");
   auto state = std::make_unique<State>();
   check(cudaGraphInstantiate(&state->executable, recording.graph, 0), "cudaGraphInstantiate");
-  state_ = std::move(state);
+  state_ = Hidden(std::move(state));
 }
 
 void Graph::launch(Queue& queue) { check(cudaGraphLaunch(state_->executable, stream_of(queue)), "cudaGraphLaunch"); }

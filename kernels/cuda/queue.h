@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/hidden.h"
 #include "base/patience.h"
 
 namespace segue::cuda {
@@ -52,58 +53,42 @@ class Queue {
 // A place in a stream that the host or another stream can wait for.
 class Fence {
  public:
-  Fence();
-  ~Fence();
-  Fence(Fence&& other) noexcept;
-  Fence& operator=(Fence&& other) noexcept;
-
   void set(void* stream);   // cudaStream_t: behind everything queued there so far
   bool has_come() const;    // the stream has come there; also when never set
   void wait() const;        // until it has, without the watch of a queue
   void hold(void* stream);  // what is queued there next waits for it: a graph being recorded grows to that stream
 
-  struct State;
-
  private:
-  std::unique_ptr<State> state_;
+  struct State;
+  Hidden<State> state_;
 };
 
 // The time between two places of a stream, measured by the GPU, also inside a graph.
 class Stopwatch {
  public:
   Stopwatch();
-  ~Stopwatch();
-  Stopwatch(Stopwatch&& other) noexcept;
-  Stopwatch& operator=(Stopwatch&& other) noexcept;
 
   void start(void* stream);
   void stop(void* stream);
   double seconds() const;  // of the last time; waits for nothing: both places must have been passed
 
-  struct State;
-
  private:
-  std::unique_ptr<State> state_;
+  struct State;
+  Hidden<State> state_;
 };
 
 // Work recorded once and queued again as one piece: the addresses and numbers in it stay those of the recording.
 class Graph {
  public:
-  Graph();
-  ~Graph();
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
-
   // Records what `work` queues instead of running it. It must not allocate on the GPU or wait for it; other streams
   // that fences bring into it must have been waited for by the queue in the end.
   void record(Queue& queue, const std::function<void()>& work);
-  bool is_recorded() const { return state_ != nullptr; }
+  bool is_recorded() const { return static_cast<bool>(state_); }
   void launch(Queue& queue);
 
-  struct State;
-
  private:
-  std::unique_ptr<State> state_;
+  struct State;
+  Hidden<State> state_;
 };
 
 }  // namespace segue::cuda

@@ -67,13 +67,8 @@ struct Fence::State {
   EmulatedStream* stream = nullptr;
 };
 
-Fence::Fence() = default;
-Fence::~Fence() = default;
-Fence::Fence(Fence&& other) noexcept = default;
-Fence& Fence::operator=(Fence&& other) noexcept = default;
-
 void Fence::set(void* stream) {
-  if (!state_) state_ = std::make_unique<State>();
+  if (!state_) state_ = Hidden(std::make_unique<State>());
   state_->stream = &emulated(stream);
 }
 
@@ -99,9 +94,6 @@ struct Stopwatch::State {
 };
 
 Stopwatch::Stopwatch() : state_(std::make_unique<State>()) {}
-Stopwatch::~Stopwatch() = default;
-Stopwatch::Stopwatch(Stopwatch&& other) noexcept = default;
-Stopwatch& Stopwatch::operator=(Stopwatch&& other) noexcept = default;
 void Stopwatch::start(void* stream) {
   submit(emulated(stream), [state = state_.get()] { state->started = Clock::now(); });
 }
@@ -109,11 +101,6 @@ void Stopwatch::stop(void* stream) {
   submit(emulated(stream), [state = state_.get()] { state->stopped = Clock::now(); });
 }
 double Stopwatch::seconds() const { return std::chrono::duration<double>(state_->stopped - state_->started).count(); }
-
-Graph::Graph() = default;
-Graph::~Graph() = default;
-Graph::Graph(Graph&& other) noexcept = default;
-Graph& Graph::operator=(Graph&& other) noexcept = default;
 
 namespace {
 
@@ -142,7 +129,7 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
     throw;
   }
   if (!end_recording(stream)) throw DeviceError("graph: work of another stream was recorded and not waited for");
-  state_ = std::move(state);
+  state_ = Hidden(std::move(state));
 }
 
 void Graph::launch(Queue& queue) {
