@@ -84,67 +84,68 @@ TEST(DeviceMemory, RoundsAndWidensOnTheWay) {
   }
 }
 
-// What a graph holds happens when it is launched, as often as that is.
-TEST(DeviceStream, GraphsRepeatTheirWork) {
-  kernels::Stream stream(kGpu, 1);
-  const OwnedTensor from = counting_tensor(kGpu);
-  OwnedTensor to(DType::kInt32, {5}, kGpu);
-  segue::cuda::Graph graph;
-  EXPECT_FALSE(graph.is_recorded());
-  graph.record(stream.cuda(), [&] { stream.copy(to.view(), from.view()); });
-  EXPECT_TRUE(graph.is_recorded());
-  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
-  for (int i = 0; i < 2; ++i) {
-    stream.fill_zero(to.view());
-    graph.launch(stream.cuda());
-    stream.synchronize();
-    expect_counting(to.view(), kGpu);
+class DeviceGraph : public testing::Test {
+ protected:
+  void record() {
+    graph_.record(stream_.cuda(), [&] { stream_.copy(to_.view(), from_.view()); });
   }
-  EXPECT_THROW(graph.record(stream.cuda(), [&] { stream.synchronize(); }), DeviceError);
-  EXPECT_TRUE(graph.is_recorded());  // what was recorded before
+
+  // Fences bring the work of another stream into a graph, which must wait for it in the end.
+  void record_beside(bool waits) {
+    graph_.record(stream_.cuda(), [&] {
+      fork_.set(stream_.cuda().stream());
+      fork_.hold(beside_.cuda().stream());
+      watch_.start(beside_.cuda().stream());
+      beside_.copy(to_.view(), from_.view());
+      watch_.stop(beside_.cuda().stream());
+      join_.set(beside_.cuda().stream());
+      if (waits) join_.hold(stream_.cuda().stream());
+    });
+  }
+
+  // What a graph holds happens when it is launched, as often as that is.
+  void expect_a_copy_by_each_launch() {
+    EXPECT_EQ(host_copy(to_.view(), kGpu).as<int32_t>()[4], 0);
+    for (int i = 0; i < 2; ++i) {
+      stream_.fill_zero(to_.view());
+      graph_.launch(stream_.cuda());
+      stream_.synchronize();
+      expect_counting(to_.view(), kGpu);
+    }
+  }
+
+  kernels::Stream stream_{kGpu, 1};
+  kernels::Stream beside_{kGpu, 1};
+  OwnedTensor from_ = counting_tensor(kGpu);
+  OwnedTensor to_{DType::kInt32, {5}, kGpu};
+  cuda::Fence fork_, join_;
+  cuda::Stopwatch watch_;
+  cuda::Graph graph_;
+};
+
+TEST_F(DeviceGraph, RepeatsItsWork) {
+  EXPECT_FALSE(graph_.is_recorded());
+  record();
+  EXPECT_TRUE(graph_.is_recorded());
+  expect_a_copy_by_each_launch();
+  EXPECT_THROW(graph_.record(stream_.cuda(), [&] { stream_.synchronize(); }), DeviceError);
+  EXPECT_TRUE(graph_.is_recorded());  // what was recorded before
 }
 
-// Fences bring the work of other streams into a graph, which must wait for it in the end.
-TEST(DeviceStream, GraphsHoldTheWorkOfStreamsBesideTheirs) {
-  kernels::Stream stream(kGpu, 1);
-  kernels::Stream beside(kGpu, 1);
-  const OwnedTensor from = counting_tensor(kGpu);
-  OwnedTensor to(DType::kInt32, {5}, kGpu);
-  segue::cuda::Fence fork;
-  segue::cuda::Fence join;
-  segue::cuda::Stopwatch watch;
-  const auto record = [&](bool waits) {
-    segue::cuda::Graph graph;
-    graph.record(stream.cuda(), [&] {
-      fork.set(stream.cuda().stream());
-      fork.hold(beside.cuda().stream());
-      watch.start(beside.cuda().stream());
-      beside.copy(to.view(), from.view());
-      watch.stop(beside.cuda().stream());
-      join.set(beside.cuda().stream());
-      if (waits) join.hold(stream.cuda().stream());
-    });
-    return graph;
-  };
-  segue::cuda::Graph graph = record(true);
-  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
-  for (int i = 0; i < 2; ++i) {
-    stream.fill_zero(to.view());
-    graph.launch(stream.cuda());
-    stream.synchronize();
-    expect_counting(to.view(), kGpu);
-    EXPECT_GT(watch.seconds(), 0.0);
-  }
-  EXPECT_THROW(record(false), DeviceError);
-  beside.fill_zero(to.view());  // is no longer recorded
-  EXPECT_EQ(host_copy(to.view(), kGpu).as<int32_t>()[4], 0);
+TEST_F(DeviceGraph, HoldsTheWorkOfStreamsBesideItsOwn) {
+  record_beside(true);
+  expect_a_copy_by_each_launch();
+  EXPECT_GT(watch_.seconds(), 0.0);
+  EXPECT_THROW(record_beside(false), DeviceError);
+  beside_.fill_zero(to_.view());  // is no longer recorded
+  EXPECT_EQ(host_copy(to_.view(), kGpu).as<int32_t>()[4], 0);
 }
 
 struct GaveUp {};
 
 TEST(DeviceStream, WaitsTellTheirWatchHowLongTheyLast) {
   kernels::Stream stream(kGpu, 1);
-  segue::cuda::Fence fence;
+  cuda::Fence fence;
   fence.set(stream.cuda().stream());
   double longest = 0.0;
   stream.watch_with([&](double seconds) {
@@ -155,12 +156,12 @@ TEST(DeviceStream, WaitsTellTheirWatchHowLongTheyLast) {
   stream.synchronize();
   stream.cuda().wait_for(fence);
   EXPECT_EQ(longest, 0.0);
-  segue::cuda::emulated(stream.cuda().stream()).is_stalled = true;
+  cuda::emulated(stream.cuda().stream()).is_stalled = true;
   EXPECT_THROW(stream.synchronize(), GaveUp);
   EXPECT_GT(longest, 0.05);
   longest = 0.0;
   EXPECT_THROW(stream.cuda().wait_for(fence), GaveUp);
-  segue::cuda::emulated(stream.cuda().stream()).is_stalled = false;
+  cuda::emulated(stream.cuda().stream()).is_stalled = false;
   stream.synchronize();
 }
 
