@@ -140,4 +140,40 @@ struct QueryTiles {
   }
 };
 
+// A tile of queries beside a tile of keys, and the band of positions between them.
+template <typename Element, int kWidth>
+struct PairTiles {
+  QueryTiles<Element, kWidth> queries;
+  Tile<Element, kWidth> keys;
+  Tile<Element, kWidth> values;
+  Band<Element, kWidth> positions;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit PairTiles(Memory& memory)
+      : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory) {}
+
+  __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
+    load_rows(in, keys, 0, kTile<Element>, [&](int row) { return in.key(at.b, at.n, j0 + row); });
+    load_rows(in, values, 0, kTile<Element>, [&](int row) { return in.value(at.b, at.n, j0 + row); });
+  }
+  // Half of the band of queries from i0 on and keys from j0 on: its rows from `row` on.
+  __device__ __forceinline__ void load_positions(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
+                                                 int j0, int row) const {
+    const int distance = in.mem_len + i0 - j0 - (kTile<Element> - 1) + row;
+    load_rows(in, positions.tile, positions.place(row), kTile<Element>,
+              [&](int t) { return in.position(at.n, distance + t); });
+  }
+  // Of the warp's 16 queries and all keys. Both begin at zero. `scratch` is the warp's.
+  __device__ __forceinline__ void weigh(const BackwardArguments<Element>& args, const HeadPlace& at, int i0, int j0,
+                                        float* scratch, Accumulators<kTile<Element>>& weights,
+                                        Accumulators<kTile<Element>>& dscores) const {
+    const int warp_row = simt::warp() * 16;
+    multiply_straight(weights, queries.content, warp_row, keys);
+    multiply_band(weights, queries.position, warp_row, positions, scratch);
+    multiply_straight(dscores, queries.doutput, warp_row, values);
+    weights_and_gradients(
+        args, at, i0 + warp_row, [&](int, int column) { return j0 + column; }, weights, dscores);
+  }
+};
+
 }  // namespace segue::kernels::cuda

@@ -9,21 +9,14 @@ namespace segue::kernels::cuda {
 namespace {
 
 template <typename Element, int kWidth>
-struct KeysTiles {
-  QueryTiles<Element, kWidth> queries;
-  Tile<Element, kWidth> keys;
-  Tile<Element, kWidth> values;
-  Band<Element, kWidth> positions;
+struct KeysTiles : PairTiles<Element, kWidth> {
   Tile<Element, kTile<Element>> weights;
   Tile<Element, kTile<Element>> dscores;
   BandScratch<Element> scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit KeysTiles(Memory& memory)
-      : queries(memory),
-        keys(memory, kTile<Element>),
-        values(memory, kTile<Element>),
-        positions(memory),
+      : PairTiles<Element, kWidth>(memory),
         weights(memory, kTile<Element>),
         dscores(memory, kTile<Element>),
         scratch(memory) {}
@@ -42,15 +35,9 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
   const int j0 = simt::block() * kRows;
   const int first_query = std::max(0, j0 - in.mem_len) / kRows * kRows;
   const int last_query = std::min(in.tgt_len - 1, j0 + kRows - 1 + in.window - 1 - in.mem_len);
-  const auto load_positions = [&](int i0, int row) {  // half a band
-    const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows(in, tiles.positions.tile, tiles.positions.place(row), kRows,
-              [&](int t) { return in.position(at.n, distance + t); });
-  };
 
-  load_rows(in, tiles.keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
-  load_rows(in, tiles.values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
-  load_positions(first_query, 0);
+  tiles.load_keys(in, at, j0);
+  tiles.load_positions(in, at, first_query, j0, 0);
   tiles.positions.turn();
   Accumulators<kWidth> dkeys;
   Accumulators<kWidth> dvalues;
@@ -58,19 +45,15 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
   for (int i0 = first_query; i0 <= last_query; i0 += kRows) {
     tiles.queries.load(args, at, i0);
     tiles.positions.turn();
-    load_positions(i0, kRows);
+    tiles.load_positions(in, at, i0, j0, kRows);
     simt::async_commit();
     simt::async_wait<0>();
     simt::sync_block();
-    Accumulators<kRows> scores;
-    Accumulators<kRows> dweights;
-    multiply_straight(scores, tiles.queries.content, warp_row, tiles.keys);
-    multiply_band(scores, tiles.queries.position, warp_row, tiles.positions, scratch);
-    multiply_straight(dweights, tiles.queries.doutput, warp_row, tiles.values);
-    weights_and_gradients(
-        args, at, i0 + warp_row, [&](int, int column) { return j0 + column; }, scores, dweights);
-    store_tile(tiles.weights, warp_row, scores);
-    store_tile(tiles.dscores, warp_row, dweights);
+    Accumulators<kRows> weights;
+    Accumulators<kRows> dscores;
+    tiles.weigh(args, at, i0, j0, scratch, weights, dscores);
+    store_tile(tiles.weights, warp_row, weights);
+    store_tile(tiles.dscores, warp_row, dscores);
     simt::sync_block();
     multiply_transposed(dvalues, nullptr, tiles.weights, warp_row, tiles.queries.doutput);
     multiply_transposed(dkeys, &row_sums, tiles.dscores, warp_row, tiles.queries.content);

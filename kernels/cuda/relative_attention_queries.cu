@@ -39,22 +39,13 @@ __device__ __forceinline__ void multiply_band_rows(Accumulators<kWidth>& sums, c
 }
 
 template <typename Element, int kWidth>
-struct QueriesTiles {
-  QueryTiles<Element, kWidth> queries;
-  Tile<Element, kWidth> keys;
-  Tile<Element, kWidth> values;
-  Band<Element, kWidth> positions;
+struct QueriesTiles : PairTiles<Element, kWidth> {
   BandOfScores<Element> dscores;
   BandScratch<Element> scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit QueriesTiles(Memory& memory)
-      : queries(memory),
-        keys(memory, kTile<Element>),
-        values(memory, kTile<Element>),
-        positions(memory),
-        dscores(memory, kTile<Element>),
-        scratch(memory) {}
+      : PairTiles<Element, kWidth>(memory), dscores(memory, kTile<Element>), scratch(memory) {}
 };
 
 template <typename Element, int kWidth>
@@ -71,35 +62,25 @@ __global__ void __launch_bounds__(kThreads<Element>)
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
   const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
-  const auto load_positions = [&](int j0, int row) {  // half a band
-    const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows(in, tiles.positions.tile, tiles.positions.place(row), kRows,
-              [&](int t) { return in.position(at.n, distance + t); });
-  };
 
   for (int e = simt::thread(); e < tiles.dscores.elements(kRows); e += simt::block_threads())
     tiles.dscores.data()[e] = static_cast<Element>(0.0F);
   tiles.queries.load(args, at, i0);
-  load_positions(first_tile, kRows);
+  tiles.load_positions(in, at, i0, first_tile, kRows);
   tiles.positions.turn();
   Accumulators<kWidth> dqueries;
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
-    load_rows(in, tiles.keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
-    load_rows(in, tiles.values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
+    tiles.load_keys(in, at, j0);
     tiles.positions.turn();
-    load_positions(j0, 0);
+    tiles.load_positions(in, at, i0, j0, 0);
     simt::async_commit();
     simt::async_wait<0>();
     simt::sync_block();
-    Accumulators<kRows> scores;
-    Accumulators<kRows> dweights;
-    multiply_straight(scores, tiles.queries.content, warp_row, tiles.keys);
-    multiply_band(scores, tiles.queries.position, warp_row, tiles.positions, scratch);
-    multiply_straight(dweights, tiles.queries.doutput, warp_row, tiles.values);
-    weights_and_gradients(
-        args, at, i0 + warp_row, [&](int, int column) { return j0 + column; }, scores, dweights);
-    multiply_rows(dqueries, dweights, tiles.keys);
-    store_band<Element>(tiles.dscores, warp_row, dweights);
+    Accumulators<kRows> weights;
+    Accumulators<kRows> dscores;
+    tiles.weigh(args, at, i0, j0, scratch, weights, dscores);
+    multiply_rows(dqueries, dscores, tiles.keys);
+    store_band<Element>(tiles.dscores, warp_row, dscores);
     multiply_band_rows<Element>(dqueries, tiles.dscores, warp_row, tiles.positions);
     simt::sync_block();
   }
