@@ -450,6 +450,20 @@ MUTATIONS = [
         unit="distances",
     ),
     attention(
+        "relative_attention_backward.cuh",
+        "the band of positions one row off",
+        "i0 - j0 - (kTile<Element> - 1) + row",
+        "i0 - j0 - (kTile<Element> - 2) + row",
+        unit="keys",
+    ),
+    attention(
+        "relative_attention_backward.cuh",
+        "keys in place of values",
+        "multiply_straight(dscores, queries.doutput, warp_row, values)",
+        "multiply_straight(dscores, queries.doutput, warp_row, keys)",
+        unit="queries",
+    ),
+    attention(
         "relative_attention_keys.cu",
         "no barrier before weights and gradients are read",
         "    simt::sync_block();\n    multiply_transposed(dvalues",
