@@ -71,7 +71,7 @@ def test_gemm(program):
 
 def test_refusals(program):
     for code, word, *arguments in (
-            (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
+            (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
             (CONFIG, 'expected "fp32" on the CPU', "gemm", "16,8,4", "--precision", "bf16"), (CONFIG, "gpu", "gemm", "1,1,1", "--device", "gpu")):
         device = () if "--device" in arguments else ("--device", "cpu")
         _, errors = program.run("bench", *arguments, *device, expect=code)

@@ -1,11 +1,14 @@
 """The program as several ranks."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 
-from program import Program, check
+from program import TINY_MODEL, Program, check, metrics
+
+SKIPPED = 77  # as an exit code
 
 
 class Job(Program):
@@ -30,9 +33,33 @@ class Job(Program):
               f"{output}{errors}")
         return output, errors
 
+    def write_config(self, name="config.json", *, training, **groups):
+        """A small model that trains on the dataset `text` and says how each step went."""
+        training = {"batch_size": 5, "tgt_len": 16, "log_interval": 1, "threads": 1, **training}
+        defaults = {"data": {"path": "text"}, "model": TINY_MODEL, "schedule": {"kind": "constant"}}
+        return self.config(name, training=training, **{**defaults, **groups})
+
     def train(self, ranks, run, *more):
         self.run_ranks(ranks, "train", "config.json", "--run", run, "--quiet", *more)
         return self.path(run)
+
+
+def require(*programs):
+    """Ends the test as skipped where one of them is not installed."""
+    missing = [name for name in programs if shutil.which(name) is None]
+    if missing:
+        print("skipped, not installed: " + ", ".join(missing))
+        sys.exit(SKIPPED)
+
+
+def losses(run):
+    return [line["loss"] for line in metrics(run) if "evaluation" not in line]
+
+
+def check_close(found, expected, limit, what):
+    """Lists of losses; `limit` is relative."""
+    differences = [abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True)]
+    check(all(each <= limit for each in differences), f"{what}: losses differ by {differences}")
 
 
 def wait_for_steps(job, run, since=0.0):

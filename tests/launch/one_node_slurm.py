@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 import time
@@ -39,10 +38,7 @@ PartitionName=usual Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1 GraceT
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=2 PreemptMode=OFF State=UP
 """
 DAEMONS = ("munged", "slurmctld", "slurmd")
-
-
-def missing_programs():
-    return [name for name in (*DAEMONS, "sbatch", "srun", "scontrol") if shutil.which(name) is None]
+PROGRAMS = (*DAEMONS, "sbatch", "srun", "scontrol", "scancel", "sinfo")
 
 
 def free_ports(count):

@@ -2,10 +2,8 @@
 
 import json
 import pathlib
-import shutil
-import sys
 
-from job import Job
+from job import Job, require
 from program import check
 
 CONFIG = pathlib.Path(__file__).resolve().parents[2] / "configs" / "books.json"
@@ -14,9 +12,7 @@ EXPOSED = 0.7  # of the sums, at most: the last bucket is complete only when bac
 
 
 def main():
-    if shutil.which("mpirun") is None:
-        print("skipped: no mpirun here")
-        return 77
+    require("mpirun")
     job = Job()
     output, _ = job.run_ranks(2, "bench", "exchange", CONFIG, "--device", "cpu", "--threads", 1, "--link", LINK, "--warm-up", 2,
                               "--samples", 11, "--json", "result.json")
@@ -26,8 +22,7 @@ def main():
     check(result["setting"]["buckets"] > 1, f"one bucket: {result['setting']}")
     exposed = result["setting"]["exposed_afterwards"], result["setting"]["exposed_meanwhile"]
     check(exposed[0] > 0.9 and exposed[1] < EXPOSED, f"of the sums a step waited for {exposed}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

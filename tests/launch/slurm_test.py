@@ -10,12 +10,11 @@ import sys
 import tempfile
 import time
 
-from job import Job, wait_for_steps
-from one_node_slurm import OneNodeSlurm, missing_programs
-from program import TINY_MODEL, check, check_same_run
+from job import SKIPPED, Job, require, wait_for_steps
+from one_node_slurm import PROGRAMS, OneNodeSlurm
+from program import check, check_same_run
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "slurm" / "train.sbatch"
-SKIPPED = 77
 ENDLESS = 10000000  # steps
 
 
@@ -30,11 +29,8 @@ class Training:
                                cwd=job.directory)
 
     def config(self, steps):
-        self.job.config(f"{self.run}.json", data={"path": "text"}, model=TINY_MODEL,
-                        training={"batch_size": 5, "tgt_len": 16, "max_step": steps, "log_interval": 1, "threads": 1,
-                                  "peer_timeout": 3},
-                        schedule={"kind": "constant"}, evaluation={"interval": 500, "batch_size": 4},
-                        checkpoint={"interval": 100})
+        self.job.write_config(f"{self.run}.json", training={"max_step": steps, "peer_timeout": 3},
+                              evaluation={"interval": 500, "batch_size": 4}, checkpoint={"interval": 100})
 
     def log(self):
         with open(self.job.path(f"{self.run}.log")) as file:
@@ -129,10 +125,7 @@ def run_tests(directory):
 
 
 def main():
-    missing = missing_programs()
-    if missing:
-        print("skipped, not installed: " + ", ".join(missing))
-        return SKIPPED
+    require("mpirun", *PROGRAMS)
     with tempfile.TemporaryDirectory(prefix="segue-slurm-") as directory:
         os.chmod(directory, 0o755)
         try:
