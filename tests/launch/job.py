@@ -27,7 +27,7 @@ class Job(Program):
 
     def run_ranks(self, ranks, *arguments, expect=0):
         process = self.start_ranks(ranks, *arguments)
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=300)
         check(process.returncode == expect,
               f"{ranks} ranks of {' '.join(map(str, arguments))}: exit {process.returncode}, expected {expect}\n"
               f"{output}{errors}")
