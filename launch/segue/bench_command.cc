@@ -10,10 +10,12 @@
 
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/text.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
 #include "core/bench/exchange_bench.h"
 #include "core/bench/gemm_bench.h"
+#include "core/bench/head_bench.h"
 #include "core/bench/slow_link.h"
 #include "core/bench/step_bench.h"
 #include "launch/segue/commands.h"
@@ -29,6 +31,7 @@ constexpr const char* kExamples =
     "  segue bench attention --device cuda --precision bf16 --streams 16 --heads 8 --d-head 64 \\\n"
     "      --tgt-len 512 --mem-len 3584 --json attention.json\n"
     "  segue bench attention --device cpu --streams 2 --tgt-len 128 --mem-len 128 --forward-only\n"
+    "  segue bench head --vocab 267735 --cutoffs 20000,40000,200000 --div-val 4 --d-model 1024 --tokens 8192\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab 256\n"
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
@@ -93,6 +96,29 @@ void run_attention(const BenchOptions& options, const AttentionShape& shape, boo
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});
   report(options, result, setting);
+}
+
+void run_head(const BenchOptions& options, const HeadShape& shape, bool loss_only) {
+  BenchStream place(options.place);
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  HeadBench bench = bench_head(place, options.effort, shape, loss_only);
+  result.measurements = std::move(bench.measurements);
+  result.title =
+      fmt::format("adaptive softmax on {}: V {}, cutoffs {}, div_val {}, D {}, {} tokens", place.title(),
+                  shape.vocabulary, fmt::join(shape.cutoffs, " "), shape.div_val, shape.d_model, shape.tokens);
+  OrderedJson setting = setting_of(place, "head");
+  setting.update({{"vocabulary", shape.vocabulary},
+                  {"cutoffs", shape.cutoffs},
+                  {"div_val", shape.div_val},
+                  {"d_model", shape.d_model},
+                  {"tokens", shape.tokens},
+                  {"cluster_tokens", bench.cluster_tokens},
+                  {"scratch_bytes", bench.scratch_bytes},
+                  {"logits_bytes", bench.logits_bytes}});
+  report(options, result, setting);
+  fmt::print("\nTargets by cluster: {}. Scratch: {}; the logits of all tokens and words would take {}.\n",
+             fmt::join(bench.cluster_tokens, " "), human_bytes(bench.scratch_bytes), human_bytes(bench.logits_bytes));
 }
 
 void run_step(const BenchOptions& options, const Config& config, int64_t vocab_size) {
@@ -216,6 +242,29 @@ void add_attention(CLI::App& bench) {
   command->callback([options] { run_attention(*options, options->shape, options->forward_only); });
 }
 
+void add_head(CLI::App& bench) {
+  struct Options : BenchOptions {
+    HeadShape shape;
+    bool loss_only = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("head", "The adaptive softmax: projections, loss and gradient");
+  const auto add_extent = [&](const char* name, int64_t& extent, const char* meaning) {
+    command->add_option(name, extent, meaning)->check(at_least(1))->capture_default_str();
+  };
+  add_extent("--vocab", options->shape.vocabulary, "Size of the vocabulary");
+  command->add_option("--cutoffs", options->shape.cutoffs, "First word of each cluster but the first")
+      ->check(at_least(1))
+      ->delimiter(',')
+      ->capture_default_str();
+  add_extent("--div-val", options->shape.div_val, "How many times narrower each cluster is than the one before");
+  add_extent("--d-model", options->shape.d_model, "D");
+  add_extent("--tokens", options->shape.tokens, "Tokens of a step; their targets are drawn as words of a text are");
+  command->add_flag("--loss-only", options->loss_only, "Leave out the gradient");
+  add_bench_options(*command, *options);
+  command->callback([options] { run_head(*options, options->shape, options->loss_only); });
+}
+
 void add_step_options(CLI::App& command, StepOptions& options) {
   command.add_option("config", options.config, "Config file; its data, device and precision are not used")->required();
   command.add_option("--set", options.overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
@@ -265,10 +314,13 @@ void add_gemm(CLI::App& bench) {
 
 void add_bench_command(CLI::App& app) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Measure attention, a training step, the exchange between ranks, or matrix products");
+      app.add_subcommand("bench",
+                         "Measure attention, the adaptive softmax, a training step, the exchange between ranks, or "
+                         "matrix products");
   bench->require_subcommand(1);
   bench->footer(kExamples);
   add_attention(*bench);
+  add_head(*bench);
   add_step(*bench);
   add_exchange(*bench);
   add_gemm(*bench);

@@ -69,9 +69,24 @@ def test_gemm(program):
     check(second["flops"] == 2 * 5 * 3 * 2, f"gemm: {second}")
 
 
+def test_head(program, device):
+    result = bench(program, "head", "--vocab", 50, "--cutoffs", "10,20", "--div-val", 2, "--d-model", 16, "--tokens", 40,
+                   "--device", device)
+    loss, both = result["measurements"]
+    setting = result["setting"]
+    tails = sum(count * (16 * width + width * words)
+                for count, width, words in zip(setting["cluster_tokens"][1:], (8, 4), (10, 30)))
+    check(sum(setting["cluster_tokens"]) == 40 > setting["cluster_tokens"][0] > 0, f"head: {setting}")
+    check(loss["flops"] == 2 * (40 * 16 * 12 + tails), f"head: {loss['flops']} FLOPs")
+    check(both["flops"] == 3 * loss["flops"], f"head: {both['flops']} FLOPs with gradients")
+    check(setting["logits_bytes"] == 4 * 40 * 50 and setting["scratch_bytes"] > 0, f"head: {setting}")
+
+
 def test_refusals(program):
     for code, word, *arguments in (
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
+            (CONFIG, "cutoffs", "head", "--vocab", "50", "--cutoffs", "20,60"),
+            (CONFIG, "cutoffs", "head", "--vocab", "50", "--cutoffs", "20,10"),
             (CONFIG, 'expected "fp32" on the CPU', "gemm", "16,8,4", "--precision", "bf16"), (CONFIG, "gpu", "gemm", "1,1,1", "--device", "gpu")):
         device = () if "--device" in arguments else ("--device", "cpu")
         _, errors = program.run("bench", *arguments, *device, expect=code)
@@ -86,6 +101,8 @@ def main():
     test_memory_is_linear(program)
     test_step(program)
     test_gemm(program)
+    test_head(program, "cpu")
+    test_head(emulating, "cuda")
     test_refusals(program)
 
 
