@@ -39,6 +39,12 @@ def main():
     both = last_json("attention_torch.py", *QUICK, *SHAPE, "--ways", "eager", "flash")["results"]
     check(all(way["forward and backward"]["seconds"] > 0 for way in both), f"attention_torch: {both}")
     check(last_json("train_step_cuda.py", *QUICK, *MODEL)["tokens_per_second"] > 0, "train_step_cuda: no rate")
+    softmax = last_json("adaptive_softmax_torch.py", *QUICK, "--vocab", "50", "--cutoffs", "10,20", "--d-model", "16",
+                        "--div-val", "2", "--tokens", "40")["results"]
+    check(sum(softmax["cluster_tokens"]) == 40, f"adaptive_softmax_torch: {softmax}")
+    tails = sum(count * (16 * width + width * words)
+                for count, width, words in zip(softmax["cluster_tokens"][1:], (8, 4), (10, 30)))
+    check(softmax["loss"]["flops"] == 2 * (40 * 16 * 12 + tails), f"adaptive_softmax_torch: {softmax}")
     for script in ("attention_torch.py", "train_step_cuda.py"):
         done = run(script)
         check(done.returncode == 1 and "finds no GPU here" in done.stderr and len(done.stderr.splitlines()) == 1,

@@ -1,0 +1,88 @@
+"""What the comparisons with PyTorch share: parts run one after the other, each watched, on a machine that should be
+quiet."""
+
+import datetime
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PEERS = ROOT / "benchmarks" / "peers"
+PROGRAM = pathlib.Path(sys.argv[0]).name
+QUIET = 0.05  # share of the processors that others may use
+STOPPED_BY_SIGNAL = 75  # what segue returns after SIGINT
+
+
+def busy_share(seconds: float = 2.0) -> float:
+    """The share of all processors' time that is in use now, by whomever."""
+
+    def ticks() -> tuple[int, int]:
+        values = [int(value) for value in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(values), values[3] + values[4]  # all; idle and waiting for disks
+
+    total, idle = ticks()
+    time.sleep(seconds)
+    later_total, later_idle = ticks()
+    return 1 - (later_idle - idle) / (later_total - total)
+
+
+def without_folders(word: str) -> str:
+    """Absolute paths by their last part: results are published, and where things lie on a machine is not part of them."""
+    return re.sub(r"(^|=)/\S*/", r"\1", word)
+
+
+class Bench:
+    """Runs the parts of the comparison one after the other and keeps what was run and how quiet it was before."""
+
+    def __init__(self, busy_ok: bool):
+        self.busy_ok = busy_ok
+        self.parts: list[dict] = []
+
+    def run(self, command: list[str], stop_after: float | None = None) -> tuple[str, int]:
+        """Standard output and peak resident MiB; SIGINT after `stop_after` seconds."""
+        busy = busy_share()
+        if busy > QUIET and not self.busy_ok:
+            sys.exit(f"{PROGRAM}: others use {busy:.0%} of the processors; wait, or give --busy-ok")
+        self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
+        print("+", shlex.join(command), file=sys.stderr, flush=True)
+        with tempfile.TemporaryFile("w+") as output:
+            child = subprocess.Popen(command, cwd=ROOT, stdout=output)
+            code, peak_mib = wait(child, stop_after)
+            output.seek(0)
+            text = output.read()
+        if code not in ((0, STOPPED_BY_SIGNAL) if stop_after else (0,)):
+            sys.exit(f"{PROGRAM}: {command[0]} returned {code}; its output ends with:\n{text[-2000:]}")
+        return text, peak_mib
+
+
+def wait(child: subprocess.Popen, stop_after: float | None) -> tuple[int, int]:
+    stop_at = time.monotonic() + stop_after if stop_after else float("inf")
+    try:
+        while True:
+            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                child.returncode = os.waitstatus_to_exitcode(status)
+                return child.returncode, usage.ru_maxrss // 1024
+            if time.monotonic() > stop_at:
+                child.send_signal(signal.SIGINT)
+                stop_at = float("inf")
+            time.sleep(0.1)
+    finally:
+        if child.returncode is None:
+            child.kill()
+
+
+def machine() -> dict:
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
+    model = next((line.split(":")[1].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), "?")
+    git = ["git", "-C", str(ROOT)]
+    commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    changed = subprocess.check_output([*git, "status", "--porcelain", "--untracked-files=no"], text=True).strip()
+    return {"processor": model, "processors": os.cpu_count(), "date": datetime.datetime.now().isoformat("T", "minutes"),
+            "commit": commit + (" with changes" if changed else "")}
