@@ -50,17 +50,36 @@ def test_resumes_on_another_number_of_ranks(job):
         check(ranks != 4 or found == whole, "4 to 4 ranks: not the same to the bit")
 
 
+def check_sharded(job, kind, *options):
+    options = ("--set", f"optimizer.kind={kind}", *options)
+    shard = (*options, "--set", "optimizer.shard=true")
+    whole = losses(job.train(3, f"{kind}-whole", *options))
+    sharded = job.train(3, f"{kind}-sharded", *shard)
+    check_close(losses(sharded), whole, 1e-6, f"{kind}, sharded")
+    check_same_run(sharded, job.train(3, f"{kind}-again", *shard), STEPS, f"{kind}, sharded twice")
+    job.train(3, f"{kind}-saved", "--set", "training.max_step=20", *shard)
+    for ranks, resumed in ((3, shard), (4, shard), (2, (*options, "--set", "optimizer.shard=false"))):
+        shutil.copytree(job.path(f"{kind}-saved"), job.path(f"{kind}-to{ranks}"), symlinks=True)
+        found = losses(job.train(ranks, f"{kind}-to{ranks}", "--resume", *resumed))
+        check_close(found, losses(sharded), 0.0 if ranks == 3 else 1e-4, f"{kind}, 3 sharded to {ranks} ranks")
+
+
 def test_a_sharded_optimizer_gives_the_same(job):
-    shard = ("--set", "optimizer.shard=true")
-    whole = losses(job.train(3, "unsharded"))
-    sharded = job.train(3, "sharded", *shard)
-    check_close(losses(sharded), whole, 1e-6, "sharded")
-    check_same_run(sharded, job.train(3, "sharded-again", *shard), STEPS, "sharded twice")
-    job.train(3, "sharded-saved", "--set", "training.max_step=20", *shard)
-    for ranks, options in ((3, shard), (4, shard), (2, ("--set", "optimizer.shard=false"))):
-        shutil.copytree(job.path("sharded-saved"), job.path(f"sharded-to{ranks}"), symlinks=True)
-        found = losses(job.train(ranks, f"sharded-to{ranks}", "--resume", *options))
-        check_close(found, losses(sharded), 0.0 if ranks == 3 else 1e-4, f"3 sharded to {ranks} ranks")
+    check_sharded(job, "adam")
+    check_sharded(job, "lamb", "--set", "optimizer.lr=0.01")
+
+
+def rates(run):
+    return [line["learning_rate"] for line in metrics(run) if "evaluation" not in line]
+
+
+def test_all_ranks_follow_the_same_plateau(job):
+    plateau = ("--set", "schedule.kind=plateau", "--set", "evaluation.interval=5", "--set", "optimizer.lr=0.1")
+    alone = job.train(1, "plateau-alone", *plateau)
+    check(rates(alone)[-1] < rates(alone)[0], "plateau: the rate never fell")
+    run = job.train(3, "plateau", *plateau)
+    check(rates(run) == rates(alone), "plateau, 3 ranks: other learning rates")
+    check_same_run(run, job.train(3, "plateau-again", *plateau), STEPS, "plateau twice")
 
 
 def test_evaluation_does_not_depend_on_ranks(job):
@@ -226,6 +245,7 @@ def main():
     test_same_curve_on_any_number_of_ranks(job)
     test_resumes_on_another_number_of_ranks(job)
     test_a_sharded_optimizer_gives_the_same(job)
+    test_all_ranks_follow_the_same_plateau(job)
     test_evaluation_does_not_depend_on_ranks(job)
     test_refuses_at_the_start(job)
     test_refuses_other_tokens(job)
