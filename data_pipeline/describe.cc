@@ -2,6 +2,8 @@
 #include "data_pipeline/describe.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "base/text.h"
 
@@ -15,12 +17,53 @@ int64_t bytes_on_disk(const Dataset& dataset, const SplitInfo& split) {
   return bytes;
 }
 
-std::string describe_split(const Dataset& dataset, const SplitInfo& split) {
+// "from 240,000 bytes of text, 0.2512 tokens per byte, 1.20 % unknown"
+std::string describe_text(const SplitInfo& split, const TokenizerInfo& tokenizer) {
+  if (split.bytes == 0) return "";
+  std::string text = fmt::format("  from {} bytes of text, {:.4f} tokens per byte", human_count(split.bytes),
+                                 static_cast<double>(split.tokens) / static_cast<double>(split.bytes));
+  if (tokenizer.unknown_token >= 0)
+    text += fmt::format(", {:.4f} % unknown ({})",
+                        100.0 * static_cast<double>(split.unknown) / static_cast<double>(split.tokens),
+                        human_count(split.unknown));
+  return text + "\n";
+}
+
+// The split's first tokens as text; what is longer than a character stands apart by "|".
+std::string describe_beginning(const Dataset& dataset, const SplitInfo& split, const Tokenizer& tokenizer) {
+  const TokenizerKind kind = tokenizer.info().kind;
+  const bool characters = kind == TokenizerKind::kByte || has_symbols(kind);
+  std::vector<int32_t> tokens(static_cast<size_t>(std::min(split.tokens, int64_t{characters ? 80 : 20})));
+  dataset.split(split.name).read(0, tokens);
+  std::string text;
+  for (const int32_t token : tokens) {
+    if (!text.empty() && !characters) text += '|';
+    text += tokenizer.decode({&token, 1});
+  }
+  return fmt::format("  begins {}\n", Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string describe_split(const Dataset& dataset, const SplitInfo& split, const Tokenizer* tokenizer) {
   std::string text = fmt::format("split {}: {} tokens in {} {}, {} on disk\n", split.name, human_count(split.tokens),
                                  split.shards.size(), split.shards.size() == 1 ? "shard" : "shards",
                                  human_bytes(bytes_on_disk(dataset, split)));
+  text += describe_text(split, dataset.manifest().tokenizer);
+  if (tokenizer != nullptr) text += describe_beginning(dataset, split, *tokenizer);
   for (const ShardInfo& shard : split.shards)
     text += fmt::format("  {}  {} tokens  {}\n", shard.file, human_count(shard.tokens), shard.checksum);
+  return text;
+}
+
+// The tokens that mean something of their own, and where the vocabulary is kept.
+std::string describe_tokenizer(const TokenizerInfo& info, const Tokenizer* tokenizer) {
+  std::string text;
+  if (!file_of(info.kind).empty()) text += fmt::format("vocabulary in {}, {}\n", file_of(info.kind), info.checksum);
+  if (has_symbols(info.kind)) text += fmt::format("symbols: {}\n", info.checksum);
+  if (info.line_mark_token >= 0)
+    text += fmt::format("lines marked: {}, by token {}\n", name_of_choice(info.line_marks), info.line_mark_token);
+  if (info.unknown_token >= 0 && tokenizer != nullptr)
+    text += fmt::format("unknown: token {}, \"{}\"\n", info.unknown_token,
+                        tokenizer->decode({std::vector{static_cast<int32_t>(info.unknown_token)}}));
   return text;
 }
 
@@ -36,8 +79,10 @@ std::string describe(const Dataset& dataset) {
   std::string text = fmt::format("dataset {}\n", dataset.directory().string());
   text += fmt::format("tokens: {}, {}, vocabulary {}\n", name_of_choice(manifest.tokenizer.kind),
                       name_of(manifest.token_type), human_count(manifest.tokenizer.vocabulary));
+  const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
+  text += describe_tokenizer(manifest.tokenizer, tokenizer.get());
   if (manifest.separator >= 0) text += fmt::format("separator between sources: {}\n", manifest.separator);
-  for (const SplitInfo& split : manifest.splits) text += describe_split(dataset, split);
+  for (const SplitInfo& split : manifest.splits) text += describe_split(dataset, split, tokenizer.get());
   for (const SourceInfo& source : manifest.sources) text += describe_source(source);
   if (!manifest.command.empty()) text += fmt::format("made by: {}\n", manifest.command);
   return text;

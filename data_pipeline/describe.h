@@ -7,7 +7,8 @@
 
 namespace segue {
 
-// Splits, tokens, shards, sizes, vocabulary, sources and checksums; several lines, each ended.
+// The tokenizer; of each split its tokens, bytes, unknown words and first tokens; shards, sizes, sources and checksums.
+// Several lines, each ended.
 std::string describe(const Dataset& dataset);
 
 }  // namespace segue

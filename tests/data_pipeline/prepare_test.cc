@@ -168,5 +168,48 @@ TEST_F(PrepareTest, TheDescriptionNamesWhatPeopleAskFor) {
   EXPECT_THAT(text, HasSubstr("made by: segue prepare ...\n"));
 }
 
+TEST_F(PrepareTest, TheDescriptionOfWordsSaysWhatTheyCameFrom) {
+  prepare_silently({.output = output_,
+                    .train = {write_text(directory_ / "a", "a b b c\nd b\n")},
+                    .tokenizer = {.kind = TokenizerKind::kWord, .line_marks = LineMarks::kLine, .min_count = 2}});
+  const std::string text = describe(Dataset(output_));
+  EXPECT_THAT(text, HasSubstr("tokens: word, uint8, vocabulary 3\nvocabulary in vocabulary.txt, xxh3:"));
+  EXPECT_THAT(text, HasSubstr("lines marked: line, by token 0\nunknown: token 1, \"<unk>\"\n"));
+  EXPECT_THAT(text, HasSubstr("  from 12 bytes of text, 0.6667 tokens per byte, 37.5000 % unknown (3)\n"));
+  EXPECT_THAT(text, HasSubstr("  begins \"<unk>|b|b|<unk>|\\n|<unk>|b|\\n\"\n"));
+}
+
+TEST_F(PrepareTest, TheTypeOfTokensFollowsTheVocabulary) {
+  for (const int64_t words : {254, 256, 65534, 65536}) {
+    std::string text;
+    for (int64_t word = 0; word < words; ++word) text += fmt::format("{} ", word);
+    prepare_silently({.output = output_,
+                      .train = {write_text(directory_ / "a", text)},
+                      .tokenizer = {.kind = TokenizerKind::kWord},
+                      .force = true});
+    const DatasetManifest manifest = Dataset(output_).manifest();
+    EXPECT_EQ(manifest.tokenizer.vocabulary, words + 1) << "the unknown word is one more";
+    EXPECT_GE(largest_vocabulary(manifest.token_type), words + 1);
+    EXPECT_LT(largest_vocabulary(manifest.token_type), (words + 1) * 65536);
+    EXPECT_EQ(all_tokens(output_, "train").back(), words) << "the last word to come first";
+  }
+}
+
+TEST_F(PrepareTest, SizesCutExactlyAndWordsAtTheNextLine) {
+  const auto source = write_text(directory_ / "a", "one two\nthree\nfour five\nsix\n");
+  PrepareOptions options{.output = output_, .input = {source}, .fractions = {9, 9, 10}, .force = true};
+  prepare_silently(options);
+  EXPECT_EQ(all_text(output_, "train"), "one two\nt");
+  EXPECT_EQ(all_text(output_, "valid"), "hree\nfour");
+  options.tokenizer = {.kind = TokenizerKind::kWord, .line_marks = LineMarks::kLine};
+  prepare_silently(options);
+  const DatasetManifest manifest = Dataset(output_).manifest();
+  EXPECT_EQ(manifest.splits.at(0).bytes, 14);
+  EXPECT_EQ(manifest.splits.at(1).bytes, 10);
+  EXPECT_EQ(manifest.splits.at(2).bytes, 4);
+  EXPECT_EQ(all_tokens(output_, "train"), (std::vector<int32_t>{2, 3, 0, 4, 0}));
+  EXPECT_EQ(all_tokens(output_, "valid"), (std::vector<int32_t>{1, 1, 0}));
+}
+
 }  // namespace
 }  // namespace segue
