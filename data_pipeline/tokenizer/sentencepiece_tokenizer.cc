@@ -3,7 +3,10 @@
 
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <exception>
 #include <future>
 #include <thread>
 #include <utility>
@@ -32,8 +35,7 @@ std::string with_spaces(std::string_view piece) {
 class Pieces {
  public:
   Pieces(const std::string& model, const std::string& source) {
-    const sentencepiece::util::Status status = processor_.LoadFromSerializedProto(model);
-    if (!status.ok()) throw DataError("{}: not a SentencePiece model", source);
+    if (!loads(model)) throw DataError("{}: not a SentencePiece model", source);
     byte_tokens_.fill(-1);
     for (int token = 0; token < processor_.GetPieceSize(); ++token) texts_.push_back(text_of(token));
     if (texts_.empty()) throw DataError("{}: the SentencePiece model has no pieces", source);
@@ -58,12 +60,19 @@ class Pieces {
   }
 
  private:
+  // The library throws at some models and refuses others.
+  bool loads(const std::string& model) try {
+    return processor_.LoadFromSerializedProto(model).ok();
+  } catch (const std::exception&) {
+    return false;
+  }
+
   std::string text_of(int token) {
-    const std::string& piece = processor_.IdToPiece(token);
+    const std::string& piece = processor_.IdToPiece(token);  // of a byte the library has checked it
     if (processor_.IsUnknown(token)) return std::string(kUnknownText);
     if (processor_.IsControl(token)) return {};
     if (!processor_.IsByte(token)) return with_spaces(piece);
-    const auto byte = static_cast<uint8_t>(std::stoi(piece.substr(3, 2), nullptr, 16));  // "<0x41>"
+    const auto byte = static_cast<uint8_t>(std::strtoul(piece.c_str() + 3, nullptr, 16));  // "<0x41>"
     byte_tokens_[byte] = token;
     return std::string(1, static_cast<char>(byte));
   }
