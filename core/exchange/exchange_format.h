@@ -23,9 +23,8 @@ struct FormatTraits {
   ClusterOrder cluster_order;
   InitialMemory initial_memory;
   bool same_length_extra_key;
-  double layer_norm_epsilon;   // Hugging Face's config may have another
-  bool biases_per_layer;       // whether the program knows untie_r
-  bool projects_equal_widths;  // with div_val above 1; TensorFlow's proj_same_dim may say otherwise
+  double layer_norm_epsilon;  // Hugging Face's config may have another
+  bool biases_per_layer;      // whether the program knows untie_r
 };
 const FormatTraits& traits_of(ExchangeFormat format);
 
