@@ -20,7 +20,7 @@ namespace segue {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // U+2581
-constexpr std::string_view kUnknownText = "\xef\xbf\xbd";
+constexpr const char* kUnknownText = "\xef\xbf\xbd";
 
 std::string with_spaces(std::string_view piece) {
   std::string text;
@@ -69,12 +69,14 @@ class Pieces {
 
   std::string text_of(int token) {
     const std::string& piece = processor_.IdToPiece(token);  // of a byte the library has checked it
-    if (processor_.IsUnknown(token)) return std::string(kUnknownText);
+    if (processor_.IsUnknown(token)) return kUnknownText;
     if (processor_.IsControl(token)) return {};
     if (!processor_.IsByte(token)) return with_spaces(piece);
     const auto byte = static_cast<uint8_t>(std::strtoul(piece.c_str() + 3, nullptr, 16));  // "<0x41>"
     byte_tokens_[byte] = token;
-    return std::string(1, static_cast<char>(byte));
+    std::string text;
+    text += static_cast<char>(byte);
+    return text;
   }
 
   // Without byte pieces the mark cannot be told from a space.

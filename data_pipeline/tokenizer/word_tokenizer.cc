@@ -55,20 +55,23 @@ class WordEncoder : public Encoder, private WordScanner::Visitor {
   bool in_line_ = false;
 };
 
+// One word per line, in their order.
+std::string listed(const WordTable& words) {
+  std::string text;
+  for (int64_t index = 0; index < words.size(); ++index) text.append(words.word(index)).append("\n");
+  return text;
+}
+
 class WordTokenizer : public Tokenizer {
  public:
   WordTokenizer(WordTable words, const TokenizerInfo& info) : words_(std::move(words)) {
     info_ = info;
     info_.vocabulary = words_.size();
-    const std::string text = file_text();
+    const std::string text = listed(words_);
     info_.checksum = checksum_of(std::as_bytes(std::span(text)));
   }
 
-  std::string file_text() const override {
-    std::string text;
-    for (int64_t token = 0; token < words_.size(); ++token) text.append(words_.word(token)).append("\n");
-    return text;
-  }
+  std::string file_text() const override { return listed(words_); }
 
   std::unique_ptr<Encoder> make_encoder() const override { return std::make_unique<WordEncoder>(words_, info_); }
 
