@@ -70,8 +70,8 @@ void Contract::indices(std::string_view name, ConstTensorView found, int64_t lim
   }
 }
 
-void Contract::number(std::string_view name, double found, bool valid, std::string_view expected) const {
-  if (!valid) throw ContractError("{}: {}: expected {}, found {}", operation_, name, expected, found);
+void Contract::refuse_number(std::string_view name, double found, std::string_view expected) const {
+  throw ContractError("{}: {}: expected {}, found {}", operation_, name, expected, found);
 }
 
 void Contract::probability(std::string_view name, double found) const {

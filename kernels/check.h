@@ -2,8 +2,11 @@
 // found.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/device.h"
 #include "base/tensor.h"
@@ -30,12 +33,17 @@ class Contract {
   void same_or_disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
   // int32 [R], on the CPU each in [0, limit); names the first that is not. What lies on a GPU is taken on trust.
   void indices(std::string_view name, ConstTensorView found, int64_t limit, Device device) const;
-  // `valid` tells whether the number keeps the contract that `expected` puts in words.
-  void number(std::string_view name, double found, bool valid, std::string_view expected) const;
+  // `valid` tells whether the number keeps the contract that `expected` puts in words, which are only made up when not.
+  template <typename... Words>
+  void number(std::string_view name, double found, bool valid, fmt::format_string<Words...> expected,
+              Words&&... words) const {
+    if (!valid) refuse_number(name, found, fmt::format(expected, std::forward<Words>(words)...));
+  }
   // In [0, 1]; NaN is not.
   void probability(std::string_view name, double found) const;
 
  private:
+  [[noreturn]] void refuse_number(std::string_view name, double found, std::string_view expected) const;
   std::string_view operation_;
 };
 

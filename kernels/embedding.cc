@@ -1,8 +1,6 @@
 // Embedding: the door.
 #include "kernels/embedding.h"
 
-#include <fmt/format.h>
-
 #include "kernels/check.h"
 #include "kernels/cpu/embedding.h"
 #include "kernels/cuda/embedding.h"
@@ -17,7 +15,7 @@ void check_tokens(const Contract& contract, ConstTensorView tokens, int64_t firs
   contract.number("first_token", static_cast<double>(first_token), first_token >= 0, "0 or more");
   if (vocabulary != 0)
     contract.number("vocabulary", static_cast<double>(vocabulary), vocabulary >= end,
-                    fmt::format("at least the {} tokens that the table ends with", end));
+                    "at least the {} tokens that the table ends with", end);
   contract.indices("tokens", tokens, vocabulary != 0 ? vocabulary : end, device);
 }
 

@@ -1,8 +1,6 @@
 // Layer normalisation: the door.
 #include "kernels/layer_norm.h"
 
-#include <fmt/format.h>
-
 #include "kernels/check.h"
 #include "kernels/cpu/layer_norm.h"
 #include "kernels/cuda/layer_norm.h"
@@ -13,8 +11,8 @@ namespace {
 
 void check_width(const Contract& contract, int64_t features, Device device) {
   if (device.is_cuda())
-    contract.number("features on a GPU", static_cast<double>(features), features <= cuda::kMaxNormWidth,
-                    fmt::format("at most {}", cuda::kMaxNormWidth));
+    contract.number("features on a GPU", static_cast<double>(features), features <= cuda::kMaxNormWidth, "at most {}",
+                    cuda::kMaxNormWidth);
 }
 
 void check_forward_aliasing(const Contract& contract, const LayerNormForward& args) {

@@ -1,8 +1,6 @@
 // Softmax cross-entropy against a linear layer: the door.
 #include "kernels/linear_cross_entropy.h"
 
-#include <fmt/format.h>
-
 #include <initializer_list>
 
 #include "kernels/check.h"
@@ -66,7 +64,7 @@ void check_listed(const Contract& contract, const LinearCrossEntropy& args, cons
   contract.tensor("count", args.count, DType::kInt32, {1});
   if (device.is_cuda()) return;
   const int32_t count = args.count.as<int32_t>()[0];
-  contract.number("count", count, count >= 0 && count <= extents.rows, fmt::format("0 to {} rows", extents.rows));
+  contract.number("count", count, count >= 0 && count <= extents.rows, "0 to {} rows", extents.rows);
   contract.indices("rows", args.rows.rows(0, count), extents.rows, device);
   const int32_t* rows = args.rows.as<int32_t>();
   const int32_t* columns = args.columns.as<int32_t>();
@@ -111,7 +109,7 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   check_gradient(contract, args, a);
   const int64_t needed = linear_cross_entropy_workspace(extents, stream.device().kind);
   contract.number("workspace", static_cast<double>(args.workspace.elements()), args.workspace.elements() >= needed,
-                  fmt::format("at least {} float32", needed));
+                  "at least {} float32", needed);
   contract.floats("workspace", args.workspace, args.workspace.shape);
   check_apart(contract, args);
   if (stream.device().is_cuda()) return cuda::linear_cross_entropy(stream, args);

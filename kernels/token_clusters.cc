@@ -1,8 +1,6 @@
 // Token clusters: the door.
 #include "kernels/token_clusters.h"
 
-#include <fmt/format.h>
-
 #include "kernels/check.h"
 #include "kernels/cpu/token_clusters.h"
 #include "kernels/cuda/token_clusters.h"
@@ -13,13 +11,11 @@ namespace {
 
 void check_cutoffs(const Contract& contract, std::span<const int64_t> cutoffs, int64_t vocabulary) {
   const auto count = static_cast<int64_t>(cutoffs.size());
-  contract.number("cutoffs", static_cast<double>(count), count <= kMaxCutoffs,
-                  fmt::format("at most {} of them", kMaxCutoffs));
+  contract.number("cutoffs", static_cast<double>(count), count <= kMaxCutoffs, "at most {} of them", kMaxCutoffs);
   int64_t before = 0;
   for (size_t i = 0; i < cutoffs.size(); ++i) {
-    contract.number(fmt::format("cutoffs[{}]", i), static_cast<double>(cutoffs[i]),
-                    cutoffs[i] > before && cutoffs[i] < vocabulary,
-                    fmt::format("more than {} and less than the vocabulary of {}", before, vocabulary));
+    contract.number("cutoffs", static_cast<double>(cutoffs[i]), cutoffs[i] > before && cutoffs[i] < vocabulary,
+                    "number {} to be more than {} and less than the vocabulary of {}", i, before, vocabulary);
     before = cutoffs[i];
   }
 }

@@ -160,10 +160,18 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_same_length(model, model.mem_len, "model.mem_len", source);
 }
 
+void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source) {
+  const std::vector<int64_t>& cutoffs = model.head.cutoffs;
+  if (cutoffs.empty() || cutoffs.back() < vocab_size) return;
+  throw ConfigError("{}: model.head.cutoffs: expected numbers below the vocabulary's size {}, found {}", source,
+                    vocab_size, cutoffs.back());
+}
+
 void check_combinations(const Config& config, std::string_view source) {
   check_names(config, source);
   check_device(config.training, source);
   check_model(config.model, source);
+  if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
   check_same_length(config.model, evaluation_mem_len(config), "evaluation.mem_len", source);
   check_optimization(config, source);

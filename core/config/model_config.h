@@ -97,4 +97,7 @@ int64_t effective_d_embed(const ModelConfig& model);
 // Throws ConfigError naming `source` and both keys when values that are right alone cannot go together.
 void check_model(const ModelConfig& model, std::string_view source);
 
+// Throws ConfigError naming `source` when the clusters do not fit into a vocabulary of this size.
+void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source);
+
 }  // namespace segue

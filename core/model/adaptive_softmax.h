@@ -24,7 +24,7 @@ struct AdaptiveSoftmaxInputs {
 };
 
 // The loss of every token in nats, [B*T], kept after a replay. The gradient begins with ReplayInfo::loss_scale, and is
-// computed with the loss: keeping no logits, nor computing them twice.
+// computed with the loss, so that no logits are kept.
 Slot adaptive_softmax(Tape& tape, const AdaptiveSoftmaxInputs& inputs);
 
 }  // namespace segue

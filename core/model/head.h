@@ -35,7 +35,7 @@ class Head {
   std::vector<VocabularyCluster> clusters_;
 };
 
-// Throws ConfigError when the vocabulary is too small for the clusters.
+// Throws ConfigError when the clusters do not fit into the vocabulary.
 std::unique_ptr<Head> make_head(const ModelConfig& model, int64_t vocab_size);
 
 }  // namespace segue

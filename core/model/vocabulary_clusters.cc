@@ -10,12 +10,6 @@ namespace segue {
 
 namespace {
 
-void check_cutoffs(const HeadConfig& head, int64_t vocab_size) {
-  if (head.cutoffs.empty() || head.cutoffs.back() < vocab_size) return;
-  throw ConfigError("model.head.cutoffs: expected numbers below the vocabulary's size {}, found {}", vocab_size,
-                    head.cutoffs.back());
-}
-
 // What a cluster's parameters are called. Only the projections of the output are the cluster's own in any case.
 void name_parameters(const ModelConfig& model, size_t i, VocabularyCluster& cluster) {
   const HeadConfig& head = model.head;
@@ -53,7 +47,7 @@ bool has_separate_tables(const ModelConfig& model) { return model.head.div_val >
 
 std::vector<VocabularyCluster> vocabulary_clusters(const ModelConfig& model, int64_t vocab_size) {
   const HeadConfig& head = model.head;
-  check_cutoffs(head, vocab_size);
+  check_cutoffs(model, vocab_size, "the model");
   std::vector<VocabularyCluster> clusters(head.cutoffs.size() + 1);
   int64_t width = effective_d_embed(model);
   for (size_t i = 0; i < clusters.size(); ++i) {

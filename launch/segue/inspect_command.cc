@@ -50,6 +50,7 @@ void inspect_config(const InspectOptions& options) {
   const Config config = load_config(options.path, options.overrides);
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
   const int64_t vocab_size = is_named ? config.data.vocab_size : options.vocab_size.value_or(kByteVocabulary);
+  check_cutoffs(config.model, vocab_size, options.path);
   fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", options.path, human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,

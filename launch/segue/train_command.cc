@@ -146,10 +146,13 @@ void dry_run(const TrainOptions& options, const Config& config, Device device, C
   if (communicator.is_first()) fmt::print("{}", text);
 }
 
-void check_vocabulary(const DataConfig& config, const Dataset& dataset) {
-  if (config.vocab_size == 0 || config.vocab_size == dataset.vocabulary()) return;
-  throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}",
-                  dataset.directory().string(), config.vocab_size, dataset.vocabulary());
+void check_vocabulary(const Config& config, const Dataset& dataset) {
+  const std::string source = dataset.directory().string();
+  const int64_t expected = config.data.vocab_size;
+  if (expected > 0 && expected != dataset.vocabulary())
+    throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
+                    dataset.vocabulary());
+  check_cutoffs(config.model, dataset.vocabulary(), source);
 }
 
 TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory& run, const Config& config,
@@ -157,7 +160,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
                                 Logger& logger) {
   std::optional<LongWork> starting(std::in_place, communicator);
   const Dataset dataset(config.data.path);
-  check_vocabulary(config.data, dataset);
+  check_vocabulary(config, dataset);
   check_dataset(communicator, dataset, config.data.train_split);
   compute_of(config.model, config.training.precision, stream.device());
   Origin origin;

@@ -82,9 +82,9 @@ TEST(TokenClusters, RefusesWhatItsContractForbids) {
   if (!test_device().is_cuda())  // indices on a GPU are not looked at
     expect_contract_error([&] { run({4}, 8, targets); }, {"targets[1]", "[0, 8)", "found 8"});
   const OwnedTensor inside = index_tensor({0, 7, 3});
-  expect_contract_error([&] { run({4, 4}, 8, inside); }, {"cutoffs[1]", "more than 4", "found 4"});
-  expect_contract_error([&] { run({8}, 8, inside); }, {"cutoffs[0]", "vocabulary of 8", "found 8"});
-  expect_contract_error([&] { run({0}, 8, inside); }, {"cutoffs[0]", "more than 0"});
+  expect_contract_error([&] { run({4, 4}, 8, inside); }, {"number 1", "more than 4", "found 4"});
+  expect_contract_error([&] { run({8}, 8, inside); }, {"number 0", "vocabulary of 8", "found 8"});
+  expect_contract_error([&] { run({0}, 8, inside); }, {"number 0", "more than 0"});
   expect_contract_error([&] { run({2, 4}, 8, inside); }, {"columns", "[3, 3]", "[2, 3]"});
   expect_contract_error([&] { run(std::vector<int64_t>(65, 1), 8, inside); }, {"cutoffs", "at most 64", "65"});
 }

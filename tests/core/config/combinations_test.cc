@@ -72,6 +72,8 @@ TEST(Combinations, ClustersOfTheVocabulary) {
   EXPECT_EQ(error_with({adaptive, "model.d_embed=16", "model.head.div_val=4", "model.head.cutoffs=[10, 20, 30]"}),
             "c: model.head.div_val: expected at most what leaves the last of 4 clusters a width of 1, found 4 with an "
             "embedding of width 16");
+  EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "data.vocab_size=20"}),
+            "c: model.head.cutoffs: expected numbers below the vocabulary's size 20, found 20");
 }
 
 TEST(Combinations, EveryQuerySeesAKey) {
