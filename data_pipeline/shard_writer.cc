@@ -11,6 +11,7 @@ Hdf5Handle chunked_and_checked(const std::filesystem::path& path, const ShardIde
   Hdf5Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   const auto chunk = static_cast<hsize_t>(std::min(kChunkTokens, identity.tokens));
   hdf5_checked(H5Pset_chunk(layout.get(), 1, &chunk), path, "set the chunk size");
+  hdf5_checked(H5Pset_obj_track_times(layout.get(), false), path, "leave out when it was written");
   hdf5_checked(H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER), path, "switch filling off");
   if (compression > 0) {
     hdf5_checked(H5Pset_shuffle(layout.get()), path, "add the shuffle filter");

@@ -1,6 +1,9 @@
 // What `prepare` makes of whole and healthy sources.
 #include "data_pipeline/prepare.h"
 
+#include <chrono>
+#include <thread>
+
 #include "base/checksum.h"
 #include "data_pipeline/describe.h"
 #include "tests/data_pipeline/testing.h"
@@ -151,6 +154,7 @@ TEST_F(PrepareTest, TheManifestNamesSourcesTheirDigestsAndSplits) {
 TEST_F(PrepareTest, TheSameSourcesGiveTheSameFiles) {
   const auto source = write_text(directory_ / "a", some_text(1000));
   prepare_silently({.output = output_, .train = {source}});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // another second of the clock
   prepare_silently({.output = directory_ / "again", .train = {source}});
   for (const char* file : {"manifest.json", "train-00000.h5"})
     EXPECT_EQ(read_file(output_ / file), read_file(directory_ / "again" / file)) << file;
