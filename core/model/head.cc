@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/model/adaptive_head.h"
-#include "core/model/dropout_sites.h"
 #include "core/model/softmax_head.h"
 
 namespace segue {
@@ -27,9 +26,8 @@ Value Head::embed_clusters(Tape& tape, Parameters& parameters, Slot tokens, floa
   return unprojected.data.exists() ? add(tape, {.stream = unprojected, .branch = projected, .site = {}}) : projected;
 }
 
-Value Head::embed_tokens(Tape& tape, Parameters& parameters, Slot tokens) const {
+Value Head::embed_tokens(Tape& tape, Parameters& parameters, Slot tokens, const DropoutSite& site) const {
   const auto scale = static_cast<float>(std::sqrt(static_cast<double>(model_.d_model)));
-  const DropoutSite site{.p = model_.dropout, .site = kEmbeddingDropoutSite};
   if (has_separate_tables(model_)) return dropout(tape, embed_clusters(tape, parameters, tokens, scale), site);
   const VocabularyCluster& any = clusters_.front();  // all name the same table
   if (any.projection.empty()) return embed(tape, tokens, parameters[any.table], {.scale = scale, .dropout = site});

@@ -17,8 +17,8 @@ class Head {
       : model_(model), vocab_size_(vocab_size), clusters_(vocabulary_clusters(model, vocab_size)) {}
   virtual ~Head() = default;
 
-  // tokens [B, T] -> hidden states [B, T, D], scaled by sqrt(D), with dropout.
-  Value embed_tokens(Tape& tape, Parameters& parameters, Slot tokens) const;
+  // tokens [B, T] -> hidden states [B, T, D], scaled by sqrt(D).
+  Value embed_tokens(Tape& tape, Parameters& parameters, Slot tokens, const DropoutSite& site) const;
 
   // hidden states [B, T, D] and targets [B, T] -> the loss of every token, [B*T] nats.
   virtual Slot loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const = 0;

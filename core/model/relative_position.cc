@@ -44,22 +44,31 @@ class RelativePosition : public Position {
     specs.push_back({prefix + ".r", {model_.n_head * model_.d_head, model_.d_model}});
   }
 
+  bool is_absolute() const override { return false; }
+
+  Value enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& embedded, Slot /*places*/) const override {
+    return embedded;
+  }
+
   // A distance beyond clamp_len is encoded as clamp_len, so rows beyond it are not needed.
   Value encode(Tape& tape, int64_t keys) const override {
     const int64_t clamp_len = model_.position.clamp_len;
     const int64_t rows = clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys;
-    const Value table{.data = tape.constant(sinusoids(rows, model_.d_model)), .gradient = {}};
+    const Value table{.data = tape.constant(sinusoids(rows, model_.d_model), tape.activations()), .gradient = {}};
     return dropout(tape, table, {.p = model_.dropout, .site = kPositionDropoutSite, .per_stream = false});
   }
 
-  Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding, const Value& qkv,
+  Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const override {
+    return linear(tape, encoding, parameters[fmt::format("layers.{}.attention.r", layer)]);
+  }
+
+  Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& distances, const Value& qkv,
                const Value& memory_kv) const override {
-    const std::string prefix = fmt::format("layers.{}.attention", layer);
-    const std::string biases = model_.position.untie_r ? prefix : "attention";
+    const std::string biases = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
     return relative_attention(
         tape, {.qkv = qkv,
                .memory_kv = memory_kv,
-               .r = linear(tape, encoding, parameters[prefix + ".r"]),
+               .r = distances,
                .u = parameters[biases + ".u"],
                .w = parameters[biases + ".w"],
                .window = visible_window(model_),

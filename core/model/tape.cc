@@ -36,8 +36,8 @@ Slot Tape::bound(const Shape& shape, DType dtype) {
   return slot;
 }
 
-Slot Tape::constant(const OwnedTensor& tensor) {
-  constants_.push_back(converted_copy(tensor.view(), activations_, device()));
+Slot Tape::constant(const OwnedTensor& tensor, DType dtype) {
+  constants_.push_back(converted_copy(tensor.view(), dtype, device()));
   const ConstTensorView view = std::as_const(constants_.back()).view();
   const Slot slot = bound(view.shape, view.dtype);
   bind(slot, view);

@@ -96,7 +96,7 @@ class Tape {
   Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
   Value new_value(const Shape& shape);
   Slot bound(const Shape& shape, DType dtype);
-  Slot constant(const OwnedTensor& tensor);  // a float32 tensor of the CPU, kept as an activation on the device
+  Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
   GradientUse use_gradient(const Value& value);
   void record(Operation operation);
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory

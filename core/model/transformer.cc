@@ -2,11 +2,26 @@
 #include "core/model/transformer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/model/dropout_sites.h"
 #include "core/model/visibility.h"
 
 namespace segue {
+
+namespace {
+
+// [B, T] int32: 0 .. T-1 in every stream.
+OwnedTensor first_places(const Shape& shape) {
+  OwnedTensor places(DType::kInt32, shape);
+  for (int64_t b = 0; b < shape[0]; ++b) {
+    int32_t* stream = places.as<int32_t>() + b * shape[1];
+    std::iota(stream, stream + shape[1], 0);
+  }
+  return places;
+}
+
+}  // namespace
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
     : config_(model),
@@ -24,6 +39,15 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   return specs;
 }
 
+// Dropout acts once: on the embedding, or on its sum with absolute positions.
+Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters) const {
+  Tape& tape = segment.tape;
+  if (position_->is_absolute()) segment.places = tape.constant(first_places(tape.shape(segment.tokens)), DType::kInt32);
+  const double p = position_->is_absolute() ? 0.0 : config_.dropout;
+  const Value embedded = head_->embed_tokens(tape, parameters, segment.tokens, {.p = p, .site = kEmbeddingDropoutSite});
+  return position_->enter(tape, parameters, embedded, segment.places);
+}
+
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
@@ -32,7 +56,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   segment->targets = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   const Value encoding = position_->encode(tape, shape.memory_length + shape.tgt_len);
 
-  Residual stream{.stream = head_->embed_tokens(tape, parameters, segment->tokens), .branch = {}, .site = {}};
+  Residual stream{.stream = record_entry(*segment, parameters), .branch = {}, .site = {}};
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const Slot memory = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
     const Value memory_value{.data = memory, .gradient = {}};

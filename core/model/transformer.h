@@ -25,6 +25,7 @@ struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
   Slot tokens, targets;        // [B, T] int32, bound
+  Slot places;                 // [B, T] int32: 0 .. T-1, unless bound anew; none unless positions are absolute
   std::vector<Slot> memories;  // per layer [B, M, D], bound
   std::vector<Slot> hidden;    // per layer [B, T, D]: the layer's input, kept
   Slot nll;                    // [B*T], kept
@@ -47,6 +48,8 @@ class Transformer {
   SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;
 
  private:
+  Value record_entry(SegmentTape& segment, Parameters& parameters) const;
+
   ModelConfig config_;
   int64_t vocab_size_;
   std::unique_ptr<Position> position_;

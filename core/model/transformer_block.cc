@@ -67,7 +67,8 @@ class TransformerBlock : public Block {
     const Parameter qkv = parameters[prefix + "qkv"];
     const Value segment_qkv = linear(tape, x, qkv);
     const Value memory_kv = linear(tape, memory, qkv.rows(heads, 2 * heads));
-    const Value attended = position_.attend(tape, parameters, inputs.layer, inputs.encoding, segment_qkv, memory_kv);
+    const Value distances = position_.distances(tape, parameters, inputs.layer, inputs.encoding);
+    const Value attended = position_.attend(tape, parameters, inputs.layer, distances, segment_qkv, memory_kv);
     return linear(tape, attended, parameters[prefix + "output"]);
   }
 
