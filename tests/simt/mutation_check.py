@@ -16,7 +16,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from mutations import MUTATIONS, Mutation
+from mutation import Mutation
+from mutations import MUTATIONS
 
 TIMEOUT_S = 120  # a kernel that waits forever has been noticed
 

@@ -1,0 +1,10 @@
+// The copy of blocks on the CPU; arguments as checked by kernels/copy_block.cc.
+#pragma once
+
+#include "kernels/copy_block.h"
+
+namespace segue::kernels::cpu {
+
+void copy_block(const Stream& stream, const CopyBlock& args);
+
+}  // namespace segue::kernels::cpu
