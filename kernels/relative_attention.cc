@@ -39,6 +39,8 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
   if (e.p < 1 || e.p > e.m + e.t)
     throw ContractError("{}: r: expected between 1 and {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
   if (in.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, in.window);
+  if (in.memory_pitch != 0 && in.memory_pitch < e.m)
+    throw ContractError("{}: memory_pitch: expected 0 or at least {} rows, found {}", operation, e.m, in.memory_pitch);
   contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});

@@ -29,6 +29,7 @@ namespace segue::kernels {
 struct RelativeAttentionInputs {
   ConstTensorView qkv;        // [B, T, 3, N, H] A in: queries, keys, values of the segment
   ConstTensorView memory_kv;  // [B, M, 2, N, H] A in: keys, values of the memory; M may be 0
+  int64_t memory_pitch = 0;   // rows from one stream's memory to the next one's, at least M; 0: M
   ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K
   ConstTensorView u;          // [N, H] float32 in: r_w_bias
   ConstTensorView w;          // [N, H] float32 in: r_r_bias

@@ -80,7 +80,8 @@ struct HeadRows {
   KeyRows<Float> keys;
   KeyRows<Float> values;
 
-  HeadRows(const AttentionShape& shape, Float* qkv, Float* memory_kv, int64_t stream, int64_t head) {
+  HeadRows(const AttentionShape& shape, Float* qkv, Float* memory_kv, int64_t memory_pitch, int64_t stream,
+           int64_t head) {
     const int64_t model_width = shape.heads * shape.width;
     Float* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
     queries = {segment, 3 * model_width};
@@ -88,7 +89,7 @@ struct HeadRows {
     values.segment = {segment + 2 * model_width, 3 * model_width};
     keys.memory_rows = values.memory_rows = shape.memory;
     if (shape.memory == 0) return;
-    Float* memory = memory_kv + stream * shape.memory * 2 * model_width + head * shape.width;
+    Float* memory = memory_kv + stream * memory_pitch * 2 * model_width + head * shape.width;
     keys.memory = {memory, 2 * model_width};
     values.memory = {memory + model_width, 2 * model_width};
   }
@@ -106,7 +107,8 @@ inline HeadInputs head_inputs(const AttentionShape& shape, const RelativeAttenti
                               int64_t head) {
   const int64_t offset = head * shape.width;
   return {
-      .rows = {shape, in.qkv.as<float>(), in.memory_kv.as<float>(), stream, head},
+      .rows = {shape, in.qkv.as<float>(), in.memory_kv.as<float>(),
+               in.memory_pitch > 0 ? in.memory_pitch : shape.memory, stream, head},
       .positions = {in.r.as<float>() + offset, shape.heads * shape.width},
       .content_bias = in.u.as<float>() + offset,
       .position_bias = in.w.as<float>() + offset,

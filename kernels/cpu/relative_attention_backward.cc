@@ -51,7 +51,7 @@ HeadGradients head_gradients(const AttentionShape& shape, const RelativeAttentio
       .output = {args.output.as<float>() + offset, model_width},
       .lse = args.lse.as<float>() + pair * shape.queries,
       .first_element = static_cast<uint64_t>(pair * shape.queries * shape.keys()),
-      .rows = {shape, args.dqkv.as<float>(), args.dmemory_kv.as<float>(), stream, head},
+      .rows = {shape, args.dqkv.as<float>(), args.dmemory_kv.as<float>(), shape.memory, stream, head},
       .positions = partial,
       .content_bias = partial + shape.positions * shape.width,
       .position_bias = partial + (shape.positions + 1) * shape.width,

@@ -23,9 +23,10 @@ struct AttentionInputs {
   const float* u;
   const float* w;
   int tgt_len, mem_len, keys, positions, heads, d_head;
-  int window;       // larger than any distance when there is none
-  float scale;      // 1 / sqrt(H)
-  bool vectorised;  // rows can be copied 16 bytes at a time
+  int memory_pitch;  // rows from one stream's memory to the next one's
+  int window;        // larger than any distance when there is none
+  float scale;       // 1 / sqrt(H)
+  bool vectorised;   // rows can be copied 16 bytes at a time
   int streams;
   simt::DropoutMask dropatt;
 
@@ -59,7 +60,7 @@ struct AttentionInputs {
   __device__ __forceinline__ const Element* key_or_value(int b, int n, int j, int part) const {
     if (j < 0 || j >= keys) return nullptr;
     if (j >= mem_len) return segment(b, n, j - mem_len, 1 + part);
-    return memory_kv + (((static_cast<int64_t>(b) * mem_len + j) * 2 + part) * heads + n) * d_head;
+    return memory_kv + (((static_cast<int64_t>(b) * memory_pitch + j) * 2 + part) * heads + n) * d_head;
   }
 };
 
@@ -134,6 +135,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .positions = extent(args.r.shape[0]),
           .heads = extent(qkv[3]),
           .d_head = extent(qkv[4]),
+          .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
           .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),

@@ -128,6 +128,29 @@ TEST(RelativeAttention, ThreadsDoNotChangeABit) {
 }
 
 // exp(s) of these scores overflows without the running maximum; with all values 1 the output is 1 whatever they are.
+TEST(RelativeAttention, MemoryPitchOnlySpacesTheStreams) {
+  const AttentionCase c{.b = 3, .t = 17, .m = 29, .n = 2, .h = 8};
+  constexpr int64_t kPitch = 40;
+  const AttentionProblem problem(c);
+  OwnedTensor spaced = unset_tensor({c.b, kPitch, 2, c.n, c.h});
+  const int64_t row = 2 * c.n * c.h;
+  for (int64_t b = 0; b < c.b; ++b) {
+    std::copy_n(problem.memory_kv.as<float>() + b * c.m * row, c.m * row, spaced.as<float>() + b * kPitch * row);
+  }
+  const AttentionSolution expected = solve(problem);
+  AttentionSolution found(c);
+  RelativeAttentionForward forward = forward_args(problem, found);
+  RelativeAttentionBackward backward = backward_args(problem, found);
+  for (RelativeAttentionInputs* inputs : {&forward.inputs, &backward.inputs}) {
+    inputs->memory_kv = view_of(std::as_const(spaced).as<float>(), {c.b, c.m, 2, c.n, c.h});
+    inputs->memory_pitch = kPitch;
+  }
+  Stream stream(test_device(), 2);
+  relative_attention_forward(stream, forward);
+  relative_attention_backward(stream, backward);
+  expect_same(found, expected);
+}
+
 TEST(RelativeAttention, ExtremeScoresStayFinite) {
   for (const double deviation : {100.0, 1e8, 1e15}) {
     AttentionProblem problem({.t = 70, .m = 90, .h = 16, .deviation = deviation});
@@ -234,6 +257,7 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   expect_forward([&](auto& a) { a.inputs.u.data = nullptr; }, {"u", "no data"});
   expect_forward([&](auto& a) { a.inputs.w = a.inputs.r; }, {"w", "[2, 4]", "[8, 2, 4]"});
   expect_forward([&](auto& a) { a.inputs.window = -1; }, {"window", "-1"});
+  expect_forward([&](auto& a) { a.inputs.memory_pitch = 2; }, {"memory_pitch", "at least 3", "2"});
   expect_forward([&](auto& a) { a.inputs.dropout.p = 1.5F; }, {"dropout", "1.5"});
   expect_forward([&](auto& a) { a.inputs.dropout.p = NAN; }, {"dropout"});
   expect_forward([&](auto& a) { a.output = y.dr.view(); }, {"output", "[2, 5, 2, 4]", "[8, 2, 4]"});
