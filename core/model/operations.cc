@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/model/rows.h"
+#include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
@@ -143,6 +144,40 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
                                                .dropout = tape.dropout(site, per_stream),
                                                .dx = tape.write(dx.slot),
                                                .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+Value newest_rows(Tape& tape, const Value& x, int64_t count) {
+  const Shape shape = tape.shape(x.data);
+  if (count == shape[1]) return x;
+  const Value y = tape.new_value({shape[0], count, shape[2]});
+  const GradientUse dx = tape.use_gradient(x);
+  const int64_t first = shape[1] - count;
+  const int64_t columns = shape[2];
+  tape.record({
+      .name = "newest_rows",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::copy_block(stream, {.from = tape.read(x.data),
+                                         .from_row = first,
+                                         .to = tape.write(y.data),
+                                         .rows = count,
+                                         .columns = columns});
+          },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            const bool accumulate = tape.accumulates(dx);
+            if (!accumulate) stream.fill_zero(tape.write(dx.slot));
+            kernels::copy_block(stream, {.from = tape.read(y.gradient),
+                                         .to = tape.write(dx.slot),
+                                         .to_row = first,
+                                         .rows = count,
+                                         .columns = columns,
+                                         .accumulate = accumulate});
           },
   });
   return y;

@@ -36,6 +36,9 @@ Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight);
 
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
 
+// The last `count` rows of every stream: [B, T, D] -> [B, count, D].
+Value newest_rows(Tape& tape, const Value& x, int64_t count);
+
 // A residual stream and a branch not yet added to it: stream + dropout(branch). The branch may be missing.
 struct Residual {
   Value stream;

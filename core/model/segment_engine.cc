@@ -20,13 +20,14 @@ SegmentEngine::SegmentEngine(const Transformer& model, Parameters& parameters, A
                              Tape::Mode mode)
     : model_(model), parameters_(parameters), arena_(arena), stream_(stream), mode_(mode) {}
 
-SegmentEngine::Recorded& SegmentEngine::recorded_for(const SegmentShape& shape) {
+SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
+  shape.scored = shape.scored_tokens();
   const auto found = std::find_if(tapes_.begin(), tapes_.end(), [&](const Recorded& r) { return r.shape == shape; });
   if (found != tapes_.end()) return *found;
   Recorded fresh{
       .shape = shape, .segment = model_.record(arena_, mode_, parameters_, shape), .staging = {}, .replays = {}};
   if (stream_.device().is_cuda()) {
-    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, stream_.device());
+    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{shape.streams, shape.scored}, stream_.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     tape.bind(fresh.segment->targets, fresh.staging->targets());
@@ -52,8 +53,10 @@ void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
 
 ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, SegmentMemory& memory,
                                      const Tape::GradientProgress& progress) {
-  Recorded& recorded = recorded_for(
-      {.streams = inputs.tokens.shape[0], .tgt_len = inputs.tokens.shape[1], .memory_length = memory.length()});
+  Recorded& recorded = recorded_for({.streams = inputs.tokens.shape[0],
+                                     .tgt_len = inputs.tokens.shape[1],
+                                     .memory_length = memory.length(),
+                                     .scored = inputs.targets.shape[1]});
   arena_.reserve(recorded.segment->tape.planned_bytes());
   bring(recorded, inputs);
   replay(recorded, memory, progress);

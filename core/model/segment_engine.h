@@ -19,8 +19,8 @@ class SegmentEngine {
                 Tape::Mode mode);
 
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
-  // of every token [B*T] in nats, float32, where the stream runs; valid until the next run of any engine of the arena.
-  // `progress` hears of the gradients that backward completes; what it queues is part of the graph.
+  // of every scored token [B*S] in nats, float32, where the stream runs; valid until the next run of any engine of the
+  // arena. `progress` hears of the gradients that backward completes; what it queues is part of the graph.
   ConstTensorView queue(const SegmentInputs& inputs, SegmentMemory& memory,
                         const Tape::GradientProgress& progress = nullptr);
 
@@ -48,7 +48,7 @@ class SegmentEngine {
     std::optional<SegmentStaging> staging;  // on a GPU
     std::vector<Replay> replays;
   };
-  Recorded& recorded_for(const SegmentShape& shape);
+  Recorded& recorded_for(SegmentShape shape);
   void bring(Recorded& recorded, const SegmentInputs& inputs);
   void replay(Recorded& recorded, SegmentMemory& memory, const Tape::GradientProgress& progress);
   Replay& replay_for(Recorded& recorded, const SegmentMemory& memory, bool tells_progress);

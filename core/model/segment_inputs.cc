@@ -18,9 +18,9 @@ void check_tokens(std::string_view name, ConstTensorView tokens, int64_t vocabul
 
 }  // namespace
 
-SegmentStaging::SegmentStaging(const Shape& tokens, Device device)
-    : shape_(tokens), part_bytes_(tokens.elements() * bytes_of(DType::kInt32)) {
-  const Shape bytes{kStepBytes + 2 * part_bytes_};
+SegmentStaging::SegmentStaging(const Shape& tokens, const Shape& targets, Device device)
+    : tokens_(tokens), targets_(targets) {
+  const Shape bytes{kStepBytes + (tokens.elements() + targets.elements()) * bytes_of(DType::kInt32)};
   block_ = OwnedTensor(DType::kUInt8, bytes, device);
   for (Pinned& pinned : pinned_) pinned.block = OwnedTensor(DType::kUInt8, bytes, device, BufferKind::kPinned);
 }
@@ -33,8 +33,8 @@ void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, 
   stream.cuda().wait_for(pinned.copied);
   const TensorView block = pinned.block.view();
   std::memcpy(block.data, &inputs.info.step, sizeof(inputs.info.step));
-  copy_tensor(part(block, kStepBytes), inputs.tokens, {});
-  copy_tensor(part(block, kStepBytes + part_bytes_), inputs.targets, {});
+  copy_tensor(tokens_in(block), inputs.tokens, {});
+  copy_tensor(targets_in(block), inputs.targets, {});
   stream.copy(block_.view(), block);
   pinned.copied.set(stream.cuda().stream());
 }

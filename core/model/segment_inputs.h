@@ -14,7 +14,7 @@ namespace segue {
 // One segment of `streams` streams and the memory it reads and updates.
 struct SegmentInputs {
   ConstTensorView tokens;   // [B, T] int32
-  ConstTensorView targets;  // [B, T] int32
+  ConstTensorView targets;  // [B, S] int32: of the S newest tokens, which are scored
   ReplayInfo info;
 };
 
@@ -22,13 +22,13 @@ struct SegmentInputs {
 // the next segments while the GPU still copies the last ones.
 class SegmentStaging {
  public:
-  SegmentStaging(const Shape& tokens, Device device);
+  SegmentStaging(const Shape& tokens, const Shape& targets, Device device);
 
   // Queues the copy of a segment. Throws ContractError naming the first token outside [0, vocabulary).
   void load(kernels::Stream& stream, const SegmentInputs& inputs, int64_t vocabulary);
 
-  ConstTensorView tokens() const { return part(block_.view(), kStepBytes); }
-  ConstTensorView targets() const { return part(block_.view(), kStepBytes + part_bytes_); }
+  ConstTensorView tokens() const { return tokens_in(block_.view()); }
+  ConstTensorView targets() const { return targets_in(block_.view()); }
   const uint64_t* step() const { return reinterpret_cast<const uint64_t*>(block_.view().data); }
 
  private:
@@ -38,12 +38,16 @@ class SegmentStaging {
     cuda::Fence copied;
   };
   template <typename Byte>
-  BasicTensorView<Byte> part(const BasicTensorView<Byte>& block, int64_t offset) const {
-    return {block.data + offset, DType::kInt32, shape_};
+  BasicTensorView<Byte> tokens_in(const BasicTensorView<Byte>& block) const {
+    return {block.data + kStepBytes, DType::kInt32, tokens_};
+  }
+  template <typename Byte>
+  BasicTensorView<Byte> targets_in(const BasicTensorView<Byte>& block) const {
+    return {block.data + kStepBytes + tokens_.elements() * bytes_of(DType::kInt32), DType::kInt32, targets_};
   }
 
-  Shape shape_;
-  int64_t part_bytes_;
+  Shape tokens_;
+  Shape targets_;
   OwnedTensor block_;  // step, tokens, targets
   std::array<Pinned, 4> pinned_;
   size_t next_ = 0;

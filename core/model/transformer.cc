@@ -53,7 +53,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
-  segment->targets = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
+  segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
   const Value encoding = position_->encode(tape, shape.memory_length + shape.tgt_len);
 
   Residual stream{.stream = record_entry(*segment, parameters), .branch = {}, .site = {}};
@@ -69,7 +69,8 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   }
   const Value last = stream.branch.data.exists() ? add(tape, stream) : stream.stream;
   const Value output = dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite});
-  segment->nll = head_->loss(tape, parameters, output, segment->targets);
+  const Value scored = newest_rows(tape, output, shape.scored_tokens());
+  segment->nll = head_->loss(tape, parameters, scored, segment->targets);
   tape.seal();
   return segment;
 }
@@ -119,7 +120,7 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
   const double attention = 3.0 * streams * visible_pairs(model, shape) * heads;  // content, position, values
   const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);
   return 2.0 * (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) +
-                tokens * head_products(model, vocab_size));
+                streams * static_cast<double>(shape.scored_tokens()) * head_products(model, vocab_size));
 }
 
 int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {

@@ -17,6 +17,8 @@ struct SegmentShape {
   int64_t streams = 0;
   int64_t tgt_len = 0;
   int64_t memory_length = 0;  // rows of memory there are, up to mem_len
+  int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
+  int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };
 
@@ -24,11 +26,12 @@ struct SegmentShape {
 struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
-  Slot tokens, targets;        // [B, T] int32, bound
+  Slot tokens;                 // [B, T] int32, bound
+  Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
   Slot places;                 // [B, T] int32: 0 .. T-1, unless bound anew; none unless positions are absolute
   std::vector<Slot> memories;  // per layer [B, M, D], bound
   std::vector<Slot> hidden;    // per layer [B, T, D]: the layer's input, kept
-  Slot nll;                    // [B*T], kept
+  Slot nll;                    // [B*S], kept
 };
 
 // Transformer-XL and its family. `mem_len` and `clamp_len` of the config may differ between training and evaluation of

@@ -23,11 +23,12 @@ ModelConfig tiny(const ModelVariant& variant) {
   return config;
 }
 
-// Loss of the last segment, mean over tokens and streams, as a function of the weights.
+// Loss of the last segment's newest `scored` tokens, mean over tokens and streams, as a function of the weights.
 class SegmentLoss {
  public:
-  SegmentLoss(ModelProblem& problem, const std::vector<std::optional<oracle::StreamRandom>>& random)
-      : config_(problem.model.config()) {
+  SegmentLoss(ModelProblem& problem, const std::vector<std::optional<oracle::StreamRandom>>& random,
+              int64_t scored = kTgtLen)
+      : config_(problem.model.config()), scored_(scored) {
     for (int64_t b = 0; b < problem.streams(); ++b) {
       const oracle::StreamTokens tokens = problem.stream_tokens(b);
       oracle::Memory memory = oracle::initial_memory(config_);
@@ -60,12 +61,13 @@ class SegmentLoss {
       each.oracle.weight(name) = values;
       const auto segment =
           each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, oracle::segment_mask(config_));
-      for (const std::complex<double>& nll : segment.nll) total += nll;
+      total = std::accumulate(segment.nll.end() - scored_, segment.nll.end(), total);
     }
-    return total / static_cast<double>(streams_.size() * kTgtLen);
+    return total / static_cast<double>(std::ssize(streams_) * scored_);
   }
 
   ModelConfig config_;
+  int64_t scored_;
   std::vector<OneStream> streams_;
 };
 
@@ -78,13 +80,13 @@ void expect_gradients(ModelProblem& problem, SegmentLoss& loss) {
 }
 
 // The gradients of the third segment, whose memory comes from evaluating the two before.
-void run_backward(ModelProblem& problem, const ReplayInfo& info) {
+void run_backward(ModelProblem& problem, const ReplayInfo& info, int64_t scored = kTgtLen) {
   SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   SegmentMemory memory = problem.model.make_memory(problem.streams());
   for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
   problem.parameters.clear_gradients(problem.stream);
-  problem.run(engine, kBefore, kTgtLen, memory, info);
+  problem.run(engine, kBefore, kTgtLen, memory, info, scored);
 }
 
 class ModelGradients : public testing::TestWithParam<ModelVariant> {};
@@ -104,6 +106,14 @@ TEST_P(ModelGradients, EqualComplexStepWithDropout) {
   ModelProblem problem(config, 2, kBefore + kTgtLen);
   run_backward(problem, {.seed = 3, .step = 8, .first_stream = 4, .loss_scale = 1.0F / (2.0F * kTgtLen)});
   SegmentLoss loss(problem, {oracle::StreamRandom{3, 8, 4}, oracle::StreamRandom{3, 8, 5}});
+  expect_gradients(problem, loss);
+}
+
+TEST_P(ModelGradients, EqualComplexStepWhenTheNewestAreScored) {
+  constexpr int64_t kScored = kTgtLen / 2;
+  ModelProblem problem(tiny(GetParam()), 2, kBefore + kTgtLen);
+  run_backward(problem, {.loss_scale = 1.0F / (2.0F * kScored)}, kScored);
+  SegmentLoss loss(problem, {std::nullopt, std::nullopt}, kScored);
   expect_gradients(problem, loss);
 }
 

@@ -69,12 +69,14 @@ struct ModelProblem {
 
   SegmentEngine engine(Tape::Mode mode) { return {model, parameters, arena, stream, mode}; }
 
-  // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count].
+  // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count], or [B, scored] of the newest
+  // tokens.
   std::vector<float> run(SegmentEngine& engine, int64_t begin, int64_t tgt_len, SegmentMemory& memory,
-                         const ReplayInfo& info = {}) const {
+                         const ReplayInfo& info = {}, int64_t scored = 0) const {
     const int64_t count = std::min(tgt_len, length() - begin);
     const OwnedTensor inputs = columns_of(tokens, begin, count);
-    const OwnedTensor outputs = columns_of(targets, begin, count);
+    const int64_t wanted = scored == 0 ? count : scored;
+    const OwnedTensor outputs = columns_of(targets, begin + count - wanted, wanted);
     const auto nll = engine.run({.tokens = inputs.view(), .targets = outputs.view(), .info = info}, memory);
     return {nll.begin(), nll.end()};
   }

@@ -45,6 +45,24 @@ TEST_P(TransformerVariants, EqualsOracleOverSegments) {
   }
 }
 
+// Scoring fewer tokens changes neither their losses nor the memory.
+TEST_P(TransformerVariants, ScoresTheNewestTokensAlone) {
+  ModelProblem problem(GetParam().config(), 2, 14);
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  SegmentMemory same = problem.model.make_memory(problem.streams());
+  for (const int64_t begin : {0, 7}) {
+    const std::vector<float> all = problem.run(engine, begin, 7, memory);
+    const std::vector<float> newest = problem.run(engine, begin, 7, same, {}, 3);
+    for (int64_t b = 0; b < 2; ++b) {
+      const std::vector<double> expected = losses_of_stream(all, 2, b);
+      expect_close("nll", losses_of_stream(newest, 2, b), {expected.end() - 3, expected.end()}, kernels::kElementwise);
+    }
+  }
+  for (int64_t layer = 0; layer < memory.layers(); ++layer)
+    kernels::expect_identical("memory", same.layer(layer), memory.layer(layer));
+}
+
 // The same losses, and a memory no different, when the tape also goes backward.
 TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   ModelProblem problem(GetParam().config(), 2, 14);
