@@ -1,6 +1,7 @@
-// One pass over a split.
+// Groups of lanes, one after another.
 #include "core/evaluation/evaluator.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -9,30 +10,59 @@ namespace segue {
 
 namespace {
 
-Share my_streams(const Communicator& communicator, int64_t streams) {
-  if (streams < communicator.size()) {
+Share my_lanes(const Communicator& communicator, int64_t lanes) {
+  if (lanes < communicator.size()) {
     throw ConfigError("evaluation: expected a batch of at least {} streams, one for each rank, found {}",
-                      communicator.size(), streams);
+                      communicator.size(), lanes);
   }
-  return share_of(streams, communicator.size(), communicator.rank());
+  return share_of(lanes, communicator.size(), communicator.rank());
 }
 
-std::string_view bytes_of(ConstTensorView view) {
-  return {reinterpret_cast<const char*>(view.data), static_cast<size_t>(view.bytes())};
+std::string_view bytes_of(std::span<const float> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-// The ranks' rows one after another, as they were before they were shared out.
-OwnedTensor join(const std::vector<std::string>& parts, DType dtype, const Shape& shape) {
-  OwnedTensor whole(dtype, shape);
-  std::byte* to = whole.view().data;
+// The ranks' lanes one after another, as they were before they were shared out.
+std::vector<float> join(const std::vector<std::string>& parts) {
+  std::vector<float> whole;
   for (const std::string& part : parts) {
-    std::memcpy(to, part.data(), part.size());
-    to += part.size();
+    const size_t begin = whole.size();
+    whole.resize(begin + part.size() / sizeof(float));
+    std::memcpy(whole.data() + begin, part.data(), part.size());
   }
   return whole;
 }
 
 }  // namespace
+
+struct Evaluator::Run {
+  const EvaluationPlan& plan;
+  const Sink& sink;
+  Share mine;
+  LaneReader reader;
+  SegmentMemory memory;
+  EvaluationResult result = {};
+};
+
+// Rows [row, row + length) of a group's lanes.
+struct Evaluator::Part {
+  std::span<const Lane> lanes;
+  int64_t row;
+  int64_t length;
+
+  // The rows of a lane that are scored here, counted from the part's beginning; none: [0, 0).
+  std::pair<int64_t, int64_t> scored(const Lane& lane) const {
+    const int64_t begin = std::max(lane.scored - lane.begin - row, int64_t{0});
+    const int64_t end = std::min(lane.rows() - row, length);
+    return begin < end ? std::pair{begin, end} : std::pair{int64_t{0}, int64_t{0}};
+  }
+  int64_t count() const {
+    return std::accumulate(lanes.begin(), lanes.end(), int64_t{0}, [this](int64_t sum, const Lane& lane) {
+      const auto [begin, end] = scored(lane);
+      return sum + end - begin;
+    });
+  }
+};
 
 Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
                      Communicator& communicator)
@@ -41,48 +71,69 @@ Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& ar
       engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation),
       communicator_(communicator) {}
 
-void Evaluator::prepare(const EvaluationOptions& options) {
-  engine_.prepare({.streams = my_streams(communicator_, options.batch_size).count,
-                   .tgt_len = options.tgt_len,
+void Evaluator::prepare(const EvaluationPlan& plan) {
+  engine_.prepare({.streams = my_lanes(communicator_, plan.lanes()).count,
+                   .tgt_len = plan.tgt_len(),
                    .memory_length = model_.config().mem_len});
 }
 
-EvaluationResult Evaluator::run(TokenSource source, const EvaluationOptions& options, const SegmentSink& sink,
-                                Progress* progress) {
-  const Share mine = my_streams(communicator_, options.batch_size);
-  SegmentStreams streams(std::move(source), {.streams = options.batch_size,
-                                             .first_stream = mine.first,
-                                             .local_streams = mine.count,
-                                             .segment_length = options.tgt_len,
-                                             .repeat = false});
-  SegmentMemory memory = model_.make_memory(mine.count, compute_);
-  EvaluationResult result;
-  while (const Segment* segment = streams.next()) {
-    const std::span<const float> nll =
-        engine_.run({.tokens = segment->tokens, .targets = segment->targets, .info = {}}, memory);
-    result.total_nll = std::accumulate(nll.begin(), nll.end(), result.total_nll);
-    result.tokens += options.batch_size * segment->length;
-    if (sink) hand_over(*segment, nll, sink);
-    if (progress != nullptr) progress->advance_to(result.tokens);
-    if (options.max_tokens > 0 && result.tokens >= options.max_tokens) break;
-  }
-  communicator_.sum({&result.total_nll, 1});
-  return result;
+EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
+                                const Told& progress) {
+  const Share mine = my_lanes(communicator_, plan.lanes());
+  if (plan.scored_rows() == 0)
+    throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * plan.lanes(),
+                    plan.lanes(), source.tokens());
+  Run run{.plan = plan,
+          .sink = sink,
+          .mine = mine,
+          .reader = LaneReader(std::move(source), mine.count, plan.tgt_len()),
+          .memory = model_.make_memory(mine.count, compute_)};
+  for (int64_t group = 0; group < plan.groups(); ++group) run_group(run, group, progress);
+  communicator_.sum({&run.result.total_nll, 1});
+  return run.result;
 }
 
-void Evaluator::hand_over(const Segment& segment, std::span<const float> nll, const SegmentSink& sink) {
-  if (communicator_.size() == 1) return sink(segment.targets, nll);
-  const ConstTensorView losses = view_of(nll.data(), segment.targets.shape);
-  const std::vector<std::string> targets_of_ranks = communicator_.gather(bytes_of(segment.targets));
-  const std::vector<std::string> losses_of_ranks = communicator_.gather(bytes_of(losses));
-  if (!communicator_.is_first()) return;
-  int64_t streams = 0;
-  for (const std::string& part : losses_of_ranks)
-    streams += static_cast<int64_t>(part.size()) / (segment.length * bytes_of(DType::kFloat32));
-  const Shape shape{streams, segment.length};
-  const OwnedTensor all_targets = join(targets_of_ranks, DType::kInt32, shape);
-  const OwnedTensor all_losses = join(losses_of_ranks, DType::kFloat32, shape);
-  sink(all_targets.view(), {all_losses.as<float>(), static_cast<size_t>(shape.elements())});
+void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
+  const std::vector<Lane> lanes = run.plan.group(index);
+  const int64_t rows = std::max_element(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
+                         return a.rows() < b.rows();
+                       })->rows();
+  run.reader.enter(std::span(lanes).subspan(static_cast<size_t>(run.mine.first), static_cast<size_t>(run.mine.count)));
+  run.memory.reset();
+  for (int64_t row = 0; row < rows; row += run.plan.tgt_len()) {
+    run_part(run, {.lanes = lanes, .row = row, .length = std::min(run.plan.tgt_len(), rows - row)});
+    if (progress) progress(run.result.tokens);
+  }
+}
+
+void Evaluator::run_part(Run& run, const Part& part) {
+  const auto [tokens, targets] = run.reader.read(part.row, part.length);
+  const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, run.memory);
+  for (int64_t i = 0; i < run.mine.count; ++i) {
+    const auto [begin, end] = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
+    const auto row = nll.begin() + i * part.length;
+    run.result.total_nll = std::accumulate(row + begin, row + end, run.result.total_nll);
+  }
+  run.result.tokens += part.count();
+  if (run.sink) hand_over(part, nll, run.sink);
+}
+
+void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Sink& sink) {
+  std::vector<float> joined;
+  if (communicator_.size() > 1) {
+    joined = join(communicator_.gather(bytes_of(nll)));
+    if (!communicator_.is_first()) return;
+    nll = joined;
+  }
+  for (size_t i = 0; i < part.lanes.size(); ++i) {
+    const auto [begin, end] = part.scored(part.lanes[i]);
+    if (begin == end) continue;
+    const auto first = static_cast<size_t>(static_cast<int64_t>(i) * part.length + begin);
+    sink({.place = part.lanes[i].begin + part.row + begin + 1,
+          .position = begin,
+          .before = part.row,
+          .nll = nll.subspan(first, static_cast<size_t>(end - begin))});
+  }
 }
 
 }  // namespace segue

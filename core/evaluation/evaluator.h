@@ -1,22 +1,16 @@
-// Evaluation: the loss of every token of a split, memory carried from segment to segment.
+// Evaluation: a plan run with one model; every scored loss finds its place in the split.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <span>
 
-#include "base/progress.h"
+#include "core/evaluation/evaluation_plan.h"
+#include "core/evaluation/lane_reader.h"
 #include "core/model/segment_engine.h"
-#include "data_pipeline/segment_streams.h"
 #include "distributed/communicator.h"
 
 namespace segue {
-
-struct EvaluationOptions {
-  int64_t batch_size = 1;  // streams the split is cut into; each starts with fresh memory
-  int64_t tgt_len = 1;     // tokens per segment
-  int64_t max_tokens = 0;  // stop after this many; 0: the whole split
-};
 
 // Sums over scored tokens; losses in nats.
 struct EvaluationResult {
@@ -25,26 +19,40 @@ struct EvaluationResult {
   double loss() const { return total_nll / static_cast<double>(tokens); }
 };
 
+// Losses of consecutive tokens of a split, of one segment of one lane.
+struct ScoredTokens {
+  int64_t place = 0;     // of the first of them in the split
+  int64_t position = 0;  // of the row that foretold it in its segment
+  int64_t before = 0;    // rows of its lane before that segment
+  std::span<const float> nll;
+};
+
 class Evaluator {
  public:
-  // Called in the first rank after every segment with its targets [B, length] int32 and their losses, stream-major.
-  using SegmentSink = std::function<void(ConstTensorView targets, std::span<const float> nll)>;
+  // Called in the first rank with the losses of all of them.
+  using Sink = std::function<void(const ScoredTokens& scored)>;
+  // Called after every segment with the number of tokens scored so far, of all ranks.
+  using Told = std::function<void(int64_t tokens)>;
 
   // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator.
   Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
             Communicator& communicator);
 
-  // Reserves the memory that evaluations with such options need.
-  void prepare(const EvaluationOptions& options);
+  // Reserves the memory that such a plan needs.
+  void prepare(const EvaluationPlan& plan);
 
-  // Each rank takes its share of the streams; all of them return the sums over all. Sink and progress may be missing
-  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer streams than ranks.
-  EvaluationResult run(TokenSource source, const EvaluationOptions& options, const SegmentSink& sink,
-                       Progress* progress);
+  // Each rank takes its share of the lanes; all of them return the sums over all. Sink and progress may be missing
+  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer lanes than ranks, and DataError
+  // when the plan scores nothing.
+  EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
 
  private:
-  // The losses of all ranks' streams, and their targets, given to the sink by the first rank.
-  void hand_over(const Segment& segment, std::span<const float> nll, const SegmentSink& sink);
+  struct Run;
+  struct Part;
+  void run_group(Run& run, int64_t index, const Told& progress);
+  void run_part(Run& run, const Part& part);
+  // The losses of all ranks' lanes, given to the sink by the first.
+  void hand_over(const Part& part, std::span<const float> nll, const Sink& sink);
 
   const Transformer& model_;
   Compute compute_;

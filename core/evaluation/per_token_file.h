@@ -1,33 +1,47 @@
-// The loss of every token in an HDF5 file, for analysis elsewhere.
+// The loss of every token of a split in an HDF5 file, by its place in the split, for comparisons and analysis
+// elsewhere.
 //
-//   nll      [B, n] float32, nats: row b is stream b, column i the i-th token scored in it
-//   targets  [B, n] int32: the tokens these losses are about
+//   nll      [n] float32, nats: of token i given those before it; NaN where it was not scored, as the first never is
+//   targets  [n] int32: token i
+// Attributes of the file, absent or empty where they are not known:
+//   format "segue-per-token", version 1
+//   dataset, split: checksum of the tokens, and which part of the dataset they are
+//   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
+//   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
+//   checkpoint: the model's
+// Other programs' files need nll and targets only, of any float and integer type.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
-
-#include "base/tensor.h"
-#include "data_pipeline/hdf5_memory_file.h"
+#include <string>
+#include <vector>
 
 namespace segue {
 
-// Held in memory, 8 bytes per token, until finish() writes the file whole.
-class PerTokenFile {
- public:
-  PerTokenFile(const std::filesystem::path& path, int64_t streams);
-
-  // Appends one segment: targets [B, length] int32 and their losses.
-  void append(ConstTensorView targets, std::span<const float> nll);
-  void finish();  // throws FileError when the disk refuses
-
- private:
-  int64_t streams_;
-  int64_t tokens_ = 0;  // per stream, so far
-  Hdf5MemoryFile file_;
-  Hdf5Handle nll_;
-  Hdf5Handle targets_;
+struct PerTokenInfo {
+  std::string dataset = {};
+  std::string split = {};
+  std::string tokenizer = {};
+  std::string tokenizer_checksum = {};
+  std::string unit = {};
+  std::string checkpoint = {};
+  int64_t context = -1;  // -1: not known
+  int64_t mem_len = -1;
+  int64_t tgt_len = -1;
 };
+
+struct PerTokenLosses {
+  PerTokenInfo info;
+  std::vector<float> nll = {};
+  std::vector<int32_t> targets = {};
+};
+
+// Throws FileError when the disk refuses; the file is whole or not there.
+void write_per_token_file(const std::filesystem::path& path, const PerTokenLosses& losses);
+
+// Throws DataError naming file and dataset or attribute, expected and found.
+PerTokenLosses read_per_token_file(const std::filesystem::path& path);
 
 }  // namespace segue

@@ -123,16 +123,29 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
                 streams * static_cast<double>(shape.scored_tokens()) * head_products(model, vocab_size));
 }
 
-int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {
+namespace {
+
+// The place of the oldest token that reaches a query, both counted from the first of the query's segment.
+int64_t oldest_in_reach(const ModelConfig& model, int64_t tgt_len, int64_t query) {
   const int64_t window = visible_window(model);
-  const int64_t query = tgt_len - 1;
-  int64_t oldest = query;  // place of the oldest token that counts so far, from the first of the query's segment
+  int64_t oldest = query;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const int64_t segments_back = (query - oldest) / tgt_len;
+    const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
     const int64_t oldest_key = -segments_back * tgt_len - model.mem_len;
     oldest = window > 0 ? std::max(oldest_key, oldest - window + 1) : oldest_key;
   }
-  return query - oldest;
+  return oldest;
+}
+
+}  // namespace
+
+int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {
+  return tgt_len - 1 - oldest_in_reach(model, tgt_len, tgt_len - 1);
+}
+
+int64_t warm_up_in_tokens(const ModelConfig& model, int64_t tgt_len) {
+  const int64_t before = -oldest_in_reach(model, tgt_len, 0);
+  return (before + tgt_len - 1) / tgt_len * tgt_len;
 }
 
 }  // namespace segue

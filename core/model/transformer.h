@@ -69,4 +69,7 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start.
 int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len);
 
+// How many tokens before a segment its losses depend on, rounded up to whole segments.
+int64_t warm_up_in_tokens(const ModelConfig& model, int64_t tgt_len);
+
 }  // namespace segue

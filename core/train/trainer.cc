@@ -198,7 +198,7 @@ void Trainer::log_interval() {
 bool Trainer::evaluate() {
   settle();
   const EvaluationResult result =
-      evaluator_.run(dataset_.split(config_.evaluation.split), evaluation_options(), nullptr, nullptr);
+      evaluator_.run(dataset_.split(config_.evaluation.split), evaluation_plan(), nullptr, nullptr);
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
   ++state_.evaluations;
   if (config_.schedule.kind == ScheduleKind::kPlateau)
@@ -240,17 +240,16 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
                            : std::string("there is no checkpoint yet"));
 }
 
-EvaluationOptions Trainer::evaluation_options() const {
-  return {.batch_size = config_.evaluation.batch_size,
-          .tgt_len = evaluation_tgt_len(config_),
-          .max_tokens = config_.evaluation.max_tokens};
+EvaluationPlan Trainer::evaluation_plan() const {
+  return plan_blocks(dataset_.split_info(config_.evaluation.split).tokens, config_.evaluation.batch_size,
+                     evaluation_tgt_len(config_), config_.evaluation.max_tokens);
 }
 
 // All that a step needs once the memory is full, before the first one.
 void Trainer::reserve_memory() {
   const int64_t activations = engine_.prepare(
       {.streams = groups_.front().count, .tgt_len = config_.training.tgt_len, .memory_length = config_.model.mem_len});
-  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_options());
+  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_plan());
   log_memory(activations);
 }
 

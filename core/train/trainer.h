@@ -17,6 +17,7 @@
 #include "core/train/stream_group.h"
 #include "core/train/training_checkpoint.h"
 #include "data_pipeline/dataset.h"
+#include "data_pipeline/segment_streams.h"
 #include "distributed/communicator.h"
 
 namespace segue {
@@ -63,7 +64,7 @@ class Trainer {
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
 
-  EvaluationOptions evaluation_options() const;
+  EvaluationPlan evaluation_plan() const;
 
   const Config& config_;
   const Dataset& dataset_;

@@ -1,7 +1,9 @@
 // segue eval
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/device_choice.h"
@@ -43,6 +46,7 @@ struct EvalOptions {
   std::optional<int64_t> clamp_len;
   std::optional<bool> same_length;
   int64_t max_tokens = 0;
+  std::optional<std::string> warm_up;  // "auto" or a number; none: the split as blocks
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
   int threads = 0;
@@ -60,6 +64,31 @@ StoredModel requested_model(const Checkpoint& checkpoint, const EvalOptions& opt
   stored.model.visibility.same_length = options.same_length.value_or(stored.model.visibility.same_length);
   check_model(stored.model, "segue eval");
   return stored;
+}
+
+EvaluationPlan requested_plan(const EvalOptions& options, const StoredModel& stored, int64_t tokens) {
+  if (!options.warm_up) return plan_blocks(tokens, options.batch_size, stored.tgt_len, options.max_tokens);
+  const int64_t warm_up =
+      *options.warm_up == "auto" ? warm_up_in_tokens(stored.model, stored.tgt_len) : std::stoll(*options.warm_up);
+  return plan_streams(tokens, options.batch_size, stored.tgt_len, warm_up, options.max_tokens);
+}
+
+// The losses that come in, by their place in the split.
+PerTokenLosses empty_losses(TokenSource source, const Dataset& dataset, const EvalOptions& options,
+                            const StoredModel& stored, const Checkpoint& checkpoint) {
+  PerTokenLosses losses{.info = {.dataset = dataset.identity(options.split),
+                                 .split = options.split,
+                                 .tokenizer = std::string(name_of_choice(dataset.manifest().tokenizer.kind)),
+                                 .tokenizer_checksum = dataset.manifest().tokenizer.checksum,
+                                 .unit = std::string(unit_of(dataset.manifest().tokenizer.kind)),
+                                 .checkpoint = checkpoint.directory().string(),
+                                 .context = stored.model.mem_len + stored.tgt_len,
+                                 .mem_len = stored.model.mem_len,
+                                 .tgt_len = stored.tgt_len}};
+  losses.nll.assign(static_cast<size_t>(source.tokens()), std::numeric_limits<float>::quiet_NaN());
+  losses.targets.resize(losses.nll.size());
+  source.read(0, losses.targets);
+  return losses;
 }
 
 OrderedJson result_json(const EvalOptions& options, const StoredModel& stored, const Checkpoint& checkpoint,
@@ -119,23 +148,24 @@ void eval_as_rank(const EvalOptions& options, Communicator& communicator) try {
   Arena arena(stream.device());
   Evaluator evaluator(model, parameters, arena, stream, communicator);
 
-  std::optional<PerTokenFile> per_token;
-  Evaluator::SegmentSink sink;
+  const EvaluationPlan plan = requested_plan(options, stored, source.tokens());
+  PerTokenLosses losses;
+  Evaluator::Sink sink;
   if (!options.per_token.empty()) {
-    if (communicator.is_first()) per_token.emplace(options.per_token, options.batch_size);
-    sink = [&](ConstTensorView targets, std::span<const float> nll) { per_token->append(targets, nll); };
+    losses = empty_losses(dataset.split(options.split), dataset, options, stored, resolved.checkpoint);
+    sink = [&](const ScoredTokens& scored) {
+      std::copy(scored.nll.begin(), scored.nll.end(), losses.nll.begin() + scored.place);
+    };
   }
-  Progress progress("eval", options.max_tokens > 0 ? options.max_tokens : source.tokens(), "k tokens", 1e3,
-                    options.quiet || !communicator.is_first());
+  Progress progress("eval", plan.scored_rows(), "k tokens", 1e3, options.quiet || !communicator.is_first());
   const auto start = std::chrono::steady_clock::now();
-  const EvaluationResult result = evaluator.run(
-      std::move(source),
-      {.batch_size = options.batch_size, .tgt_len = stored.tgt_len, .max_tokens = options.max_tokens}, sink, &progress);
+  const EvaluationResult result =
+      evaluator.run(std::move(source), plan, sink, [&](int64_t tokens) { progress.advance_to(tokens); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.finish();
 
-  if (per_token) per_token->finish();
   if (!communicator.is_first()) return;
+  if (!options.per_token.empty()) write_per_token_file(options.per_token, losses);
   const LossUnits units = loss_units(dataset, options.split);
   const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, units, seconds);
   if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
@@ -172,11 +202,20 @@ void add_eval_command(CLI::App& app) {
       "Every query sees the same number of keys (default: as trained)");
   command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
       ->check(at_least(0));
+  command
+      ->add_option("--warm-up", options->warm_up,
+                   "Score every token once; each stream but the first reads so many tokens before its own, \"auto\" as "
+                   "many as matter")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text == "auto" ? std::string() : at_least(0)(const_cast<std::string&>(text));
+          },
+          "auto or >= 0"));
   add_place_options(*command, options->device, options->precision);
   command->add_option("--threads", options->threads, "Threads; 0: all")->check(at_least(0));
   command->add_option("--json", options->json, "Write the result here as JSON");
   command->add_option("--per-token", options->per_token,
-                      "Write the loss of every token here (HDF5: nll, targets [B, n])");
+                      "Write the loss of every token here (HDF5: nll, targets [n], by place in the split)");
   command->add_flag("--quiet", options->quiet, "No progress line");
   command->callback([options] { run_eval(*options); });
 }

@@ -8,7 +8,7 @@ import random
 import sys
 import warnings
 
-from program import Program, check, read_losses
+from program import Program, block_losses, check
 
 SKIPPED = 77
 TOLERANCE = 1e-5
@@ -76,7 +76,7 @@ class Text:
     def losses_of_segue(self, program, checkpoint):
         program.run("eval", "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch", STREAMS,
                     "--tgt-len", TGT_LEN, "--per-token", "losses.h5", "--quiet")
-        return read_losses(program, "losses.h5")["nll"]
+        return block_losses(program, "losses.h5", STREAMS)
 
     def losses_of_transformers(self, torch, model):
         """Of every token, [STREAMS, n]: from the log-probabilities, as the losses it returns are grouped by cluster."""

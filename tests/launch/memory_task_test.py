@@ -8,7 +8,7 @@ import json
 import math
 import random
 
-from program import Program, check, read_losses
+from program import Program, block_losses, check
 
 VOCABULARY, TGT_LEN, DISTANCE, REPEATS = 8, 16, 24, 8
 STREAMS = 16
@@ -25,9 +25,9 @@ def repeated_loss(program, run, mem_len):
     """Mean loss of test tokens that equal the token D steps before them in the same block."""
     program.run("eval", "--checkpoint", run, "--data", "blocks", "--split", "test", "--batch", STREAMS, "--mem-len", mem_len,
                 "--per-token", run + ".h5", "--quiet")
-    rows = read_losses(program, run + ".h5")
+    rows = block_losses(program, run + ".h5", STREAMS)
     period = DISTANCE * REPEATS
-    losses = [loss for row in rows["nll"] for i, loss in enumerate(row) if (i + 1) % period >= DISTANCE]
+    losses = [loss for row in rows for i, loss in enumerate(row) if (i + 1) % period >= DISTANCE]
     return sum(losses) / len(losses)
 
 

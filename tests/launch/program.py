@@ -108,15 +108,18 @@ def check_same_run(expected, found, step, what):
 
 
 def read_losses(program, file):
-    """The datasets `nll` and `targets` of a per-token file, as rows, read by HDF5's own tool."""
+    """The datasets `nll` and `targets` of a per-token file, read by HDF5's own tool."""
     rows = {}
     for name, code in (("nll", "f"), ("targets", "i")):
         raw = program.path(name + ".raw")
-        header = subprocess.run(["h5dump", "-H", "-d", name, program.path(file)], check=True, capture_output=True, text=True)
-        extents = header.stdout.split("SIMPLE { ( ")[1].split(" )")[0].split(", ")
         subprocess.run(["h5dump", "-d", name, "-b", "LE", "-o", raw, program.path(file)], check=True, capture_output=True)
         with open(raw, "rb") as data:
-            values = [value for (value,) in struct.iter_unpack("<" + code, data.read())]
-        width = int(extents[1])
-        rows[name] = [values[i * width:(i + 1) * width] for i in range(int(extents[0]))]
+            rows[name] = [value for (value,) in struct.iter_unpack("<" + code, data.read())]
     return rows
+
+
+def block_losses(program, file, blocks):
+    """The losses of an evaluation that cut the split into so many blocks, block by block: all but each one's first."""
+    nll = read_losses(program, file)["nll"]
+    length = len(nll) // blocks
+    return [nll[b * length + 1:(b + 1) * length] for b in range(blocks)]

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 
-from program import Program, check, metrics, read_losses
+from program import Program, block_losses, check, metrics
 from tensor_files import read_safetensors
 
 
@@ -24,7 +24,7 @@ def largest_difference(found, expected):
 def evaluate(program, args, expected):
     program.run("eval", "--checkpoint", "imported", "--data", "tokens", "--split", "train", "--batch", args["batch"],
                 "--tgt-len", args["tgt_len"], "--per-token", "losses.h5", "--quiet")
-    rows = read_losses(program, "losses.h5")["nll"]
+    rows = block_losses(program, "losses.h5", args["batch"])
     (segments, tgt_len, streams), values = expected["eval.nll"]
     found = [rows[b][s * tgt_len + t] for s in range(segments) for t in range(tgt_len) for b in range(streams)]
     return largest_difference(found, values)

@@ -1,0 +1,74 @@
+// Plans as formulas: a split may have as many windows as tokens.
+#include "core/evaluation/evaluation_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace segue {
+
+namespace {
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t round_up(int64_t value, int64_t multiple) { return divide_up(value, multiple) * multiple; }
+
+int64_t rows_of(int64_t tokens, int64_t max_tokens) {
+  const int64_t rows = std::max<int64_t>(tokens - 1, 0);
+  return max_tokens > 0 ? std::min(rows, max_tokens) : rows;
+}
+
+}  // namespace
+
+EvaluationPlan::EvaluationPlan(int64_t lanes, int64_t tgt_len, int64_t count, int64_t scored_rows, LaneAt lane)
+    : lanes_(lanes), tgt_len_(tgt_len), count_(count), scored_rows_(scored_rows), lane_(std::move(lane)) {
+  if (lanes < 1 || tgt_len < 1) throw ContractError("evaluation of {} lanes in segments of {} rows", lanes, tgt_len);
+}
+
+std::vector<Lane> EvaluationPlan::group(int64_t index) const {
+  std::vector<Lane> lanes(static_cast<size_t>(lanes_));
+  const int64_t first = index * lanes_;
+  for (int64_t i = 0; i < std::min(lanes_, count_ - first); ++i) lanes[static_cast<size_t>(i)] = lane_(first + i);
+  return lanes;
+}
+
+EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t max_tokens) {
+  const int64_t block = tokens / lanes;
+  int64_t rows = std::max<int64_t>(block - 1, 0);
+  if (max_tokens > 0) rows = std::min(rows, round_up(divide_up(max_tokens, lanes), tgt_len));
+  return {lanes, tgt_len, lanes, lanes * rows, [=](int64_t index) {
+            const int64_t begin = index * block;
+            return Lane{.begin = begin, .scored = begin, .end = begin + rows};
+          }};
+}
+
+EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t warm_up, int64_t max_tokens) {
+  const int64_t rows = rows_of(tokens, max_tokens);
+  const int64_t before = round_up(warm_up, tgt_len);
+  const int64_t length = round_up(divide_up(rows + (lanes - 1) * before, lanes), tgt_len);
+  const int64_t own = length - before;  // what a later lane scores; the first scores its warm-up too
+  return {lanes, tgt_len, lanes, rows, [=](int64_t index) {
+            const int64_t scored = std::min(index == 0 ? 0 : index * own + before, rows);
+            const int64_t end = std::min(index * own + length, rows);
+            if (scored >= end) return Lane{};
+            return Lane{.begin = index * own, .scored = scored, .end = end};
+          }};
+}
+
+EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens) {
+  if (stride < 1 || stride > tgt_len) throw ContractError("windows of {} rows at a stride of {}", tgt_len, stride);
+  const int64_t rows = rows_of(tokens, max_tokens);
+  const int64_t later = divide_up(std::max<int64_t>(rows - tgt_len, 0), stride);
+  // The first window scores more than the others and has a group of its own, as a group scores equally many rows of
+  // each.
+  return {lanes, tgt_len, lanes + later, rows, [=](int64_t index) {
+            if (index == 0) return Lane{.begin = 0, .scored = 0, .end = std::min(tgt_len, rows)};
+            if (index < lanes) return Lane{};
+            const int64_t scored = tgt_len + (index - lanes) * stride;
+            const int64_t end = std::min(scored + stride, rows);
+            return Lane{.begin = end - tgt_len, .scored = scored, .end = end};
+          }};
+}
+
+}  // namespace segue

@@ -1,0 +1,57 @@
+// Which tokens of a split an evaluation reads, and which it scores.
+//
+// Row r of a split reads token r and scores how well token r + 1 was foretold: a split of N tokens has N - 1 rows. A
+// lane is a stretch of rows, read from empty memory segment by segment of T rows. Lanes advance in lockstep, B at a
+// time: such a group is what one memory holds. The rows of a shorter lane that a longer one has beyond its end are
+// padding.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace segue {
+
+// Rows [begin, end) are read, and of them [scored, end) are scored.
+struct Lane {
+  int64_t begin = 0;
+  int64_t scored = 0;
+  int64_t end = 0;
+  int64_t rows() const { return end - begin; }
+  bool operator==(const Lane&) const = default;
+};
+
+class EvaluationPlan {
+ public:
+  using LaneAt = std::function<Lane(int64_t index)>;
+  // `count` lanes, in groups of `lanes`, of which `scored_rows` rows are scored in all.
+  EvaluationPlan(int64_t lanes, int64_t tgt_len, int64_t count, int64_t scored_rows, LaneAt lane);
+
+  int64_t lanes() const { return lanes_; }      // B
+  int64_t tgt_len() const { return tgt_len_; }  // T
+  int64_t groups() const { return (count_ + lanes_ - 1) / lanes_; }
+  int64_t scored_rows() const { return scored_rows_; }
+  std::vector<Lane> group(int64_t index) const;  // B lanes; those there are not are empty
+
+ private:
+  int64_t lanes_;
+  int64_t tgt_len_;
+  int64_t count_;
+  int64_t scored_rows_;
+  LaneAt lane_;
+};
+
+// As the published codes do it: B blocks of floor(N/B) tokens, a remainder dropped, every block from empty memory and
+// its first token not scored. With `max_tokens`, whole segments until so many are scored; 0: all.
+EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t max_tokens);
+
+// Scores every row once. Every lane but the first reads the `warm_up` rows before its own as well; segments begin at
+// multiples of T in the split, whatever B, so the warm-up is rounded up to whole ones. When it is what the model's
+// losses depend on (warm_up_in_tokens), they do not depend on B. With `max_tokens`, of the first rows only; 0: all.
+EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t warm_up, int64_t max_tokens);
+
+// Re-computation, as memoryless models are evaluated: windows of T rows, each `stride` rows after the last, which score
+// their newest `stride` rows, the first all of its. With `max_tokens`, of the first rows only; 0: all.
+EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens);
+
+}  // namespace segue

@@ -1,0 +1,37 @@
+// The tokens and targets of a plan's segments.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "core/evaluation/evaluation_plan.h"
+#include "data_pipeline/token_window.h"
+
+namespace segue {
+
+class LaneReader {
+ public:
+  // Serves at most `lanes` lanes and segments of `tgt_len` rows.
+  LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len);
+
+  // Turns to these lanes of a group.
+  void enter(std::span<const Lane> lanes);
+
+  // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length] and targets
+  // [lanes, length], and token 0 where a lane has no such rows. Valid until the next call.
+  struct Rows {
+    ConstTensorView tokens;
+    ConstTensorView targets;
+  };
+  Rows read(int64_t row, int64_t length);
+
+ private:
+  TokenSource source_;
+  std::vector<Lane> lanes_;
+  std::vector<TokenWindow> windows_;
+  OwnedTensor tokens_;
+  OwnedTensor targets_;
+};
+
+}  // namespace segue

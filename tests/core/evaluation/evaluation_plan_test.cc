@@ -1,0 +1,145 @@
+// What plans read and score, and that the losses of a model do not depend on how a split is shared out.
+#include "core/evaluation/evaluation_plan.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/evaluation/evaluator.h"
+#include "distributed/communicator.h"
+#include "tests/core/model/model_problem.h"
+#include "tests/data_pipeline/testing.h"
+
+namespace segue {
+namespace {
+
+// How often each row is scored, and that it lies in a lane as the header says.
+std::vector<int64_t> times_scored(const EvaluationPlan& plan, int64_t rows) {
+  std::vector<int64_t> times(static_cast<size_t>(rows));
+  for (int64_t g = 0; g < plan.groups(); ++g) {
+    const std::vector<Lane> lanes = plan.group(g);
+    EXPECT_EQ(std::ssize(lanes), plan.lanes());
+    for (const Lane& lane : lanes) {
+      EXPECT_LE(0, lane.begin);
+      EXPECT_LE(lane.begin, lane.scored);
+      EXPECT_LE(lane.scored, lane.end);
+      EXPECT_LE(lane.end, rows);
+      for (int64_t row = lane.scored; row < lane.end; ++row) ++times[static_cast<size_t>(row)];
+    }
+  }
+  return times;
+}
+
+std::vector<int64_t> once(int64_t rows) { return std::vector<int64_t>(static_cast<size_t>(rows), 1); }
+
+TEST(EvaluationPlanTest, BlocksAreThoseOfThePublishedCodes) {
+  const EvaluationPlan plan = plan_blocks(23, 3, 4, 0);  // blocks of 7 tokens, 2 left over
+  EXPECT_EQ(plan.groups(), 1);
+  EXPECT_EQ(plan.scored_rows(), 18);
+  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{0, 0, 6}, {7, 7, 13}, {14, 14, 20}}));
+  EXPECT_EQ(plan_blocks(23, 3, 4, 5).group(0)[1], (Lane{7, 7, 11}));
+  EXPECT_EQ(plan_blocks(5, 3, 4, 0).scored_rows(), 0);
+}
+
+TEST(EvaluationPlanTest, StreamsScoreEachRowOnceAfterTheirWarmUp) {
+  const EvaluationPlan plan = plan_streams(101, 3, 4, 9, 0);  // a warm-up of 12: (100 + 24) / 3, rounded up to 44 rows
+  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{0, 0, 44}, {32, 44, 76}, {64, 76, 100}}));
+  for (const int64_t tokens : {2, 7, 50, 101}) {
+    for (const int64_t lanes : {1, 2, 5, 40}) {
+      for (const int64_t warm_up : {0, 3, 64}) {
+        EXPECT_EQ(times_scored(plan_streams(tokens, lanes, 4, warm_up, 0), tokens - 1), once(tokens - 1))
+            << tokens << " tokens, " << lanes << " lanes, warm-up " << warm_up;
+      }
+    }
+  }
+  EXPECT_EQ(times_scored(plan_streams(101, 3, 4, 9, 50), 50), once(50));
+}
+
+TEST(EvaluationPlanTest, WindowsScoreTheirNewestRows) {
+  const EvaluationPlan plan = plan_windows(12, 2, 5, 2, 0);
+  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{0, 0, 5}, {}}));
+  EXPECT_EQ(plan.group(1), (std::vector<Lane>{{2, 5, 7}, {4, 7, 9}}));
+  EXPECT_EQ(plan.group(2), (std::vector<Lane>{{6, 9, 11}, {}}));
+  for (const int64_t tokens : {2, 5, 6, 7, 50}) {
+    for (const int64_t stride : {1, 3, 5})
+      EXPECT_EQ(times_scored(plan_windows(tokens, 3, 5, stride, 0), tokens - 1), once(tokens - 1)) << tokens;
+  }
+}
+
+// A model of two layers and a split of random tokens.
+class WarmUpTest : public ::testing::Test {
+ protected:
+  static ModelConfig model_with(int64_t mem_len, bool same_length, InitialMemory initial) {
+    ModelConfig model = small_model();
+    model.mem_len = mem_len;
+    model.visibility.same_length = same_length;
+    model.memory.initial = initial;
+    return model;
+  }
+
+  WarmUpTest() {
+    const OwnedTensor drawn = draw_tokens(1, kTokens, ModelProblem::kVocabulary, 1);
+    const std::vector<uint16_t> tokens(drawn.as<int32_t>(), drawn.as<int32_t>() + kTokens);
+    prepare_silently({.output = directory_ / "dataset",
+                      .train = {write_tokens(directory_ / "tokens", tokens)},
+                      .format = SourceFormat::kUInt16});
+  }
+
+  // By place in the split.
+  std::vector<float> losses(const ModelConfig& config, const EvaluationPlan& plan) {
+    ModelProblem problem(config, 1, 1);
+    const std::unique_ptr<Communicator> alone = open_communicator({});
+    Evaluator evaluator(problem.model, problem.parameters, problem.arena, problem.stream, *alone);
+    std::vector<float> nll(kTokens, std::numeric_limits<float>::quiet_NaN());
+    const EvaluationResult result = evaluator.run(
+        Dataset(directory_ / "dataset").split("train"), plan,
+        [&](const ScoredTokens& scored) { std::ranges::copy(scored.nll, nll.begin() + scored.place); }, nullptr);
+    double total = 0.0;
+    for (const float loss : nll) total += std::isnan(loss) ? 0.0 : loss;
+    EXPECT_NEAR(result.total_nll, total, 1e-9 * total);
+    EXPECT_EQ(result.tokens, plan.scored_rows());
+    return nll;
+  }
+
+  static constexpr int64_t kTokens = 100;
+  static constexpr int64_t kTgtLen = 4;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
+  for (const int64_t mem_len : {0, 3, 4, 9}) {
+    for (const bool same_length : {false, mem_len > 0}) {
+      for (const InitialMemory initial : {InitialMemory::kEmpty, InitialMemory::kZeros}) {
+        const ModelConfig model = model_with(mem_len, same_length, initial);
+        const int64_t warm_up = warm_up_in_tokens(model, kTgtLen);
+        const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
+        for (const int64_t lanes : {2, 4, 10}) {
+          const std::vector<float> shared = losses(model, plan_streams(kTokens, lanes, kTgtLen, warm_up, 0));
+          EXPECT_TRUE(std::isnan(shared[0]));
+          for (size_t i = 1; i < shared.size(); ++i)
+            EXPECT_NEAR(shared[i], alone[i], 1e-5) << "token " << i << ", batch " << lanes << ", M " << mem_len;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(WarmUpTest, AShorterWarmUpIsNotEnough) {
+  const ModelConfig model = model_with(4, false, InitialMemory::kEmpty);
+  const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
+  const int64_t warm_up = warm_up_in_tokens(model, kTgtLen);
+  const EvaluationPlan plan = plan_streams(kTokens, 2, kTgtLen, warm_up - kTgtLen, 0);
+  const std::vector<float> shared = losses(model, plan);
+  const auto place = static_cast<size_t>(plan.group(0)[1].scored + 1);
+  EXPECT_GT(std::abs(shared[place] - alone[place]), 1e-4);
+}
+
+TEST_F(WarmUpTest, WindowsAreThatManyRowsFromEmptyMemory) {
+  const ModelConfig model = model_with(0, false, InitialMemory::kEmpty);
+  const std::vector<float> windows = losses(model, plan_windows(kTokens, 3, kTgtLen, 1, 0));
+  const std::vector<float> segments = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
+  for (size_t i = 1; i < windows.size(); ++i)  // the last row of a segment sees what its window sees
+    EXPECT_EQ(std::abs(windows[i] - segments[i]) < 1e-5, i < kTgtLen || i % kTgtLen == 0) << i;
+}
+
+}  // namespace
+}  // namespace segue
