@@ -28,6 +28,17 @@ class AdaptiveHead : public Head {
     return adaptive_softmax(tape, inputs);
   }
 
+  std::vector<Slot> scores(Tape& tape, Parameters& parameters, const Value& hidden) const override {
+    std::vector<Slot> scores;
+    for (const VocabularyCluster& cluster : clusters_) {
+      const Value x = project(tape, parameters, hidden, cluster);
+      scores.push_back(linear(tape, x, rows_of_cluster(parameters[cluster.output_table], cluster)).data);
+      if (&cluster == &clusters_.front() && clusters_.size() > 1)
+        scores.push_back(linear(tape, x, parameters[kClusterWeight]).data);
+    }
+    return scores;
+  }
+
  private:
   Parameter rows_of_cluster(const Parameter& parameter, const VocabularyCluster& cluster) const {
     return has_separate_tables(model_) ? parameter : parameter.rows(cluster.first, cluster.words);

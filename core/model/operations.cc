@@ -1,6 +1,7 @@
 // Forward and backward of each coarse operation, in terms of the kernel families.
 #include "core/model/operations.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/model/rows.h"
@@ -336,6 +337,25 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
   return y;
 }
 
+namespace {
+
+// The memory of every stream that this replay attends to, as the kernel reads it.
+struct RememberedKeys {
+  ConstTensorView kv;  // [B, M, 2, N, H]
+  int64_t pitch = 0;
+};
+RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& heads) {
+  ConstTensorView block = tape.read(memory_kv);
+  const int64_t streams = block.shape[0];
+  const int64_t pitch = block.shape[1];
+  const MemoryRows rows = tape.info().memory_rows.value_or(MemoryRows{.first = 0, .count = pitch});
+  if (block.data != nullptr) block.data += rows.first * block.shape[2] * bytes_of(block.dtype);
+  block.shape = {streams, rows.count, 2, heads[0], heads[1]};
+  return {.kv = block, .pitch = pitch};
+}
+
+}  // namespace
+
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Shape& heads = in.u.value.shape;  // [N, H]
   const Shape segment = tape.shape(in.qkv.data);
@@ -362,9 +382,12 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
   const GradientUse dr = tape.use_gradient(in.r);
   const auto inputs = [=, &tape] {
+    const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
+    const ConstTensorView r = tape.read(in.r.data).reshaped(r_shape);
     return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
-                                            .memory_kv = tape.read(in.memory_kv.data).reshaped(memory_shape),
-                                            .r = tape.read(in.r.data).reshaped(r_shape),
+                                            .memory_kv = memory.kv,
+                                            .memory_pitch = memory.pitch,
+                                            .r = r.rows(0, std::min(r_shape[0], memory.kv.shape[1] + tgt_len)),
                                             .u = in.u.value,
                                             .w = in.w.value,
                                             .window = in.window,

@@ -27,10 +27,12 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   Recorded fresh{
       .shape = shape, .segment = model_.record(arena_, mode_, parameters_, shape), .staging = {}, .replays = {}};
   if (stream_.device().is_cuda()) {
-    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{shape.streams, shape.scored}, stream_.device());
+    const bool has_targets = fresh.segment->targets.exists();
+    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{has_targets ? shape.streams : 0, shape.scored},
+                          stream_.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
-    tape.bind(fresh.segment->targets, fresh.staging->targets());
+    if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
     tape.read_step_from(fresh.staging->step());
   }
   tapes_.push_back(std::move(fresh));
@@ -48,22 +50,40 @@ void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   tape.info() = inputs.info;
   if (recorded.staging) return recorded.staging->load(stream_, inputs, model_.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
-  tape.bind(recorded.segment->targets, inputs.targets);
+  if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
 }
 
-ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, SegmentMemory& memory,
-                                     const Tape::GradientProgress& progress) {
-  Recorded& recorded = recorded_for({.streams = inputs.tokens.shape[0],
-                                     .tgt_len = inputs.tokens.shape[1],
-                                     .memory_length = memory.length(),
-                                     .scored = inputs.targets.shape[1]});
+SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory) {
+  shape.streams = inputs.tokens.shape[0];
+  shape.tgt_len = inputs.tokens.shape[1];
+  memory.fit(shape);
+  Recorded& recorded = recorded_for(shape);
   arena_.reserve(recorded.segment->tape.planned_bytes());
   bring(recorded, inputs);
+  return recorded;
+}
+
+ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory,
+                                     const Tape::GradientProgress& progress) {
+  Recorded& recorded = ready({.scored = inputs.targets.shape[1]}, inputs, memory);
   replay(recorded, memory, progress);
   return recorded.segment->tape.read(recorded.segment->nll);
 }
 
-std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, SegmentMemory& memory) {
+std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memory& memory) {
+  const SegmentInputs inputs{.tokens = tokens, .targets = tokens.rows(0, 0), .info = {}};
+  Recorded& recorded = ready({.output = SegmentOutput::kNextToken}, inputs, memory);
+  replay(recorded, memory, nullptr);
+  stream_.synchronize();
+  scores_.clear();
+  for (const Slot slot : recorded.segment->scores) {
+    const OwnedTensor scores = host_copy(recorded.segment->tape.read(slot), stream_.device());
+    scores_.push_back(converted_copy(scores.view(), DType::kFloat32, {}));
+  }
+  return scores_;
+}
+
+std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
   ConstTensorView nll = queue(inputs, memory);
   if (stream_.device().is_cuda()) {
     stream_.synchronize();
@@ -74,19 +94,21 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, SegmentMe
 }
 
 // Only with a full memory do all addresses stay the same from run to run.
-void SegmentEngine::replay(Recorded& recorded, SegmentMemory& memory, const Tape::GradientProgress& progress) {
-  const bool becomes_graph = stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_full();
+void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress) {
+  memory.bind(*recorded.segment);
+  const bool becomes_graph = stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled();
   if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
-  Replay& replay = replay_for(recorded, memory, progress != nullptr);
+  Replay& replay = replay_for(recorded, progress != nullptr);
   if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
   if (!replay.graph.is_recorded())
     replay.graph.record(stream_.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
   replay.graph.launch(stream_.cuda());
 }
 
-SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, const SegmentMemory& memory, bool tells_progress) {
+SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
+  const SegmentTape& segment = *recorded.segment;
   std::vector<const std::byte*> addresses{arena_.data()};
-  for (int64_t l = 0; l < memory.layers(); ++l) addresses.push_back(memory.layer(l).data);
+  for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
   const ReplayInfo& info = recorded.segment->tape.info();
   const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {
     return replay.addresses == addresses && equal_constants(replay.info, info) &&
@@ -107,16 +129,10 @@ int64_t SegmentEngine::graphs() const {
   return count;
 }
 
-void SegmentEngine::run_operations(SegmentTape& segment, SegmentMemory& memory,
-                                   const Tape::GradientProgress& progress) {
-  Tape& tape = segment.tape;
-  for (size_t l = 0; l < segment.memories.size(); ++l)
-    tape.bind(segment.memories[l], memory.layer(static_cast<int64_t>(l)));
-  tape.forward(stream_);
-  if (tape.training()) tape.backward(stream_, progress);
-  hidden_.clear();
-  for (const Slot slot : segment.hidden) hidden_.push_back(tape.read(slot));
-  memory.update(stream_, hidden_);
+void SegmentEngine::run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress) {
+  segment.tape.forward(stream_);
+  if (segment.tape.training()) segment.tape.backward(stream_, progress);
+  memory.update(stream_, segment);
 }
 
 }  // namespace segue

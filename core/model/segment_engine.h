@@ -21,11 +21,14 @@ class SegmentEngine {
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
   // of every scored token [B*S] in nats, float32, where the stream runs; valid until the next run of any engine of the
   // arena. `progress` hears of the gradients that backward completes; what it queues is part of the graph.
-  ConstTensorView queue(const SegmentInputs& inputs, SegmentMemory& memory,
-                        const Tape::GradientProgress& progress = nullptr);
+  ConstTensorView queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress = nullptr);
 
   // The same, and waits; the losses lie on the CPU, valid until the next run.
-  std::span<const float> run(const SegmentInputs& inputs, SegmentMemory& memory);
+  std::span<const float> run(const SegmentInputs& inputs, Memory& memory);
+
+  // Reads tokens [B, T] and waits for the scores of the token that follows each stream, on the CPU: [B, 1, columns] for
+  // each softmax of the head (core/model/next_token.h). Valid until the next run. In evaluation mode.
+  std::span<const OwnedTensor> predict(ConstTensorView tokens, Memory& memory);
 
   // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
   int64_t prepare(const SegmentShape& shape);
@@ -49,10 +52,11 @@ class SegmentEngine {
     std::vector<Replay> replays;
   };
   Recorded& recorded_for(SegmentShape shape);
+  Recorded& ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory);  // to be replayed
   void bring(Recorded& recorded, const SegmentInputs& inputs);
-  void replay(Recorded& recorded, SegmentMemory& memory, const Tape::GradientProgress& progress);
-  Replay& replay_for(Recorded& recorded, const SegmentMemory& memory, bool tells_progress);
-  void run_operations(SegmentTape& segment, SegmentMemory& memory, const Tape::GradientProgress& progress);
+  void replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress);
+  Replay& replay_for(Recorded& recorded, bool tells_progress);
+  void run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress);
 
   const Transformer& model_;
   Parameters& parameters_;
@@ -60,8 +64,8 @@ class SegmentEngine {
   kernels::Stream& stream_;
   Tape::Mode mode_;
   std::vector<Recorded> tapes_;
-  std::vector<ConstTensorView> hidden_;  // reused by every run
-  OwnedTensor losses_;                   // of the last run, read back from a GPU
+  OwnedTensor losses_;               // of the last run, read back from a GPU
+  std::vector<OwnedTensor> scores_;  // of the last prediction
 };
 
 }  // namespace segue

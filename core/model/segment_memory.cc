@@ -31,6 +31,22 @@ void SegmentMemory::reset() {
   }
 }
 
+void SegmentMemory::fit(SegmentShape& shape) const {
+  shape.remembered = Remembered::kHiddenStates;
+  shape.memory_length = length_;
+}
+
+void SegmentMemory::bind(SegmentTape& segment) {
+  for (size_t l = 0; l < segment.memories.size(); ++l)
+    segment.tape.bind(segment.memories[l], layer(static_cast<int64_t>(l)));
+}
+
+void SegmentMemory::update(kernels::Stream& stream, const SegmentTape& segment) {
+  hidden_.clear();
+  for (const Slot slot : segment.fresh) hidden_.push_back(segment.tape.read(slot));
+  update(stream, hidden_);
+}
+
 void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorView> hidden) {
   if (std::ssize(hidden) != shape_.layers)
     throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "core/model/compute.h"
+#include "core/model/memory.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -20,7 +21,7 @@ struct SegmentMemoryShape {
 };
 
 // Owns its rows; they carry no gradient. All streams of one memory are at the same point of their segments.
-class SegmentMemory {
+class SegmentMemory : public Memory {
  public:
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
@@ -28,7 +29,12 @@ class SegmentMemory {
   bool is_full() const { return length_ == shape_.capacity; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, D]
-  void reset();                            // back to the start of a stream
+  void reset() override;
+
+  void fit(SegmentShape& shape) const override;
+  bool is_settled() const override { return is_full(); }
+  void bind(SegmentTape& segment) override;
+  void update(kernels::Stream& stream, const SegmentTape& segment) override;
   // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
   void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
   // Takes over saved rows, layer by layer [B, length, D], rounded or widened when they were saved in another precision;
@@ -42,6 +48,7 @@ class SegmentMemory {
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for the capacity
   int64_t length_;
+  std::vector<ConstTensorView> hidden_;  // of the last update: reused by every one
 };
 
 }  // namespace segue

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,19 @@ struct GradientUse {
   bool exists() const { return slot.exists(); }
 };
 
+// The rows of a memory of keys and values that a segment attends to.
+struct MemoryRows {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
 // What differs from replay to replay besides the bound tensors.
 struct ReplayInfo {
   uint64_t seed = 0;
-  uint64_t step = 0;         // of the optimizer, for dropout
-  int64_t first_stream = 0;  // global number of the segment's first stream, for dropout
-  float loss_scale = 1.0F;   // gradient of the total loss with respect to each token's loss
+  uint64_t step = 0;                           // of the optimizer, for dropout
+  int64_t first_stream = 0;                    // global number of the segment's first stream, for dropout
+  float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
+  std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
 };
 
 // Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.

@@ -53,26 +53,79 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
-  segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
-  const Value encoding = position_->encode(tape, shape.memory_length + shape.tgt_len);
+  if (shape.output == SegmentOutput::kLoss)
+    segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
+  const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
+  const Value encoding = remembers_states ? position_->encode(tape, shape.memory_length + shape.tgt_len) : Value();
 
   Residual stream{.stream = record_entry(*segment, parameters), .branch = {}, .site = {}};
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const Slot memory = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
-    const Value memory_value{.data = memory, .gradient = {}};
-    const LayerOutputs outputs =
-        block_->apply(tape, parameters, stream, {.layer = layer, .memory = memory_value, .encoding = encoding});
-    tape.keep(outputs.hidden.data);
-    segment->memories.push_back(memory);
-    segment->hidden.push_back(outputs.hidden.data);
+    LayerInputs inputs = record_memory(*segment, layer, shape);
+    inputs.encoding = encoding;
+    const LayerOutputs outputs = block_->apply(tape, parameters, stream, inputs);
+    const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
+    tape.keep(fresh);
+    segment->fresh.push_back(fresh);
     stream = outputs.residual;
   }
   const Value last = stream.branch.data.exists() ? add(tape, stream) : stream.stream;
   const Value output = dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite});
-  const Value scored = newest_rows(tape, output, shape.scored_tokens());
-  segment->nll = head_->loss(tape, parameters, scored, segment->targets);
+  record_output(*segment, parameters, output, shape);
   tape.seal();
   return segment;
+}
+
+LayerInputs Transformer::record_memory(SegmentTape& segment, int64_t layer, const SegmentShape& shape) const {
+  Tape& tape = segment.tape;
+  LayerInputs inputs;
+  inputs.layer = layer;
+  const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
+  if (shape.remembered == Remembered::kHiddenStates) {
+    inputs.memory = bound({shape.streams, shape.memory_length, config_.d_model});
+    segment.memories.push_back(inputs.memory.data);
+    return inputs;
+  }
+  const int64_t heads = config_.n_head * config_.d_head;
+  inputs.memory_kv = bound({shape.streams, shape.memory_length, 2 * heads});
+  segment.memories.push_back(inputs.memory_kv.data);
+  if (shape.distances > 0) {
+    inputs.distances = bound({shape.distances, heads});
+    segment.distances.push_back(inputs.distances.data);
+  }
+  return inputs;
+}
+
+void Transformer::record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
+                                const SegmentShape& shape) const {
+  Tape& tape = segment.tape;
+  if (shape.output == SegmentOutput::kLoss) {
+    const Value scored = newest_rows(tape, output, shape.scored_tokens());
+    segment.nll = head_->loss(tape, parameters, scored, segment.targets);
+    return;
+  }
+  segment.scores = head_->scores(tape, parameters, newest_rows(tape, output, 1));
+  for (const Slot slot : segment.scores) tape.keep(slot);
+}
+
+std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, int64_t streams,
+                                                       int64_t keys) const {
+  auto frozen = std::make_unique<FrozenTape>(arena, parameters.compute().activations);
+  Tape& tape = frozen->tape;
+  const auto keep = [&tape](const Value& value, std::vector<Slot>& slots) {
+    if (!value.data.exists()) return;
+    tape.keep(value.data);
+    slots.push_back(value.data);
+  };
+  const bool starts_full = config_.memory.initial == InitialMemory::kZeros && config_.mem_len > 0;
+  const OwnedTensor zeros(DType::kFloat32, {streams, starts_full ? config_.mem_len : 0, config_.d_model});
+  const Value memory{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
+  const Value encoding = position_->encode(tape, keys);
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    keep(position_->distances(tape, parameters, layer, encoding), frozen->distances);
+    if (starts_full) keep(block_->keys_and_values(tape, parameters, layer, memory), frozen->zeros);
+  }
+  tape.seal();
+  return frozen;
 }
 
 SegmentMemory Transformer::make_memory(int64_t streams, const Compute& compute) const {

@@ -9,30 +9,9 @@
 #include "core/model/head.h"
 #include "core/model/position.h"
 #include "core/model/segment_memory.h"
+#include "core/model/segment_tape.h"
 
 namespace segue {
-
-// The extents a tape is recorded for.
-struct SegmentShape {
-  int64_t streams = 0;
-  int64_t tgt_len = 0;
-  int64_t memory_length = 0;  // rows of memory there are, up to mem_len
-  int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
-  int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
-  bool operator==(const SegmentShape&) const = default;
-};
-
-// The tape of one segment with the tensors that go in and come out.
-struct SegmentTape {
-  SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
-  Tape tape;
-  Slot tokens;                 // [B, T] int32, bound
-  Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
-  Slot places;                 // [B, T] int32: 0 .. T-1, unless bound anew; none unless positions are absolute
-  std::vector<Slot> memories;  // per layer [B, M, D], bound
-  std::vector<Slot> hidden;    // per layer [B, T, D]: the layer's input, kept
-  Slot nll;                    // [B*S], kept
-};
 
 // Transformer-XL and its family. `mem_len` and `clamp_len` of the config may differ between training and evaluation of
 // the same weights: a model is made for one use and shares its Parameters with the others.
@@ -50,8 +29,15 @@ class Transformer {
 
   SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;
 
+  // Records what a memory of keys and values starts from while weights are frozen: per layer the rows of distances that
+  // up to `keys` keys need, and the keys and values of a memory full of zeros. Sealed; both kept.
+  std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, int64_t streams, int64_t keys) const;
+
  private:
   Value record_entry(SegmentTape& segment, Parameters& parameters) const;
+  LayerInputs record_memory(SegmentTape& segment, int64_t layer, const SegmentShape& shape) const;
+  void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
+                     const SegmentShape& shape) const;
 
   ModelConfig config_;
   int64_t vocab_size_;

@@ -35,41 +35,53 @@ class TransformerBlock : public Block {
                                   : post_norm(tape, parameters, input, inputs);
   }
 
+  Value keys_and_values(Tape& tape, Parameters& parameters, int64_t layer, const Value& memory) const override {
+    const int64_t heads = model_.n_head * model_.d_head;
+    const Value read = model_.block.pre_lnorm ? normalise(tape, {.stream = memory, .branch = {}, .site = {}},
+                                                          norm(parameters, layer, "attention"))
+                                              : memory;
+    return linear(tape, read, parameters[fmt::format("layers.{}.attention.qkv", layer)].rows(heads, 2 * heads));
+  }
+
  private:
   // x <- LN(x + attention(x, memory)); x <- LN(x + feed_forward(x))
   LayerOutputs post_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
     const Value& x = input.stream;
-    const Value a = attention(tape, parameters, inputs, x, inputs.memory);
-    const Value y = normalise(tape, after_attention(inputs.layer, x, a), norm(parameters, inputs.layer, "attention"));
+    const Attended a = attention(tape, parameters, inputs, x);
+    const Value y =
+        normalise(tape, after_attention(inputs.layer, x, a.output), norm(parameters, inputs.layer, "attention"));
     const Value f = feed_forward_of(tape, parameters, inputs.layer, y);
     const Value z =
         normalise(tape, after_feed_forward(inputs.layer, y, f), norm(parameters, inputs.layer, "feed_forward"));
-    return {.residual = {.stream = z, .branch = {}, .site = {}}, .hidden = x};
+    return {.residual = {.stream = z, .branch = {}, .site = {}}, .hidden = x, .qkv = a.qkv};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
   LayerOutputs pre_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
-    const LayerNormParameters attention_norm = norm(parameters, inputs.layer, "attention");
-    const auto [x, x_normalised] = add_and_normalise(tape, input, attention_norm);
-    const Value memory = normalise(tape, {.stream = inputs.memory, .branch = {}, .site = {}}, attention_norm);
-    const Value a = attention(tape, parameters, inputs, x_normalised, memory);
-    const auto [y, y_normalised] =
-        add_and_normalise(tape, after_attention(inputs.layer, x, a), norm(parameters, inputs.layer, "feed_forward"));
+    const auto [x, x_normalised] = add_and_normalise(tape, input, norm(parameters, inputs.layer, "attention"));
+    const Attended a = attention(tape, parameters, inputs, x_normalised);
+    const auto [y, y_normalised] = add_and_normalise(tape, after_attention(inputs.layer, x, a.output),
+                                                     norm(parameters, inputs.layer, "feed_forward"));
     const Value f = feed_forward_of(tape, parameters, inputs.layer, y_normalised);
-    return {.residual = after_feed_forward(inputs.layer, y, f), .hidden = x};
+    return {.residual = after_feed_forward(inputs.layer, y, f), .hidden = x, .qkv = a.qkv};
   }
 
+  struct Attended {
+    Value output;
+    Value qkv;
+  };
+
   // Queries from the segment only, keys and values from memory and segment with today's weights.
-  Value attention(Tape& tape, Parameters& parameters, const LayerInputs& inputs, const Value& x,
-                  const Value& memory) const {
+  Attended attention(Tape& tape, Parameters& parameters, const LayerInputs& inputs, const Value& x) const {
     const std::string prefix = fmt::format("layers.{}.attention.", inputs.layer);
-    const int64_t heads = model_.n_head * model_.d_head;
-    const Parameter qkv = parameters[prefix + "qkv"];
-    const Value segment_qkv = linear(tape, x, qkv);
-    const Value memory_kv = linear(tape, memory, qkv.rows(heads, 2 * heads));
-    const Value distances = position_.distances(tape, parameters, inputs.layer, inputs.encoding);
-    const Value attended = position_.attend(tape, parameters, inputs.layer, distances, segment_qkv, memory_kv);
-    return linear(tape, attended, parameters[prefix + "output"]);
+    const bool is_frozen = inputs.memory_kv.data.exists();
+    const Value qkv = linear(tape, x, parameters[prefix + "qkv"]);
+    const Value memory_kv =
+        is_frozen ? inputs.memory_kv : keys_and_values(tape, parameters, inputs.layer, inputs.memory);
+    const Value distances =
+        is_frozen ? inputs.distances : position_.distances(tape, parameters, inputs.layer, inputs.encoding);
+    const Value attended = position_.attend(tape, parameters, inputs.layer, distances, qkv, memory_kv);
+    return {.output = linear(tape, attended, parameters[prefix + "output"]), .qkv = qkv};
   }
 
   Value feed_forward_of(Tape& tape, Parameters& parameters, int64_t layer, const Value& x) const {

@@ -71,7 +71,7 @@ struct ModelProblem {
 
   // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count], or [B, scored] of the newest
   // tokens.
-  std::vector<float> run(SegmentEngine& engine, int64_t begin, int64_t tgt_len, SegmentMemory& memory,
+  std::vector<float> run(SegmentEngine& engine, int64_t begin, int64_t tgt_len, Memory& memory,
                          const ReplayInfo& info = {}, int64_t scored = 0) const {
     const int64_t count = std::min(tgt_len, length() - begin);
     const OwnedTensor inputs = columns_of(tokens, begin, count);

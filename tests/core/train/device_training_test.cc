@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/key_value_memory.h"
 #include "core/train/optimizer.h"
 #include "core/train/step_reports.h"
 #include "core/train/training_checkpoint.h"
@@ -168,6 +169,32 @@ TEST(DeviceResume, GoesOnBitForBit) {
     restore_training(*store.newest_intact().checkpoint, resumed.parts(), kStreams);
     expect_losses(resumed.train(2, kSteps), expected, 0.0);
     expect_equal_runs(whole, resumed);
+  }
+}
+
+// Keys and values kept on the GPU, whole segments and the first tokens of one, until rows have moved.
+TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
+  for (const Compute& compute : {kGpu, kGpuBf16}) {
+    ModelConfig config = small_model();
+    config.mem_len = 9;
+    ModelProblem problem(config, 2, 4 * kTgtLen, compute);
+    SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+    SegmentMemory states = problem.model.make_memory(2, compute);
+    KeyValueMemory keys(problem.model, problem.parameters, problem.arena, problem.stream, 2, kTgtLen);
+    for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+      const std::vector<float> expected = problem.run(engine, begin, kTgtLen, states);
+      const std::vector<float> found = problem.run(engine, begin, kTgtLen, keys);
+      for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << begin << " " << i;
+    }
+    keys.reset();
+    states.reset();
+    const std::vector<float> first = problem.run(engine, 0, 2, states);
+    for (int64_t i = 0; i < 2; ++i) {
+      const std::vector<float> found = problem.run(engine, i, 1, keys);
+      for (size_t b = 0; b < 2; ++b)
+        EXPECT_NEAR(found[b], first[2 * b + static_cast<size_t>(i)],
+                    compute.activations == DType::kFloat32 ? 1e-5 : 0.05);
+    }
   }
 }
 

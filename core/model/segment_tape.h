@@ -1,0 +1,52 @@
+// The tape of one segment: what it is recorded for, and the tensors that go in and come out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/tape.h"
+
+namespace segue {
+
+// What a segment's queries meet of earlier segments: hidden states, whose keys and values are made with today's
+// weights, or keys and values made once, when weights are frozen.
+enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
+
+// What a segment's tape ends in: the loss of its targets, or the scores of whatever may follow its last token.
+enum class SegmentOutput : uint8_t { kLoss, kNextToken };
+
+// The extents a tape is recorded for.
+struct SegmentShape {
+  int64_t streams = 0;
+  int64_t tgt_len = 0;
+  int64_t memory_length = 0;  // rows of memory that are bound; of keys and values all there is room for
+  int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
+  Remembered remembered = Remembered::kHiddenStates;
+  int64_t distances = 0;  // rows that are bound of each layer's distances, with keys and values alone
+  SegmentOutput output = SegmentOutput::kLoss;
+  int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
+  bool operator==(const SegmentShape&) const = default;
+};
+
+struct SegmentTape {
+  SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
+  Tape tape;
+  Slot tokens;                  // [B, T] int32, bound
+  Slot targets;                 // [B, S] int32, bound: of the S newest tokens, which are scored
+  Slot places;                  // [B, T] int32: 0 .. T-1, unless bound anew; none unless positions are absolute
+  std::vector<Slot> memories;   // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
+  std::vector<Slot> distances;  // per layer, bound, with keys and values alone: [P, N*H] of Position::distances
+  std::vector<Slot> fresh;      // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
+  Slot nll;                     // [B*S], kept
+  std::vector<Slot> scores;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
+};
+
+// What depends on weights alone.
+struct FrozenTape {
+  FrozenTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
+  Tape tape;
+  std::vector<Slot> distances;  // per layer [P, N*H], kept; none of kinds of positions that have none
+  std::vector<Slot> zeros;      // per layer [B, mem_len, 2*N*H], kept; none unless the memory starts full
+};
+
+}  // namespace segue
