@@ -9,7 +9,8 @@ namespace segue {
 
 double training_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape) {
   const double projection = 2.0 * static_cast<double>(model.d_model * model.n_head * model.d_head);
-  const auto positions = static_cast<double>(shape.memory_length + shape.tgt_len);
+  const double positions =
+      model.position.kind == PositionKind::kRelative ? static_cast<double>(shape.memory_length + shape.tgt_len) : 0.0;
   const double memory_rows =
       model.block.pre_lnorm ? 0.0 : 2.0 * static_cast<double>(shape.streams * shape.memory_length);
   return 3.0 * forward_flops(model, vocab_size, shape) -

@@ -105,6 +105,28 @@ void check_optimization(const Config& config, std::string_view source) {
                       config.training.max_step, schedule.warmup_step);
 }
 
+// Keys that a kind does not read stay what they are without being written.
+void check_position(const ModelConfig& model, std::string_view source) {
+  using enum PositionKind;
+  const PositionConfig& position = model.position;
+  const std::string_view kind = name_of_choice(position.kind);
+  const bool has_table = position.kind == kLearned || position.kind == kShaw;
+  const bool has_sinusoids = position.kind == kRelative || position.kind == kSinusoidal;
+  const bool meets_distances = position.kind == kRelative || position.kind == kShaw;
+  const auto expect = [&](bool is_right, std::string_view key, std::string_view expected, const auto& found) {
+    if (!is_right)
+      throw ConfigError(R"({}: {}: expected {} with model.position.kind = "{}", found {})", source, key, expected, kind,
+                        found);
+  };
+  expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model", "an even number (half sines, half cosines)",
+         model.d_model);
+  expect(meets_distances || position.clamp_len <= 0, "model.position.clamp_len", "0 or less", position.clamp_len);
+  expect(position.kind == kRelative || !position.untie_r, "model.position.untie_r", "false", position.untie_r);
+  expect(has_table || position.max_positions == 0, "model.position.max_positions", "0", position.max_positions);
+  expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
+         position.max_positions);
+}
+
 void check_plain_head(const HeadConfig& head, std::string_view source) {
   const auto refuse = [source](std::string_view key, std::string_view expected) {
     throw ConfigError("{}: model.head.{}: expected {} with model.head.kind = \"softmax\"", source, key, expected);
@@ -151,13 +173,23 @@ void check_head(const ModelConfig& model, std::string_view source) {
 }  // namespace
 
 void check_model(const ModelConfig& model, std::string_view source) {
-  if (model.d_model % 2 != 0)
-    throw ConfigError(
-        "{}: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, "
-        "half cosines), found {}",
-        source, model.d_model);
+  check_position(model, source);
   check_head(model, source);
   check_same_length(model, model.mem_len, "model.mem_len", source);
+}
+
+void check_position_table(const ModelConfig& model, int64_t tgt_len, int64_t mem_len, std::string_view source) {
+  const PositionConfig& position = model.position;
+  const int64_t rows = position.max_positions;
+  const int64_t needed = position_rows(position, tgt_len, mem_len);
+  if (needed <= rows) return;
+  if (position.kind == PositionKind::kLearned)
+    throw ConfigError("{}: model.position.max_positions: expected at least {}, the segment's tgt_len, found {}", source,
+                      needed, rows);
+  throw ConfigError(
+      "{}: model.position.max_positions: expected at least {} for tgt_len {} and mem_len {}, or a "
+      "model.position.clamp_len from 1 to {}; found {} and clamp_len {}",
+      source, needed, tgt_len, mem_len, rows - 1, rows, position.clamp_len);
 }
 
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source) {
@@ -173,6 +205,8 @@ void check_combinations(const Config& config, std::string_view source) {
   check_model(config.model, source);
   if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
+  check_position_table(config.model, config.training.tgt_len, config.model.mem_len, source);
+  check_position_table(config.model, evaluation_tgt_len(config), evaluation_mem_len(config), source);
   check_same_length(config.model, evaluation_mem_len(config), "evaluation.mem_len", source);
   check_optimization(config, source);
 }

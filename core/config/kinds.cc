@@ -6,7 +6,7 @@
 namespace segue {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPositions{"relative"};
+constexpr std::array<std::string_view, 4> kPositions{"relative", "sinusoidal", "learned", "shaw"};
 constexpr std::array<std::string_view, 1> kVisibilities{"causal"};
 constexpr std::array<std::string_view, 1> kMemories{"hidden_states"};
 constexpr std::array<std::string_view, 2> kInitialMemories{"empty", "zeros"};

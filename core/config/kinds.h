@@ -9,7 +9,7 @@
 
 namespace segue {
 
-enum class PositionKind : uint8_t { kRelative };
+enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw };
 enum class VisibilityKind : uint8_t { kCausal };
 enum class MemoryKind : uint8_t { kHiddenStates };
 enum class InitialMemory : uint8_t { kEmpty, kZeros };

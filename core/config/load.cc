@@ -66,6 +66,13 @@ void add_differences(const OrderedJson& before, const OrderedJson& after, const 
     add_differences(value, after.at(key), join_json_path(path, key), lines);
 }
 
+// A table's size is part of the model, which later goes without the lengths of its training.
+void name_position_rows(Config& config) {
+  PositionConfig& position = config.model.position;
+  if (position.max_positions == 0)
+    position.max_positions = position_rows(position, config.training.tgt_len, config.model.mem_len);
+}
+
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
@@ -78,6 +85,7 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
     document.merge_patch(part);
   }
   auto config = read_fields<ConfigError, Config>(document, source);
+  name_position_rows(config);
   check_combinations(config, source);
   return config;
 }

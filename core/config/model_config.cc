@@ -1,6 +1,7 @@
 // What every key of `model` means. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
 #include "core/config/model_config.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/json_fields.h"
@@ -20,15 +21,23 @@ constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 void PositionConfig::describe(JsonFields& fields) {
   fields.optional("kind", kind,
-                  {.meaning = "how the model knows where tokens stand; relative: sinusoids of the "
-                              "distance between query and key, with the biases u and v"});
+                  {.meaning = "how the model knows where tokens stand; relative: sinusoids of the distance between "
+                              "query and key, with the biases u and v; shaw: a learned row for every distance, in "
+                              "every layer; sinusoidal and learned: something for a token's place in its segment is "
+                              "added to its embedding, and what is in memory keeps the place that it had"});
   fields.optional("clamp_len", clamp_len,
-                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit",
+                  {.meaning = "relative and shaw: distances beyond this one count as this one; 0 or less: no limit",
                    .unit = "tokens",
                    .minimum = -1,
                    .maximum = kLongest});
   fields.optional("untie_r", untie_r,
-                  {.meaning = "every layer has its own biases u and v, instead of one pair for all"});
+                  {.meaning = "relative: every layer has its own biases u and v, instead of one pair for all"});
+  fields.optional("max_positions", max_positions,
+                  {.meaning = "learned: rows of the table, one per place in a segment; shaw: rows of every layer's "
+                              "table, one per distance; 0: as many as training needs, training.tgt_len of learned and "
+                              "training.tgt_len + model.mem_len, or model.position.clamp_len + 1, of shaw",
+                   .minimum = 0,
+                   .maximum = 2 * kLongest});
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {
@@ -129,6 +138,13 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional("score", score, {.meaning = "axis: how attention weighs keys"});
   fields.optional("head", head, {.meaning = "axis: the output distribution"});
   fields.optional("init", init, {.meaning = "weights at the start"});
+}
+
+int64_t position_rows(const PositionConfig& position, int64_t tgt_len, int64_t mem_len) {
+  if (position.kind == PositionKind::kLearned) return tgt_len;
+  if (position.kind != PositionKind::kShaw) return 0;
+  const int64_t keys = tgt_len + mem_len;
+  return position.clamp_len > 0 ? std::min(keys, position.clamp_len + 1) : keys;
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

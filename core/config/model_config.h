@@ -17,6 +17,7 @@ struct PositionConfig {
   PositionKind kind = PositionKind::kRelative;
   int64_t clamp_len = -1;  // none unless above 0
   bool untie_r = false;
+  int64_t max_positions = 0;  // rows of a learned table; a config that has been read names them
   void describe(JsonFields& fields);
 };
 
@@ -96,6 +97,13 @@ int64_t effective_d_embed(const ModelConfig& model);
 
 // Throws ConfigError naming `source` and both keys when values that are right alone cannot go together.
 void check_model(const ModelConfig& model, std::string_view source);
+
+// Rows of a learned table of positions that segments of `tgt_len` after a memory of `mem_len` take; 0 without a table.
+int64_t position_rows(const PositionConfig& position, int64_t tgt_len, int64_t mem_len);
+
+// Throws ConfigError naming `source` and the lengths when a segment, or a segment and its memory, reach beyond the
+// model's learned table of positions.
+void check_position_table(const ModelConfig& model, int64_t tgt_len, int64_t mem_len, std::string_view source);
 
 // Throws ConfigError naming `source` when the clusters do not fit into a vocabulary of this size.
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source);

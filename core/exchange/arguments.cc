@@ -272,6 +272,8 @@ void check_exportable(ExchangeFormat format, const ModelConfig& model) {
     throw ConfigError("{} computes model.{} {} only, this model has {}", traits.program, key, expected, found);
   };
   const BlockConfig& block = model.block;
+  if (model.position.kind != PositionKind::kRelative)
+    refuse("position.kind", name_of_choice(PositionKind::kRelative), name_of_choice(model.position.kind));
   if (block.activation != ActivationKind::kRelu) refuse("block.activation", "relu", name_of_choice(block.activation));
   if (format != ExchangeFormat::kHuggingFace && block.layer_norm_epsilon != traits.layer_norm_epsilon)
     refuse("block.layer_norm_epsilon", traits.layer_norm_epsilon, block.layer_norm_epsilon);

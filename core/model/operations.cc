@@ -1,7 +1,6 @@
 // Forward and backward of each coarse operation, in terms of the kernel families.
 #include "core/model/operations.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/model/rows.h"
@@ -10,7 +9,6 @@
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
-#include "kernels/relative_attention.h"
 
 namespace segue {
 
@@ -84,9 +82,9 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
 Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup) {
   const Shape ids = tape.shape(tokens);
   const int64_t width = table.value.shape[1];
-  const Value y = tape.new_value({ids[0], ids[1], width});
   const int64_t rows = ids.elements();
-  const int64_t per_stream = ids[1] * width;
+  const int64_t per_stream = rows / ids[0] * width;
+  const Value y = tape.new_value(with_extent(ids, width));
   tape.record({
       .name = "embedding",
       .forward_slots = {y.data},
@@ -113,6 +111,22 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& looku
           },
       .parameter_gradients = {table.gradient},
   });
+  return y;
+}
+
+Value look_up(Tape& tape, Slot indices, Slot table) {
+  const Shape ids = tape.shape(indices);
+  const Value y{.data = tape.new_slot(with_extent(ids, tape.shape(table)[1]), tape.activations()), .gradient = {}};
+  tape.record({.name = "look_up",
+               .forward_slots = {y.data},
+               .forward =
+                   [=, &tape](Stream& stream) {
+                     kernels::embedding_forward(stream, {.tokens = tape.read(indices).reshaped({ids.elements()}),
+                                                         .table = tape.read(table),
+                                                         .y = rows_of(tape.write(y.data))});
+                   },
+               .backward_slots = {},
+               .backward = nullptr});
   return y;
 }
 
@@ -272,10 +286,11 @@ Value add(Tape& tape, const Residual& residual) {
       .backward_slots = {y.gradient, dx.slot, dbranch.slot},
       .backward =
           [=, &tape](Stream& stream) {
-            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
-                                               .dropout = tape.dropout(residual.site, per_stream),
-                                               .dx = tape.write(dbranch.slot),
-                                               .accumulate = tape.accumulates(dbranch)});
+            if (dbranch.exists())
+              kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                                 .dropout = tape.dropout(residual.site, per_stream),
+                                                 .dx = tape.write(dbranch.slot),
+                                                 .accumulate = tape.accumulates(dbranch)});
             kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
                                                .dropout = {},
                                                .dx = tape.write(dx.slot),
@@ -335,92 +350,6 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
                               parameters.b2.gradient},
   });
   return y;
-}
-
-namespace {
-
-// The memory of every stream that this replay attends to, as the kernel reads it.
-struct RememberedKeys {
-  ConstTensorView kv;  // [B, M, 2, N, H]
-  int64_t pitch = 0;
-};
-RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& heads) {
-  ConstTensorView block = tape.read(memory_kv);
-  const int64_t streams = block.shape[0];
-  const int64_t pitch = block.shape[1];
-  const MemoryRows rows = tape.info().memory_rows.value_or(MemoryRows{.first = 0, .count = pitch});
-  if (block.data != nullptr) block.data += rows.first * block.shape[2] * bytes_of(block.dtype);
-  block.shape = {streams, rows.count, 2, heads[0], heads[1]};
-  return {.kv = block, .pitch = pitch};
-}
-
-}  // namespace
-
-Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
-  const Shape& heads = in.u.value.shape;  // [N, H]
-  const Shape segment = tape.shape(in.qkv.data);
-  const int64_t streams = segment[0];
-  const int64_t tgt_len = segment[1];
-  const int64_t mem_len = tape.shape(in.memory_kv.data)[1];
-  const Shape qkv_shape{streams, tgt_len, 3, heads[0], heads[1]};
-  const Shape memory_shape{streams, mem_len, 2, heads[0], heads[1]};
-  const Shape r_shape{tape.shape(in.r.data)[0], heads[0], heads[1]};
-  const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
-  const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
-                                                                        .tgt_len = tgt_len,
-                                                                        .keys = mem_len + tgt_len,
-                                                                        .positions = r_shape[0],
-                                                                        .heads = heads[0],
-                                                                        .d_head = heads[1]},
-                                                                       tape.device().kind);
-
-  const Value output = tape.new_value({streams, tgt_len, heads.elements()});
-  const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
-  const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
-  const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
-  const GradientUse dqkv = tape.use_gradient(in.qkv);
-  const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
-  const GradientUse dr = tape.use_gradient(in.r);
-  const auto inputs = [=, &tape] {
-    const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
-    const ConstTensorView r = tape.read(in.r.data).reshaped(r_shape);
-    return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
-                                            .memory_kv = memory.kv,
-                                            .memory_pitch = memory.pitch,
-                                            .r = r.rows(0, std::min(r_shape[0], memory.kv.shape[1] + tgt_len)),
-                                            .u = in.u.value,
-                                            .w = in.w.value,
-                                            .window = in.window,
-                                            .dropout = tape.dropout(in.dropatt, per_stream)};
-  };
-  tape.record({
-      .name = "relative_attention",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
-      .forward =
-          [=, &tape](Stream& stream) {
-            kernels::relative_attention_forward(
-                stream,
-                {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
-          },
-      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
-                         dqkv.slot, dmemory_kv.slot, dr.slot},
-      .backward =
-          [=, &tape](Stream& stream) {
-            kernels::relative_attention_backward(stream,
-                                                 {.inputs = inputs(),
-                                                  .doutput = tape.read(output.gradient).reshaped(output_shape),
-                                                  .output = tape.read(output.data).reshaped(output_shape),
-                                                  .lse = tape.read(lse),
-                                                  .workspace = tape.write(workspace),
-                                                  .dqkv = tape.write(dqkv.slot).reshaped(qkv_shape),
-                                                  .dmemory_kv = tape.write(dmemory_kv.slot).reshaped(memory_shape),
-                                                  .dr = tape.write(dr.slot).reshaped(r_shape),
-                                                  .du = in.u.gradient,
-                                                  .dw = in.w.gradient});
-          },
-      .parameter_gradients = {in.u.gradient, in.w.gradient},
-  });
-  return output;
 }
 
 Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets) {

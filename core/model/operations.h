@@ -11,8 +11,8 @@
 
 namespace segue {
 
-// scale * table[tokens - first_token], with dropout: [B, T] -> [B, T, E]. The table may hold a part of the vocabulary:
-// the rows of other tokens are zero.
+// scale * table[tokens - first_token], with dropout: [B, T] -> [B, T, E], or [R] -> [R, E]. The table may hold a part
+// of the vocabulary: the rows of other tokens are zero.
 struct Lookup {
   int64_t first_token = 0;
   int64_t vocabulary = 0;  // how many tokens there are; 0: the table has all
@@ -20,6 +20,9 @@ struct Lookup {
   DropoutSite dropout = {};
 };
 Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup);
+
+// Rows of a table that is no parameter: indices [B, T] and a table [V, E] of activations -> [B, T, E]. No gradient.
+Value look_up(Tape& tape, Slot indices, Slot table);
 
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);
@@ -69,17 +72,6 @@ struct FeedForwardParameters {
   kernels::Activation activation = kernels::Activation::kRelu;
 };
 Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site);
-
-// Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions by a weight.
-struct RelativeAttentionInputs {
-  Value qkv;        // [B, T, 3*N*H]
-  Value memory_kv;  // [B, M, 2*N*H]
-  Value r;          // [P, N*H]
-  Parameter u, w;   // [N, H]
-  int64_t window = 0;
-  DropoutSite dropatt;
-};
-Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
 
 // Cross-entropy of logits [B, T, V] against targets [B, T]: the loss of every token in nats, [B*T], kept after a
 // replay. Its backward starts from ReplayInfo::loss_scale.

@@ -3,38 +3,53 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/model/operations.h"
 
 namespace segue {
 
-// One implementation per `model.position.kind`.
+// One implementation per `model.position.kind`; what a kind does not need is left as it is here.
 class Position {
  public:
+  explicit Position(ModelConfig model) : model_(std::move(model)) {}
   virtual ~Position() = default;
 
   // Appends the parameters that belong to the whole model and to layer `layer`.
-  virtual void declare_shared(std::vector<ParameterSpec>& specs) const = 0;
-  virtual void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const = 0;
+  virtual void declare_shared(std::vector<ParameterSpec>& specs) const;
+  virtual void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const;
 
   // Whether tokens carry their place in the segment through all layers; otherwise attention alone knows of distances.
-  virtual bool is_absolute() const = 0;
-
-  // Records what the first layer reads, of an absolute kind: dropout(embedded + what stands for each token's place).
-  // `places` [B, T] int32 count from the first token of the segment.
-  virtual Value enter(Tape& tape, Parameters& parameters, const Value& embedded, Slot places) const = 0;
+  virtual bool is_absolute() const { return false; }
 
   // Records what all layers share for a segment whose queries see up to `keys` keys (position tables and their
   // dropout).
-  virtual Value encode(Tape& tape, int64_t keys) const = 0;
+  virtual Value encode(Tape& tape, int64_t keys) const;
+
+  // Records what the first layer reads, of an absolute kind: dropout(embedded + what stands for each token's place).
+  // `places` [B, T] int32 count from the first token of the segment, each below `keys`.
+  virtual Value enter(Tape& tape, Parameters& parameters, const Value& embedded, const Value& encoding,
+                      Slot places) const;
 
   // Records what keys are met with in layer `layer`: row d for distance d, [P, N*H]. P below `keys` clamps distances.
   virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const = 0;
 
   // Records attention of layer `layer`: heads concatenated, [B, T, N*H].
-  virtual Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& distances, const Value& qkv,
-                       const Value& memory_kv) const = 0;
+  Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& distances, const Value& qkv,
+               const Value& memory_kv) const;
+
+ protected:
+  // The biases u and w of a layer; none stand for zeros.
+  struct Biases {
+    Parameter u, w;
+  };
+  virtual Biases biases(Parameters& parameters, int64_t layer) const;
+
+  // A distance beyond clamp_len counts as clamp_len, so rows beyond it are not needed.
+  int64_t distance_rows(int64_t keys) const;
+
+  ModelConfig model_;
 };
 
 std::unique_ptr<Position> make_position(const ModelConfig& model);

@@ -16,6 +16,11 @@ View rows_of(const View& view) {
   return view.empty() ? View{} : view.reshaped(as_rows(view.shape));
 }
 
+inline Shape with_extent(Shape shape, int64_t last) {
+  shape.append(last);
+  return shape;
+}
+
 inline Shape with_last_extent(const Shape& shape, int64_t last) {
   Shape changed;
   for (int i = 0; i + 1 < shape.rank(); ++i) changed.append(shape[i]);

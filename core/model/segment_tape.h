@@ -31,10 +31,10 @@ struct SegmentShape {
 struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
-  Slot tokens;                  // [B, T] int32, bound
-  Slot targets;                 // [B, S] int32, bound: of the S newest tokens, which are scored
-  Slot places;                  // [B, T] int32: 0 .. T-1, unless bound anew; none unless positions are absolute
-  std::vector<Slot> memories;   // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
+  Slot tokens;                 // [B, T] int32, bound
+  Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
+  Slot places;                 // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
+  std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
   std::vector<Slot> distances;  // per layer, bound, with keys and values alone: [P, N*H] of Position::distances
   std::vector<Slot> fresh;      // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
   Slot nll;                     // [B*S], kept

@@ -40,25 +40,27 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
 }
 
 // Dropout acts once: on the embedding, or on its sum with absolute positions.
-Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters) const {
+Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const {
   Tape& tape = segment.tape;
   if (position_->is_absolute()) segment.places = tape.constant(first_places(tape.shape(segment.tokens)), DType::kInt32);
   const double p = position_->is_absolute() ? 0.0 : config_.dropout;
   const Value embedded = head_->embed_tokens(tape, parameters, segment.tokens, {.p = p, .site = kEmbeddingDropoutSite});
-  return position_->enter(tape, parameters, embedded, segment.places);
+  return position_->enter(tape, parameters, embedded, encoding, segment.places);
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
+  const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
+  check_position_table(config_, shape.tgt_len, remembers_states ? shape.memory_length : 0, "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
-  const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
-  const Value encoding = remembers_states ? position_->encode(tape, shape.memory_length + shape.tgt_len) : Value();
+  const bool is_encoded = remembers_states || position_->is_absolute();
+  const Value encoding = is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len) : Value();
 
-  Residual stream{.stream = record_entry(*segment, parameters), .branch = {}, .site = {}};
+  Residual stream{.stream = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerInputs inputs = record_memory(*segment, layer, shape);
     inputs.encoding = encoding;
@@ -109,6 +111,7 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
 
 std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, int64_t streams,
                                                        int64_t keys) const {
+  check_position_table(config_, keys - config_.mem_len, config_.mem_len, "positions");
   auto frozen = std::make_unique<FrozenTape>(arena, parameters.compute().activations);
   Tape& tape = frozen->tape;
   const auto keep = [&tape](const Value& value, std::vector<Slot>& slots) {
@@ -169,8 +172,12 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
   const double memory = streams * static_cast<double>(shape.memory_length);
   const auto keys = static_cast<double>(shape.memory_length + shape.tgt_len);
 
-  const double projections = (3.0 * tokens + 2.0 * memory + keys) * d_model * heads + tokens * heads * d_model;
-  const double attention = 3.0 * streams * visible_pairs(model, shape) * heads;  // content, position, values
+  const PositionKind kind = model.position.kind;
+  const double projected_distances = kind == PositionKind::kRelative ? keys : 0.0;
+  const double meets_distances = kind == PositionKind::kRelative || kind == PositionKind::kShaw ? 1.0 : 0.0;
+  const double projections = (4.0 * tokens + 2.0 * memory + projected_distances) * d_model * heads;
+  const double attention =  // content, values, distances
+      (2.0 + meets_distances) * streams * visible_pairs(model, shape) * heads;
   const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);
   return 2.0 * (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) +
                 streams * static_cast<double>(shape.scored_tokens()) * head_products(model, vocab_size));

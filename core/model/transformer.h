@@ -34,7 +34,7 @@ class Transformer {
   std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, int64_t streams, int64_t keys) const;
 
  private:
-  Value record_entry(SegmentTape& segment, Parameters& parameters) const;
+  Value record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const;
   LayerInputs record_memory(SegmentTape& segment, int64_t layer, const SegmentShape& shape) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                      const SegmentShape& shape) const;

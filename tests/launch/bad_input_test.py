@@ -129,6 +129,17 @@ def test_checkpoint(program):
             leaves_nothing_at="i1")
 
 
+def test_position_table(program):
+    file = config(program, "shaw.json", model={"position": {"kind": "shaw"}}, max_step=1)
+    program.run("train", file, "--run", "shaw")
+    evaluation = ("eval", "--checkpoint", "shaw", "--data", "text", "--batch", 2)
+    refused(program, CONFIG, *evaluation, "--mem-len", 25,
+            says=["max_positions", "41", "tgt_len 16", "mem_len 25", "clamp_len from 1 to 39", "found 40"])
+    program.run(*evaluation, "--mem-len", 25, "--clamp-len", 39)
+    refused(program, CONFIG, "export", "--checkpoint", "shaw", "--output", "shaw-exported", says=["position.kind", "shaw"],
+            leaves_nothing_at="shaw-exported")
+
+
 def test_signal(program):
     file = config(program, "long.json", max_step=1000000)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
@@ -170,7 +181,8 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_device, test_dataset, test_checkpoint, test_signal, test_divergence, test_full_disk):
+    for test in (test_prepare, test_config, test_device, test_dataset, test_checkpoint, test_position_table,
+                 test_signal, test_divergence, test_full_disk):
         test(program)
 
 

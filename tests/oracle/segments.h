@@ -70,7 +70,7 @@ inline std::vector<double> segmented_nll(const ModelConfig& model, const Transfo
 
 inline std::vector<double> dense_nll(const ModelConfig& model, const TransformerXl<double>& oracle,
                                      const StreamTokens& stream, int64_t tgt_len) {
-  return oracle.segment(stream.tokens, stream.targets, initial_memory(model), dense_mask(model, tgt_len)).nll;
+  return oracle.segment(stream.tokens, stream.targets, initial_memory(model), dense_mask(model, tgt_len), tgt_len).nll;
 }
 
 }  // namespace segue::oracle

@@ -17,6 +17,7 @@
 #include "tests/oracle/feed_forward.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/masked_attention.h"
+#include "tests/oracle/positions.h"
 #include "tests/oracle/vocabulary_clusters.h"
 
 namespace segue::oracle {
@@ -47,10 +48,11 @@ class TransformerXl {
     Rows nll;                  // [T]
     std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory
   };
+  // Places of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
-                  const Visibility& sees) const {
+                  const Visibility& sees, int64_t tgt_len = 0) const {
     Segment out;
-    Rows x = embedded(tokens);
+    Rows x = embedded(tokens, tgt_len);
     const Rows encoding = encoded_distances(row_count(memory[0]) + row_count(x));
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       out.hidden.push_back(x);
@@ -85,26 +87,17 @@ class TransformerXl {
     return multiply(x, stream_mask(config_.dropout, site, rows * columns));
   }
 
-  Rows embedded(const std::vector<int32_t>& tokens) const {
-    return dropped(VocabularyClusters<Scalar>(config_, weights_).embedded(tokens), config_.d_model,
-                   kEmbeddingDropoutSite);
+  Positions<Scalar> positions() const { return {config_, weights_}; }
+
+  Rows embedded(const std::vector<int32_t>& tokens, int64_t tgt_len) const {
+    Rows rows = VocabularyClusters<Scalar>(config_, weights_).embedded(tokens);
+    positions().add_places(rows, tgt_len);
+    return dropped(std::move(rows), config_.d_model, kEmbeddingDropoutSite);
   }
 
-  // Row d: sines, then cosines, of the distance that d counts as. One mask for all streams.
+  // One mask for all streams.
   Rows encoded_distances(int64_t keys) const {
-    const int64_t width = config_.d_model;
-    const int64_t clamp_len = config_.position.clamp_len;
-    const std::vector<double> multipliers = mask(config_.dropout, kPositionDropoutSite, 0, keys * width);
-    Rows encoding;
-    for (int64_t d = 0; d < keys; ++d) {
-      const int64_t distance = clamp_len > 0 ? std::min(d, clamp_len) : d;
-      for (int64_t c = 0; c < width; ++c) {
-        const double exponent = 2.0 * static_cast<double>(c % (width / 2)) / static_cast<double>(width);
-        const double angle = static_cast<double>(distance) / std::pow(10000.0, exponent);
-        encoding.push_back(multipliers[distance * width + c] * (c < width / 2 ? std::sin(angle) : std::cos(angle)));
-      }
-    }
-    return encoding;
+    return positions().encoded_distances(keys, mask(config_.dropout, kPositionDropoutSite, 0, keys * config_.d_model));
   }
 
   // What a layer reads besides the residual stream.
@@ -136,7 +129,6 @@ class TransformerXl {
 
   Rows attention(int64_t layer, const Rows& context, const Surroundings& around) const {
     const std::string prefix = "layers." + std::to_string(layer) + ".attention.";
-    const std::string biases = config_.position.untie_r ? prefix : "attention.";
     const int64_t width = config_.d_model;
     const int64_t heads_width = config_.n_head * config_.d_head;
     const int64_t keys = row_count(context);
@@ -147,9 +139,9 @@ class TransformerXl {
         .heads = config_.n_head,
         .width = config_.d_head,
         .qkv = matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true),
-        .r = matmul({keys, heads_width, width}, around.encoding, false, weight(prefix + "r"), true),
-        .u = weight(biases + "u"),
-        .w = weight(biases + "w")};
+        .r = positions().distance_rows(prefix, keys, around.encoding),
+        .u = positions().bias(prefix, "u"),
+        .w = positions().bias(prefix, "w")};
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys);

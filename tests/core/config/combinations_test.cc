@@ -36,9 +36,51 @@ TEST(Combinations, TheCpuComputesInSinglePrecision) {
 }
 
 TEST(Combinations, SinusoidsNeedAnEvenWidth) {
-  EXPECT_EQ(error_with({"model.d_model=33"}),
-            "c: model.d_model: expected an even number with model.position.kind = \"relative\" (half sines, half "
-            "cosines), found 33");
+  for (const std::string kind : {"relative", "sinusoidal"})
+    EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.d_model=33"}),
+              "c: model.d_model: expected an even number (half sines, half cosines) with model.position.kind = \"" +
+                  kind + "\", found 33");
+  for (const std::string kind : {"learned", "shaw"})
+    EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.d_model=33"}), "no error");
+}
+
+TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
+  EXPECT_EQ(error_with({"model.position.kind=sinusoidal", "model.position.clamp_len=8"}),
+            "c: model.position.clamp_len: expected 0 or less with model.position.kind = \"sinusoidal\", found 8");
+  EXPECT_EQ(error_with({"model.position.kind=shaw", "model.position.untie_r=true"}),
+            "c: model.position.untie_r: expected false with model.position.kind = \"shaw\", found true");
+  EXPECT_EQ(error_with({"model.position.max_positions=8"}),
+            "c: model.position.max_positions: expected 0 with model.position.kind = \"relative\", found 8");
+  ModelConfig unresolved;
+  unresolved.position.kind = PositionKind::kLearned;
+  EXPECT_EQ(message_of<ConfigError>([&] { check_model(unresolved, "m"); }),
+            "m: model.position.max_positions: expected at least 1 with model.position.kind = \"learned\", found 0");
+}
+
+int64_t table_rows(const std::vector<std::string>& overrides) {
+  return parse_config(R"({"data": {"path": "d"}, "training": {"tgt_len": 20}, "model": {"mem_len": 30}})", "c",
+                      overrides)
+      .model.position.max_positions;
+}
+
+TEST(Combinations, TablesOfPositionsAreAsLongAsTrainingNeeds) {
+  EXPECT_EQ(table_rows({}), 0);
+  EXPECT_EQ(table_rows({"model.position.kind=learned"}), 20);
+  EXPECT_EQ(table_rows({"model.position.kind=shaw"}), 50);
+  EXPECT_EQ(table_rows({"model.position.kind=shaw", "model.position.clamp_len=9"}), 10);
+  EXPECT_EQ(table_rows({"model.position.kind=shaw", "model.position.max_positions=99"}), 99);
+}
+
+TEST(Combinations, SegmentsFitIntoTheTableOfPositions) {
+  EXPECT_EQ(error_with({"model.position.kind=learned", "model.position.max_positions=127"}),
+            "c: model.position.max_positions: expected at least 128, the segment's tgt_len, found 127");
+  EXPECT_EQ(error_with({"model.position.kind=learned", "evaluation.tgt_len=129"}),
+            "c: model.position.max_positions: expected at least 129, the segment's tgt_len, found 128");
+  EXPECT_EQ(error_with({"model.position.kind=shaw", "evaluation.mem_len=200"}),
+            "c: model.position.max_positions: expected at least 328 for tgt_len 128 and mem_len 200, or a "
+            "model.position.clamp_len from 1 to 255; found 256 and clamp_len -1");
+  EXPECT_EQ(error_with({"model.position.kind=shaw", "model.position.clamp_len=255", "evaluation.mem_len=200"}),
+            "no error");
 }
 
 TEST(Combinations, HeadsNeedNotFillTheWidth) {

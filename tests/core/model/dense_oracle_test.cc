@@ -44,6 +44,26 @@ TEST_P(DenseOracle, EqualsSegmentsWithZerosClampAndExtraKey) {
   expect_equal(config);
 }
 
+TEST_P(DenseOracle, EqualsSegmentsOfLearnedPlaces) {
+  ModelConfig config = small_model();
+  config.position = {.kind = PositionKind::kLearned, .max_positions = 30};
+  expect_equal(config);
+}
+
+TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPlacesAndZeros) {
+  ModelConfig config = small_model();
+  config.position.kind = PositionKind::kSinusoidal;
+  config.memory.initial = InitialMemory::kZeros;
+  config.block.pre_lnorm = true;
+  expect_equal(config);
+}
+
+TEST_P(DenseOracle, EqualsSegmentsOfShawDistances) {
+  ModelConfig config = small_model();
+  config.position = {.kind = PositionKind::kShaw, .clamp_len = 4, .max_positions = 5};
+  expect_equal(config);
+}
+
 // No memory; shorter than the segment, as long, longer and not a multiple, a multiple; longer than the stream; segments
 // of one token; a short last segment.
 INSTANTIATE_TEST_SUITE_P(Lengths, DenseOracle,

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "core/config/model_config.h"
 
 namespace segue {
@@ -115,8 +117,41 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.d_inner = 1;
          m.d_model = 4;
        }},
+      {"sinusoidal", [](ModelConfig& m) { m.position.kind = PositionKind::kSinusoidal; }},
+      {"sinusoidal_pre_norm_no_memory_projected",
+       [](ModelConfig& m) {
+         m.position.kind = PositionKind::kSinusoidal;
+         m.block.pre_lnorm = true;
+         m.mem_len = 0;
+         m.d_embed = 9;
+       }},
+      {"learned", [](ModelConfig& m) { m.position = {.kind = PositionKind::kLearned, .max_positions = 9}; }},
+      {"learned_no_memory_adaptive",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kLearned, .max_positions = 7};
+         m.mem_len = 0;
+         m.head = {.kind = HeadKind::kAdaptive, .tie_projs = {false, true, true}, .cutoffs = {6, 9}, .div_val = 2};
+       }},
+      {"shaw", [](ModelConfig& m) { m.position = {.kind = PositionKind::kShaw, .max_positions = 13}; }},
+      {"shaw_pre_norm_clamp_len",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kShaw, .clamp_len = 3, .max_positions = 4};
+         m.block.pre_lnorm = true;
+       }},
+      {"shaw_no_memory",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kShaw, .max_positions = 20};
+         m.mem_len = 0;
+       }},
   };
   return kVariants;
+}
+
+inline const ModelVariant& model_variant(const std::string& name) {
+  const std::vector<ModelVariant>& all = model_variants();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ModelVariant& each) { return each.name == name; });
+  if (found == all.end()) throw ContractError("no variant of the model is called {}", name);
+  return *found;
 }
 
 inline std::string name_of_variant(const testing::TestParamInfo<ModelVariant>& info) { return info.param.name; }

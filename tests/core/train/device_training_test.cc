@@ -105,6 +105,9 @@ TEST_P(DeviceTraining, EqualsTheCpu) {
 class DeviceTrainingInBfloat16 : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceTrainingInBfloat16,
                          testing::ValuesIn(model_variants().begin(), model_variants().begin() + 6), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Positions, DeviceTrainingInBfloat16,
+                         testing::Values(model_variant("sinusoidal"), model_variant("learned"), model_variant("shaw")),
+                         name_of_variant);
 
 TEST_P(DeviceTrainingInBfloat16, StaysNearTheCpu) {
   const ModelConfig config = with_dropout(GetParam());

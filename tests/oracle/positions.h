@@ -1,0 +1,88 @@
+// Every kind of position by its formula: what is added to embeddings, and what queries meet keys with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/config/model_config.h"
+#include "tests/oracle/matmul.h"
+
+namespace segue::oracle {
+
+template <typename Scalar>
+class Positions {
+ public:
+  using Rows = std::vector<Scalar>;
+  using Weights = std::map<std::string, Rows>;
+
+  Positions(const ModelConfig& config, const Weights& weights) : config_(config), weights_(weights) {}
+
+  // Absolute kinds: each embedded token gets what stands for its place. Places begin anew every `tgt_len`; 0: never.
+  void add_places(Rows& embedded, int64_t tgt_len) const {
+    const int64_t width = config_.d_model;
+    for (size_t i = 0; i < embedded.size(); ++i) {
+      const int64_t token = static_cast<int64_t>(i) / width;
+      const int64_t column = static_cast<int64_t>(i) % width;
+      const int64_t place = tgt_len > 0 ? token % tgt_len : token;
+      if (kind() == PositionKind::kSinusoidal) embedded[i] += sinusoid(place, column);
+      if (kind() == PositionKind::kLearned) embedded[i] += weight("embedding.places")[place * width + column];
+    }
+  }
+
+  // Relative: row d, the sinusoids of the distance that d counts as, under a mask of [K, D].
+  Rows encoded_distances(int64_t keys, const std::vector<double>& multipliers) const {
+    if (kind() != PositionKind::kRelative) return {};
+    const int64_t width = config_.d_model;
+    Rows encoding;
+    for (int64_t d = 0; d < keys; ++d) {
+      for (int64_t c = 0; c < width; ++c)
+        encoding.push_back(multipliers[clamped(d) * width + c] * sinusoid(clamped(d), c));
+    }
+    return encoding;
+  }
+
+  // Row d: what a key at distance d is met with, [K, N*H]; a table of Shaw's may end where no query sees a key.
+  Rows distance_rows(const std::string& prefix, int64_t keys, const Rows& encoding) const {
+    const int64_t width = config_.n_head * config_.d_head;
+    if (kind() == PositionKind::kRelative)
+      return matmul({keys, width, config_.d_model}, encoding, false, weight(prefix + "r"), true);
+    Rows rows(keys * width);
+    if (kind() != PositionKind::kShaw) return rows;
+    for (int64_t d = 0; d < keys; ++d) {
+      const int64_t row = std::min(clamped(d), config_.position.max_positions - 1);
+      std::copy_n(weight(prefix + "distances").begin() + row * width, width, rows.begin() + d * width);
+    }
+    return rows;
+  }
+
+  // u or w, [N, H].
+  Rows bias(const std::string& prefix, const std::string& name) const {
+    if (kind() != PositionKind::kRelative) return Rows(config_.n_head * config_.d_head);
+    return weight((config_.position.untie_r ? prefix : "attention.") + name);
+  }
+
+ private:
+  PositionKind kind() const { return config_.position.kind; }
+  const Rows& weight(const std::string& name) const { return weights_.at(name); }
+
+  // What distance d counts as.
+  int64_t clamped(int64_t d) const {
+    return config_.position.clamp_len > 0 ? std::min(d, config_.position.clamp_len) : d;
+  }
+
+  // Sines in the first half of the columns, then cosines.
+  double sinusoid(int64_t place, int64_t column) const {
+    const int64_t width = config_.d_model;
+    const double exponent = 2.0 * static_cast<double>(column % (width / 2)) / static_cast<double>(width);
+    const double angle = static_cast<double>(place) / std::pow(10000.0, exponent);
+    return column < width / 2 ? std::sin(angle) : std::cos(angle);
+  }
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+};
+
+}  // namespace segue::oracle
