@@ -21,15 +21,16 @@ int64_t rows_of(int64_t tokens, int64_t max_tokens) {
 
 }  // namespace
 
-EvaluationPlan::EvaluationPlan(int64_t lanes, int64_t tgt_len, int64_t count, int64_t scored_rows, LaneAt lane)
-    : lanes_(lanes), tgt_len_(tgt_len), count_(count), scored_rows_(scored_rows), lane_(std::move(lane)) {
-  if (lanes < 1 || tgt_len < 1) throw ContractError("evaluation of {} lanes in segments of {} rows", lanes, tgt_len);
+EvaluationPlan::EvaluationPlan(const Extents& extents, LaneAt lane) : extents_(extents), lane_(std::move(lane)) {
+  if (extents.lanes < 1 || extents.tgt_len < 1)
+    throw ContractError("evaluation of {} lanes in segments of {} rows", extents.lanes, extents.tgt_len);
 }
 
 std::vector<Lane> EvaluationPlan::group(int64_t index) const {
-  std::vector<Lane> lanes(static_cast<size_t>(lanes_));
-  const int64_t first = index * lanes_;
-  for (int64_t i = 0; i < std::min(lanes_, count_ - first); ++i) lanes[static_cast<size_t>(i)] = lane_(first + i);
+  std::vector<Lane> lanes(static_cast<size_t>(extents_.lanes));
+  const int64_t first = index * extents_.lanes;
+  for (int64_t i = 0; i < std::min(extents_.lanes, extents_.count - first); ++i)
+    lanes[static_cast<size_t>(i)] = lane_(first + i);
   return lanes;
 }
 
@@ -37,7 +38,7 @@ EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64
   const int64_t block = tokens / lanes;
   int64_t rows = std::max<int64_t>(block - 1, 0);
   if (max_tokens > 0) rows = std::min(rows, round_up(divide_up(max_tokens, lanes), tgt_len));
-  return {lanes, tgt_len, lanes, lanes * rows, [=](int64_t index) {
+  return {{lanes, tgt_len, lanes, rows_of(tokens, 0), lanes * rows}, [=](int64_t index) {
             const int64_t begin = index * block;
             return Lane{.begin = begin, .scored = begin, .end = begin + rows};
           }};
@@ -48,7 +49,7 @@ EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
   const int64_t before = round_up(warm_up, tgt_len);
   const int64_t length = round_up(divide_up(rows + (lanes - 1) * before, lanes), tgt_len);
   const int64_t own = length - before;  // what a later lane scores; the first scores its warm-up too
-  return {lanes, tgt_len, lanes, rows, [=](int64_t index) {
+  return {{lanes, tgt_len, lanes, rows, rows}, [=](int64_t index) {
             const int64_t scored = std::min(index == 0 ? 0 : index * own + before, rows);
             const int64_t end = std::min(index * own + length, rows);
             if (scored >= end) return Lane{};
@@ -62,7 +63,7 @@ EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
   const int64_t later = divide_up(std::max<int64_t>(rows - tgt_len, 0), stride);
   // The first window scores more than the others and has a group of its own, as a group scores equally many rows of
   // each.
-  return {lanes, tgt_len, lanes + later, rows, [=](int64_t index) {
+  return {{lanes, tgt_len, lanes + later, rows, rows}, [=](int64_t index) {
             if (index == 0) return Lane{.begin = 0, .scored = 0, .end = std::min(tgt_len, rows)};
             if (index < lanes) return Lane{};
             const int64_t scored = tgt_len + (index - lanes) * stride;

@@ -24,20 +24,24 @@ struct Lane {
 class EvaluationPlan {
  public:
   using LaneAt = std::function<Lane(int64_t index)>;
-  // `count` lanes, in groups of `lanes`, of which `scored_rows` rows are scored in all.
-  EvaluationPlan(int64_t lanes, int64_t tgt_len, int64_t count, int64_t scored_rows, LaneAt lane);
+  struct Extents {
+    int64_t lanes = 1;    // of a group: B
+    int64_t tgt_len = 1;  // T
+    int64_t count = 0;    // of lanes in all groups
+    int64_t rows = 0;     // of the split
+    int64_t scored_rows = 0;
+  };
+  EvaluationPlan(const Extents& extents, LaneAt lane);
 
-  int64_t lanes() const { return lanes_; }      // B
-  int64_t tgt_len() const { return tgt_len_; }  // T
-  int64_t groups() const { return (count_ + lanes_ - 1) / lanes_; }
-  int64_t scored_rows() const { return scored_rows_; }
+  int64_t lanes() const { return extents_.lanes; }
+  int64_t tgt_len() const { return extents_.tgt_len; }
+  int64_t groups() const { return (extents_.count + extents_.lanes - 1) / extents_.lanes; }
+  int64_t rows() const { return extents_.rows; }  // that lanes lie in
+  int64_t scored_rows() const { return extents_.scored_rows; }
   std::vector<Lane> group(int64_t index) const;  // B lanes; those there are not are empty
 
  private:
-  int64_t lanes_;
-  int64_t tgt_len_;
-  int64_t count_;
-  int64_t scored_rows_;
+  Extents extents_;
   LaneAt lane_;
 };
 

@@ -50,17 +50,22 @@ struct Evaluator::Part {
   int64_t row;
   int64_t length;
 
-  // The rows of a lane that are scored here, counted from the part's beginning; none: [0, 0).
-  std::pair<int64_t, int64_t> scored(const Lane& lane) const {
+  // The rows of a lane that are scored here, counted from the part's beginning.
+  Share scored(const Lane& lane) const {
     const int64_t begin = std::max(lane.scored - lane.begin - row, int64_t{0});
     const int64_t end = std::min(lane.rows() - row, length);
-    return begin < end ? std::pair{begin, end} : std::pair{int64_t{0}, int64_t{0}};
+    return {.first = begin, .count = std::max(end - begin, int64_t{0})};
   }
-  int64_t count() const {
-    return std::accumulate(lanes.begin(), lanes.end(), int64_t{0}, [this](int64_t sum, const Lane& lane) {
-      const auto [begin, end] = scored(lane);
-      return sum + end - begin;
-    });
+  int64_t tokens() const {
+    const auto add = [this](int64_t sum, const Lane& lane) { return sum + scored(lane).count; };
+    return std::accumulate(lanes.begin(), lanes.end(), int64_t{0}, add);
+  }
+  // How many of the newest rows it takes to have all that are scored in some lane; at least one, as a tape has a loss.
+  int64_t newest() const {
+    int64_t first = length - 1;
+    for (const Lane& lane : lanes)
+      if (scored(lane).count > 0) first = std::min(first, scored(lane).first);
+    return length - first;
   }
 };
 
@@ -107,14 +112,16 @@ void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
 }
 
 void Evaluator::run_part(Run& run, const Part& part) {
-  const auto [tokens, targets] = run.reader.read(part.row, part.length);
+  const int64_t newest = part.newest();
+  const auto [tokens, targets] = run.reader.read(part.row, part.length, newest);
   const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, run.memory);
   for (int64_t i = 0; i < run.mine.count; ++i) {
-    const auto [begin, end] = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
-    const auto row = nll.begin() + i * part.length;
-    run.result.total_nll = std::accumulate(row + begin, row + end, run.result.total_nll);
+    const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
+    if (scored.count == 0) continue;
+    const auto first = nll.begin() + i * newest + scored.first - (part.length - newest);
+    run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
   }
-  run.result.tokens += part.count();
+  run.result.tokens += part.tokens();
   if (run.sink) hand_over(part, nll, run.sink);
 }
 
@@ -125,14 +132,16 @@ void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Si
     if (!communicator_.is_first()) return;
     nll = joined;
   }
-  for (size_t i = 0; i < part.lanes.size(); ++i) {
-    const auto [begin, end] = part.scored(part.lanes[i]);
-    if (begin == end) continue;
-    const auto first = static_cast<size_t>(static_cast<int64_t>(i) * part.length + begin);
-    sink({.place = part.lanes[i].begin + part.row + begin + 1,
-          .position = begin,
+  const int64_t newest = std::ssize(nll) / std::ssize(part.lanes);
+  for (int64_t i = 0; i < std::ssize(part.lanes); ++i) {
+    const Lane& lane = part.lanes[static_cast<size_t>(i)];
+    const Share scored = part.scored(lane);
+    if (scored.count == 0) continue;
+    const int64_t first = i * newest + scored.first - (part.length - newest);
+    sink({.place = lane.begin + part.row + scored.first + 1,
+          .position = scored.first,
           .before = part.row,
-          .nll = nll.subspan(first, static_cast<size_t>(end - begin))});
+          .nll = nll.subspan(static_cast<size_t>(first), static_cast<size_t>(scored.count))});
   }
 }
 

@@ -23,22 +23,23 @@ void LaneReader::enter(std::span<const Lane> lanes) {
   for (const Lane& lane : lanes_) windows_.emplace_back(lane.begin, lane.end + 1, capacity);
 }
 
-LaneReader::Rows LaneReader::read(int64_t row, int64_t length) {
+LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
   auto* tokens = tokens_.as<int32_t>();
   auto* targets = targets_.as<int32_t>();
-  for (size_t i = 0; i < lanes_.size(); ++i, tokens += length, targets += length) {
+  const int64_t unscored = length - scored;
+  for (size_t i = 0; i < lanes_.size(); ++i, tokens += length, targets += scored) {
     const int64_t count = std::clamp<int64_t>(lanes_[i].rows() - row, 0, length);
-    if (count > 0) {
-      const std::span<const int32_t> rows = windows_[i].read(source_, row, count + 1);
-      std::copy(rows.begin(), rows.end() - 1, tokens);
-      std::copy(rows.begin() + 1, rows.end(), targets);
-    }
     std::fill(tokens + count, tokens + length, 0);
-    std::fill(targets + count, targets + length, 0);
+    std::fill(targets, targets + scored, 0);
+    if (count == 0) continue;
+    const std::span<const int32_t> rows = windows_[i].read(source_, row, count + 1);
+    std::copy(rows.begin(), rows.end() - 1, tokens);
+    if (count > unscored) std::copy(rows.begin() + unscored + 1, rows.end(), targets);
   }
-  const Shape shape{std::ssize(lanes_), length};
-  return {.tokens = {tokens_.view().data, DType::kInt32, shape},
-          .targets = {targets_.view().data, DType::kInt32, shape}};
+  const auto view = [&](OwnedTensor& tensor, int64_t columns) {
+    return ConstTensorView{tensor.view().data, DType::kInt32, {std::ssize(lanes_), columns}};
+  };
+  return {.tokens = view(tokens_, length), .targets = view(targets_, scored)};
 }
 
 }  // namespace segue

@@ -18,13 +18,13 @@ class LaneReader {
   // Turns to these lanes of a group.
   void enter(std::span<const Lane> lanes);
 
-  // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length] and targets
-  // [lanes, length], and token 0 where a lane has no such rows. Valid until the next call.
+  // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length], and the targets
+  // [lanes, scored] of the newest of them; token 0 where a lane has no such rows. Valid until the next call.
   struct Rows {
     ConstTensorView tokens;
     ConstTensorView targets;
   };
-  Rows read(int64_t row, int64_t length);
+  Rows read(int64_t row, int64_t length, int64_t scored);
 
  private:
   TokenSource source_;

@@ -1,25 +1,20 @@
 // segue eval
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/device_choice.h"
-#include "core/evaluation/evaluator.h"
-#include "core/evaluation/loss_units.h"
-#include "core/evaluation/per_token_file.h"
+#include "core/evaluation/evaluation_report.h"
 #include "core/model/stored_tokenizer.h"
 #include "data_pipeline/dataset.h"
+#include "data_pipeline/staged_directory.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/job.h"
 #include "launch/segue/options.h"
@@ -32,192 +27,158 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  segue eval --checkpoint runs/books --data data/books --split test\n"
     "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
-    "400 \\\n"
-    "      --same-length --json result.json --per-token losses.h5\n"
-    "The memory may be longer or shorter than in training; --mem-len 0 shows what the model is without it.";
+    "400 --same-length\n"
+    "  segue eval --checkpoint runs/books --data data/books --mem-len 0,128,256,512 --warm-up auto --name memory "
+    "--per-token\n"
+    "  segue eval --checkpoint runs/vanilla --data data/books --recompute --stride 8 --output vanilla\n"
+    "  segue eval --config evaluation.json --batch 16\n"
+    "The memory may be longer or shorter than in training; --mem-len 0 shows what the model is without it.\n"
+    "A config file has the flags as keys: {\"checkpoint\": \"runs/books\", \"mem_len\": [0, 128], ...}; flags win.";
 
-struct EvalOptions {
-  std::string checkpoint;
-  std::string data;
-  std::string split = "test";
-  int64_t batch_size = 8;
-  std::optional<int64_t> tgt_len;
-  std::optional<int64_t> mem_len;
-  std::optional<int64_t> clamp_len;
-  std::optional<bool> same_length;
-  int64_t max_tokens = 0;
-  std::optional<std::string> warm_up;  // "auto" or a number; none: the split as blocks
-  std::string device = "auto";
-  PrecisionKind precision = PrecisionKind::kFp32;
-  int threads = 0;
-  std::string json;
-  std::string per_token;
+// The settings as the command line gives them, and how those that it gives replace a config file's.
+struct EvalFlags {
+  EvaluationSettings settings;
+  std::string config;
   bool quiet = false;
+  std::vector<std::function<void(EvaluationSettings&)>> replacements;
+
+  EvaluationSettings resolve() const {
+    EvaluationSettings resolved = config.empty() ? EvaluationSettings{} : load_evaluation_settings(config);
+    for (const auto& replace : replacements) replace(resolved);
+    check_settings(resolved);
+    return resolved;
+  }
 };
 
-// The stored model with the lengths this evaluation asks for.
-StoredModel requested_model(const Checkpoint& checkpoint, const EvalOptions& options) {
-  StoredModel stored = read_model(checkpoint);
-  stored.tgt_len = options.tgt_len.value_or(stored.tgt_len);
-  stored.model.mem_len = options.mem_len.value_or(stored.model.mem_len);
-  stored.model.position.clamp_len = options.clamp_len.value_or(stored.model.position.clamp_len);
-  stored.model.visibility.same_length = options.same_length.value_or(stored.model.visibility.same_length);
-  check_model(stored.model, "segue eval");
-  return stored;
-}
-
-EvaluationPlan requested_plan(const EvalOptions& options, const StoredModel& stored, int64_t tokens) {
-  if (!options.warm_up) return plan_blocks(tokens, options.batch_size, stored.tgt_len, options.max_tokens);
-  const int64_t warm_up =
-      *options.warm_up == "auto" ? warm_up_in_tokens(stored.model, stored.tgt_len) : std::stoll(*options.warm_up);
-  return plan_streams(tokens, options.batch_size, stored.tgt_len, warm_up, options.max_tokens);
-}
-
-// The losses that come in, by their place in the split.
-PerTokenLosses empty_losses(TokenSource source, const Dataset& dataset, const EvalOptions& options,
-                            const StoredModel& stored, const Checkpoint& checkpoint) {
-  PerTokenLosses losses{.info = {.dataset = dataset.identity(options.split),
-                                 .split = options.split,
-                                 .tokenizer = std::string(name_of_choice(dataset.manifest().tokenizer.kind)),
-                                 .tokenizer_checksum = dataset.manifest().tokenizer.checksum,
-                                 .unit = std::string(unit_of(dataset.manifest().tokenizer.kind)),
-                                 .checkpoint = checkpoint.directory().string(),
-                                 .context = stored.model.mem_len + stored.tgt_len,
-                                 .mem_len = stored.model.mem_len,
-                                 .tgt_len = stored.tgt_len}};
-  losses.nll.assign(static_cast<size_t>(source.tokens()), std::numeric_limits<float>::quiet_NaN());
-  losses.targets.resize(losses.nll.size());
-  source.read(0, losses.targets);
-  return losses;
-}
-
-OrderedJson result_json(const EvalOptions& options, const StoredModel& stored, const Checkpoint& checkpoint,
-                        const EvaluationResult& result, const LossUnits& units, double seconds) {
-  OrderedJson json{{"checkpoint", checkpoint.directory().string()},
-                   {"step", checkpoint.step()},
-                   {"data", options.data},
-                   {"split", options.split},
-                   {"batch_size", options.batch_size},
-                   {"tgt_len", stored.tgt_len},
-                   {"mem_len", stored.model.mem_len},
-                   {"clamp_len", stored.model.position.clamp_len},
-                   {"same_length", stored.model.visibility.same_length},
-                   {"tokens", result.tokens}};
-  add_loss(json, result.loss(), units);
-  json["seconds"] = seconds;
-  json["tokens_per_second"] = static_cast<double>(result.tokens) / seconds;
-  return json;
-}
-
-void print_loss(double loss, const LossUnits& units) {
-  const std::string meaning = units.unit == "token" ? "" : fmt::format("  (a token is a {})", units.unit);
-  fmt::print("{:<16}{:.5f} nats per token{}\n", "loss", loss, meaning);
-  fmt::print("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
-  if (!units.is_byte()) fmt::print("{:<16}{:.5f}\n", fmt::format("bits per {}", units.unit), bits_per_token(loss));
-  if (const std::optional<double> per_byte = bits_per_byte(loss, units))
-    fmt::print("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
-}
-
-void print_result(const OrderedJson& result, const LossUnits& units) {
-  fmt::print("{:<16}{}\n", "checkpoint", result["checkpoint"].get<std::string>());
-  fmt::print("{:<16}{} of {}\n", "split", result["split"].get<std::string>(), result["data"].get<std::string>());
-  fmt::print("{:<16}batch {}, tgt_len {}, mem_len {}, clamp_len {}, same_length {}\n", "lengths",
-             result["batch_size"].dump(), result["tgt_len"].dump(), result["mem_len"].dump(),
-             result["clamp_len"].dump(), result["same_length"].dump());
-  fmt::print("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
-  print_loss(result["loss"].get<double>(), units);
-  fmt::print("{:<16}{} tokens/s\n", "speed",
-             human_count(static_cast<int64_t>(result["tokens_per_second"].get<double>())));
-}
-
-void eval_as_rank(const EvalOptions& options, Communicator& communicator) try {
-  const std::shared_ptr<Logger> logger = make_job_logger(communicator, options.quiet);
-  kernels::Stream stream(choose_device(options.device, "--device", communicator.local_rank()), options.threads);
-  const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
-  for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
-  const StoredModel stored = requested_model(resolved.checkpoint, options);
-  const Dataset dataset(options.data);
-  check_dataset(communicator, dataset, options.split);
-  check_tokenizer(resolved.checkpoint, dataset);
-  TokenSource source = dataset.split(options.split);
-
-  const Compute compute = compute_of(stored.model, options.precision, stream.device());
-  const Transformer model(stored.model, stored.vocab_size);
-  Parameters parameters(model.parameter_specs(), compute);
-  read_weights(resolved.checkpoint, parameters);
-  Arena arena(stream.device());
-  Evaluator evaluator(model, parameters, arena, stream, communicator);
-
-  const EvaluationPlan plan = requested_plan(options, stored, source.tokens());
-  PerTokenLosses losses;
-  Evaluator::Sink sink;
-  if (!options.per_token.empty()) {
-    losses = empty_losses(dataset.split(options.split), dataset, options, stored, resolved.checkpoint);
-    sink = [&](const ScoredTokens& scored) {
-      std::copy(scored.nll.begin(), scored.nll.end(), losses.nll.begin() + scored.place);
-    };
+void report(const EvaluationSettings& settings, const EvaluationJob& job, const std::vector<PassResult>& results,
+            const Checkpoint& checkpoint, const Dataset& dataset, StagedDirectory* staged) {
+  const OrderedJson evaluation = evaluation_json(settings, job, results, checkpoint, dataset);
+  if (staged != nullptr) {
+    write_evaluation(staged->path(), evaluation);
+    staged->commit();
   }
-  Progress progress("eval", plan.scored_rows(), "k tokens", 1e3, options.quiet || !communicator.is_first());
-  const auto start = std::chrono::steady_clock::now();
-  const EvaluationResult result =
-      evaluator.run(std::move(source), plan, sink, [&](int64_t tokens) { progress.advance_to(tokens); });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  progress.finish();
-
-  if (!communicator.is_first()) return;
-  if (!options.per_token.empty()) write_per_token_file(options.per_token, losses);
-  const LossUnits units = loss_units(dataset, options.split);
-  const OrderedJson json = result_json(options, stored, resolved.checkpoint, result, units, seconds);
-  if (!options.json.empty()) write_file_atomically(options.json, json.dump(2) + "\n");
-  print_result(json, units);
-} catch (const OutOfMemoryError& error) {
-  throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), options.batch_size);
+  fmt::print("{}", describe_evaluation(evaluation, loss_units(dataset, settings.split)));
 }
 
-void run_eval(const EvalOptions& options) {
+void eval_as_rank(const EvaluationSettings& settings, bool quiet, Communicator& communicator) try {
+  const std::shared_ptr<Logger> logger = make_job_logger(communicator, quiet);
+  kernels::Stream stream(choose_device(settings.device, "--device", communicator.local_rank()),
+                         static_cast<int>(settings.threads));
+  const ResolvedCheckpoint resolved = resolve_checkpoint(settings.checkpoint);
+  for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
+  const Dataset dataset(settings.data);
+  check_dataset(communicator, dataset, settings.split);
+  check_tokenizer(resolved.checkpoint, dataset);
+  EvaluationJob job(settings, resolved.checkpoint, dataset, stream, communicator);
+
+  const std::filesystem::path output = output_of(settings, resolved.checkpoint.directory());
+  std::optional<StagedDirectory> staged;
+  if (!output.empty() && communicator.is_first()) staged.emplace(output);
+  Progress progress("eval", job.scored_tokens(), "k tokens", 1e3, quiet || !communicator.is_first());
+  const std::vector<PassResult> results =
+      job.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });
+  progress.finish();
+  if (communicator.is_first())
+    report(settings, job, results, resolved.checkpoint, dataset, staged ? &*staged : nullptr);
+} catch (const OutOfMemoryError& error) {
+  throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), settings.batch_size);
+}
+
+void run_eval(const EvalFlags& flags) {
+  const EvaluationSettings settings = flags.resolve();
   const std::unique_ptr<Communicator> communicator = open_communicator({});
-  run_as_rank(*communicator, [&] { eval_as_rank(options, *communicator); });
+  run_as_rank(*communicator, [&] { eval_as_rank(settings, flags.quiet, *communicator); });
+}
+
+// Adds flags that set one member each.
+class FlagBinder {
+ public:
+  FlagBinder(CLI::App& command, EvalFlags& flags) : command_(command), flags_(flags) {}
+
+  template <typename T>
+  CLI::Option* add(const std::string& names, T EvaluationSettings::*member, const std::string& meaning) {
+    return bind(command_.add_option(names, flags_.settings.*member, meaning), member);
+  }
+  CLI::Option* add_flag(const std::string& names, bool EvaluationSettings::*member, const std::string& meaning) {
+    return bind(command_.add_flag(names, flags_.settings.*member, meaning), member);
+  }
+  template <typename T>
+  CLI::Option* bind(CLI::Option* option, T EvaluationSettings::*member) {
+    flags_.replacements.push_back([option, member, &given = flags_.settings](EvaluationSettings& settings) {
+      if (option->count() > 0) settings.*member = given.*member;
+    });
+    return option;
+  }
+
+ private:
+  CLI::App& command_;
+  EvalFlags& flags_;
+};
+
+void add_what_to_score(FlagBinder& flags) {
+  using Settings = EvaluationSettings;
+  flags.add("--checkpoint", &Settings::checkpoint, "A run (its newest intact checkpoint) or one checkpoint");
+  flags.add("--data", &Settings::data, "Dataset directory");
+  flags.add("--split", &Settings::split, "Split to score")->capture_default_str();
+  flags.add("--batch,--batch-size", &Settings::batch_size, "Streams read side by side")
+      ->check(at_least(1))
+      ->capture_default_str();
+  flags.add("--max-tokens", &Settings::max_tokens, "Score no more than so many tokens; 0: the whole split")
+      ->check(at_least(0));
+  flags.add("--warm-up", &Settings::warm_up,
+            "Score every token once, each stream but the first after reading so many tokens before its own; \"auto\": "
+            "as many as its losses depend on. Without it the split is cut into blocks, each from empty memory");
+}
+
+void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& settings) {
+  using Settings = EvaluationSettings;
+  flags.add("--tgt-len", &Settings::tgt_len, "Tokens per segment, one or several (default: as trained)")
+      ->delimiter(',')
+      ->check(at_least(1));
+  flags.add("--mem-len", &Settings::mem_len, "Memory rows per layer, one or several (default: as trained)")
+      ->delimiter(',')
+      ->check(at_least(0));
+  flags.add("--clamp-len", &Settings::clamp_len, "Largest distance told apart; 0: none (default: as trained)")
+      ->check(at_least(0));
+  flags.bind(command.add_flag_function(
+                 "--same-length,!--no-same-length",
+                 [&settings](int64_t count) { settings.same_length = count > 0 ? SameLength::kYes : SameLength::kNo; },
+                 "Every query sees the same number of keys (default: as trained)"),
+             &Settings::same_length);
+  flags.add_flag("--recompute", &Settings::recompute,
+                 "Windows of --tgt-len tokens without memory, each computed anew, as memoryless models are evaluated");
+  flags.add("--stride", &Settings::stride, "Tokens from one window to the next, and scored in each")
+      ->check(at_least(1))
+      ->capture_default_str();
+}
+
+void add_results(FlagBinder& flags) {
+  using Settings = EvaluationSettings;
+  flags.add("--output", &Settings::output,
+            "Write evaluation.json, evaluation.csv, by_position.csv and by_context.csv to this directory");
+  flags.add("--name", &Settings::name, "The same, to RUN/evaluations/NAME of the checkpoint's run");
+  flags.add_flag("--per-token", &Settings::per_token,
+                 "Also write the loss of every token (HDF5: nll, targets [n], by place in the split)");
 }
 
 }  // namespace
 
 void add_eval_command(CLI::App& app) {
-  auto options = std::make_shared<EvalOptions>();
+  auto flags = std::make_shared<EvalFlags>();
   CLI::App* command =
       app.add_subcommand("eval", "Loss, perplexity and bits per token and byte of a checkpoint on a split");
   command->footer(kExamples);
-  command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
-      ->required();
-  command->add_option("--data", options->data, "Dataset directory")->required();
-  command->add_option("--split", options->split, "Split to score")->capture_default_str();
-  command->add_option("--batch", options->batch_size, "Streams the split is cut into")
-      ->check(at_least(1))
-      ->capture_default_str();
-  command->add_option("--tgt-len", options->tgt_len, "Tokens per segment (default: as trained)")->check(at_least(1));
-  command->add_option("--mem-len", options->mem_len, "Memory rows per layer (default: as trained)")->check(at_least(0));
-  command->add_option("--clamp-len", options->clamp_len, "Largest distance told apart; 0: none (default: as trained)");
-  // As a function, since CLI11 makes an absent flag of std::optional false.
-  command->add_flag_function(
-      "--same-length,!--no-same-length", [options](int64_t count) { options->same_length = count > 0; },
-      "Every query sees the same number of keys (default: as trained)");
-  command->add_option("--max-tokens", options->max_tokens, "Stop after this many tokens; 0: the whole split")
-      ->check(at_least(0));
-  command
-      ->add_option("--warm-up", options->warm_up,
-                   "Score every token once; each stream but the first reads so many tokens before its own, \"auto\" as "
-                   "many as matter")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text == "auto" ? std::string() : at_least(0)(const_cast<std::string&>(text));
-          },
-          "auto or >= 0"));
-  add_place_options(*command, options->device, options->precision);
-  command->add_option("--threads", options->threads, "Threads; 0: all")->check(at_least(0));
-  command->add_option("--json", options->json, "Write the result here as JSON");
-  command->add_option("--per-token", options->per_token,
-                      "Write the loss of every token here (HDF5: nll, targets [n], by place in the split)");
-  command->add_flag("--quiet", options->quiet, "No progress line");
-  command->callback([options] { run_eval(*options); });
+  FlagBinder binder(*command, *flags);
+  command->add_option("--config", flags->config, "Settings as JSON; flags replace them");
+  add_what_to_score(binder);
+  add_lengths(binder, *command, flags->settings);
+  add_results(binder);
+  add_place_options(*command, flags->settings.device, flags->settings.precision);
+  binder.bind(command->get_option("--device"), &EvaluationSettings::device);
+  binder.bind(command->get_option("--precision"), &EvaluationSettings::precision);
+  binder.add("--threads", &EvaluationSettings::threads, "Threads; 0: all")->check(at_least(0));
+  command->add_flag("--quiet", flags->quiet, "No progress line");
+  command->callback([flags] { run_eval(*flags); });
 }
 
 }  // namespace segue

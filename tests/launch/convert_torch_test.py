@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-from program import Program, check
+from program import Program, check, evaluate
 
 CONVERTER = pathlib.Path(__file__).resolve().parents[2] / "launch" / "convert_torch.py"
 SKIPPED = 77
@@ -77,10 +77,7 @@ def check_same(found, expected, what):
 
 
 def loss_of(program, checkpoint):
-    program.run("eval", "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch", 2, "--json", "loss.json",
-                "--quiet")
-    with open(program.path("loss.json")) as file:
-        return json.load(file)["loss"]
+    return evaluate(program, "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch", 2)["loss"]
 
 
 def check_imports(program, source, args, directory, expected_loss):

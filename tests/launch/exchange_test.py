@@ -5,7 +5,7 @@
 import json
 import os
 
-from program import Program, check, refused
+from program import Program, check, evaluate, refused
 from tensor_files import read_safetensors, write_npz, write_safetensors
 
 USAGE, CONFIG, CHECKPOINT, FILE = 2, 3, 5, 6
@@ -25,10 +25,7 @@ def train(program, name, model):
 def test_same_length_is_as_trained(program):
     train(program, "windowed", dict(MODEL, visibility={"same_length": True}))
     for flags, expected in (([], True), (["--same-length"], True), (["--no-same-length"], False)):
-        program.run("eval", "--checkpoint", "windowed", "--data", "tokens", "--split", "train", "--json", "result.json",
-                    "--quiet", *flags)
-        with open(program.path("result.json")) as file:
-            found = json.load(file)["same_length"]
+        found = evaluate(program, "--checkpoint", "windowed", "--data", "tokens", "--split", "train", *flags)["same_length"]
         check(found == expected, f"eval {flags} of a model with same_length: {found}, expected {expected}")
 
 

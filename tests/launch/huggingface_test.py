@@ -74,9 +74,8 @@ class Text:
         self.streams = torch.tensor(tokens).view(STREAMS, length)
 
     def losses_of_segue(self, program, checkpoint):
-        program.run("eval", "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch", STREAMS,
-                    "--tgt-len", TGT_LEN, "--per-token", "losses.h5", "--quiet")
-        return block_losses(program, "losses.h5", STREAMS)
+        return block_losses(program, STREAMS, "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--tgt-len",
+                            TGT_LEN)
 
     def losses_of_transformers(self, torch, model):
         """Of every token, [STREAMS, n]: from the log-probabilities, as the losses it returns are grouped by cluster."""

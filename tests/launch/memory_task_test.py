@@ -23,9 +23,7 @@ def blocks(source, count):
 
 def repeated_loss(program, run, mem_len):
     """Mean loss of test tokens that equal the token D steps before them in the same block."""
-    program.run("eval", "--checkpoint", run, "--data", "blocks", "--split", "test", "--batch", STREAMS, "--mem-len", mem_len,
-                "--per-token", run + ".h5", "--quiet")
-    rows = block_losses(program, run + ".h5", STREAMS)
+    rows = block_losses(program, STREAMS, "--checkpoint", run, "--data", "blocks", "--split", "test", "--mem-len", mem_len)
     period = DISTANCE * REPEATS
     losses = [loss for row in rows for i, loss in enumerate(row) if (i + 1) % period >= DISTANCE]
     return sum(losses) / len(losses)

@@ -107,6 +107,17 @@ def check_same_run(expected, found, step, what):
     check(final_tensors(expected, step) == final_tensors(found, step), f"{what}: the last checkpoint differs")
 
 
+def evaluate(program, *arguments):
+    """The only result of `segue eval`, with its files in the directory `evaluated`."""
+    program.run("eval", *arguments, "--output", "evaluated", "--quiet")
+    return read_evaluation(program.path("evaluated"))["results"][0]
+
+
+def read_evaluation(directory):
+    with open(os.path.join(directory, "evaluation.json")) as file:
+        return json.load(file)
+
+
 def read_losses(program, file):
     """The datasets `nll` and `targets` of a per-token file, read by HDF5's own tool."""
     rows = {}
@@ -118,8 +129,9 @@ def read_losses(program, file):
     return rows
 
 
-def block_losses(program, file, blocks):
-    """The losses of an evaluation that cut the split into so many blocks, block by block: all but each one's first."""
-    nll = read_losses(program, file)["nll"]
+def block_losses(program, blocks, *arguments):
+    """The losses of an evaluation that cuts the split into so many blocks, block by block: all but each one's first."""
+    result = evaluate(program, "--batch", blocks, "--per-token", *arguments)
+    nll = read_losses(program, os.path.join("evaluated", result["per_token"]))["nll"]
     length = len(nll) // blocks
     return [nll[b * length + 1:(b + 1) * length] for b in range(blocks)]

@@ -22,9 +22,8 @@ def largest_difference(found, expected):
 
 
 def evaluate(program, args, expected):
-    program.run("eval", "--checkpoint", "imported", "--data", "tokens", "--split", "train", "--batch", args["batch"],
-                "--tgt-len", args["tgt_len"], "--per-token", "losses.h5", "--quiet")
-    rows = block_losses(program, "losses.h5", args["batch"])
+    rows = block_losses(program, args["batch"], "--checkpoint", "imported", "--data", "tokens", "--split", "train",
+                        "--tgt-len", args["tgt_len"])
     (segments, tgt_len, streams), values = expected["eval.nll"]
     found = [rows[b][s * tgt_len + t] for s in range(segments) for t in range(tgt_len) for b in range(streams)]
     return largest_difference(found, values)

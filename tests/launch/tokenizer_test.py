@@ -9,7 +9,7 @@ import re
 import struct
 import subprocess
 
-from program import TINY_MODEL, Program, check
+from program import TINY_MODEL, Program, check, evaluate
 
 DATA, USAGE = 4, 2
 WHITE_SPACE = [chr(c) for c in range(0x110000) if chr(c).isspace()]
@@ -160,9 +160,7 @@ def test_other_tokens_are_refused(program):
     file = program.config("run.json", data={"path": "one"}, model=TINY_MODEL, evaluation={"interval": 2},
                           training={"batch_size": 2, "tgt_len": 8, "max_step": 2, "log_interval": 1})
     program.run("train", file, "--run", "run")
-    program.run("eval", "--checkpoint", "run", "--data", "one", "--json", "result.json")
-    with open(program.path("result.json")) as result:
-        scored = json.load(result)
+    scored = evaluate(program, "--checkpoint", "run", "--data", "one")
     test = next(split for split in manifest(program, "one")["splits"] if split["name"] == "test")
     check(scored["unit"] == "word", "the unit of the result")
     ratio = scored["bits_per_byte"] / scored["bits_per_token"]

@@ -1,0 +1,142 @@
+// From settings to passes, and one pass after another.
+#include "core/evaluation/evaluation_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+
+#include "core/evaluation/per_token_file.h"
+#include "core/model/visibility.h"
+
+namespace segue {
+
+namespace {
+
+constexpr int64_t kSampleTokens = 400;
+constexpr float kNotScored = std::numeric_limits<float>::quiet_NaN();
+
+bool choose(SameLength choice, bool trained) {
+  return choice == SameLength::kAsTrained ? trained : choice == SameLength::kYes;
+}
+
+// The middle of the middle lane of the middle group.
+Share middle_of(const EvaluationPlan& plan) {
+  const Lane lane = plan.group(plan.groups() / 2)[static_cast<size_t>(plan.lanes() / 2)];
+  const Lane scored = lane.rows() > 0 ? lane : plan.group(0).front();
+  const int64_t row = std::max(scored.scored, std::min((scored.scored + scored.end) / 2, scored.end - kSampleTokens));
+  return {.first = row + 1, .count = std::min(kSampleTokens, plan.rows() - row)};
+}
+
+// Puts the losses of tokens [first, first + kept.size()) of the split in their places.
+void keep(const ScoredTokens& scored, int64_t first, std::vector<float>& kept) {
+  const int64_t begin = std::max(scored.place, first);
+  const int64_t end = std::min(scored.place + std::ssize(scored.nll), first + std::ssize(kept));
+  if (begin >= end) return;
+  std::copy(scored.nll.begin() + (begin - scored.place), scored.nll.begin() + (end - scored.place),
+            kept.begin() + (begin - first));
+}
+
+}  // namespace
+
+EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
+                             kernels::Stream& stream, Communicator& communicator)
+    : settings_(settings),
+      checkpoint_(checkpoint),
+      dataset_(dataset),
+      stream_(stream),
+      communicator_(communicator),
+      trained_(read_model(checkpoint)),
+      tokens_(dataset.split_info(settings.split).tokens) {
+  for (const EvaluationPoint& lengths :
+       points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = trained_.model.mem_len}))
+    passes_.push_back(make_pass(lengths));
+  sample_ = middle_of(passes_.front().plan);
+}
+
+EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
+  ModelConfig model = trained_.model;
+  model.mem_len = lengths.mem_len;
+  if (settings_.clamp_len >= 0) model.position.clamp_len = settings_.clamp_len;
+  model.visibility.same_length = choose(settings_.same_length, model.visibility.same_length);
+  check_model(model, "segue eval");
+  const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(model)};
+  std::optional<int64_t> warm_up;
+  if (!settings_.warm_up.empty())
+    warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(model, lengths.tgt_len) : std::stoll(settings_.warm_up);
+  const auto plan = [&] {
+    const int64_t lanes = settings_.batch_size;
+    const int64_t most = settings_.max_tokens;
+    if (settings_.recompute) return plan_windows(tokens_, lanes, lengths.tgt_len, settings_.stride, most);
+    if (warm_up) return plan_streams(tokens_, lanes, lengths.tgt_len, *warm_up, most);
+    return plan_blocks(tokens_, lanes, lengths.tgt_len, most);
+  };
+  return {.lengths = lengths, .model = model, .context = context, .warm_up = warm_up, .plan = plan()};
+}
+
+int64_t EvaluationJob::scored_tokens() const {
+  return std::accumulate(passes_.begin(), passes_.end(), int64_t{0},
+                         [](int64_t sum, const EvaluationPass& pass) { return sum + pass.plan.scored_rows(); });
+}
+
+std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& directory, const Evaluator::Told& progress) {
+  const Transformer model(trained_.model, trained_.vocab_size);
+  Parameters parameters(model.parameter_specs(), compute_of(trained_.model, settings_.precision, stream_.device()));
+  read_weights(checkpoint_, parameters);
+  Arena arena(stream_.device());
+  std::vector<PassResult> results;
+  int64_t before = 0;
+  for (const EvaluationPass& pass : passes_) {
+    std::vector<float> nll(settings_.per_token ? static_cast<size_t>(tokens_) : 0, kNotScored);
+    results.push_back(run_pass(pass, parameters, arena, nll, [&](int64_t tokens) { progress(before + tokens); }));
+    if (settings_.per_token) write_losses(results.back(), std::move(nll), directory);
+    before += pass.plan.scored_rows();
+  }
+  return results;
+}
+
+PassResult EvaluationJob::run_pass(const EvaluationPass& pass, Parameters& parameters, Arena& arena,
+                                   std::vector<float>& nll, const Evaluator::Told& progress) {
+  const Transformer model(pass.model, trained_.vocab_size);
+  Evaluator evaluator(model, parameters, arena, stream_, communicator_);
+  PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
+  result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
+  const auto start = std::chrono::steady_clock::now();
+  evaluator.run(
+      dataset_.split(settings_.split), pass.plan,
+      [&](const ScoredTokens& scored) {
+        result.statistics.add(scored);
+        keep(scored, sample_.first, result.sample);
+        keep(scored, 0, nll);
+      },
+      progress);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory) {
+  const LongWork writing(communicator_);
+  const EvaluationPoint& lengths = result.pass.lengths;
+  result.per_token = settings_.tgt_len.size() > 1
+                         ? fmt::format("losses-tgt-{}-mem-{}.h5", lengths.tgt_len, lengths.mem_len)
+                         : fmt::format("losses-mem-{}.h5", lengths.mem_len);
+  if (communicator_.is_first()) {
+    const TokenizerInfo& tokenizer = dataset_.manifest().tokenizer;
+    PerTokenLosses losses{.info = {.dataset = dataset_.identity(settings_.split),
+                                   .split = settings_.split,
+                                   .tokenizer = std::string(name_of_choice(tokenizer.kind)),
+                                   .tokenizer_checksum = tokenizer.checksum,
+                                   .unit = std::string(unit_of(tokenizer.kind)),
+                                   .checkpoint = checkpoint_.directory().string(),
+                                   .context = result.pass.context.most(),
+                                   .mem_len = lengths.mem_len,
+                                   .tgt_len = lengths.tgt_len},
+                          .nll = std::move(nll)};
+    losses.targets.resize(losses.nll.size());
+    dataset_.split(settings_.split).read(0, losses.targets);
+    write_per_token_file(directory / result.per_token, losses);
+  }
+  communicator_.barrier();
+}
+
+}  // namespace segue

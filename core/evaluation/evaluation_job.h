@@ -1,0 +1,66 @@
+// An evaluation job: one model with each of the lengths that are asked for, one pass over the split for each.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/evaluation/evaluation_settings.h"
+#include "core/evaluation/loss_statistics.h"
+#include "core/model/stored_model.h"
+#include "data_pipeline/dataset.h"
+
+namespace segue {
+
+// What one result is computed with.
+struct EvaluationPass {
+  EvaluationPoint lengths;
+  ModelConfig model;  // with these lengths
+  ContextRule context;
+  std::optional<int64_t> warm_up;  // tokens
+  EvaluationPlan plan;
+};
+
+struct PassResult {
+  EvaluationPass pass;
+  LossStatistics statistics;  // in the first rank; empty in the others
+  double seconds = 0.0;
+  std::string per_token = {};      // name of the file; empty: none
+  std::vector<float> sample = {};  // losses of the job's sample; NaN: not scored
+};
+
+class EvaluationJob {
+ public:
+  // All arguments outlive the job. Throws ConfigError naming the keys when lengths are not for this model, and
+  // DataError when the split is not there.
+  EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
+                kernels::Stream& stream, Communicator& communicator);
+
+  int64_t scored_tokens() const;  // of all passes
+  const StoredModel& trained() const { return trained_; }
+  // Tokens from the middle of what is scored, whose losses every result keeps.
+  Share sample() const { return sample_; }
+
+  // Every rank takes its share. Per-token files go to `directory`. `progress` hears of the tokens scored so far.
+  std::vector<PassResult> run(const std::filesystem::path& directory, const Evaluator::Told& progress);
+
+ private:
+  EvaluationPass make_pass(const EvaluationPoint& lengths) const;
+  PassResult run_pass(const EvaluationPass& pass, Parameters& parameters, Arena& arena, std::vector<float>& nll,
+                      const Evaluator::Told& progress);
+  void write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory);
+
+  const EvaluationSettings& settings_;
+  const Checkpoint& checkpoint_;
+  const Dataset& dataset_;
+  kernels::Stream& stream_;
+  Communicator& communicator_;
+  StoredModel trained_;
+  int64_t tokens_;  // of the split
+  std::vector<EvaluationPass> passes_;
+  Share sample_;
+};
+
+}  // namespace segue

@@ -1,0 +1,233 @@
+// From results to JSON, and from there to tables.
+#include "core/evaluation/evaluation_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace segue {
+
+namespace {
+
+OrderedJson or_null(const std::optional<double>& value) { return value ? OrderedJson(*value) : OrderedJson(); }
+
+void add_mean(OrderedJson& line, const LossMean& losses) {
+  line["tokens"] = losses.tokens();
+  line["loss"] = losses.mean();
+  line["confidence95"] = or_null(losses.confidence95());
+}
+
+OrderedJson by_position(const LossStatistics& statistics) {
+  OrderedJson lines = OrderedJson::array();
+  for (size_t i = 0; i < statistics.by_position().size(); ++i) {
+    const LossMean& losses = statistics.by_position()[i];
+    if (losses.tokens() == 0) continue;
+    add_mean(lines.emplace_back(OrderedJson{{"position", i}}), losses);
+  }
+  return lines;
+}
+
+OrderedJson by_context(const LossStatistics& statistics) {
+  OrderedJson lines = OrderedJson::array();
+  for (const LossStatistics::Bin& bin : statistics.by_context()) {
+    if (bin.losses.tokens() == 0) continue;
+    add_mean(lines.emplace_back(OrderedJson{{"from", bin.from}, {"to", bin.to}}), bin.losses);
+  }
+  return lines;
+}
+
+OrderedJson result_json(const EvaluationSettings& settings, const PassResult& result, const LossUnits& units) {
+  const EvaluationPass& pass = result.pass;
+  const LossMean& total = result.statistics.total();
+  OrderedJson json{{"mode", settings.recompute ? "recompute" : "memory"},
+                   {"mem_len", pass.lengths.mem_len},
+                   {"tgt_len", pass.lengths.tgt_len}};
+  if (settings.recompute) json["stride"] = settings.stride;
+  json["clamp_len"] = pass.model.position.clamp_len;
+  json["same_length"] = pass.model.visibility.same_length;
+  json["context"] = pass.context.most();
+  json["warm_up"] = pass.warm_up ? OrderedJson(*pass.warm_up) : OrderedJson();
+  json["tokens"] = total.tokens();
+  add_loss(json, total.mean(), units);
+  json["confidence95"] = or_null(total.confidence95());
+  json["seconds"] = result.seconds;
+  json["tokens_per_second"] = static_cast<double>(total.tokens()) / result.seconds;
+  json["by_position"] = by_position(result.statistics);
+  json["by_context"] = by_context(result.statistics);
+  if (!result.per_token.empty()) json["per_token"] = result.per_token;
+  return json;
+}
+
+// What each token adds to the text of those before it: words are decoded with the space between them.
+std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+  std::vector<std::string> texts;
+  size_t decoded = 0;
+  for (size_t i = 1; i <= tokens.size(); ++i) {
+    const std::string text = tokenizer.decode(tokens.first(i));
+    texts.push_back(text.substr(std::min(decoded, text.size())));
+    decoded = text.size();
+  }
+  return texts;
+}
+
+// The tokens from the first to the last before one that some result did not score; null where there are none.
+OrderedJson sample_json(const EvaluationSettings& settings, Share place, const std::vector<PassResult>& results,
+                        const Dataset& dataset) {
+  const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
+  if (tokenizer == nullptr) return {};
+  std::vector<int32_t> tokens(static_cast<size_t>(place.count));
+  dataset.split(settings.split).read(place.first, tokens);
+  const std::vector<std::string> texts = texts_of(*tokenizer, tokens);
+  OrderedJson lines = OrderedJson::array();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    OrderedJson nll = OrderedJson::array();
+    for (const PassResult& result : results) nll.push_back(result.sample[i]);
+    if (std::ranges::any_of(results, [i](const PassResult& r) { return std::isnan(r.sample[i]); })) break;
+    lines.push_back({{"text", texts[i]}, {"nll", std::move(nll)}});
+  }
+  return {{"offset", place.first}, {"tokens", std::move(lines)}};
+}
+
+// "auto" where the results differ.
+OrderedJson warm_up_json(const EvaluationSettings& settings, const std::vector<PassResult>& results) {
+  if (settings.warm_up.empty()) return {};
+  const auto same = [&](const PassResult& result) { return result.pass.warm_up == results.front().pass.warm_up; };
+  return std::ranges::all_of(results, same) ? OrderedJson(*results.front().pass.warm_up) : OrderedJson("auto");
+}
+
+std::string cell(const OrderedJson& line, const std::string& column) {
+  if (!line.contains(column) || line[column].is_null()) return "";
+  return line[column].is_string() ? line[column].get<std::string>() : line[column].dump();
+}
+
+std::string cells(const OrderedJson& line, const std::vector<std::string>& columns) {
+  std::vector<std::string> values(columns.size());
+  std::ranges::transform(columns, values.begin(), [&](const std::string& column) { return cell(line, column); });
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string results_csv(const OrderedJson& results, const std::vector<std::string>& columns) {
+  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
+  for (const OrderedJson& result : results) text += fmt::format("{}\n", cells(result, columns));
+  return text;
+}
+
+// A line for every line of the results' tables of this name, behind the lengths of the result.
+std::string table_csv(const OrderedJson& results, const std::string& table, const std::vector<std::string>& columns) {
+  const std::vector<std::string> lengths{"mode", "mem_len", "tgt_len"};
+  std::string text = fmt::format("{},{}\n", fmt::join(lengths, ","), fmt::join(columns, ","));
+  for (const OrderedJson& result : results) {
+    for (const OrderedJson& line : result[table])
+      text += fmt::format("{},{}\n", cells(result, lengths), cells(line, columns));
+  }
+  return text;
+}
+
+bool is_trained(const OrderedJson& evaluation, const OrderedJson& result) {
+  const OrderedJson& trained = evaluation["trained"];
+  return result["mode"] == "memory" && result["mem_len"] == trained["mem_len"] &&
+         result["tgt_len"] == trained["tgt_len"];
+}
+
+std::string confidence_of(const OrderedJson& result) {
+  const OrderedJson& confidence = result["confidence95"];
+  return confidence.is_null() ? "" : fmt::format(" ± {:.4f}", confidence.get<double>());
+}
+
+int64_t speed_of(const OrderedJson& result) { return std::llround(result["tokens_per_second"].get<double>()); }
+
+std::string describe_one(const OrderedJson& result, const LossUnits& units) {
+  const double loss = result["loss"].get<double>();
+  const std::string meaning = units.unit == "token" ? "" : fmt::format("  (a token is a {})", units.unit);
+  std::string text = fmt::format("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
+  text += fmt::format("{:<16}{:.5f} nats per token{}{}\n", "loss", loss, confidence_of(result), meaning);
+  text += fmt::format("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
+  if (!units.is_byte())
+    text += fmt::format("{:<16}{:.5f}\n", fmt::format("bits per {}", units.unit), bits_per_token(loss));
+  if (const std::optional<double> per_byte = bits_per_byte(loss, units))
+    text += fmt::format("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
+  return text + fmt::format("{:<16}{} tokens/s\n", "speed", human_count(speed_of(result)));
+}
+
+std::string describe_table(const OrderedJson& evaluation, const LossUnits& units) {
+  const bool bytes = units.tokens_per_byte > 0.0;
+  const std::string bits = bytes ? "bits/byte" : fmt::format("bits/{}", units.unit);
+  std::string text = fmt::format("\n{:>8} {:>8} {:>12}  {:<18} {:>11} {:>12} {:>11}\n", "mem_len", "tgt_len", "tokens",
+                                 "loss", "perplexity", bits, "tokens/s");
+  bool marked = false;
+  for (const OrderedJson& result : evaluation["results"]) {
+    const double loss = result["loss"].get<double>();
+    const bool trained = is_trained(evaluation, result);
+    marked = marked || trained;
+    text += fmt::format("{:>8} {:>8} {:>12}  {:<18} {:>11.4f} {:>12.5f} {:>11}{}\n", result["mem_len"].get<int64_t>(),
+                        result["tgt_len"].get<int64_t>(), human_count(result["tokens"].get<int64_t>()),
+                        fmt::format("{:.5f}{}", loss, confidence_of(result)), perplexity_per_token(loss),
+                        bytes ? *bits_per_byte(loss, units) : bits_per_token(loss), human_count(speed_of(result)),
+                        trained ? "  *" : "");
+  }
+  return text + (marked ? "* as trained\n" : "");
+}
+
+}  // namespace
+
+OrderedJson evaluation_json(const EvaluationSettings& settings, const EvaluationJob& job,
+                            const std::vector<PassResult>& results, const Checkpoint& checkpoint,
+                            const Dataset& dataset) {
+  const StoredModel& trained = job.trained();
+  const LossUnits units = loss_units(dataset, settings.split);
+  OrderedJson json{{"format", "segue-evaluation"},
+                   {"version", 1},
+                   {"checkpoint", checkpoint.directory().string()},
+                   {"step", checkpoint.step()},
+                   {"data", settings.data},
+                   {"split", settings.split},
+                   {"dataset", dataset.identity(settings.split)},
+                   {"tokenizer", write_fields(dataset.manifest().tokenizer)},
+                   {"unit", units.unit},
+                   {"trained",
+                    {{"mem_len", trained.model.mem_len},
+                     {"tgt_len", trained.tgt_len},
+                     {"clamp_len", trained.model.position.clamp_len},
+                     {"same_length", trained.model.visibility.same_length}}},
+                   {"batch_size", settings.batch_size},
+                   {"warm_up", warm_up_json(settings, results)},
+                   {"results", OrderedJson::array()}};
+  for (const PassResult& result : results) json["results"].push_back(result_json(settings, result, units));
+  const OrderedJson sample = sample_json(settings, job.sample(), results, dataset);
+  if (!sample.is_null()) json["sample"] = sample;
+  return json;
+}
+
+void write_evaluation(const std::filesystem::path& directory, const OrderedJson& evaluation) {
+  const OrderedJson& results = evaluation["results"];
+  write_file_atomically(directory / "evaluation.json", format_json(evaluation));
+  write_file_atomically(directory / "evaluation.csv",
+                        results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length",
+                                              "context", "warm_up", "tokens", "loss", "confidence95", "bits_per_token",
+                                              "perplexity", "bits_per_byte", "seconds", "tokens_per_second"}));
+  write_file_atomically(directory / "by_position.csv",
+                        table_csv(results, "by_position", {"position", "tokens", "loss", "confidence95"}));
+  write_file_atomically(directory / "by_context.csv",
+                        table_csv(results, "by_context", {"from", "to", "tokens", "loss", "confidence95"}));
+}
+
+std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& units) {
+  const OrderedJson& results = evaluation["results"];
+  const OrderedJson& first = results.front();
+  const bool one = results.size() == 1;
+  std::string text = fmt::format("{:<16}{}\n", "checkpoint", evaluation["checkpoint"].get<std::string>());
+  text += fmt::format("{:<16}{} of {}\n", "split", evaluation["split"].get<std::string>(),
+                      evaluation["data"].get<std::string>());
+  text +=
+      fmt::format("{:<16}batch {}, {}clamp_len {}, same_length {}", "lengths", evaluation["batch_size"].dump(),
+                  one ? fmt::format("tgt_len {}, mem_len {}, ", first["tgt_len"].dump(), first["mem_len"].dump()) : "",
+                  first["clamp_len"].dump(), first["same_length"].dump());
+  if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
+  if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
+  text += '\n';
+  return text + (one ? describe_one(first, units) : describe_table(evaluation, units));
+}
+
+}  // namespace segue

@@ -1,0 +1,33 @@
+// The results of an evaluation job as documents.
+//
+//   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
+//                      "dataset": checksum, "tokenizer", "unit", "trained": lengths, "batch_size", "warm_up": tokens,
+//                      "auto" or null, "results": [...], "sample"}
+//     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
+//                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,
+//                      "by_position", "by_context", and "per_token", the name of the file of losses, if there is one
+//     the sample       "offset" in the split, and "tokens": their "text" and "nll" of every result
+//   evaluation.csv     a line for every result
+//   by_position.csv    a line for every result and place in the segment, from 0
+//   by_context.csv     a line for every result and number of tokens that could be attended to
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/evaluation/evaluation_job.h"
+#include "core/evaluation/loss_units.h"
+
+namespace segue {
+
+OrderedJson evaluation_json(const EvaluationSettings& settings, const EvaluationJob& job,
+                            const std::vector<PassResult>& results, const Checkpoint& checkpoint,
+                            const Dataset& dataset);
+
+// Writes the four documents into a directory.
+void write_evaluation(const std::filesystem::path& directory, const OrderedJson& evaluation);
+
+// For people: the result, or a line for each, those with the lengths of training marked.
+std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& units);
+
+}  // namespace segue

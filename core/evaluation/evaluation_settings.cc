@@ -1,0 +1,130 @@
+// What every key means, and which of them go together.
+#include "core/evaluation/evaluation_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/file.h"
+#include "base/json_fields.h"
+
+namespace segue {
+
+namespace {
+
+constexpr double kMostStreams = 1 << 15;
+constexpr double kLongest = 1 << 20;
+constexpr double kMostTokens = 1e15;
+
+bool is_number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+}  // namespace
+
+std::span<const std::string_view> choices_of(SameLength /*choice*/) {
+  static constexpr std::array<std::string_view, 3> kNames{"as_trained", "yes", "no"};
+  return kNames;
+}
+
+void EvaluationSettings::describe(JsonFields& fields) {
+  fields.optional("checkpoint", checkpoint, {.meaning = "a run (its newest intact checkpoint) or one checkpoint"});
+  fields.optional("data", data, {.meaning = "directory of the prepared dataset"});
+  fields.optional("split", split, {.meaning = "split to score"});
+  fields.optional("batch_size", batch_size,
+                  {.meaning = "lanes read side by side", .minimum = 1, .maximum = kMostStreams});
+  fields.optional("tgt_len", tgt_len,
+                  {.meaning = "segment lengths, a result for each; none: as trained",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest});
+  fields.optional("mem_len", mem_len,
+                  {.meaning = "memory lengths, a result for each; none: as trained",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest});
+  fields.optional("clamp_len", clamp_len,
+                  {.meaning = "largest distance told apart; 0: none; -1: as trained",
+                   .unit = "tokens",
+                   .minimum = -1,
+                   .maximum = kLongest});
+  fields.optional("same_length", same_length, {.meaning = "every query sees the same number of keys"});
+  fields.optional("max_tokens", max_tokens,
+                  {.meaning = "score no more than so many, rounded up to whole segments of all streams without a "
+                              "warm-up; 0: the whole split",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kMostTokens});
+  fields.optional("warm_up", warm_up,
+                  {.meaning = "score every token once, each stream but the first after reading so many tokens before "
+                              "its own: a number, or auto for as many as its losses depend on; empty: cut the split "
+                              "into blocks, each from empty memory, as the published codes do"});
+  fields.optional("recompute", recompute,
+                  {.meaning = "windows of tgt_len tokens without memory, each computed anew, as memoryless models are "
+                              "evaluated"});
+  fields.optional("stride", stride,
+                  {.meaning = "recompute: tokens from one window to the next, and scored in each",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest});
+  fields.optional("per_token", per_token, {.meaning = "also write the loss of every token, a file for each result"});
+  fields.optional("output", output, {.meaning = "directory for the results; replaced when it holds an evaluation"});
+  fields.optional("name", name, {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run"});
+  fields.optional("device", device, {.meaning = "auto, cpu, cuda or cuda:N"});
+  fields.optional("precision", precision, {.meaning = "of activations and products: fp32, or on a GPU bf16"});
+  fields.optional("threads", threads, {.meaning = "of the CPU; 0: all", .minimum = 0, .maximum = 4096});
+}
+
+EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
+  return read_fields<ConfigError, EvaluationSettings>(parse_json<ConfigError>(read_file(path), path.string()),
+                                                      path.string());
+}
+
+void check_settings(const EvaluationSettings& settings) {
+  if (settings.checkpoint.empty()) throw ConfigError("checkpoint: expected a run or a checkpoint, found none");
+  if (settings.data.empty()) throw ConfigError("data: expected the directory of a dataset, found none");
+  if (!settings.warm_up.empty() && settings.warm_up != "auto" && !is_number(settings.warm_up))
+    throw ConfigError(R"(warm_up: expected "auto" or a number of tokens, found "{}")", settings.warm_up);
+  if (!settings.name.empty() && !settings.output.empty())
+    throw ConfigError(R"(name and output: expected one of them, found "{}" and "{}")", settings.name, settings.output);
+  if (settings.per_token && settings.name.empty() && settings.output.empty())
+    throw ConfigError("per_token: expected output or name, which say where to write the losses");
+  if (settings.recompute) {
+    if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
+    if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
+      throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
+  }
+}
+
+std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained) {
+  const auto or_trained = [](const std::vector<int64_t>& asked, int64_t otherwise) {
+    return asked.empty() ? std::vector{otherwise} : asked;
+  };
+  std::vector<EvaluationPoint> points;
+  for (const int64_t tgt_len : or_trained(settings.tgt_len, trained.tgt_len)) {
+    if (settings.recompute && settings.stride > tgt_len)
+      throw ConfigError("stride: expected at most tgt_len, {}, found {}", tgt_len, settings.stride);
+    for (const int64_t mem_len : or_trained(settings.mem_len, settings.recompute ? 0 : trained.mem_len))
+      points.push_back({.tgt_len = tgt_len, .mem_len = mem_len});
+  }
+  return points;
+}
+
+std::filesystem::path output_of(const EvaluationSettings& settings, const std::filesystem::path& checkpoint) {
+  std::filesystem::path directory = settings.output;
+  if (!settings.name.empty()) {
+    const std::filesystem::path parent = std::filesystem::canonical(checkpoint).parent_path();
+    if (parent.filename() != "checkpoints")
+      throw UsageError("name: {} lies in no run; expected output, a directory", checkpoint.string());
+    if (settings.name != std::filesystem::path(settings.name).filename())
+      throw UsageError("name: expected a plain name, found \"{}\"", settings.name);
+    directory = parent.parent_path() / "evaluations" / settings.name;
+  }
+  if (!directory.empty() && path_exists(directory) && !path_exists(directory / "evaluation.json"))
+    throw UsageError("{}: exists and holds no evaluation, which alone would be replaced", directory.string());
+  return directory;
+}
+
+}  // namespace segue

@@ -1,0 +1,57 @@
+// What an evaluation job is asked for: the keys of its config file, which are also the flags of `segue eval`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace segue {
+
+enum class SameLength : uint8_t { kAsTrained, kYes, kNo };
+std::span<const std::string_view> choices_of(SameLength choice);
+
+struct EvaluationSettings {
+  std::string checkpoint = {};
+  std::string data = {};
+  std::string split = "test";
+  int64_t batch_size = 8;
+  std::vector<int64_t> tgt_len = {};  // none: as trained
+  std::vector<int64_t> mem_len = {};  // none: as trained, or 0 of a re-computation
+  int64_t clamp_len = -1;             // -1: as trained
+  SameLength same_length = SameLength::kAsTrained;
+  int64_t max_tokens = 0;    // 0: the whole split
+  std::string warm_up = {};  // "auto" or a number; empty: the split as blocks
+  bool recompute = false;
+  int64_t stride = 1;
+  bool per_token = false;
+  std::string output = {};  // directory
+  std::string name = {};    // of a directory in the run's `evaluations`
+  std::string device = "auto";
+  PrecisionKind precision = PrecisionKind::kFp32;
+  int64_t threads = 0;  // 0: all
+  void describe(JsonFields& fields);
+};
+
+// Throws ConfigError naming file and key, and FileError.
+EvaluationSettings load_evaluation_settings(const std::filesystem::path& path);
+
+// Throws ConfigError naming the keys that cannot go together.
+void check_settings(const EvaluationSettings& settings);
+
+// The lengths of one result.
+struct EvaluationPoint {
+  int64_t tgt_len = 0;
+  int64_t mem_len = 0;
+};
+
+// Every mem_len with every tgt_len; `trained` are the lengths of training.
+std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained);
+
+// Where the results go, whole or not at all; empty: nowhere. Throws UsageError when a name is given and the checkpoint
+// lies in no run, or the directory is there and holds something else.
+std::filesystem::path output_of(const EvaluationSettings& settings, const std::filesystem::path& checkpoint);
+
+}  // namespace segue

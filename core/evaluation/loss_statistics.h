@@ -1,0 +1,71 @@
+// Mean losses with their confidence: of all tokens, by position in the segment, and by available context.
+//
+// Neighbouring losses correlate, so that a token is not an observation of its own. The 95 % confidence comes from batch
+// means: the split is cut into 64 regions of consecutive tokens, and Student's t of the spread of the regions' sums
+// about the mean (the ratio estimator, Cochran 1977, 6.3, as regions may hold different numbers of scored tokens) gives
+// the half width. Regions are long against the correlation of text when the split has some 100,000 tokens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/evaluation/evaluator.h"
+
+namespace segue {
+
+class LossMean {
+ public:
+  static constexpr int64_t kRegions = 64;
+  void add(int64_t region, double nll);
+  int64_t tokens() const;
+  double mean() const;  // nats
+  // Half width in nats; none when fewer than five regions hold tokens.
+  std::optional<double> confidence95() const;
+
+ private:
+  std::array<double, kRegions> sums_{};
+  std::array<int64_t, kRegions> counts_{};
+};
+
+// The quantile 0.975 of Student's t distribution, to three digits for five degrees of freedom and more
+// (Abramowitz and Stegun 26.7.5).
+double student_t_975(int64_t degrees_of_freedom);
+
+// What tokens a query could attend to directly, its own included: its place in the segment and the rows in memory, and
+// no more than `window` of them, unless that is 0.
+struct ContextRule {
+  int64_t tgt_len = 1;
+  int64_t mem_len = 0;
+  int64_t window = 0;
+  int64_t most() const;
+  int64_t of(int64_t position, int64_t before) const;  // after `before` rows in earlier segments
+};
+
+class LossStatistics {
+ public:
+  static constexpr int64_t kContextBins = 32;
+
+  // Of a split of `rows` rows.
+  LossStatistics(int64_t rows, const ContextRule& context);
+  void add(const ScoredTokens& scored);
+
+  const LossMean& total() const { return total_; }
+  const std::vector<LossMean>& by_position() const { return by_position_; }  // tgt_len of them
+  struct Bin {
+    int64_t from = 0;  // tokens of context
+    int64_t to = 0;
+    LossMean losses;
+  };
+  const std::vector<Bin>& by_context() const { return by_context_; }
+
+ private:
+  int64_t rows_;
+  ContextRule context_;
+  LossMean total_;
+  std::vector<LossMean> by_position_;
+  std::vector<Bin> by_context_;  // of equal width
+};
+
+}  // namespace segue

@@ -1,0 +1,80 @@
+// Means, their confidence, and which tokens belong to which position and context.
+#include "core/evaluation/loss_statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace segue {
+namespace {
+
+TEST(LossMeanTest, WeighsTokensAlike) {
+  LossMean losses;
+  losses.add(0, 1.0);
+  losses.add(0, 3.0);
+  losses.add(63, 8.0);
+  EXPECT_EQ(losses.tokens(), 3);
+  EXPECT_DOUBLE_EQ(losses.mean(), 4.0);
+  EXPECT_EQ(losses.confidence95(), std::nullopt);  // two regions say nothing about the spread
+}
+
+// For regions of equal size the ratio estimator is the standard error of their means.
+TEST(LossMeanTest, ConfidenceIsThatOfTheRegionsMeans) {
+  LossMean losses;
+  const std::array<double, 5> means{1.0, 2.0, 3.0, 4.0, 5.0};
+  for (size_t region = 0; region < means.size(); ++region) {
+    losses.add(static_cast<int64_t>(7 * region), means[region] - 0.5);
+    losses.add(static_cast<int64_t>(7 * region), means[region] + 0.5);
+  }
+  EXPECT_NEAR(losses.confidence95().value_or(0.0), student_t_975(4) * std::sqrt(2.5 / 5.0), 1e-12);
+}
+
+TEST(LossMeanTest, QuantilesAreThoseOfTheTables) {
+  EXPECT_NEAR(student_t_975(4), 2.776, 0.006);
+  EXPECT_NEAR(student_t_975(9), 2.2622, 0.0003);
+  EXPECT_NEAR(student_t_975(63), 1.99834, 0.00001);
+}
+
+// Runs of 50 equal losses: an error that took tokens for independent would be seven times too small.
+TEST(LossMeanTest, CoversTheTruthNineteenTimesOfTwenty) {
+  constexpr int kTexts = 400;
+  constexpr int64_t kTokens = 6400;
+  int covered = 0;
+  for (uint64_t text = 0; text < kTexts; ++text) {
+    LossMean losses;
+    for (int64_t i = 0; i < kTokens; ++i)
+      losses.add(i * LossMean::kRegions / kTokens, random_normal({.seed = 5, .step = text, .site = 1}, i / 50));
+    covered += std::abs(losses.mean()) <= losses.confidence95().value_or(0.0) ? 1 : 0;
+  }
+  EXPECT_NEAR(covered / static_cast<double>(kTexts), 0.95, 0.035);  // three standard errors of 400 draws
+}
+
+TEST(ContextRuleTest, CountsMemoryThatIsThere) {
+  const ContextRule rule{.tgt_len = 4, .mem_len = 6};
+  EXPECT_EQ(rule.most(), 10);
+  EXPECT_EQ(rule.of(0, 0), 1);
+  EXPECT_EQ(rule.of(3, 4), 8);
+  EXPECT_EQ(rule.of(3, 400), 10);
+  EXPECT_EQ((ContextRule{.tgt_len = 4, .mem_len = 6, .window = 6}.of(3, 400)), 6);
+}
+
+TEST(LossStatisticsTest, SortsTokensByPositionAndContext) {
+  LossStatistics statistics(100, {.tgt_len = 4, .mem_len = 4});
+  const std::array<float, 2> first{1.0F, 2.0F};
+  const std::array<float, 1> later{5.0F};
+  statistics.add({.place = 1, .position = 0, .before = 0, .nll = first});
+  statistics.add({.place = 14, .position = 1, .before = 12, .nll = later});
+  EXPECT_EQ(statistics.total().tokens(), 3);
+  EXPECT_DOUBLE_EQ(statistics.by_position()[0].mean(), 1.0);
+  EXPECT_DOUBLE_EQ(statistics.by_position()[1].mean(), 3.5);
+  ASSERT_EQ(statistics.by_context().size(), 8);
+  EXPECT_EQ(statistics.by_context()[5].from, 6);
+  EXPECT_DOUBLE_EQ(statistics.by_context()[5].losses.mean(), 5.0);
+  EXPECT_EQ(statistics.by_context()[2].losses.tokens(), 0);
+}
+
+}  // namespace
+}  // namespace segue

@@ -1,0 +1,93 @@
+"""segue eval as a job: sweeps, results that do not depend on the batch, where they are written, and what is refused."""
+
+import csv
+import json
+import os
+
+from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
+
+USAGE, CONFIG, DATA, CHECKPOINT = 2, 3, 4, 5
+
+
+def given(*more):
+    return ["--checkpoint", "run", "--data", "text", *more]
+
+
+def test_losses_do_not_depend_on_the_batch(program):
+    losses = [evaluate(program, *given("--warm-up", "auto", "--batch", batch))["loss"] for batch in (1, 4, 10)]
+    check(max(losses) - min(losses) <= 1e-6 * losses[0], f"batch 1, 4, 10: losses {losses}")
+
+
+def test_a_sweep_is_written_whole(program):
+    output, _ = program.run("eval", *given("--mem-len", "0,8,24", "--warm-up", "auto", "--name", "sweep", "--per-token"))
+    check([line.split()[0] for line in output.splitlines() if line.endswith(" *")] == ["24"], f"as trained:\n{output}")
+    directory = program.path("run", "evaluations", "sweep")
+    evaluation = read_evaluation(directory)
+    results = evaluation["results"]
+    check([result["mem_len"] for result in results] == [0, 8, 24], "memory lengths")
+    check(evaluation["trained"]["mem_len"] == 24 and evaluation["warm_up"] == "auto", "lengths of training")
+    for result in results:
+        alone = evaluate(program, *given("--mem-len", result["mem_len"], "--warm-up", "auto"))
+        check(alone["loss"] == result["loss"], f"mem_len {result['mem_len']}: another loss in a sweep")
+        nll = read_losses(program, os.path.join(directory, result["per_token"]))["nll"]
+        check(nll[0] != nll[0] and all(loss > 0 for loss in nll[1:]), "tokens that are not scored")
+        check(abs(sum(nll[1:]) / result["tokens"] - result["loss"]) < 1e-6, "mean of the losses by token")
+        for table in ("by_position", "by_context"):
+            check(sum(line["tokens"] for line in result[table]) == result["tokens"], f"tokens {table}")
+        offset = evaluation["sample"]["offset"]
+        sample = [token["nll"][results.index(result)] for token in evaluation["sample"]["tokens"]]
+        check(len(sample) > 100 and nll[offset:offset + len(sample)] == sample, "losses of the sample")
+    with open(program.path("text.txt")) as file:
+        check("".join(token["text"] for token in evaluation["sample"]["tokens"]) in file.read(), "text of the sample")
+    with open(os.path.join(directory, "evaluation.csv")) as file:
+        lines = list(csv.DictReader(file))
+    check([float(line["loss"]) for line in lines] == [result["loss"] for result in results], "evaluation.csv")
+
+
+def test_a_config_has_the_flags_as_keys(program):
+    settings = {"checkpoint": "run", "data": "text", "mem_len": [8], "warm_up": "auto", "batch_size": 3}
+    program.config("eval.json", **settings)
+    expected = evaluate(program, *given("--mem-len", 8, "--warm-up", "auto", "--batch", 3))["loss"]
+    check(evaluate(program, "--config", "eval.json")["loss"] == expected, "a config gives another loss than flags")
+    check(evaluate(program, "--config", "eval.json", "--mem-len", 0)["mem_len"] == 0, "a flag does not replace a key")
+    program.config("eval.json", **settings, memlen=8)
+    refused(program, CONFIG, "eval", "--config", "eval.json", says=["eval.json", "memlen", "mem_len"])
+
+
+def test_windows(program):
+    every = evaluate(program, *given("--recompute", "--tgt-len", 12, "--max-tokens", 200))
+    check(every["mode"] == "recompute" and every["tokens"] == 200 and every["context"] == 12, f"{every}")
+    check(len(every["by_position"]) == 12 and every["by_position"][-1]["tokens"] == 189, "the newest token of each")
+    whole = evaluate(program, *given("--recompute", "--tgt-len", 12, "--stride", 12, "--max-tokens", 192))
+    segments = evaluate(program, *given("--mem-len", 0, "--tgt-len", 12, "--warm-up", 0, "--max-tokens", 192))
+    check(abs(whole["loss"] - segments["loss"]) < 1e-6, "windows side by side are segments without memory")
+
+
+def test_refuses(program):
+    for code, options, says in (
+            (CONFIG, ["--warm-up", "much"], ["warm_up", "much"]),
+            (CONFIG, ["--per-token"], ["per_token", "output"]),
+            (CONFIG, ["--output", "a", "--name", "b"], ["name and output"]),
+            (CONFIG, ["--recompute", "--mem-len", 8], ["recompute and mem_len"]),
+            (CONFIG, ["--recompute", "--tgt-len", 4, "--stride", 5], ["stride", "4", "5"]),
+            (DATA, ["--split", "exam"], ["exam"]),
+            (DATA, ["--batch", 10000], ["10000"]),
+            (USAGE, ["--output", "text"], ["text", "holds no evaluation"]),
+            (USAGE, ["--name", "../x"], ["../x"])):
+        refused(program, code, "eval", *given(*options), says=says, leaves_nothing_at=".partial")
+    refused(program, CONFIG, "eval", "--data", "text", says=["checkpoint"])
+    check(os.path.exists(program.path("text", "manifest.json")), "a dataset was replaced")
+
+
+def main():
+    program = Program()
+    program.prepare_text("text", 12000, 1)
+    config = program.config("run.json", data={"path": "text"}, model=TINY_MODEL, evaluation={"interval": 0},
+                            training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
+    program.run("train", config, "--run", "run", "--quiet")
+    for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole, test_a_config_has_the_flags_as_keys,
+                 test_windows, test_refuses):
+        test(program)
+
+
+main()
