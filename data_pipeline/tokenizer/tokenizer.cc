@@ -12,12 +12,27 @@ namespace segue {
 
 std::string Tokenizer::decode(std::span<const int32_t> tokens) const {
   std::string text;
-  for (const int32_t token : tokens) {
-    if (token < 0 || token >= info_.vocabulary)
-      throw ContractError("decode: token {}, expected 0 to {}", token, info_.vocabulary - 1);
-    append_text(token, text);
-  }
+  for (const int32_t token : tokens) decode_onto(token, text);
   return text;
+}
+
+void Tokenizer::decode_onto(int32_t token, std::string& text) const {
+  if (token < 0 || token >= info_.vocabulary)
+    throw ContractError("decode: token {}, expected 0 to {}", token, info_.vocabulary - 1);
+  append_text(token, text);
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source) const {
+  const std::unique_ptr<Encoder> encoder = make_encoder();
+  encoder->begin_file(source, 0);
+  encoder->append(text);
+  encoder->end_file();
+  encoder->end_split();
+  std::vector<int32_t> tokens(encoder->tokens().begin(), encoder->tokens().end());
+  const bool line_goes_on = !text.empty() && text.back() != '\n';
+  if (line_goes_on && !tokens.empty() && info_.line_mark_token >= 0 && tokens.back() == info_.line_mark_token)
+    tokens.pop_back();
+  return tokens;
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerInfo& info, const std::string& file_text,

@@ -53,8 +53,13 @@ class Tokenizer {
   virtual std::string file_text() const { return {}; }
   // DataError naming file and byte where text cannot be encoded. The tokenizer outlives its encoders.
   virtual std::unique_ptr<Encoder> make_encoder() const = 0;
+  // The tokens of a text that goes on: its last line is marked as ended only where it does end. DataError naming
+  // `source` and byte where it cannot be encoded.
+  std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
   // The text of tokens below the vocabulary size; ContractError for others.
   std::string decode(std::span<const int32_t> tokens) const;
+  // Adds a token's text to that of the tokens before it.
+  void decode_onto(int32_t token, std::string& text) const;
 
  protected:
   TokenizerInfo info_;

@@ -13,6 +13,7 @@ constexpr const char* kExamples =
     "  segue prepare --input book.txt --split 0.9,0.05,0.05 --output data/book\n"
     "  segue train configs/quickstart.json --set data.path=data/book --run runs/book\n"
     "  segue eval --checkpoint runs/book --data data/book --split test --mem-len 512\n"
+    "  segue generate --checkpoint runs/book --prompt 'It was'\n"
     "  segue inspect runs/book\n"
     "Each command explains itself: segue COMMAND --help";
 
@@ -29,6 +30,7 @@ int run(int argc, char** argv) {
   segue::add_prepare_command(app);
   segue::add_train_command(app);
   segue::add_eval_command(app);
+  segue::add_generate_command(app);
   segue::add_inspect_command(app);
   segue::add_import_command(app);
   segue::add_export_command(app);

@@ -28,7 +28,7 @@ class Program:
 
     def start(self, *arguments):
         return subprocess.Popen([self.binary, *map(str, arguments)], cwd=self.directory, env=self.environment,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
 
     def run(self, *arguments, expect=0):
         process = self.start(*arguments)

@@ -1,0 +1,46 @@
+// Reads a prompt and goes on from it, several samples side by side, with a memory of keys and values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/model/key_value_memory.h"
+#include "core/model/next_token.h"
+#include "core/model/segment_engine.h"
+
+namespace segue {
+
+// Every sample is a stream. What a token sees is what it would see in an evaluation with segments of `tgt_len` tokens:
+// the memory that its segment began with, and the segment so far.
+class Generator {
+ public:
+  // Everything passed in outlives the generator, and the weights do not change meanwhile.
+  Generator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream, int64_t samples,
+            int64_t tgt_len);
+
+  int64_t samples() const { return samples_; }
+
+  // Reads tokens that all samples begin or go on with, at least one, segment by segment; `read` hears of how many so
+  // far. Throws ContractError for a token outside the vocabulary.
+  void read(std::span<const int32_t> tokens, const std::function<void(int64_t)>& progress = nullptr);
+  // Goes on with a token of each sample.
+  void read_each(std::span<const int32_t> tokens);
+
+  // The log-probability of each token to come next in a sample, [V]; valid until the next read or the next call.
+  std::span<const float> next(int64_t sample);
+
+ private:
+  void predict(const OwnedTensor& tokens);
+
+  int64_t samples_;
+  int64_t tgt_len_;
+  SegmentEngine engine_;
+  KeyValueMemory memory_;
+  NextToken next_token_;
+  std::span<const OwnedTensor> scores_;
+  std::vector<float> log_probability_;
+};
+
+}  // namespace segue

@@ -1,0 +1,75 @@
+// Candidates, their weights, and the one that a random number falls on.
+#include "core/generate/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace segue {
+
+void check_sampling(const SamplingOptions& options) {
+  if (!(options.temperature >= 0.0 && std::isfinite(options.temperature)))
+    throw ConfigError("--temperature: expected 0 or more, found {}", options.temperature);
+  if (options.top_k < 0) throw ConfigError("--top-k: expected 0 or more, found {}", options.top_k);
+  if (!(options.top_p > 0.0 && options.top_p <= 1.0))
+    throw ConfigError("--top-p: expected above 0 and at most 1, found {}", options.top_p);
+}
+
+Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options); }
+
+int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t place) {
+  const auto is_nan = [](float value) { return std::isnan(value); };
+  if (std::any_of(log_probability.begin(), log_probability.end(), is_nan))
+    throw DivergedError("the probability of the token at place {} is not a number", place);
+  if (options_.temperature == 0.0)
+    return static_cast<int32_t>(std::max_element(log_probability.begin(), log_probability.end()) -
+                                log_probability.begin());
+  find_candidates(log_probability);
+  weigh_candidates(log_probability);
+  const RandomStream random{.seed = options_.seed, .step = static_cast<uint64_t>(place), .site = 0};
+  double left =
+      random_uniform(random, static_cast<uint64_t>(sample)) * std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    left -= weights_[i];
+    if (left < 0.0) return candidates_[i];
+  }
+  return candidates_.back();  // the last one's share was lost to rounding
+}
+
+// The most probable first when some are left out; among equals the lower number.
+void Sampler::find_candidates(std::span<const float> log_probability) {
+  candidates_.resize(log_probability.size());
+  std::iota(candidates_.begin(), candidates_.end(), 0);
+  if (options_.top_k == 0 && options_.top_p == 1.0) return;
+  const auto more_probable = [&](int32_t a, int32_t b) {
+    const float p = log_probability[static_cast<size_t>(a)];
+    const float q = log_probability[static_cast<size_t>(b)];
+    return p > q || (p == q && a < b);
+  };
+  const int64_t all = std::ssize(candidates_);
+  const int64_t kept = options_.top_k == 0 ? all : std::min(options_.top_k, all);
+  std::partial_sort(candidates_.begin(), candidates_.begin() + kept, candidates_.end(), more_probable);
+  candidates_.resize(static_cast<size_t>(kept));
+}
+
+void Sampler::weigh_candidates(std::span<const float> log_probability) {
+  const auto weight = [&](int32_t token) {
+    return static_cast<double>(log_probability[static_cast<size_t>(token)]) / options_.temperature;
+  };
+  weights_.clear();
+  for (const int32_t token : candidates_) weights_.push_back(weight(token));
+  const double largest = *std::max_element(weights_.begin(), weights_.end());
+  for (double& each : weights_) each = std::exp(each - largest);
+  if (options_.top_p == 1.0) return;
+  const double wanted = options_.top_p * std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  double sum = 0.0;
+  size_t kept = 0;
+  while (kept < weights_.size() && sum < wanted) sum += weights_[kept++];
+  candidates_.resize(kept);
+  weights_.resize(kept);
+}
+
+}  // namespace segue

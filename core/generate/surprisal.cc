@@ -1,0 +1,60 @@
+// Losses of tokens, gathered into words by the text that each token adds.
+#include "core/generate/surprisal.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/evaluation/loss_units.h"
+#include "core/model/key_value_memory.h"
+
+namespace segue {
+
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\n\r\f\v";
+
+}  // namespace
+
+std::vector<float> token_losses(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
+                                std::span<const int32_t> tokens, int64_t known, int64_t tgt_len,
+                                const std::function<void(int64_t)>& progress) {
+  if (known < 1 || known > std::ssize(tokens))
+    throw ContractError("token_losses: expected 1 to {} known tokens, found {}", tokens.size(), known);
+  SegmentEngine engine(model, parameters, arena, stream, Tape::Mode::kEvaluation);
+  KeyValueMemory memory(model, parameters, arena, stream, 1, tgt_len);
+  std::vector<float> losses;
+  const int64_t targets = std::ssize(tokens) - 1;
+  for (int64_t begin = 0; begin < targets; begin += tgt_len) {
+    const Shape shape{1, std::min(tgt_len, targets - begin)};
+    const auto nll = engine.run({.tokens = view_of(tokens.data() + begin, shape),
+                                 .targets = view_of(tokens.data() + begin + 1, shape),
+                                 .info = {}},
+                                memory);
+    losses.insert(losses.end(), nll.begin(), nll.end());
+    if (progress) progress(begin + shape[1]);
+  }
+  losses.erase(losses.begin(), losses.begin() + (known - 1));
+  return losses;
+}
+
+std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+                                           std::span<const float> losses) {
+  const size_t known = tokens.size() - losses.size();
+  std::string text = tokenizer.decode(tokens.first(known));
+  std::vector<WordSurprisal> words;
+  WordSurprisal word;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const size_t before = text.size();
+    tokenizer.decode_onto(tokens[known + i], text);
+    const std::string_view added = std::string_view(text).substr(before);
+    const size_t first = added.find_first_not_of(kWhiteSpace);
+    if (first != 0 && !word.word.empty()) words.push_back(std::exchange(word, {}));
+    word.bits += bits_per_token(static_cast<double>(losses[i]));
+    ++word.tokens;
+    if (first != std::string_view::npos) word.word += added.substr(first);
+  }
+  if (!word.word.empty()) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace segue

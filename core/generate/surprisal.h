@@ -1,0 +1,32 @@
+// How surprising each word of a text is to a model: -log2 p(word | all before it), in bits (Hale 2001; Levy 2008).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/model/segment_engine.h"
+#include "data_pipeline/tokenizer/tokenizer.h"
+
+namespace segue {
+
+// The loss in nats of every token but the first `known`, which are context alone; at least one is. One stream, read in
+// segments of `tgt_len` tokens with the model's memory; `progress` hears of how many tokens so far.
+std::vector<float> token_losses(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
+                                std::span<const int32_t> tokens, int64_t known, int64_t tgt_len,
+                                const std::function<void(int64_t)>& progress = nullptr);
+
+// A word between white space: the sum over its tokens, the white space before it included.
+struct WordSurprisal {
+  std::string word;
+  double bits = 0.0;
+  int64_t tokens = 0;
+};
+
+// `losses` of the last tokens of `tokens`, in nats. White space at the end belongs to no word and is left out.
+std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+                                           std::span<const float> losses);
+
+}  // namespace segue

@@ -1,0 +1,108 @@
+"""Text from a model: the same for the same seed, alone or among others; surprisal of words; what is refused."""
+
+import json
+import math
+
+from program import TINY_MODEL, Program, check, refused
+
+USAGE, CONFIG, DATA, CHECKPOINT = 2, 3, 4, 5
+program = Program()
+program.prepare_text("data", 6000, seed=1)
+config = program.config("config.json", data={"path": "data"}, model=TINY_MODEL, training={
+    "batch_size": 2, "tgt_len": 16, "max_step": 80, "log_interval": 40}, optimizer={"lr": 0.01}, evaluation={"interval": 0})
+program.run("train", config, "--run", "run", "--quiet")
+
+
+def generate(*arguments):
+    return program.run("generate", "--checkpoint", "run", *arguments)
+
+
+def samples(*arguments):
+    generate("--prompt", "abc def ", "--tokens", 40, "--json", "samples.json", *arguments)
+    with open(program.path("samples.json"), errors="strict") as file:
+        return json.load(file)
+
+
+def test_same_seed_same_text():
+    first, _ = generate("--prompt", "abc def ", "--tokens", 40)
+    check(first.startswith("abc def "), "the prompt is shown first")
+    check(generate("--prompt", "abc def ", "--tokens", 40)[0] == first, "the same seed gave another text")
+    check(generate("--prompt", "abc def ", "--tokens", 40, "--seed", 2)[0] != first, "another seed gave the same text")
+    check(generate("--prompt", "abc def ", "--tokens", 40, "--mem-len", 200)[0] == generate(
+        "--prompt", "abc def ", "--tokens", 40, "--mem-len", 100)[0], "a memory that is never full changed the text")
+
+
+def test_samples():
+    alone = samples()
+    among = samples("--samples", 3)
+    check([s["tokens"] for s in among["samples"]] == [40] * 3, "tokens of the samples")
+    check(among["samples"][0] == alone["samples"][0], "the first sample depends on the others")
+    check(len({s["text"] for s in among["samples"]}) == 3, "samples are the same")
+    greedy = samples("--samples", 2, "--temperature", 0)["samples"]
+    check(greedy[0] == greedy[1], "temperature 0 is not the most probable token")
+    check(samples("--top-k", 1)["samples"][0] == greedy[0], "--top-k 1 is not the most probable token")
+
+
+def test_stop():
+    whole = samples()["samples"][0]["text"]
+    stop = whole[11:13]
+    found = samples("--stop", stop)["samples"][0]
+    check(found["stopped"] and found["text"] == whole[:whole.index(stop)], f"--stop {stop!r}: {found}")
+    check(not samples("--stop", "never there")["samples"][0]["stopped"], "stopped at nothing")
+
+
+def test_long_prompt():
+    with open(program.path("data.txt")) as file:
+        text = file.read()[:1000]
+    program.write("prompt.txt", text)
+    output, errors = generate("--prompt-file", "prompt.txt", "--tokens", 5, "--mem-len", 64)
+    check(output.startswith(text), "the prompt is shown first")
+    check("prompt: 1,000 tokens" in errors and "tokens/s" in errors, errors)
+
+
+def test_surprisal():
+    with open(program.path("data.txt")) as file:
+        text = file.read()[5400:]  # the split that is evaluated below
+    program.write("test.txt", text)
+    table, _ = generate("--score", "test.txt", "--mem-len", 24, "--tgt-len", 16)
+    rows = [line.split("\t") for line in table.splitlines()]
+    check(rows[0] == ["word", "bits", "tokens"], rows[0])
+    words = text[1:].split()
+    check([row[0] for row in rows[1:]] == words, "the words are not those of the text")
+    program.run("eval", "--checkpoint", "run", "--data", "data", "--batch", 1, "--json", "eval.json", "--quiet")
+    with open(program.path("eval.json")) as file:
+        loss = json.load(file)["loss"]
+    bits = sum(float(row[1]) for row in rows[1:])
+    scored = sum(int(row[2]) for row in rows[1:])
+    trailing = len(text) - len(text.rstrip())
+    check(scored == len(text) - 1 - trailing, f"{scored} tokens scored of {len(text)}")
+    if trailing == 0:
+        check(math.isclose(bits / scored, loss / math.log(2), rel_tol=1e-4), f"{bits / scored} bits, eval {loss}")
+    with_context, _ = generate("--score", "test.txt", "--prompt", text[:200] + " ")
+    first = with_context.splitlines()[1].split("\t")
+    check(first[0] == text.split()[0] and int(first[2]) == len(first[0]), f"after a context: {first}")
+
+
+def test_refusals():
+    def refuse(code, *arguments, says):
+        refused(program, code, "generate", "--checkpoint", "run", *arguments, says=says)
+
+    refuse(USAGE, says=["--prompt", "--score"])
+    refuse(DATA, "--prompt", "", says=["--prompt", "at least one token"])
+    refuse(CONFIG, "--prompt", "a", "--top-p", 2, says=["--top-p", "at most 1", "2"])
+    refuse(CONFIG, "--prompt", "a", "--temperature", "nan", says=["--temperature", "nan"])
+    refuse(6, "--prompt-file", "absent.txt", says=["absent.txt"])
+    program.prepare_tokens("numbers", 50, train=[i % 50 for i in range(400)], valid=[1] * 50)
+    program.run("train", config, "--set", "data.path=numbers", "--set", "training.max_step=1", "--run", "numbers-run",
+                "--quiet")
+    refused(program, CHECKPOINT, "generate", "--checkpoint", "numbers-run", "--prompt", "a", says=["tokenizer", "none"])
+    program.write("letters.txt", "abcdefgh abcdefgh hgfedcba " * 40)
+    program.run("prepare", "--tokenizer", "text8", "--input", "letters.txt", "--split", "0.8,0.2", "--output", "letters")
+    program.run("train", config, "--set", "data.path=letters", "--set", "training.max_step=1", "--run", "letters-run",
+                "--quiet")
+    refused(program, DATA, "generate", "--checkpoint", "letters-run", "--prompt", "abz", says=["--prompt", "0x7a", "vocabulary"])
+
+
+for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_surprisal, test_refusals):
+    test()
+print("generate_test: passed")
