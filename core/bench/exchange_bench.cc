@@ -7,6 +7,7 @@
 #include "core/bench/step_bench.h"
 #include "core/bench/training_step.h"
 #include "core/train/gradient_exchange.h"
+#include "core/train/scored_targets.h"
 
 namespace segue {
 
@@ -36,13 +37,10 @@ ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Con
     const Buckets buckets(step.gradients().elements(), bucket_elements(bucket_mb));
     return make_gradient_exchange({step.gradients(), {}, buckets}, communicator, place.stream());
   };
-  const Measurement work{
-      .name = "",
-      .timing = {},
-      .flops = training_flops(
-          config.model, vocab_size,
-          {.streams = streams.count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len}),
-      .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
+  const Measurement work{.name = "",
+                         .timing = {},
+                         .flops = training_flops(config.model, vocab_size, training_shape(config, streams.count)),
+                         .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
   ExchangeBench bench{
       .measurements = {},
       .parameters = step.parameters(),

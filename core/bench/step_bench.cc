@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/bench/training_step.h"
+#include "core/train/scored_targets.h"
 
 namespace segue {
 
@@ -23,8 +24,7 @@ StepBench bench_step(BenchStream& place, const Effort& effort, const Config& con
   bench.parameters = step.parameters();
   bench.activation_bytes = step.reserve();
   step.fill_memory();
-  const SegmentShape shape{
-      .streams = config.training.batch_size, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len};
+  const SegmentShape shape = training_shape(config, config.training.batch_size);
   bench.measurement = {.name = "training step",
                        .timing = time_calls(place.stream(), effort, [&] { step.run(); }),
                        .flops = training_flops(config.model, vocab_size, shape),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "core/train/scored_targets.h"
 
 namespace segue {
 
@@ -32,14 +33,11 @@ TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t voc
       groups_(make_stream_groups(model_, streams, config.training.batch_chunk, parameters_.compute())),
       streams_(streams),
       tokens_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 1)),
-      targets_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 2)) {
+      targets_(random_tokens({streams.count, scored_tokens(config.training, config.training.tgt_len)}, vocab_size, 2)) {
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
 }
 
-int64_t TrainingStep::reserve() {
-  return engine_.prepare(
-      {.streams = groups_.front().count, .tgt_len = config_.training.tgt_len, .memory_length = config_.model.mem_len});
-}
+int64_t TrainingStep::reserve() { return engine_.prepare(training_shape(config_, groups_.front().count)); }
 
 void TrainingStep::run(const Tape::GradientProgress& progress, const std::function<void()>& between) {
   parameters_.clear_gradients(stream_);
@@ -60,7 +58,7 @@ SegmentInputs TrainingStep::inputs_of(const StreamGroup& group) const {
           .info = {.seed = static_cast<uint64_t>(config_.seed),
                    .step = static_cast<uint64_t>(optimizer_.steps() + 1),
                    .first_stream = group.first,
-                   .loss_scale = static_cast<float>(1.0 / static_cast<double>(tokens_.shape().elements()))}};
+                   .loss_scale = static_cast<float>(1.0 / static_cast<double>(targets_.shape().elements()))}};
 }
 
 }  // namespace segue

@@ -85,6 +85,10 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
+  fields.optional("loss_part", loss_part,
+                  {.meaning = "which tokens of a segment are learned from; full: all; half: the newest half, rounded "
+                              "up, so that each has many earlier ones to attend to even without a memory; the others "
+                              "are only read, here and in every epoch"});
   fields.optional("batch_chunk", batch_chunk,
                   {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
                    .minimum = 1,
@@ -176,6 +180,10 @@ double effective_epsilon(const OptimizerConfig& optimizer) {
       break;
   }
   return 1e-8;
+}
+
+int64_t scored_tokens(const TrainingConfig& training, int64_t length) {
+  return training.loss_part == LossPart::kHalf ? (length + 1) / 2 : length;
 }
 
 int64_t evaluation_tgt_len(const Config& config) {

@@ -49,6 +49,7 @@ struct ScheduleConfig {
 struct TrainingConfig {
   int64_t batch_size = 8;
   int64_t tgt_len = 128;
+  LossPart loss_part = LossPart::kFull;
   int64_t batch_chunk = 1;
   int64_t max_step = 10000;
   int64_t log_interval = 50;
@@ -90,6 +91,9 @@ struct Config {
   CheckpointConfig checkpoint = {};
   void describe(JsonFields& fields);
 };
+
+// The newest tokens of a segment of `length` that training learns from.
+int64_t scored_tokens(const TrainingConfig& training, int64_t length);
 
 double effective_epsilon(const OptimizerConfig& optimizer);
 

@@ -23,6 +23,7 @@ enum class InitKind : uint8_t { kNormal, kUniform };
 enum class OptimizerKind : uint8_t { kAdagrad, kAdam, kAdamw, kLamb, kSgd };
 enum class ScheduleKind : uint8_t { kConstant, kCosine, kInvSqrt, kLinear, kPlateau };
 enum class PrecisionKind : uint8_t { kFp32, kBf16 };
+enum class LossPart : uint8_t { kFull, kHalf };
 enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
 
 std::span<const std::string_view> choices_of(PositionKind);
@@ -40,6 +41,7 @@ std::span<const std::string_view> choices_of(OptimizerKind);
 std::span<const std::string_view> choices_of(PrecisionKind);
 std::span<const std::string_view> choices_of(CommunicatorKind);
 std::span<const std::string_view> choices_of(ScheduleKind);
+std::span<const std::string_view> choices_of(LossPart);
 std::span<const std::string_view> choices_of(ScheduleRule);
 
 }  // namespace segue

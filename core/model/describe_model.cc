@@ -45,10 +45,10 @@ std::string parameter_table(const Parameters& parameters) {
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
-  const auto [tgt_len, streams, moments] = training;
+  const auto [tgt_len, scored, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
-  const SegmentShape shape{.streams = streams, .tgt_len = tgt_len, .memory_length = model.mem_len};
+  const SegmentShape shape{.streams = streams, .tgt_len = tgt_len, .memory_length = model.mem_len, .scored = scored};
   Arena arena;
   const int64_t activations = transformer.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
   const int64_t weights = (2 + moments) * parameters.values().bytes();

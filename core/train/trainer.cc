@@ -61,6 +61,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .local_streams = streams_.count,
                                                          .segment_length = config.training.tgt_len,
                                                          .read_ahead = config.data.read_ahead}),
+      scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -145,15 +146,16 @@ void Trainer::train_step(const Segment& segment) {
 }
 
 void Trainer::forward_backward(const Segment& segment) {
-  const auto tokens = static_cast<double>(config_.training.batch_size * segment.length);  // of all ranks
+  const ConstTensorView targets = scored_targets_.of(segment.targets);
+  const auto scored = static_cast<double>(config_.training.batch_size * targets.shape[1]);  // of all ranks
   parameters_.clear_gradients(stream_);
   for (StreamGroup& group : groups_) {
     const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first - streams_.first, group.count),
-                               .targets = segment.targets.rows(group.first - streams_.first, group.count),
+                               .targets = targets.rows(group.first - streams_.first, group.count),
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
-                                        .loss_scale = static_cast<float>(1.0 / tokens)}};
+                                        .loss_scale = static_cast<float>(1.0 / scored)}};
     const bool is_last = &group == &groups_.back();
     reports_.add_losses(stream_,
                         engine_.queue(inputs, group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
@@ -247,8 +249,7 @@ EvaluationPlan Trainer::evaluation_plan() const {
 
 // All that a step needs once the memory is full, before the first one.
 void Trainer::reserve_memory() {
-  const int64_t activations = engine_.prepare(
-      {.streams = groups_.front().count, .tgt_len = config_.training.tgt_len, .memory_length = config_.model.mem_len});
+  const int64_t activations = engine_.prepare(training_shape(config_, groups_.front().count));
   if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_plan());
   log_memory(activations);
 }
@@ -267,9 +268,13 @@ void Trainer::log_plan() const {
       communicator_.size() == 1
           ? ""
           : fmt::format(" ({} ranks over {}, {} here)", communicator_.size(), communicator_.name(), streams_.count);
-  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}, reach {} tokens",
-               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, shares,
-               human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
+  const std::string scored = config_.training.loss_part == LossPart::kFull
+                                 ? ""
+                                 : fmt::format(", the newest {} of them learned from",
+                                               scored_tokens(config_.training, config_.training.tgt_len));
+  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}{}, reach {} tokens",
+               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, scored,
+               shares, human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
 }
 
 }  // namespace segue

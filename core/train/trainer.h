@@ -12,6 +12,7 @@
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_directory.h"
+#include "core/train/scored_targets.h"
 #include "core/train/step_reports.h"
 #include "core/train/stop_signal.h"
 #include "core/train/stream_group.h"
@@ -86,6 +87,7 @@ class Trainer {
   Evaluator evaluator_;
   std::vector<StreamGroup> groups_;
   SegmentStreams segments_;
+  ScoredTargets scored_targets_;
   StepReports reports_;
   std::unique_ptr<MetricsLog> metrics_;
 

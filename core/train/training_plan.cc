@@ -2,6 +2,7 @@
 #include "core/train/training_plan.h"
 
 #include "core/train/optimizer.h"
+#include "core/train/scored_targets.h"
 
 namespace segue {
 
@@ -15,8 +16,7 @@ RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& p
   Arena arena;
   const std::vector<StreamGroup> groups =
       make_stream_groups(model, streams, config.training.batch_chunk, parameters.compute());
-  const SegmentShape shape{
-      .streams = groups.front().count, .tgt_len = config.training.tgt_len, .memory_length = config.model.mem_len};
+  const SegmentShape shape = training_shape(config, groups.front().count);
   const int64_t activations = model.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
   return {.streams = streams, .memory = memory_of(config.optimizer, parameters, buckets, groups, activations)};
 }

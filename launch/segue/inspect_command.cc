@@ -55,6 +55,7 @@ void inspect_config(const InspectOptions& options) {
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,
                                   {.tgt_len = config.training.tgt_len,
+                                   .scored = scored_tokens(config.training, config.training.tgt_len),
                                    .streams = config.training.batch_size,
                                    .moments = moments_of(config.optimizer)}));
 }

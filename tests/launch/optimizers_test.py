@@ -1,11 +1,13 @@
 """Every optimizer trains a small model; a run stopped in the middle goes on bit for bit; another's state is refused.
 
-And the plateau schedule: its rate after evaluations is what their losses lead to, also across a resume.
+And the plateau schedule: its rate after evaluations is what their losses lead to, also across a resume. And the loss of
+half a segment: what is learned from a whole one is what is learned from its two parts.
 """
 
 import json
 
 from program import TINY_MODEL, Program, check, check_same_run, metrics
+from tensor_files import read_safetensors
 
 STEPS = 200
 FALL = 0.5  # nats; the loss begins at log 256 = 5.5
@@ -84,6 +86,30 @@ def check_plateau(program):
         check(json.load(file)["plateau"]["rate"] == rates[-1][1], "plateau: another rate in the checkpoint")
 
 
+def first_step(program, name, tgt_len, loss_part):
+    """Loss and weights after a step of plain descent, which moves weights by their gradients."""
+    config = write_config(
+        program, name, {"kind": "sgd", "lr": 1.0, "clip": 0}, 1, schedule={"kind": "constant"},
+        model=dict(TINY_MODEL, dropout=0, dropatt=0),
+        training={"batch_size": 4, "tgt_len": tgt_len, "loss_part": loss_part, "max_step": 1, "log_interval": 1})
+    _, errors = program.run("train", config, "--run", name)
+    check(("the newest 8 of them" in errors) == (loss_part == "half"), f"{name}: {errors}")
+    weights = read_safetensors(program.path(name, "checkpoints", "step-00000001", "weights.safetensors"))
+    return metrics(program.path(name))[0]["loss"], weights
+
+
+def check_loss_part(program):
+    """Of 15 tokens the newest 8 are learned from; the 7 before are a segment of their own."""
+    whole, newest, oldest = (first_step(program, name, tgt_len, part) for name, tgt_len, part in (
+        ("part-full", 15, "full"), ("part-half", 15, "half"), ("part-rest", 7, "full")))
+    mean = (8 * newest[0] + 7 * oldest[0]) / 15
+    check(abs(whole[0] - mean) < 1e-5, f"loss of a segment {whole[0]}, of its parts {mean}")
+    check(abs(newest[0] - oldest[0]) > 1e-3, "the parts' losses are the same")
+    for name, (_, values) in whole[1].items():
+        worst = max(abs(w - (8 * n + 7 * o) / 15) for w, n, o in zip(values, newest[1][name][1], oldest[1][name][1]))
+        check(worst < 1e-6, f"{name}: a step of the whole is off that of its parts by {worst}")
+
+
 def main():
     program = Program()
     program.prepare_text("text", 20000, 3)
@@ -92,6 +118,7 @@ def main():
         check_resume(program, name, optimizer)
     check_refusal(program)
     check_plateau(program)
+    check_loss_part(program)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+// Columns from the right.
+#include "core/train/scored_targets.h"
+
+#include <algorithm>
+
+namespace segue {
+
+SegmentShape training_shape(const Config& config, int64_t streams) {
+  return {.streams = streams,
+          .tgt_len = config.training.tgt_len,
+          .memory_length = config.model.mem_len,
+          .scored = scored_tokens(config.training, config.training.tgt_len)};
+}
+
+ScoredTargets::ScoredTargets(const TrainingConfig& training, int64_t streams) : training_(training) {
+  const int64_t scored = scored_tokens(training, training.tgt_len);
+  if (scored < training.tgt_len) block_ = OwnedTensor(DType::kInt32, {streams * scored});
+}
+
+ConstTensorView ScoredTargets::of(ConstTensorView targets) {
+  const int64_t streams = targets.shape[0];
+  const int64_t length = targets.shape[1];
+  const int64_t scored = scored_tokens(training_, length);
+  if (scored == length) return targets;
+  const TensorView newest = block_.view().rows(0, streams * scored).reshaped({streams, scored});
+  for (int64_t b = 0; b < streams; ++b)
+    std::copy_n(targets.as<int32_t>() + (b + 1) * length - scored, scored, newest.as<int32_t>() + b * scored);
+  return newest;
+}
+
+}  // namespace segue

@@ -1,0 +1,28 @@
+// The part of each segment that training learns from (`training.loss_part`).
+#pragma once
+
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "core/config/config.h"
+#include "core/model/segment_tape.h"
+
+namespace segue {
+
+// What a training tape of so many streams is recorded for, with a full memory.
+SegmentShape training_shape(const Config& config, int64_t streams);
+
+// The targets of a segment's newest tokens, put side by side.
+class ScoredTargets {
+ public:
+  ScoredTargets(const TrainingConfig& training, int64_t streams);
+
+  // [B, T] -> [B, S], valid until the next call; nothing is allocated.
+  ConstTensorView of(ConstTensorView targets);
+
+ private:
+  const TrainingConfig& training_;
+  OwnedTensor block_;  // none when all are scored
+};
+
+}  // namespace segue
