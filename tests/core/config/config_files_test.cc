@@ -56,7 +56,7 @@ TEST(ConfigFiles, EveryExperimentLoads) {
     EXPECT_NO_THROW(load_config(entry.path())) << name;
     ++experiments;
   }
-  EXPECT_GE(experiments, 14);
+  EXPECT_GE(experiments, 24);
 }
 
 }  // namespace
