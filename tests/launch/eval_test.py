@@ -54,6 +54,44 @@ def test_a_config_has_the_flags_as_keys(program):
     refused(program, CONFIG, "eval", "--config", "eval.json", says=["eval.json", "memlen", "mem_len"])
 
 
+def test_effective_context(program):
+    """Of a model that was trained with 24 rows of memory, against itself: the pool is as good as it is."""
+    files = [program.path("run", "evaluations", "sweep", f"losses-mem-{length}.h5") for length in (0, 8, 24)]
+    output, _ = program.run("effective-context", "--model", "tiny", *files, "--model", "again", *files, "--ratios", "0.1,1",
+                            "--threshold", 1e-9, "--output", "effective.json")
+    with open(program.path("effective.json")) as file:
+        comparison = json.load(file)
+    first, second = comparison["models"]
+    check(first["curves"] == second["curves"] and list(first["effective_context"]) == ["0.1", "1.0"], f"{comparison}")
+    check([point["context"] for point in first["curves"][0]["points"]] == [16, 24], "contexts are memory and segment")
+    check(output.splitlines()[1].split()[0] == "tiny", output)
+    evaluate(program, *given("--split", "valid", "--per-token"))
+    refused(program, DATA, "effective-context", "--model", "mixed", files[0], "evaluated/losses-mem-24.h5",
+            says=['dataset "xxh3:', "losses-mem-0.h5"])
+    refused(program, USAGE, "effective-context", "--model", "alone", files[0], says=["alone", "two files"])
+
+
+def test_python_reads_and_writes_losses(program):
+    try:
+        import h5py
+    except ImportError:
+        return print("h5py is not installed: the files of losses are not read with it")
+    with h5py.File(program.path("run", "evaluations", "sweep", "losses-mem-24.h5")) as file:
+        check(file.attrs["context"] == 40 and file.attrs["format"] == b"segue-per-token", "attributes in Python")
+        nll, targets = file["nll"][:], file["targets"][:]
+    check(nll.dtype == "float32" and targets.dtype == "int32" and nll.shape == targets.shape, "losses in Python")
+    for context, gain in ((16, 0.0), (24, 1.0), (40, 1.0)):
+        with h5py.File(program.path(f"others-{context}.h5"), "w") as file:
+            file["nll"] = nll.astype("float64") - gain
+            file["targets"] = targets.astype("int64")
+            file.attrs["split"] = "test"
+    program.run("effective-context", "--model", "other", *(f"others-{c}.h5@{c}" for c in (16, 24, 40)), "--output",
+                "others.json")
+    with open(program.path("others.json")) as file:
+        lengths = json.load(file)["models"][0]["effective_context"]
+    check(set(lengths.values()) == {16}, f"effective context of another program's losses: {lengths}")
+
+
 def test_windows(program):
     every = evaluate(program, *given("--recompute", "--tgt-len", 12, "--max-tokens", 200))
     check(every["mode"] == "recompute" and every["tokens"] == 200 and every["context"] == 12, f"{every}")
@@ -86,7 +124,7 @@ def main():
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run", "--quiet")
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole, test_a_config_has_the_flags_as_keys,
-                 test_windows, test_refuses):
+                 test_effective_context, test_python_reads_and_writes_losses, test_windows, test_refuses):
         test(program)
 
 
