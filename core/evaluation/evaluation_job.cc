@@ -98,7 +98,7 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, Parameters& parameters, Arena& arena,
                                    std::vector<float>& nll, const Evaluator::Told& progress) {
   const Transformer model(pass.model, trained_.vocab_size);
-  Evaluator evaluator(model, parameters, arena, stream_, communicator_);
+  Evaluator evaluator(model, parameters, arena, stream_, communicator_, settings_.memory);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   const auto start = std::chrono::steady_clock::now();

@@ -29,6 +29,11 @@ std::span<const std::string_view> choices_of(SameLength /*choice*/) {
   return kNames;
 }
 
+std::span<const std::string_view> choices_of(Remembered /*remembered*/) {
+  static constexpr std::array<std::string_view, 2> kNames{"hidden_states", "key_values"};
+  return kNames;
+}
+
 void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("checkpoint", checkpoint, {.meaning = "a run (its newest intact checkpoint) or one checkpoint"});
   fields.optional("data", data, {.meaning = "directory of the prepared dataset"});
@@ -61,6 +66,10 @@ void EvaluationSettings::describe(JsonFields& fields) {
                   {.meaning = "score every token once, each stream but the first after reading so many tokens before "
                               "its own: a number, or auto for as many as its losses depend on; empty: cut the split "
                               "into blocks, each from empty memory, as the published codes do"});
+  fields.optional(
+      "memory", memory,
+      {.meaning = "what is kept of earlier segments: key_values, made once, or as in training hidden_states, "
+                  "slower and smaller; the same numbers up to rounding"});
   fields.optional("recompute", recompute,
                   {.meaning = "windows of tgt_len tokens without memory, each computed anew, as memoryless models are "
                               "evaluated"});

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/model/segment_tape.h"
 
 namespace segue {
 
 enum class SameLength : uint8_t { kAsTrained, kYes, kNo };
 std::span<const std::string_view> choices_of(SameLength choice);
+
+std::span<const std::string_view> choices_of(Remembered remembered);
 
 struct EvaluationSettings {
   std::string checkpoint = {};
@@ -24,6 +27,7 @@ struct EvaluationSettings {
   SameLength same_length = SameLength::kAsTrained;
   int64_t max_tokens = 0;    // 0: the whole split
   std::string warm_up = {};  // "auto" or a number; empty: the split as blocks
+  Remembered memory = Remembered::kKeysAndValues;
   bool recompute = false;
   int64_t stride = 1;
   bool per_token = false;

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/model/key_value_memory.h"
+
 namespace segue {
 
 namespace {
@@ -40,7 +42,7 @@ struct Evaluator::Run {
   const Sink& sink;
   Share mine;
   LaneReader reader;
-  SegmentMemory memory;
+  std::unique_ptr<Memory> memory;
   EvaluationResult result = {};
 };
 
@@ -70,9 +72,12 @@ struct Evaluator::Part {
 };
 
 Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                     Communicator& communicator)
+                     Communicator& communicator, Remembered remembered)
     : model_(model),
-      compute_(parameters.compute()),
+      parameters_(parameters),
+      arena_(arena),
+      stream_(stream),
+      remembered_(remembered),
       engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation),
       communicator_(communicator) {}
 
@@ -92,10 +97,17 @@ EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, 
           .sink = sink,
           .mine = mine,
           .reader = LaneReader(std::move(source), mine.count, plan.tgt_len()),
-          .memory = model_.make_memory(mine.count, compute_)};
+          .memory = make_memory(mine.count, plan.tgt_len())};
   for (int64_t group = 0; group < plan.groups(); ++group) run_group(run, group, progress);
   communicator_.sum({&run.result.total_nll, 1});
   return run.result;
+}
+
+// Without a memory there is nothing to make once for several segments.
+std::unique_ptr<Memory> Evaluator::make_memory(int64_t lanes, int64_t tgt_len) {
+  if (remembered_ == Remembered::kKeysAndValues && model_.config().mem_len > 0)
+    return std::make_unique<KeyValueMemory>(model_, parameters_, arena_, stream_, lanes, tgt_len);
+  return std::make_unique<SegmentMemory>(model_.make_memory(lanes, parameters_.compute()));
 }
 
 void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
@@ -104,7 +116,7 @@ void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
                          return a.rows() < b.rows();
                        })->rows();
   run.reader.enter(std::span(lanes).subspan(static_cast<size_t>(run.mine.first), static_cast<size_t>(run.mine.count)));
-  run.memory.reset();
+  run.memory->reset();
   for (int64_t row = 0; row < rows; row += run.plan.tgt_len()) {
     run_part(run, {.lanes = lanes, .row = row, .length = std::min(run.plan.tgt_len(), rows - row)});
     if (progress) progress(run.result.tokens);
@@ -114,7 +126,7 @@ void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
 void Evaluator::run_part(Run& run, const Part& part) {
   const int64_t newest = part.newest();
   const auto [tokens, targets] = run.reader.read(part.row, part.length, newest);
-  const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, run.memory);
+  const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, *run.memory);
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
     if (scored.count == 0) continue;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "core/evaluation/evaluation_plan.h"
@@ -34,11 +35,12 @@ class Evaluator {
   // Called after every segment with the number of tokens scored so far, of all ranks.
   using Told = std::function<void(int64_t tokens)>;
 
-  // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator.
+  // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator. Keys
+  // and values are remembered faster than hidden states, and take more memory.
   Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-            Communicator& communicator);
+            Communicator& communicator, Remembered remembered = Remembered::kHiddenStates);
 
-  // Reserves the memory that such a plan needs.
+  // Reserves the memory that such a plan needs with hidden states.
   void prepare(const EvaluationPlan& plan);
 
   // Each rank takes its share of the lanes; all of them return the sums over all. Sink and progress may be missing
@@ -49,13 +51,17 @@ class Evaluator {
  private:
   struct Run;
   struct Part;
+  std::unique_ptr<Memory> make_memory(int64_t lanes, int64_t tgt_len);
   void run_group(Run& run, int64_t index, const Told& progress);
   void run_part(Run& run, const Part& part);
   // The losses of all ranks' lanes, given to the sink by the first.
   void hand_over(const Part& part, std::span<const float> nll, const Sink& sink);
 
   const Transformer& model_;
-  Compute compute_;
+  Parameters& parameters_;
+  Arena& arena_;
+  kernels::Stream& stream_;
+  Remembered remembered_;
   SegmentEngine engine_;
   Communicator& communicator_;
 };

@@ -145,6 +145,10 @@ void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& setti
                  [&settings](int64_t count) { settings.same_length = count > 0 ? SameLength::kYes : SameLength::kNo; },
                  "Every query sees the same number of keys (default: as trained)"),
              &Settings::same_length);
+  flags.bind(add_choice(command, "--memory", settings.memory,
+                        "Keep keys and values, made once, or hidden states as in training: slower, smaller, the same "
+                        "numbers"),
+             &Settings::memory);
   flags.add_flag("--recompute", &Settings::recompute,
                  "Windows of --tgt-len tokens without memory, each computed anew, as memoryless models are evaluated");
   flags.add("--stride", &Settings::stride, "Tokens from one window to the next, and scored in each")

@@ -2,8 +2,7 @@
 #include "launch/segue/options.h"
 
 #include <fmt/format.h>
-
-#include <map>
+#include <fmt/ranges.h>
 
 namespace segue {
 
@@ -16,14 +15,18 @@ CLI::Validator at_least(double least) {
   return {check, fmt::format(">= {:g}", least)};
 }
 
+CLI::Validator one_of(std::span<const std::string_view> words) {
+  const std::string all = fmt::format("{}", fmt::join(words, ", "));
+  const auto check = [words, all](const std::string& text) -> std::string {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+    return fmt::format("expected one of {}, found \"{}\"", all, text);
+  };
+  return {check, all};
+}
+
 void add_place_options(CLI::App& command, std::string& device, PrecisionKind& precision) {
-  std::map<std::string, PrecisionKind> precisions;
-  for (const std::string_view name : choices_of(precision))
-    precisions.emplace(name, static_cast<PrecisionKind>(precisions.size()));
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command.add_option("--precision", precision, "Of activations and products: fp32, or on a GPU bf16")
-      ->transform(CLI::CheckedTransformer(precisions))
-      ->default_str("fp32");
+  add_choice(command, "--precision", precision, "Of activations and products: fp32, or on a GPU bf16");
 }
 
 }  // namespace segue

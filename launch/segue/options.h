@@ -2,7 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/config/kinds.h"
 
@@ -10,6 +13,21 @@ namespace segue {
 
 // What a number of the command line must be. CLI11's own checks name their limits with 300 digits.
 CLI::Validator at_least(double least);
+
+// One of these words: an error names them all.
+CLI::Validator one_of(std::span<const std::string_view> words);
+
+// An option that takes one of the words of a choice; what `chosen` holds is the default.
+template <typename Choice>
+CLI::Option* add_choice(CLI::App& command, const std::string& names, Choice& chosen, const std::string& meaning) {
+  const auto words = choices_of(chosen);
+  const auto choose = [&chosen, words](const std::string& word) {
+    chosen = static_cast<Choice>(std::find(words.begin(), words.end(), word) - words.begin());
+  };
+  return command.add_option_function<std::string>(names, choose, meaning)
+      ->check(one_of(words))
+      ->default_str(std::string(words[static_cast<size_t>(chosen)]));
+}
 
 // Of commands that compute without a config: on which device, and in which precision.
 void add_place_options(CLI::App& command, std::string& device, PrecisionKind& precision);
