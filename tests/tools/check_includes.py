@@ -16,6 +16,7 @@ HEIGHTS = {
     "core/model": 4,
     "core/evaluation": 5,
     "core/exchange": 5,
+    "core/report": 5,
     "core/generate": 6,
     "core/train": 6,
     "core/bench": 7,

@@ -1,0 +1,116 @@
+// What each run was told to do, where the runs differ, and the commands that do it again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/json_fields.h"
+#include "core/report/markup.h"
+#include "core/report/sections.h"
+
+namespace segue::report {
+
+namespace {
+
+using Flat = std::vector<std::pair<std::string, std::string>>;  // "model.mem_len", "128"; in the order of the config
+
+void flatten(const OrderedJson& value, const std::string& path, Flat& flat) {
+  if (!value.is_object()) {
+    flat.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
+    return;
+  }
+  for (const auto& [key, member] : value.items()) flatten(member, join_json_path(path, key), flat);
+}
+
+Flat flat_config(const RunData& run) {
+  Flat flat;
+  flatten(to_json(run.config), "", flat);
+  return flat;
+}
+
+Table differences_of(const std::vector<RunData>& runs) {
+  Table table{.head = {"key"}, .rows = {}};
+  std::vector<Flat> configs;
+  for (const RunData& run : runs) {
+    table.head.push_back(run.name);
+    configs.push_back(flat_config(run));
+  }
+  for (size_t key = 0; key < configs.front().size(); ++key) {
+    const auto differs = [&](const Flat& config) { return config[key] != configs.front()[key]; };
+    if (std::none_of(configs.begin(), configs.end(), differs)) continue;
+    table.rows.push_back({configs.front()[key].first});
+    for (const Flat& config : configs) table.rows.back().push_back(config[key].second);
+  }
+  return table;
+}
+
+// As one word of a shell.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string result = "'";
+  for (const char letter : word) {
+    if (letter == '\'') result += "'\\'";
+    result += letter;
+  }
+  return result += '\'';
+}
+
+std::string lengths_of(const Evaluation& evaluation) {
+  std::string lengths;
+  for (const EvaluatedLength& result : evaluation.results) {
+    if (result.is_recomputed) continue;
+    if (!lengths.empty()) lengths += ',';
+    lengths += std::to_string(result.mem_len);
+  }
+  return lengths;
+}
+
+std::string commands_of(const RunData& run) {
+  const std::string path = quoted(run.path.string());
+  std::string text = fmt::format("segue train {} --run {}\n", quoted((run.path / "config.json").string()),
+                                 quoted(run.path.string() + "-again"));
+  for (const Evaluation& evaluation : run.evaluations) {
+    const std::string lengths = lengths_of(evaluation);
+    text +=
+        fmt::format("segue eval --checkpoint {} --data {} --split {}{} --name {}\n", path,
+                    quoted(evaluation.data.empty() ? run.config.data.path : evaluation.data), quoted(evaluation.split),
+                    lengths.empty() ? "" : " --mem-len " + lengths, quoted(evaluation.name));
+  }
+  return text;
+}
+
+std::string report_command(const ReportData& data) {
+  std::string command = "segue report";
+  for (const RunData& run : data.runs) command += fmt::format(" {}", quoted(run.path.string()));
+  if (!data.effective_context_file.empty())
+    command += fmt::format(" --effective-context {}", quoted(data.effective_context_file));
+  return command + " --output report.html\n";
+}
+
+}  // namespace
+
+void add_configs(Page& page, const ReportData& data) {
+  page.section("configs", data.runs.size() == 1 ? "The config" : "Configs");
+  if (data.runs.size() > 1) {
+    const Table differences = differences_of(data.runs);
+    if (differences.rows.empty()) {
+      page.paragraph("The runs have the same config.");
+    } else {
+      page.paragraph("The keys in which the runs differ.");
+      page.html(table_html(differences));
+    }
+  }
+  for (const RunData& run : data.runs)
+    page.details("Every key of " + run.name, "<pre>" + escaped(to_json(run.config).dump(2)) + "</pre>\n");
+}
+
+void add_commands(Page& page, const ReportData& data) {
+  page.section("commands", "To make it again");
+  std::string text;
+  for (const RunData& run : data.runs) text += commands_of(run);
+  text += report_command(data);
+  page.html("<pre>" + escaped(text) + "</pre>\n");
+}
+
+}  // namespace segue::report

@@ -1,0 +1,139 @@
+// The two formats, version 1.
+#include "core/report/evaluation_file.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/report/json_node.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr int64_t kVersion = 1;
+constexpr int64_t kLargestFile = int64_t{256} << 20;
+
+Json read_json(const std::filesystem::path& path) {
+  return parse_json<DataError>(read_file(path, kLargestFile), path.string(), {.max_bytes = kLargestFile});
+}
+
+LossOfPart read_part(const JsonNode& node, const char* from, const char* to) {
+  return {.from = node.at(from).integer(),
+          .to = node.at(to).integer(),
+          .tokens = node.at("tokens").integer(),
+          .loss = node.at("loss").number(),
+          .confidence95 = node.find_number("confidence95").value_or(0.0)};
+}
+
+std::vector<LossOfPart> read_parts(const JsonNode& result, const char* key, const char* from, const char* to) {
+  std::vector<LossOfPart> parts;
+  const std::optional<JsonNode> list = result.find(key);
+  if (!list) return parts;
+  for (const JsonNode& part : list->elements()) parts.push_back(read_part(part, from, to));
+  return parts;
+}
+
+bool read_mode(const JsonNode& mode) {
+  if (mode.text() != "memory" && mode.text() != "recompute") mode.refuse(R"("memory" or "recompute")");
+  return mode.text() == "recompute";
+}
+
+EvaluatedLength read_result(const JsonNode& node) {
+  EvaluatedLength result{.is_recomputed = read_mode(node.at("mode")),
+                         .mem_len = node.at("mem_len").integer(),
+                         .tgt_len = node.at("tgt_len").integer(),
+                         .stride = node.find_integer("stride").value_or(0),
+                         .clamp_len = node.find_integer("clamp_len").value_or(-1),
+                         .context = node.at("context").integer(),
+                         .tokens = node.at("tokens").integer(),
+                         .loss = node.at("loss").number(),
+                         .confidence95 = node.find_number("confidence95").value_or(0.0),
+                         .bits_per_byte = node.find_number("bits_per_byte"),
+                         .tokens_per_second = node.find_number("tokens_per_second").value_or(0.0),
+                         .by_position = read_parts(node, "by_position", "position", "position"),
+                         .by_context = read_parts(node, "by_context", "from", "to")};
+  if (const std::optional<JsonNode> same_length = node.find("same_length")) result.same_length = same_length->boolean();
+  return result;
+}
+
+SampleToken read_token(const JsonNode& node, size_t results) {
+  SampleToken token{.text = node.at("text").text(), .nll = {}};
+  const JsonNode losses = node.at("nll");
+  for (const JsonNode& loss : losses.elements())
+    token.nll.push_back(loss.is_null() ? std::nullopt : std::optional(loss.number()));
+  if (token.nll.size() != results) losses.refuse("one loss for each of " + std::to_string(results) + " results");
+  return token;
+}
+
+void read_sample(const JsonNode& document, Evaluation& evaluation) {
+  const std::optional<JsonNode> sample = document.find("sample");
+  if (!sample) return;
+  evaluation.sample_offset = sample->find_integer("offset").value_or(0);
+  for (const JsonNode& token : sample->at("tokens").elements())
+    evaluation.sample.push_back(read_token(token, evaluation.results.size()));
+}
+
+ContextCurve read_curve(const JsonNode& node) {
+  ContextCurve curve{.ratio = node.at("ratio").number(), .points = {}};
+  for (const JsonNode& point : node.at("points").elements()) {
+    const std::optional<double> gain = point.find_number("gain");
+    curve.points.push_back({point.at("context").number(), gain.value_or(std::nan(""))});
+  }
+  return curve;
+}
+
+// Keys of `effective_context` are ratios, written in whatever way.
+std::optional<double> length_at(const JsonNode& lengths, double ratio) {
+  for (const auto& [key, length] : lengths.members()) {
+    try {
+      if (std::abs(std::stod(key) - ratio) < 1e-9 && !length.is_null()) return length.number();
+    } catch (const std::logic_error&) {
+      length.refuse("a ratio as its key");
+    }
+  }
+  return std::nullopt;
+}
+
+EffectiveContextModel read_model(const JsonNode& node, const std::vector<double>& ratios) {
+  EffectiveContextModel model{.name = node.at("name").text(), .lengths = {}, .curves = {}};
+  for (const double ratio : ratios) model.lengths.push_back(length_at(node.at("effective_context"), ratio));
+  if (const std::optional<JsonNode> curves = node.find("curves")) {
+    for (const JsonNode& curve : curves->elements()) model.curves.push_back(read_curve(curve));
+  }
+  return model;
+}
+
+}  // namespace
+
+Evaluation read_evaluation(const std::filesystem::path& path) {
+  const Json json = read_json(path);
+  const JsonNode document(json, path.string());
+  check_format(document, "segue-evaluation", kVersion);
+  const JsonNode trained = document.at("trained");
+  Evaluation evaluation{.name = path.parent_path().filename().string(),
+                        .data = document.find_text("data"),
+                        .split = document.at("split").text(),
+                        .unit = document.find_text("unit"),
+                        .step = document.find_integer("step").value_or(0),
+                        .trained_mem_len = trained.at("mem_len").integer(),
+                        .trained_tgt_len = trained.at("tgt_len").integer(),
+                        .results = {},
+                        .sample = {}};
+  for (const JsonNode& result : document.at("results").elements()) evaluation.results.push_back(read_result(result));
+  read_sample(document, evaluation);
+  return evaluation;
+}
+
+EffectiveContext read_effective_context(const std::filesystem::path& path) {
+  const Json json = read_json(path);
+  const JsonNode document(json, path.string());
+  check_format(document, "segue-effective-context", kVersion);
+  EffectiveContext result{.threshold = document.at("threshold").number(), .ratios = {}, .models = {}};
+  for (const JsonNode& ratio : document.at("ratios").elements()) result.ratios.push_back(ratio.number());
+  for (const JsonNode& model : document.at("models").elements())
+    result.models.push_back(read_model(model, result.ratios));
+  return result;
+}
+
+}  // namespace segue::report

@@ -1,0 +1,83 @@
+// What `segue eval` found, read from its evaluation.json and effective_context.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace segue::report {
+
+// Losses in nats per token; `confidence95` is half the width of the interval.
+struct LossOfPart {
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t tokens = 0;
+  double loss = 0.0;
+  double confidence95 = 0.0;
+};
+
+struct EvaluatedLength {
+  bool is_recomputed = false;  // windows without memory
+  int64_t mem_len = 0;
+  int64_t tgt_len = 0;
+  int64_t stride = 0;  // of windows
+  int64_t clamp_len = -1;
+  bool same_length = false;
+  int64_t context = 0;  // most tokens that a token could attend to
+  int64_t tokens = 0;
+  double loss = 0.0;
+  double confidence95 = 0.0;
+  std::optional<double> bits_per_byte = {};
+  double tokens_per_second = 0.0;            // 0: not stated
+  std::vector<LossOfPart> by_position = {};  // from == to
+  std::vector<LossOfPart> by_context = {};
+};
+
+struct SampleToken {
+  std::string text = {};
+  std::vector<std::optional<double>> nll = {};  // one for each result
+};
+
+struct Evaluation {
+  std::string name = {};
+  std::string data = {};
+  std::string split = {};
+  std::string unit = {};
+  int64_t step = 0;
+  int64_t trained_mem_len = 0;
+  int64_t trained_tgt_len = 0;
+  std::vector<EvaluatedLength> results = {};
+  int64_t sample_offset = 0;
+  std::vector<SampleToken> sample = {};
+};
+
+struct ContextPoint {
+  double context = 0.0;
+  double gain = 0.0;  // relative, of the next longer context
+};
+
+struct ContextCurve {
+  double ratio = 0.0;
+  std::vector<ContextPoint> points = {};
+};
+
+struct EffectiveContextModel {
+  std::string name = {};
+  std::vector<std::optional<double>> lengths = {};  // one for each ratio
+  std::vector<ContextCurve> curves = {};
+};
+
+struct EffectiveContext {
+  double threshold = 0.0;
+  std::vector<double> ratios = {};
+  std::vector<EffectiveContextModel> models = {};
+};
+
+// Throw DataError naming file, key, expected and found; FileError when the file cannot be read.
+Evaluation read_evaluation(const std::filesystem::path& path);
+EffectiveContext read_effective_context(const std::filesystem::path& path);
+
+}  // namespace segue::report

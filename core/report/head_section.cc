@@ -1,0 +1,119 @@
+// What the page is about, and each run in one row of numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "core/report/markup.h"
+#include "core/report/numbers.h"
+#include "core/report/palette.h"
+#include "core/report/sections.h"
+#include "core/report/units.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr size_t kMostNamesInTitle = 3;
+constexpr const char* kUnknown = "\xE2\x80\x93";
+
+std::string joined_names(const std::vector<RunData>& runs) {
+  if (runs.size() > kMostNamesInTitle) return fmt::format("{} runs", runs.size());
+  std::string names = runs.front().name;
+  for (size_t i = 1; i < runs.size(); ++i) {
+    names += i + 1 == runs.size() ? " and " : ", ";
+    names += runs[i].name;
+  }
+  return names;
+}
+
+struct BestLoss {
+  double value = 0.0;
+  std::string what;  // "best loss on valid"
+};
+
+// On text that the run was not trained on, when it was evaluated so.
+std::optional<BestLoss> best_loss(const RunData& run, const LossUnit& unit) {
+  const Metrics& metrics = run.metrics;
+  if (!metrics.validation.empty()) {
+    const auto best = std::min_element(metrics.validation.begin(), metrics.validation.end(),
+                                       [](const auto& a, const auto& b) { return a.loss < b.loss; });
+    return BestLoss{unit.of(best->loss, best->bits_per_byte), "best loss on " + best->split};
+  }
+  if (metrics.training.empty()) return std::nullopt;
+  const TrainingPoint& last = metrics.training.back();
+  return BestLoss{unit.of(last.loss, last.bits_per_byte), "last loss in training"};
+}
+
+double median_speed(const RunData& run) {
+  std::vector<double> speeds;
+  for (const TrainingPoint& point : run.metrics.training) speeds.push_back(point.tokens_per_second);
+  if (speeds.empty()) return 0.0;
+  const auto middle = speeds.begin() + std::ssize(speeds) / 2;
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  return *middle;
+}
+
+std::string cell(std::string_view what, std::string_view value, std::string_view below) {
+  return fmt::format("<div><span class=\"what\">{}</span><span class=\"value\">{}</span><small>{}</small></div>\n",
+                     escaped(what), escaped(value), escaped(below));
+}
+
+std::string shape_of(const RunData& run) {
+  const ModelConfig& model = run.config.model;
+  return fmt::format("{} layers of {}, segment {}, memory {}", model.n_layer, model.d_model,
+                     human_count(run.config.training.tgt_len), human_count(model.mem_len));
+}
+
+std::string row_of(const RunData& run, int64_t index, const LossUnit& unit) {
+  const std::vector<TrainingPoint>& training = run.metrics.training;
+  const bool is_begun = !training.empty();
+  const int64_t step = is_begun ? training.back().step : 0;
+  const std::optional<BestLoss> loss = best_loss(run, unit);
+  std::string html =
+      fmt::format("<div class=\"run\" style=\"--own:{}\">\n<div class=\"name\">{}<small>{}</small></div>\n",
+                  series_colour(index, Ink::kPage), escaped(run.name), escaped(shape_of(run)));
+  html += cell("parameters", run.parameters ? with_prefix(static_cast<double>(*run.parameters)) : kUnknown, "");
+  html += cell("tokens", is_begun ? with_prefix(static_cast<double>(training.back().tokens)) : kUnknown,
+               fmt::format("step {} of {}", human_count(step), human_count(run.config.training.max_step)));
+  html += cell(loss ? loss->what : "loss", loss ? fixed(loss->value, 3) : kUnknown, unit.name());
+  html += cell("speed", is_begun ? with_prefix(median_speed(run)) : kUnknown, "tokens per second");
+  html += cell("time", is_begun ? human_duration(training.back().seconds) : kUnknown, "in steps");
+  return html + "</div>\n";
+}
+
+// The run with the lowest loss of those that have one.
+std::string summary_of(const ReportData& data, const LossUnit& unit) {
+  const RunData* best_run = nullptr;
+  std::optional<BestLoss> best;
+  for (const RunData& run : data.runs) {
+    const std::optional<BestLoss> loss = best_loss(run, unit);
+    if (!loss || (best && best->value <= loss->value)) continue;
+    best = loss;
+    best_run = &run;
+  }
+  if (!best) return "Nothing is logged yet.";
+  const auto tokens =
+      with_prefix(static_cast<double>(best_run->metrics.training.empty() ? best_run->metrics.validation.back().tokens
+                                                                         : best_run->metrics.training.back().tokens));
+  const std::string value = unit.text(best->value);
+  if (data.runs.size() == 1) return fmt::format("The {} is {}, after {} tokens.", best->what, value, tokens);
+  return fmt::format("{} has the lowest: {} ({}), after {} tokens.", best_run->name, value, best->what, tokens);
+}
+
+}  // namespace
+
+PageHead head_of(const ReportData& data) {
+  return {.kicker = "", .title = joined_names(data.runs), .summary = summary_of(data, unit_of_training(data.runs))};
+}
+
+void add_runs(Page& page, const ReportData& data) {
+  const LossUnit unit = unit_of_training(data.runs);
+  page.section("runs", data.runs.size() == 1 ? "The run" : "The runs");
+  std::string rows;
+  for (size_t i = 0; i < data.runs.size(); ++i) rows += row_of(data.runs[i], static_cast<int64_t>(i), unit);
+  page.html("<div class=\"runs\">\n" + rows + "</div>\n");
+}
+
+}  // namespace segue::report

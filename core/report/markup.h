@@ -1,0 +1,22 @@
+// Text on its way into HTML and SVG.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace segue::report {
+
+// Fit for text and for quoted attributes, of HTML and of XML: & < > " ' are named; characters that XML does not have,
+// and bytes that are not UTF-8, become U+FFFD.
+std::string escaped(std::string_view text);
+
+// Characters of UTF-8 text.
+int64_t character_count(std::string_view text);
+
+// At most so many characters: the middle of what is longer becomes an ellipsis.
+std::string shortened(std::string_view text, int64_t most);
+
+// Pixels that a line of the page's sans-serif takes, roughly and rather too many.
+double text_width(std::string_view text, double font_size);
+
+}  // namespace segue::report

@@ -1,0 +1,180 @@
+// Where in a segment, and with how much context, the loss is made.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/report/curves.h"
+#include "core/report/numbers.h"
+#include "core/report/sections.h"
+#include "core/report/units.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr size_t kMostTitles = 150;
+constexpr size_t kMostRows = 256;
+
+// One line: a result of an evaluation, with its parts.
+struct PlacedResult {
+  const RunData* run = nullptr;
+  int64_t colour = 0;
+  bool is_memoryless_beside_memory = false;
+  const EvaluatedLength* result = nullptr;
+  std::string name;
+};
+
+using PartsOf = std::vector<LossOfPart> EvaluatedLength::*;
+
+// Of the results with memory lengths that have such parts: without memory, and the one nearest to training.
+std::vector<const EvaluatedLength*> ends_of(const Evaluation& evaluation, PartsOf parts) {
+  const EvaluatedLength* without = nullptr;
+  const EvaluatedLength* nearest = nullptr;
+  for (const EvaluatedLength& result : evaluation.results) {
+    if (result.is_recomputed || (result.*parts).empty()) continue;
+    if (result.mem_len == 0 && without == nullptr) without = &result;
+    const auto distance = [&](const EvaluatedLength& of) { return std::abs(of.mem_len - evaluation.trained_mem_len); };
+    if (nearest == nullptr || distance(result) < distance(*nearest)) nearest = &result;
+  }
+  std::vector<const EvaluatedLength*> ends;
+  if (nearest != nullptr) ends.push_back(nearest);
+  if (without != nullptr && without != nearest) ends.push_back(without);
+  return ends;
+}
+
+const EvaluatedLength* longest_of(const Evaluation& evaluation, PartsOf parts) {
+  const EvaluatedLength* longest = nullptr;
+  for (const EvaluatedLength& result : evaluation.results) {
+    if (result.is_recomputed || (result.*parts).empty()) continue;
+    if (longest == nullptr || result.mem_len > longest->mem_len) longest = &result;
+  }
+  return longest;
+}
+
+std::string name_of(const RunData& run, const Evaluation& evaluation, const EvaluatedLength& result) {
+  const std::string which = run.evaluations.size() > 1 ? ", " + evaluation.name : "";
+  return fmt::format("{}{}, memory {}", run.name, which, human_count(result.mem_len));
+}
+
+std::vector<PlacedResult> by_position_results(const ReportData& data) {
+  std::vector<PlacedResult> results;
+  for (size_t i = 0; i < data.runs.size(); ++i) {
+    const RunData& run = data.runs[i];
+    for (const Evaluation& evaluation : run.evaluations) {
+      const std::vector<const EvaluatedLength*> ends = ends_of(evaluation, &EvaluatedLength::by_position);
+      for (size_t end = 0; end < ends.size(); ++end)
+        results.push_back({&run, static_cast<int64_t>(i), end > 0, ends[end], name_of(run, evaluation, *ends[end])});
+    }
+  }
+  return results;
+}
+
+std::vector<PlacedResult> by_context_results(const ReportData& data) {
+  std::vector<PlacedResult> results;
+  for (size_t i = 0; i < data.runs.size(); ++i) {
+    const RunData& run = data.runs[i];
+    for (const Evaluation& evaluation : run.evaluations) {
+      if (const EvaluatedLength* longest = longest_of(evaluation, &EvaluatedLength::by_context))
+        results.push_back({&run, static_cast<int64_t>(i), false, longest, name_of(run, evaluation, *longest)});
+    }
+  }
+  return results;
+}
+
+double middle_of(const LossOfPart& part) { return 0.5 * static_cast<double>(part.from + part.to); }
+
+std::string place_text(const LossOfPart& part) {
+  return part.from == part.to ? human_count(part.from) : human_count(part.from) + "\xE2\x80\x93" + human_count(part.to);
+}
+
+Series series_of(const PlacedResult& placed, PartsOf parts, std::string_view what, const LossUnit& unit) {
+  const std::vector<LossOfPart>& list = placed.result->*parts;
+  const double scale = unit.scale(placed.result->loss, placed.result->bits_per_byte);
+  Series series{.name = placed.name,
+                .colour = placed.colour,
+                .style = placed.is_memoryless_beside_memory ? LineStyle::kDashed : LineStyle::kSolid,
+                .points = {}};
+  for (const LossOfPart& part : list) {
+    if (part.tokens == 0) continue;
+    Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
+    if (list.size() <= kMostTitles)
+      point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, place_text(part), unit.text(point.y));
+    series.points.push_back(std::move(point));
+  }
+  return series;
+}
+
+Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::string_view what) {
+  Table table{.head = {std::string(what), "result", "tokens", "loss, nats/token", "\xC2\xB1 95 %"}, .rows = {}};
+  for (const PlacedResult& placed : results) {
+    const std::vector<LossOfPart>& list = placed.result->*parts;
+    for (const size_t i : even_choice(list.size(), kMostRows))
+      table.rows.push_back({place_text(list[i]), placed.name, human_count(list[i].tokens), fixed(list[i].loss, 5),
+                            fixed(list[i].confidence95, 5)});
+  }
+  return table;
+}
+
+// Of the first line: what the first tokens of a segment cost more than its later half.
+std::string position_caption(const std::vector<PlacedResult>& results, const LossUnit& unit) {
+  std::string text = "Loss by the place of a token in its segment, with 95 % confidence.";
+  const auto torn =
+      std::find_if(results.begin(), results.end(), [](const auto& placed) { return placed.result->mem_len == 0; });
+  if (torn == results.end()) return text;
+  const std::vector<LossOfPart>& list = torn->result->by_position;
+  const double scale = unit.scale(torn->result->loss, torn->result->bits_per_byte);
+  double late = 0.0;
+  int64_t late_tokens = 0;
+  for (size_t i = list.size() / 2; i < list.size(); ++i) {
+    late += list[i].loss * static_cast<double>(list[i].tokens);
+    late_tokens += list[i].tokens;
+  }
+  if (late_tokens == 0) return text;
+  return fmt::format(
+      "{} Without memory every segment starts from nothing: {} at its first token, {} over its later half ({}).", text,
+      fixed(scale * list.front().loss, 2), unit.text(scale * late / static_cast<double>(late_tokens)), torn->name);
+}
+
+Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, std::string_view what, const LossUnit& unit) {
+  Plot plot{.series = {}};
+  plot.y_label = unit.name();
+  for (const PlacedResult& placed : results) plot.series.push_back(series_of(placed, parts, what, unit));
+  return plot;
+}
+
+}  // namespace
+
+void add_loss_by_place(Page& page, const ReportData& data) {
+  constexpr const char* kCommand = "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name places";
+  page.section("places", "Loss by place and by available context");
+  const LossUnit unit = unit_of_evaluations(data.runs);
+  const std::vector<PlacedResult> positions = by_position_results(data);
+  if (positions.empty()) {
+    page.missing("No evaluation tells the loss by place yet; one comes with", kCommand);
+    return;
+  }
+  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, "place", unit);
+  by_position.name = "loss-by-position";
+  by_position.title = "Loss by place in the segment";
+  by_position.x_label = "place in the segment";
+  page.figure({.charts = {by_position},
+               .caption = position_caption(positions, unit),
+               .table = table_of(positions, &EvaluatedLength::by_position, "place")});
+
+  const std::vector<PlacedResult> contexts = by_context_results(data);
+  if (contexts.empty()) return;
+  Plot by_context = plot_of(contexts, &EvaluatedLength::by_context, "context", unit);
+  by_context.name = "loss-by-available-context";
+  by_context.title = "Loss by available context";
+  by_context.x_label = "tokens before it that a token could attend to";
+  by_context.x_scale = ScaleKind::kLogFromZero;
+  for (Series& series : by_context.series) series.has_markers = true;
+  page.figure({.charts = {by_context},
+               .caption =
+                   "Loss by how many tokens were there to attend to, while the memory filled and along each segment, "
+                   "with 95 % confidence.",
+               .table = table_of(contexts, &EvaluatedLength::by_context, "context")});
+}
+
+}  // namespace segue::report

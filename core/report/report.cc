@@ -1,0 +1,48 @@
+// From files to the page.
+#include "core/report/report.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "core/report/sections.h"
+
+namespace segue::report {
+
+namespace {
+
+std::string time_text() { return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))); }
+
+std::string kicker_of(const ReportOptions& options) {
+  std::string written = "Training report \xC2\xB7 " + time_text();
+  if (options.refresh_seconds == 0) return written;
+  return fmt::format("{} \xC2\xB7 training goes on; this page loads itself again every {} s", written,
+                     options.refresh_seconds);
+}
+
+}  // namespace
+
+Report make_report(const ReportOptions& options) {
+  ReportData data{.runs = read_runs(options.runs)};
+  if (options.effective_context) {
+    data.effective_context_file = options.effective_context->string();
+    data.effective_context = read_effective_context(*options.effective_context);
+  }
+  PageHead head = head_of(data);
+  head.kicker = kicker_of(options);
+  head.refresh_seconds = options.refresh_seconds;
+  Page page(std::move(head));
+  add_runs(page, data);
+  add_learning_curves(page, data);
+  add_throughput(page, data);
+  add_loss_by_memory(page, data);
+  add_loss_by_place(page, data);
+  add_effective_context(page, data);
+  add_shaded_text(page, data);
+  add_configs(page, data);
+  add_commands(page, data);
+  return {.html = page.finish(), .drawings = page.drawings()};
+}
+
+}  // namespace segue::report

@@ -1,0 +1,153 @@
+// Reading runs.
+#include "core/report/run_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/checkpoint/checkpoint_store.h"
+#include "core/model/stored_model.h"
+#include "core/model/transformer.h"
+#include "core/report/json_node.h"
+
+namespace segue::report {
+
+namespace {
+
+TrainingPoint read_training_point(const JsonNode& line) {
+  return {.step = line.at("step").integer(),
+          .tokens = line.at("tokens").integer(),
+          .loss = line.at("loss").number(),
+          .bits_per_byte = line.find_number("bits_per_byte"),
+          .tokens_per_second = line.find_number("tokens_per_second").value_or(0.0),
+          .seconds = line.find_number("seconds").value_or(0.0),
+          .learning_rate = line.find_number("learning_rate").value_or(0.0),
+          .gradient_norm = line.find_number("gradient_norm").value_or(0.0)};
+}
+
+void add_line(const JsonNode& line, Metrics& metrics) {
+  if (metrics.unit.empty()) metrics.unit = line.find_text("unit");
+  if (const std::optional<JsonNode> split = line.find("evaluation")) {
+    metrics.validation.push_back({.step = line.at("step").integer(),
+                                  .split = split->text(),
+                                  .loss = line.at("loss").number(),
+                                  .bits_per_byte = line.find_number("bits_per_byte")});
+    return;
+  }
+  metrics.training.push_back(read_training_point(line));
+}
+
+// Evaluations come between log lines: their tokens are those of a step times steps.
+void count_tokens_of_validation(Metrics& metrics) {
+  if (metrics.training.empty() || metrics.training.back().step == 0) return;
+  const TrainingPoint& last = metrics.training.back();
+  const double tokens_per_step = static_cast<double>(last.tokens) / static_cast<double>(last.step);
+  for (ValidationPoint& point : metrics.validation)
+    point.tokens = static_cast<int64_t>(tokens_per_step * static_cast<double>(point.step));
+}
+
+std::optional<int64_t> vocabulary_of(const std::filesystem::path& path, const Config& config) {
+  const CheckpointStore store(path / "checkpoints");
+  if (const std::optional<int64_t> newest = store.newest()) {
+    const std::filesystem::path file = store.path_of(*newest) / kModelFile;
+    if (path_exists(file)) {
+      const std::string source = file.string();
+      return read_fields<CheckpointError, StoredModel>(parse_json<CheckpointError>(read_file(file), source), source)
+          .vocab_size;
+    }
+  }
+  return config.data.vocab_size > 0 ? std::optional(config.data.vocab_size) : std::nullopt;
+}
+
+int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
+  int64_t count = 0;
+  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs()) count += spec.shape.elements();
+  return count;
+}
+
+std::vector<Evaluation> read_evaluations(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files;
+  if (!path_exists(directory)) return {};
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (path_exists(entry.path() / "evaluation.json")) files.push_back(entry.path() / "evaluation.json");
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Evaluation> evaluations;
+  evaluations.reserve(files.size());
+  for (const std::filesystem::path& file : files) evaluations.push_back(read_evaluation(file));
+  return evaluations;
+}
+
+// The last `parts` parts of an absolute path.
+std::string tail_of(const std::filesystem::path& path, int64_t parts) {
+  std::filesystem::path tail = path.filename();
+  std::filesystem::path rest = path.parent_path();
+  for (int64_t i = 1; i < parts && rest.has_filename(); ++i) {
+    tail = rest.filename() / tail;
+    rest = rest.parent_path();
+  }
+  return tail.string();
+}
+
+std::filesystem::path absolute_of(const std::filesystem::path& path) {
+  std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+void name_runs(std::vector<RunData>& runs) {
+  constexpr int64_t kMostParts = 8;
+  for (int64_t parts = 1; parts <= kMostParts; ++parts) {
+    std::set<std::string> names;
+    for (RunData& run : runs) {
+      run.name = tail_of(absolute_of(run.path), parts);
+      names.insert(run.name);
+    }
+    if (names.size() == runs.size()) return;
+  }
+}
+
+}  // namespace
+
+Metrics parse_metrics(std::string_view text, const std::string& source) {
+  Metrics metrics;
+  int64_t number = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const std::string place = fmt::format("{}, line {}", source, ++number);
+    const Json json = parse_json<DataError>(line, place);
+    add_line(JsonNode(json, place), metrics);
+  }
+  count_tokens_of_validation(metrics);
+  return metrics;
+}
+
+RunData read_run(const std::filesystem::path& path) {
+  const std::filesystem::path config = path / "config.json";
+  if (!path_exists(config)) throw DataError("{}: expected the directory of a run, found no config.json", path.string());
+  RunData run{.name = tail_of(absolute_of(path), 1),
+              .path = path,
+              .config = load_config(config),
+              .metrics = {},
+              .parameters = {},
+              .evaluations = {}};
+  const std::filesystem::path metrics = path / "metrics.jsonl";
+  if (path_exists(metrics)) run.metrics = parse_metrics(read_file(metrics), metrics.string());
+  if (const std::optional<int64_t> vocab_size = vocabulary_of(path, run.config))
+    run.parameters = count_parameters(run.config.model, *vocab_size);
+  run.evaluations = read_evaluations(path / "evaluations");
+  return run;
+}
+
+std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths) {
+  std::vector<RunData> runs;
+  runs.reserve(paths.size());
+  for (const std::filesystem::path& path : paths) runs.push_back(read_run(path));
+  name_runs(runs);
+  return runs;
+}
+
+}  // namespace segue::report

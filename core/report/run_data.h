@@ -1,0 +1,60 @@
+// All that the directory of a run holds for the report. A run that is still going is read as far as it has come.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+#include "core/report/evaluation_file.h"
+
+namespace segue::report {
+
+// A line of metrics.jsonl. Losses in nats per token.
+struct TrainingPoint {
+  int64_t step = 0;
+  int64_t tokens = 0;
+  double loss = 0.0;
+  std::optional<double> bits_per_byte = {};
+  double tokens_per_second = 0.0;
+  double seconds = 0.0;
+  double learning_rate = 0.0;
+  double gradient_norm = 0.0;
+};
+
+struct ValidationPoint {
+  int64_t step = 0;
+  int64_t tokens = 0;  // trained on by then
+  std::string split = {};
+  double loss = 0.0;
+  std::optional<double> bits_per_byte = {};
+};
+
+struct Metrics {
+  std::string unit = {};  // of the tokens; empty when nothing is logged yet
+  std::vector<TrainingPoint> training = {};
+  std::vector<ValidationPoint> validation = {};
+};
+
+struct RunData {
+  std::string name = {};  // as short as tells the runs of a report apart
+  std::filesystem::path path = {};
+  Config config = {};
+  Metrics metrics = {};
+  std::optional<int64_t> parameters = {};    // known once there is a checkpoint, or with data.vocab_size
+  std::vector<Evaluation> evaluations = {};  // in the order of their names
+};
+
+// Throws DataError naming the directory that is no run, or file and line of broken metrics (a last line without its
+// end is being written, and is left out); ConfigError and DataError for the other files.
+RunData read_run(const std::filesystem::path& path);
+
+// All of them, with names that differ.
+std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths);
+
+// From the text of a metrics.jsonl.
+Metrics parse_metrics(std::string_view text, const std::string& source);
+
+}  // namespace segue::report

@@ -1,0 +1,32 @@
+// The sections of the page, in their order. Each adds itself, or one quiet sentence with the command that would give
+// what it lacks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/report/evaluation_file.h"
+#include "core/report/page.h"
+#include "core/report/run_data.h"
+
+namespace segue::report {
+
+struct ReportData {
+  std::vector<RunData> runs = {};
+  std::optional<EffectiveContext> effective_context = {};
+  std::string effective_context_file = {};
+};
+
+PageHead head_of(const ReportData& data);  // without its kicker
+void add_runs(Page& page, const ReportData& data);
+void add_learning_curves(Page& page, const ReportData& data);
+void add_throughput(Page& page, const ReportData& data);
+void add_loss_by_memory(Page& page, const ReportData& data);
+void add_loss_by_place(Page& page, const ReportData& data);
+void add_effective_context(Page& page, const ReportData& data);
+void add_shaded_text(Page& page, const ReportData& data);
+void add_configs(Page& page, const ReportData& data);
+void add_commands(Page& page, const ReportData& data);
+
+}  // namespace segue::report

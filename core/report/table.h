@@ -1,0 +1,16 @@
+// Tables of the page, with numbers set under each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace segue::report {
+
+struct Table {
+  std::vector<std::string> head = {};
+  std::vector<std::vector<std::string>> rows = {};  // plain text; the first cell names the row
+};
+
+std::string table_html(const Table& table);
+
+}  // namespace segue::report

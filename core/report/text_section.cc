@@ -1,0 +1,123 @@
+// Sample text: which tokens cost how much, and which of them memory helped.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/text.h"
+#include "core/report/numbers.h"
+#include "core/report/sections.h"
+#include "core/report/shaded_text.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr size_t kMostTokens = 1200;  // of one evaluation
+constexpr size_t kMostHelped = 12;
+
+// Results between which memory makes the difference.
+struct MemoryPair {
+  std::optional<size_t> without;
+  std::optional<size_t> longest;
+};
+
+MemoryPair memory_pair(const Evaluation& evaluation) {
+  MemoryPair pair;
+  for (size_t i = 0; i < evaluation.results.size(); ++i) {
+    const EvaluatedLength& result = evaluation.results[i];
+    if (result.is_recomputed) continue;
+    if (result.mem_len == 0 && !pair.without) pair.without = i;
+    if (!pair.longest || result.mem_len > evaluation.results[*pair.longest].mem_len) pair.longest = i;
+  }
+  if (pair.without == pair.longest) pair.without.reset();
+  return pair;
+}
+
+double bits(double nats) { return nats / std::numbers::ln2; }
+
+std::vector<ShadedToken> losses_of(const Evaluation& evaluation, size_t result) {
+  std::vector<ShadedToken> tokens;
+  for (const SampleToken& token : evaluation.sample) {
+    ShadedToken shaded{.text = token.text, .value = {}, .title = ""};
+    if (const std::optional<double>& nll = token.nll[result]) {
+      shaded.value = bits(*nll);
+      shaded.title =
+          fmt::format("{} bits, probability {} %", fixed(bits(*nll), 2), significant(100.0 * std::exp(-*nll), 2));
+    }
+    tokens.push_back(std::move(shaded));
+    if (tokens.size() == kMostTokens) break;
+  }
+  return tokens;
+}
+
+std::vector<ShadedToken> differences_of(const Evaluation& evaluation, size_t without, size_t longest) {
+  std::vector<ShadedToken> tokens;
+  for (const SampleToken& token : evaluation.sample) {
+    ShadedToken shaded{.text = token.text, .value = {}, .title = ""};
+    const std::optional<double>& before = token.nll[without];
+    const std::optional<double>& after = token.nll[longest];
+    if (before && after) {
+      shaded.value = bits(*before - *after);
+      shaded.title = fmt::format("{} bits without memory, {} with it", fixed(bits(*before), 2), fixed(bits(*after), 2));
+    }
+    tokens.push_back(std::move(shaded));
+    if (tokens.size() == kMostTokens) break;
+  }
+  return tokens;
+}
+
+Table most_helped(const Evaluation& evaluation, const std::vector<ShadedToken>& differences) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < differences.size(); ++i) {
+    if (differences[i].value) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return *differences[a].value > *differences[b].value; });
+  order.resize(std::min(order.size(), kMostHelped));
+  Table table{.head = {"token", "place", "bits that memory saved"}, .rows = {}};
+  for (const size_t i : order)
+    table.rows.push_back({differences[i].text, human_count(evaluation.sample_offset + static_cast<int64_t>(i)),
+                          fixed(*differences[i].value, 3)});
+  return table;
+}
+
+void add_sample(Page& page, const std::string& name, const Evaluation& evaluation) {
+  const MemoryPair pair = memory_pair(evaluation);
+  const size_t shown = pair.longest.value_or(0);
+  const std::vector<ShadedToken> losses = losses_of(evaluation, shown);
+  const std::string memory = human_count(evaluation.results[shown].mem_len);
+  page.figure(
+      {.html = losses_html(losses, deepest_of(losses)),
+       .caption = fmt::format("Text of {} from token {} on, as {} meets it with {} tokens of memory: the deeper "
+                              "the shade, the less a token was expected.",
+                              evaluation.split, human_count(evaluation.sample_offset), name, memory)});
+  if (!pair.without) return;
+  const std::vector<ShadedToken> differences = differences_of(evaluation, *pair.without, shown);
+  page.figure({.html = differences_html(differences, deepest_of(differences)),
+               .caption = fmt::format("The same text, shaded by what {} tokens of memory changed for {}: blue tokens "
+                                      "became likelier than without memory, orange ones less likely.",
+                                      memory, name),
+               .table = most_helped(evaluation, differences),
+               .table_name = "Where memory helped most"});
+}
+
+}  // namespace
+
+void add_shaded_text(Page& page, const ReportData& data) {
+  page.section("text", "Text, token by token");
+  bool is_empty = true;
+  for (const RunData& run : data.runs) {
+    for (const Evaluation& evaluation : run.evaluations) {
+      if (evaluation.sample.empty() || evaluation.results.empty()) continue;
+      is_empty = false;
+      add_sample(page, run.evaluations.size() > 1 ? run.name + ", " + evaluation.name : run.name, evaluation);
+    }
+  }
+  if (is_empty)
+    page.missing("No evaluation of a text that can be decoded is there yet; one comes with",
+                 "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name memory");
+}
+
+}  // namespace segue::report

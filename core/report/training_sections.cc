@@ -1,0 +1,211 @@
+// Learning curves, and how fast they were drawn.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/report/curves.h"
+#include "core/report/numbers.h"
+#include "core/report/sections.h"
+#include "core/report/units.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr int64_t kMostPoints = 700;     // of a line: about one to a pixel
+constexpr int64_t kMostTitles = 150;     // of a line: more would only grow the page
+constexpr size_t kMostRows = 60;         // of a run in a table
+constexpr double kFromLogarithm = 20.0;  // last over first: from here on the beginning would be a vertical line
+constexpr double kLatePart = 0.4;        // of the tokens, which the second panel leaves out
+
+using ValueOf = double (*)(const TrainingPoint&, const LossUnit&);
+
+double loss_value(const TrainingPoint& point, const LossUnit& unit) { return unit.of(point.loss, point.bits_per_byte); }
+
+double speed_value(const TrainingPoint& point, const LossUnit& /*unit*/) { return point.tokens_per_second; }
+
+double tokens_of(const TrainingPoint& point) { return static_cast<double>(point.tokens); }
+
+double minutes_of(const TrainingPoint& point) { return point.seconds / 60.0; }
+
+int64_t half_window(size_t count) { return static_cast<int64_t>(count) / 60; }
+
+std::vector<Point> line_of(const RunData& run, const LossUnit& unit, ValueOf value, double (*x)(const TrainingPoint&)) {
+  std::vector<Point> points;
+  for (const TrainingPoint& point : run.metrics.training) points.push_back({.x = x(point), .y = value(point, unit)});
+  return points;
+}
+
+std::string run_title(const RunData& run, const Point& point, std::string_view x_text, std::string_view unit) {
+  return fmt::format("{}\n{}\n{} {}", run.name, x_text, significant(point.y), unit);
+}
+
+void add_titles(Series& series, const RunData& run, const LossUnit& unit) {
+  if (std::ssize(series.points) > kMostTitles) return;
+  for (Point& point : series.points) point.title = run_title(run, point, with_prefix(point.x) + " tokens", unit.name());
+}
+
+Series validation_of(const RunData& run, int64_t colour, const LossUnit& unit) {
+  Series series{.name = "", .colour = colour, .style = LineStyle::kPoints, .has_markers = true, .points = {}};
+  for (const ValidationPoint& validation : run.metrics.validation) {
+    Point point{.x = static_cast<double>(validation.tokens), .y = unit.of(validation.loss, validation.bits_per_byte)};
+    point.title =
+        run_title(run, point, fmt::format("{} after {} tokens", validation.split, with_prefix(point.x)), unit.name());
+    series.points.push_back(std::move(point));
+  }
+  series.points = thinned(series.points, kMostTitles);
+  return series;
+}
+
+Plot curves_of(const ReportData& data, const LossUnit& unit) {
+  Plot plot{.name = "learning-curves",
+            .title = "Loss over tokens trained on",
+            .x_label = "tokens trained on",
+            .y_label = unit.name(),
+            .series = {}};
+  double first = 0.0;
+  double last = 0.0;
+  for (size_t i = 0; i < data.runs.size(); ++i) {
+    const RunData& run = data.runs[i];
+    const auto colour = static_cast<int64_t>(i);
+    const std::vector<Point> points = line_of(run, unit, loss_value, tokens_of);
+    if (points.empty()) continue;
+    first = first == 0.0 ? points.front().x : std::min(first, points.front().x);
+    last = std::max(last, points.back().x);
+    const int64_t half = half_window(points.size());
+    if (half > 0)
+      plot.series.push_back(
+          {.name = "", .colour = colour, .style = LineStyle::kBehind, .points = thinned(points, kMostPoints)});
+    Series mean{.name = run.name, .colour = colour, .points = thinned(moving_mean(points, half), kMostPoints)};
+    add_titles(mean, run, unit);
+    plot.series.push_back(std::move(mean));
+    plot.series.push_back(validation_of(run, colour, unit));
+  }
+  if (first > 0.0 && last / first >= kFromLogarithm) plot.x_scale = ScaleKind::kLog;
+  return plot;
+}
+
+// The later part alone, where the differences are.
+Plot late_part_of(const Plot& whole) {
+  Plot plot = whole;
+  plot.name += "-late";
+  plot.title = "The later part of the same";
+  plot.x_scale = ScaleKind::kLinear;
+  double last = 0.0;
+  for (const Series& series : plot.series) {
+    for (const Point& point : series.points) last = std::max(last, point.x);
+  }
+  for (Series& series : plot.series)
+    std::erase_if(series.points, [&](const Point& point) { return point.x < kLatePart * last; });
+  return plot;
+}
+
+Table table_of(const ReportData& data, const LossUnit& unit) {
+  Table table{.head = {"run", "step", "tokens", "loss, nats/token", unit.per_byte() ? "bits/byte" : "", "learning rate",
+                       "gradient norm", "tokens/s"},
+              .rows = {}};
+  if (!unit.per_byte()) table.head.erase(table.head.begin() + 4);
+  for (const RunData& run : data.runs) {
+    for (const size_t i : even_choice(run.metrics.training.size(), kMostRows)) {
+      const TrainingPoint& point = run.metrics.training[i];
+      table.rows.push_back({run.name, human_count(point.step), human_count(point.tokens), fixed(point.loss, 5)});
+      std::vector<std::string>& row = table.rows.back();
+      if (unit.per_byte()) row.push_back(fixed(loss_value(point, unit), 5));
+      row.insert(row.end(), {significant(point.learning_rate, 3), significant(point.gradient_norm, 3),
+                             significant(point.tokens_per_second, 4)});
+    }
+  }
+  return table;
+}
+
+bool has_validation(const ReportData& data) {
+  return std::any_of(data.runs.begin(), data.runs.end(),
+                     [](const RunData& run) { return !run.metrics.validation.empty(); });
+}
+
+bool is_smoothed(const ReportData& data) {
+  return std::any_of(data.runs.begin(), data.runs.end(),
+                     [](const RunData& run) { return half_window(run.metrics.training.size()) > 0; });
+}
+
+std::string caption_of(const ReportData& data, const LossUnit& unit, bool has_late_part) {
+  std::string text = data.runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
+  if (is_smoothed(data)) text += ", a moving mean before the values as logged";
+  if (has_validation(data)) text += "; marks: on text not trained on";
+  text += ".";
+  if (has_late_part) text += " Left all of it, right the later part by itself.";
+  const RunData* lowest = nullptr;
+  for (const RunData& run : data.runs) {
+    if (run.metrics.training.empty()) continue;
+    const auto last = [&](const RunData& of) { return loss_value(of.metrics.training.back(), unit); };
+    if (lowest == nullptr || last(run) < last(*lowest)) lowest = &run;
+  }
+  if (lowest == nullptr) return text;
+  const TrainingPoint& end = lowest->metrics.training.back();
+  return fmt::format("{} {} ends {}at {}.", text, lowest->name, data.runs.size() == 1 ? "" : "lowest, ",
+                     unit.text(loss_value(end, unit)));
+}
+
+std::string note_of(const ReportData& data) {
+  for (const RunData& run : data.runs) {
+    if (run.metrics.training.size() > kMostRows)
+      return fmt::format("{} lines of each run, evenly apart; all are in metrics.jsonl.", kMostRows);
+  }
+  return "";
+}
+
+bool is_begun(const ReportData& data) {
+  return std::any_of(data.runs.begin(), data.runs.end(),
+                     [](const RunData& run) { return !run.metrics.training.empty(); });
+}
+
+const char* where_time_is_told(double longest_minutes, double& unit_minutes) {
+  unit_minutes = longest_minutes < 180.0 ? 1.0 : longest_minutes < 4320.0 ? 60.0 : 1440.0;
+  return longest_minutes < 180.0    ? "minutes of training"
+         : longest_minutes < 4320.0 ? "hours of training"
+                                    : "days of training";
+}
+
+}  // namespace
+
+void add_learning_curves(Page& page, const ReportData& data) {
+  page.section("learning", "Learning curves");
+  if (!is_begun(data)) return page.missing("Nothing is logged yet: lines come with", "segue train");
+  const LossUnit unit = unit_of_training(data.runs);
+  Figure figure{
+      .charts = {curves_of(data, unit)}, .caption = "", .table = table_of(data, unit), .table_note = note_of(data)};
+  const Plot late = late_part_of(std::get<Plot>(figure.charts.front()));
+  const bool has_late_part = has_points(late) && std::get<Plot>(figure.charts.front()).x_scale == ScaleKind::kLog;
+  if (has_late_part) figure.charts.emplace_back(late);
+  figure.caption = caption_of(data, unit, has_late_part);
+  page.figure(figure);
+}
+
+void add_throughput(Page& page, const ReportData& data) {
+  page.section("throughput", "Throughput");
+  if (!is_begun(data)) return page.missing("No speed is logged yet: it comes with", "segue train");
+  Plot plot{.name = "throughput",
+            .title = "Tokens per second over the time of training",
+            .y_label = "tokens per second",
+            .y_low = 0.0,
+            .series = {}};
+  double longest = 0.0;
+  for (const RunData& run : data.runs) {
+    if (!run.metrics.training.empty()) longest = std::max(longest, minutes_of(run.metrics.training.back()));
+  }
+  double unit_minutes = 1.0;
+  plot.x_label = where_time_is_told(longest, unit_minutes);
+  for (size_t i = 0; i < data.runs.size(); ++i) {
+    std::vector<Point> points = line_of(data.runs[i], LossUnit(false), speed_value, minutes_of);
+    for (Point& point : points) point.x /= unit_minutes;
+    plot.series.push_back(
+        {.name = data.runs[i].name, .colour = static_cast<int64_t>(i), .points = thinned(points, kMostPoints)});
+  }
+  page.figure({.charts = {plot},
+               .caption = "Tokens trained on in a second, of all ranks together; the time is that of steps, without "
+                          "evaluations, checkpoints and pauses.",
+               .table = {}});
+}
+
+}  // namespace segue::report

@@ -1,0 +1,35 @@
+// In which unit losses are shown: bits per byte where every one of them is known so, nats per token where not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/report/run_data.h"
+
+namespace segue::report {
+
+class LossUnit {
+ public:
+  explicit LossUnit(bool per_byte) : per_byte_(per_byte) {}
+  bool per_byte() const { return per_byte_; }
+  std::string name() const { return per_byte_ ? "bits per byte" : "nats per token"; }
+
+  double of(double loss, const std::optional<double>& bits_per_byte) const {
+    return per_byte_ ? bits_per_byte.value_or(loss) : loss;
+  }
+  // What one nat per token is in this unit, where a mean loss is known in both.
+  double scale(double loss, const std::optional<double>& bits_per_byte) const {
+    return per_byte_ && bits_per_byte && loss > 0.0 ? *bits_per_byte / loss : 1.0;
+  }
+  // "1.9214 bits per byte"
+  std::string text(double value) const;
+
+ private:
+  bool per_byte_;
+};
+
+LossUnit unit_of_training(const std::vector<RunData>& runs);
+LossUnit unit_of_evaluations(const std::vector<RunData>& runs);
+
+}  // namespace segue::report

@@ -1,0 +1,46 @@
+// Smoothing and thinning keep what a curve says.
+#include "core/report/curves.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace segue::report {
+namespace {
+
+std::vector<Point> line(int64_t count) {
+  std::vector<Point> points;
+  for (int64_t i = 0; i < count; ++i)
+    points.push_back({.x = static_cast<double>(i), .y = 3.0 * static_cast<double>(i)});
+  return points;
+}
+
+TEST(CurvesTest, AMovingMeanLeavesStraightLinesAlone) {
+  const std::vector<Point> points = line(50);
+  const std::vector<Point> means = moving_mean(points, 7);
+  for (size_t i = 0; i < points.size(); ++i) EXPECT_NEAR(means[i].y, points[i].y, 1e-9);
+}
+
+TEST(CurvesTest, AMovingMeanIsTheMeanOfNeighbours) {
+  std::vector<Point> points = line(5);
+  points[2].y = 36.0;
+  EXPECT_DOUBLE_EQ(moving_mean(points, 1)[2].y, (3.0 + 36.0 + 9.0) / 3.0);
+  EXPECT_TRUE(moving_mean({}, 3).empty());
+}
+
+TEST(CurvesTest, ThinningKeepsTheEndAndTheLine) {
+  const std::vector<Point> fewer = thinned(line(10000), 100);
+  ASSERT_EQ(fewer.size(), 100U);
+  for (const Point& point : fewer) EXPECT_NEAR(point.y, 3.0 * point.x, 1e-6);
+  EXPECT_EQ(fewer.back().x, 9999.0);
+  EXPECT_EQ(thinned(line(3), 100).size(), 3U);
+}
+
+TEST(CurvesTest, RowsAreChosenEvenly) {
+  EXPECT_THAT(even_choice(3, 10), testing::ElementsAre(0U, 1U, 2U));
+  EXPECT_THAT(even_choice(101, 3), testing::ElementsAre(0U, 50U, 100U));
+  EXPECT_TRUE(even_choice(0, 3).empty());
+  EXPECT_THAT(even_choice(5, 1), testing::ElementsAre(0U));
+}
+
+}  // namespace
+}  // namespace segue::report

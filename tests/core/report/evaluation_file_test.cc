@@ -1,0 +1,104 @@
+// What segue eval wrote is read as it was meant, or refused with its place.
+#include "core/report/evaluation_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue::report {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kEvaluation = R"({
+  "format": "segue-evaluation", "version": 1, "checkpoint": "run", "step": 20, "data": "books", "split": "test",
+  "unit": "byte", "trained": {"mem_len": 128, "tgt_len": 64}, "warm_up": null, "later": "passed over",
+  "results": [
+    {"mode": "memory", "mem_len": 0, "tgt_len": 64, "clamp_len": -1, "same_length": false, "context": 64,
+     "tokens": 1000, "loss": 1.5, "confidence95": 0.1, "bits_per_byte": 2.16,
+     "by_position": [{"position": 0, "tokens": 20, "loss": 3.5, "confidence95": 0.5}],
+     "by_context": [{"from": 0, "to": 31, "tokens": 500, "loss": 2.0, "confidence95": 0.2}]},
+    {"mode": "recompute", "mem_len": 0, "tgt_len": 32, "stride": 4, "context": 32, "tokens": 1000, "loss": 1.6}],
+  "sample": {"offset": 7, "tokens": [{"text": "th", "nll": [0.5, null]}]}
+})";
+
+constexpr const char* kContext = R"({
+  "format": "segue-effective-context", "version": 1, "threshold": 0.01, "step": 50, "ratios": [0.1, 1.0],
+  "models": [{"name": "a", "effective_context": {"0.1": 900, "1.0": null},
+              "curves": [{"ratio": 0.1, "points": [{"context": 50, "loss": 2.0, "next_loss": 1.9, "gain": 0.05}]}]}]
+})";
+
+class EvaluationFileTest : public testing::Test {
+ protected:
+  std::filesystem::path write(const Json& document) {
+    make_directories(directory_ / "memory");
+    write_file_atomically(path_, document.dump());
+    return path_;
+  }
+  std::string refusal(const Json& document) {
+    std::string message = message_of<DataError>([&] { read_evaluation(write(document)); });
+    const std::string prefix = path_.string() + ": ";
+    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+  }
+  TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_ / "memory" / "evaluation.json";
+};
+
+TEST_F(EvaluationFileTest, ReadsWhatItNeeds) {
+  const Evaluation evaluation = read_evaluation(write(Json::parse(kEvaluation)));
+  EXPECT_EQ(evaluation.name, "memory");
+  EXPECT_EQ(evaluation.trained_mem_len, 128);
+  ASSERT_EQ(evaluation.results.size(), 2U);
+  EXPECT_EQ(evaluation.results[0].bits_per_byte, 2.16);
+  EXPECT_EQ(evaluation.results[0].by_position.at(0).loss, 3.5);
+  EXPECT_EQ(evaluation.results[0].by_context.at(0).to, 31);
+  EXPECT_TRUE(evaluation.results[1].is_recomputed);
+  EXPECT_EQ(evaluation.results[1].stride, 4);
+  EXPECT_FALSE(evaluation.results[1].bits_per_byte.has_value());
+  EXPECT_EQ(evaluation.sample_offset, 7);
+  EXPECT_EQ(evaluation.sample.at(0).text, "th");
+  EXPECT_EQ(evaluation.sample.at(0).nll.at(0), 0.5);
+  EXPECT_FALSE(evaluation.sample.at(0).nll.at(1).has_value());
+}
+
+TEST_F(EvaluationFileTest, AnotherVersionIsRefused) {
+  Json document = Json::parse(kEvaluation);
+  document["version"] = 2;
+  EXPECT_EQ(refusal(document), "version: expected 1, found 2");
+  document["format"] = "segue-other";
+  EXPECT_EQ(refusal(document), "format: expected \"segue-evaluation\", found \"segue-other\"");
+}
+
+TEST_F(EvaluationFileTest, WrongValuesAreNamed) {
+  const Json good = Json::parse(kEvaluation);
+  Json document = good;
+  document["results"][1]["mode"] = "dream";
+  EXPECT_EQ(refusal(document), "results[1].mode: expected \"memory\" or \"recompute\", found \"dream\"");
+  document = good;
+  document["results"][0]["by_position"][0]["loss"] = "low";
+  EXPECT_EQ(refusal(document), "results[0].by_position[0].loss: expected a number, found \"low\"");
+  document = good;
+  document["results"][0].erase("loss");
+  EXPECT_EQ(refusal(document), "expected the key results[0].loss, found none");
+  document = good;
+  document["sample"]["tokens"][0]["nll"] = {1.0};
+  EXPECT_EQ(refusal(document), "sample.tokens[0].nll: expected one loss for each of 2 results, found a list of 1");
+}
+
+TEST_F(EvaluationFileTest, EffectiveContextIsRead) {
+  const EffectiveContext context = read_effective_context(write(Json::parse(kContext)));
+  ASSERT_EQ(context.models.size(), 1U);
+  EXPECT_EQ(context.models[0].lengths.at(0), 900.0);
+  EXPECT_FALSE(context.models[0].lengths.at(1).has_value());
+  EXPECT_EQ(context.models[0].curves.at(0).points.at(0).gain, 0.05);
+  EXPECT_THAT(message_of<DataError>([&] { read_effective_context(write(Json::parse(kEvaluation))); }),
+              HasSubstr("format: expected \"segue-effective-context\""));
+}
+
+}  // namespace
+}  // namespace segue::report

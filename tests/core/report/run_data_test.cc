@@ -1,0 +1,84 @@
+// Directories of runs: whole, going on, broken.
+#include "core/report/run_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue::report {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kLine =
+    R"({"step":100,"unit":"byte","loss":2.5,"bits_per_byte":3.6,"learning_rate":0.001,"gradient_norm":0.8,"tokens":51200,"tokens_per_second":900.5,"seconds":56.9})";
+
+Metrics parse(const std::string& text) { return parse_metrics(text, "run/metrics.jsonl"); }
+
+TEST(MetricsTest, TrainingAndValidationAreToldApart) {
+  const std::string validation = R"({"step":150,"evaluation":"valid","unit":"byte","loss":2.25,"tokens":9})";
+  const Metrics metrics = parse(std::string(kLine) + "\n" + validation + "\n");
+  ASSERT_EQ(metrics.training.size(), 1U);
+  ASSERT_EQ(metrics.validation.size(), 1U);
+  EXPECT_EQ(metrics.unit, "byte");
+  EXPECT_EQ(metrics.training[0].tokens, 51200);
+  EXPECT_EQ(metrics.training[0].bits_per_byte, 3.6);
+  EXPECT_EQ(metrics.validation[0].tokens, 76800);  // of training by then
+  EXPECT_FALSE(metrics.validation[0].bits_per_byte.has_value());
+}
+
+TEST(MetricsTest, ALastLineWithoutItsEndIsBeingWritten) {
+  EXPECT_EQ(parse(std::string(kLine) + "\n{\"step\":200,\"lo").training.size(), 1U);
+  EXPECT_EQ(parse(std::string(kLine) + "\n" + kLine).training.size(), 1U);
+  EXPECT_TRUE(parse("").training.empty());
+}
+
+TEST(MetricsTest, BrokenLinesAreNamed) {
+  const auto message = [](const std::string& text) { return message_of<DataError>([&] { parse(text); }); };
+  EXPECT_THAT(message(std::string(kLine) + "\n{\"step\":200,\n" + kLine + "\n"),
+              HasSubstr("run/metrics.jsonl, line 2"));
+  EXPECT_EQ(message("{\"step\":1}\n"), "run/metrics.jsonl, line 1: expected the key tokens, found none");
+  EXPECT_EQ(message("{\"step\":\"one\"}\n"), "run/metrics.jsonl, line 1: step: expected an integer, found \"one\"");
+  EXPECT_EQ(message("[]\n"), "run/metrics.jsonl, line 1: the document: expected an object, found a list of 0");
+}
+
+class RunTest : public testing::Test {
+ protected:
+  std::filesystem::path make_run(const std::string& name) {
+    make_directories(directory_ / name);
+    write_file_atomically(directory_ / name / "config.json", R"({"data":{"path":"books","vocab_size":256}})");
+    return directory_ / name;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RunTest, OneThatHasJustBegunIsRead) {
+  const RunData run = read_run(make_run("young"));
+  EXPECT_EQ(run.name, "young");
+  EXPECT_TRUE(run.metrics.training.empty());
+  EXPECT_TRUE(run.evaluations.empty());
+  EXPECT_GT(run.parameters.value_or(0), 0);
+}
+
+TEST_F(RunTest, AnotherDirectoryIsRefused) {
+  const std::string path = (directory_ / "none").string();
+  EXPECT_EQ(message_of<DataError>([&] { read_run(path); }),
+            path + ": expected the directory of a run, found no config.json");
+}
+
+TEST_F(RunTest, NamesAreAsLongAsTheyMustBe) {
+  make_run("a/base");
+  make_run("b/base");
+  make_run("b/other");
+  const std::vector<RunData> runs = read_runs({directory_ / "a/base/", directory_ / "b/base"});
+  EXPECT_EQ(runs[0].name, "a/base");
+  EXPECT_EQ(runs[1].name, "b/base");
+  EXPECT_EQ(read_runs({directory_ / "a/base", directory_ / "b/other"})[1].name, "other");
+}
+
+}  // namespace
+}  // namespace segue::report
