@@ -15,6 +15,7 @@ void add_inspect_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_report_command(CLI::App& app);
 void add_schema_command(CLI::App& app);
 
 }  // namespace segue

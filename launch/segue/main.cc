@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   segue::add_import_command(app);
   segue::add_export_command(app);
   segue::add_bench_command(app);
+  segue::add_report_command(app);
   segue::add_schema_command(app);
   try {
     app.parse(argc, argv);

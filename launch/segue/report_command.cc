@@ -1,0 +1,61 @@
+// segue report
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "core/report/report.h"
+#include "launch/segue/commands.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue report runs/books --output books.html      # one run, also while it goes on\n"
+    "  segue report runs/books runs/memoryless --output comparison.html --figures figures\n"
+    "  segue report runs/a runs/b --effective-context effective_context.json --output context.html\n"
+    "The page is one file without scripts; it shows what the runs' directories hold: config.json, metrics.jsonl and\n"
+    "evaluations/*/evaluation.json, which segue eval --name writes.";
+
+struct ReportCommandOptions {
+  std::vector<std::string> runs;
+  std::string output = "report.html";
+  std::string effective_context;
+  std::string figures;
+};
+
+void run_report(const ReportCommandOptions& options) {
+  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}, .effective_context = {}};
+  if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
+  const report::Report made = report::make_report(wanted);
+  write_file_atomically(options.output, made.html);
+  fmt::print("{}\n", options.output);
+  if (options.figures.empty()) return;
+  make_directories(options.figures);
+  for (const report::DrawnFile& drawing : made.drawings) {
+    const std::filesystem::path path = std::filesystem::path(options.figures) / drawing.name;
+    write_file_atomically(path, drawing.svg);
+    fmt::print("{}\n", path.string());
+  }
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  auto options = std::make_shared<ReportCommandOptions>();
+  CLI::App* command = app.add_subcommand("report", "Write a page that shows and compares runs");
+  command->footer(kExamples);
+  command->add_option("runs", options->runs, "Directories of runs")->required();
+  command->add_option("--output", options->output, "The page")->capture_default_str();
+  command->add_option("--effective-context", options->effective_context, "effective_context.json of a group of models");
+  command->add_option("--figures", options->figures,
+                      "Directory in which every plot also becomes an SVG file of its own");
+  command->callback([options] { run_report(*options); });
+}
+
+}  // namespace segue

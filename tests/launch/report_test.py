@@ -1,0 +1,171 @@
+"""The report: one page that needs nothing else, well formed whatever its files hold; bad files are refused."""
+
+import html.parser
+import json
+import os
+import re
+import xml.etree.ElementTree as xml
+
+from program import Program, check, refused
+
+HOSTILE = "<script>alert('&\"')</script>"
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Reader(html.parser.HTMLParser):
+    """Checks that elements nest, and gathers what they refer to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links, self.text, self.refresh = [], set(), set(), "", None
+        self.tags = {}
+
+    def handle_starttag(self, tag, attributes):
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        attributes = dict(attributes)
+        check(not any(name.startswith("on") for name in attributes), f"<{tag}> has a handler: {attributes}")
+        check("src" not in attributes, f"<{tag}> loads something")
+        if "id" in attributes:
+            check(attributes["id"] not in self.ids, f"two elements are called {attributes['id']}")
+            self.ids.add(attributes["id"])
+        if "href" in attributes:
+            self.links.add(attributes["href"])
+        if attributes.get("http-equiv") == "refresh":
+            self.refresh = attributes["content"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        check(self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}")
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def read_page(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    page = Reader()
+    page.feed(text)
+    page.close()
+    check(not page.open, f"{path}: never closed: {page.open}")
+    check("script" not in page.tags, f"{path}: has a script")
+    check(all(link[0] == "#" and link[1:] in page.ids for link in page.links), f"{path}: links to {page.links}")
+    check("url(" not in text and "@import" not in text and "://" not in text, f"{path}: refers to something outside")
+    drawings = re.findall(r"<svg.*?</svg>", text, re.S)
+    for drawing in drawings:
+        check_drawing(drawing, path)
+    return page, text, drawings
+
+
+def check_drawing(text, where):
+    numbers = re.findall(r'(?:x|y|cx|cy|width|height|d|viewBox)="([^"]*)"', text)
+    check(not any("nan" in number or "inf" in number for number in numbers), f"{where}: a coordinate is no number")
+    return xml.fromstring(text)
+
+
+def metrics(steps, loss=3.0):
+    for step in range(10, 10 * steps + 1, 10):
+        yield {"step": step, "unit": "byte", "loss": loss / step ** 0.1, "bits_per_byte": 1.44 * loss / step ** 0.1,
+               "gradient_norm": 0.5, "learning_rate": 1e-3, "tokens": 100 * step, "tokens_per_second": 900.0 + step,
+               "seconds": 0.1 * step}
+        if step % 50 == 0:
+            yield {"step": step, "evaluation": "valid", "unit": "byte", "loss": 3.1 / step ** 0.1,
+                   "bits_per_byte": 4.5 / step ** 0.1, "tokens": 7}
+
+
+def result(mem_len, loss, **changes):
+    places = [{"position": i, "tokens": 9, "loss": loss + 1 / (1 + i), "confidence95": 0.1} for i in range(8)]
+    contexts = [{"from": a, "to": b, "tokens": 9, "loss": loss + 1 / (1 + a), "confidence95": 0.1}
+                for a, b in ((0, 0), (1, 3), (4, 7))]
+    return {"mode": "memory", "mem_len": mem_len, "tgt_len": 8, "clamp_len": -1, "same_length": False,
+            "context": mem_len + 8, "tokens": 72, "loss": loss, "confidence95": 0.05, "bits_per_byte": 1.44 * loss,
+            "tokens_per_second": 50.0, "by_position": places, "by_context": contexts, **changes}
+
+
+def evaluation(results):
+    tokens = [{"text": text, "nll": [1.0 + i / 9 for _ in results]} for i, text in enumerate(["a", "\n", "\u00e9", HOSTILE])]
+    return {"format": "segue-evaluation", "version": 1, "step": 100, "data": "books", "split": "test " + HOSTILE,
+            "unit": "byte", "trained": {"mem_len": 8, "tgt_len": 8}, "results": results,
+            "sample": {"offset": 3, "tokens": tokens}}
+
+
+def make_run(program, name, lines, **config):
+    os.makedirs(program.path(name))
+    program.config(os.path.join(name, "config.json"), data={"path": "books " + HOSTILE, "vocab_size": 99}, **config)
+    program.write(os.path.join(name, "metrics.jsonl"), "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def add_evaluation(program, run, name, document):
+    os.makedirs(program.path(run, "evaluations", name), exist_ok=True)
+    return program.write(os.path.join(run, "evaluations", name, "evaluation.json"), json.dumps(document))
+
+
+def check_pages(program):
+    make_run(program, "plain", [])
+    make_run(program, "name <b>&", metrics(400), model={"mem_len": 8})
+    results = [result(0, 2.0), result(8, 1.8), result(64, 1.75), result(0, 1.9, mode="recompute", tgt_len=16, stride=2, context=16)]
+    add_evaluation(program, "name <b>&", "memory", evaluation(results))
+    context = {"format": "segue-effective-context", "version": 1, "threshold": 0.01, "step": 50, "ratios": [0.1, 1.0],
+               "models": [{"name": HOSTILE, "effective_context": {"0.1": 900, "1.0": None},
+                           "curves": [{"ratio": 0.1, "points": [{"context": 50, "gain": 0.05}, {"context": 100, "gain": None}]}]}]}
+    program.write("context.json", json.dumps(context))
+
+    program.run("report", "plain", "--output", "plain.html")
+    page, _, drawings = read_page(program.path("plain.html"))
+    check(not drawings and "Nothing is logged yet" in page.text, "a run that has just begun")
+
+    program.run("report", "name <b>&", "plain", "--effective-context", "context.json", "--output", "both.html", "--figures", "figures")
+    page, text, drawings = read_page(program.path("both.html"))
+    check(page.tags["figure"] == 9 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
+    check(HOSTILE in page.text and "<b>&" in page.text, "text of the files is shown as it is")
+    check(page.refresh is None, "a page that is not of a run in progress does not load itself again")
+    check("segue eval --checkpoint 'name <b>&' --data books" in page.text, "the command of the evaluation")
+    check("prefers-color-scheme:dark" in text and "@media print" in text, "dark and print")
+    files = sorted(os.listdir(program.path("figures")))
+    check("loss-by-memory.svg" in files and "learning-curves.svg" in files, files)
+    for name in files:
+        with open(program.path("figures", name), encoding="utf-8") as file:
+            drawing = file.read()
+        check(check_drawing(drawing, name).tag == "{http://www.w3.org/2000/svg}svg", name)
+        check("var(" not in drawing, f"{name}: colours come from elsewhere")
+
+
+def check_unfinished(program):
+    make_run(program, "going", metrics(3))
+    with open(program.path("going", "metrics.jsonl"), "a") as file:
+        file.write('{"step": 40, "loss"')
+    program.run("report", "going", "--output", "going.html")
+    page, _, _ = read_page(program.path("going.html"))
+    check("step 30 of" in page.text, "the whole lines of a run in progress")
+
+
+def check_refusals(program):
+    refused(program, 4, "report", "nowhere", says=("nowhere", "config.json"), leaves_nothing_at="report.html")
+    make_run(program, "broken", metrics(3))
+    with open(program.path("broken", "metrics.jsonl"), "a") as file:
+        file.write("{\n{}\n")
+    refused(program, 4, "report", "broken", says=("broken/metrics.jsonl, line 4",), leaves_nothing_at="report.html")
+    make_run(program, "newer", metrics(3))
+    document = evaluation([result(0, 2.0)])
+    add_evaluation(program, "newer", "memory", {**document, "version": 2})
+    refused(program, 4, "report", "newer", says=("evaluation.json", "version", "expected 1", "found 2"))
+    add_evaluation(program, "newer", "memory", {**document, "results": [{**document["results"][0], "loss": None}]})
+    refused(program, 4, "report", "newer", says=("evaluation.json", "results[0].loss", "expected a number"))
+
+
+def main():
+    program = Program()
+    check_pages(program)
+    check_unfinished(program)
+    check_refusals(program)
+    print("pages are whole, files are refused")
+
+
+if __name__ == "__main__":
+    main()
