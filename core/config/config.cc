@@ -125,6 +125,9 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = 1024});
   fields.optional("init_from", init_from,
                   {.meaning = "run or checkpoint directory whose weights start this run; empty: weights are drawn"});
+  fields.optional("report", report,
+                  {.meaning = "keep a page that shows the run, report.html in its directory, up to date; it loads "
+                              "itself again while training goes on"});
 }
 
 void EvaluationConfig::describe(JsonFields& fields) {

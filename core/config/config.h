@@ -60,6 +60,7 @@ struct TrainingConfig {
   double peer_timeout = 20.0;  // seconds that ranks wait for one another
   double bucket_mb = 4.0;      // MiB of gradients that ranks sum at once; 0: all
   std::string init_from = {};  // empty: weights are drawn
+  bool report = false;
   void describe(JsonFields& fields);
 };
 

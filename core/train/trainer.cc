@@ -93,6 +93,8 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 
 TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (communicator_.is_first()) metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
+  if (communicator_.is_first() && config_.training.report)
+    report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
   log_plan();
   reserve_memory();
   int64_t saved_step = state_.step;
@@ -109,6 +111,7 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   }
   if (interval_.steps > 0) log_interval();
   if (saved_step != state_.step) save(false);
+  if (report_) report_->finish();
   return state_.step < config_.training.max_step ? TrainingOutcome::kStopped : TrainingOutcome::kFinished;
 }
 
@@ -195,6 +198,7 @@ void Trainer::log_interval() {
   if (metrics_) metrics_->write(metrics);
   logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
   interval_ = {};
+  if (report_) report_->update();
 }
 
 bool Trainer::evaluate() {
@@ -216,6 +220,7 @@ bool Trainer::evaluate() {
     line["tokens"] = result.tokens;
     metrics_->write(line);
   }
+  if (report_) report_->update();
   logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}", state_.step, config_.evaluation.split,
                result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
                is_best ? "  (best)" : "");

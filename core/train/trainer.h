@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "core/evaluation/evaluator.h"
+#include "core/report/run_report.h"
 #include "core/train/gradient_exchange.h"
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
@@ -90,6 +91,7 @@ class Trainer {
   ScoredTargets scored_targets_;
   StepReports reports_;
   std::unique_ptr<MetricsLog> metrics_;
+  std::unique_ptr<report::RunReport> report_;  // when asked for; held by the first rank
 
   std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
   TrainingState state_;

@@ -159,11 +159,24 @@ def check_refusals(program):
     refused(program, 4, "report", "newer", says=("evaluation.json", "results[0].loss", "expected a number"))
 
 
+def check_training(program):
+    """A run that keeps its own report; the last page does not load itself again."""
+    program.prepare_text("text", 6000, seed=3)
+    program.config("config.json", data={"path": "text"},
+                   model={"n_layer": 1, "n_head": 1, "d_model": 8, "d_head": 8, "d_inner": 8, "mem_len": 8},
+                   training={"batch_size": 2, "tgt_len": 8, "max_step": 6, "log_interval": 2, "threads": 1, "report": True},
+                   evaluation={"interval": 3, "max_tokens": 64}, checkpoint={"interval": 0})
+    program.run("train", "config.json", "--run", "trained")
+    page, _, _ = read_page(program.path("trained", "report.html"))
+    check(page.refresh is None and "step 6 of 6" in page.text and "best loss on valid" in page.text, "the report of a run that is over")
+
+
 def main():
     program = Program()
     check_pages(program)
     check_unfinished(program)
     check_refusals(program)
+    check_training(program)
     print("pages are whole, files are refused")
 
 
