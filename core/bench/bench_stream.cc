@@ -51,4 +51,14 @@ OwnedTensor BenchStream::random_tensor(DType dtype, const Shape& shape) {
   return tensor;
 }
 
+OwnedTensor random_tokens(const Shape& shape, int64_t vocab_size, uint16_t site) {
+  OwnedTensor tokens(DType::kInt32, shape);
+  const RandomStream random{.seed = 1, .step = 0, .site = site};
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    const double uniform = random_uniform(random, static_cast<uint64_t>(i));
+    tokens.as<int32_t>()[i] = static_cast<int32_t>(uniform * static_cast<double>(vocab_size));
+  }
+  return tokens;
+}
+
 }  // namespace segue

@@ -39,4 +39,7 @@ class BenchStream {
   uint16_t drawn_ = 0;  // tensors, each with numbers of its own
 };
 
+// Tokens of the CPU; other ones for every `site`.
+OwnedTensor random_tokens(const Shape& shape, int64_t vocab_size, uint16_t site);
+
 }  // namespace segue

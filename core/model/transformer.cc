@@ -173,9 +173,10 @@ double forward_flops(const ModelConfig& model, int64_t vocab_size, const Segment
   const auto keys = static_cast<double>(shape.memory_length + shape.tgt_len);
 
   const PositionKind kind = model.position.kind;
-  const double projected_distances = kind == PositionKind::kRelative ? keys : 0.0;
+  const bool makes_keys = shape.remembered == Remembered::kHiddenStates;  // of what it remembers, and of distances
+  const double projected_distances = kind == PositionKind::kRelative && makes_keys ? keys : 0.0;
   const double meets_distances = kind == PositionKind::kRelative || kind == PositionKind::kShaw ? 1.0 : 0.0;
-  const double projections = (4.0 * tokens + 2.0 * memory + projected_distances) * d_model * heads;
+  const double projections = (4.0 * tokens + (makes_keys ? 2.0 * memory : 0.0) + projected_distances) * d_model * heads;
   const double attention =  // content, values, distances
       (2.0 + meets_distances) * streams * visible_pairs(model, shape) * heads;
   const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
+#include "core/bench/eval_speed_bench.h"
 #include "core/bench/exchange_bench.h"
 #include "core/bench/gemm_bench.h"
 #include "core/bench/head_bench.h"
@@ -33,6 +34,7 @@ constexpr const char* kExamples =
     "  segue bench attention --device cpu --streams 2 --tgt-len 128 --mem-len 128 --forward-only\n"
     "  segue bench head --vocab 267735 --cutoffs 20000,40000,200000 --div-val 4 --d-model 1024 --tokens 8192\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab 256\n"
+    "  segue bench eval-speed configs/books.json --lengths 800,1800 --samples 3   # memory against re-computation\n"
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
     "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
@@ -145,6 +147,44 @@ struct StepOptions {
   std::vector<std::string> overrides;
   int64_t vocab_size = 256;
 };
+
+struct EvalSpeedOptions : StepOptions {
+  std::vector<int64_t> lengths = {800, 1800, 2800, 3800};
+  int64_t streams = 1;
+  int64_t tgt_len = 128;
+};
+
+void run_eval_speed(const BenchOptions& options, const EvalSpeedOptions& eval) {
+  const Config config = load_config(eval.config, eval.overrides);
+  BenchStream place(options.place);
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  const std::vector<EvalSpeed> speeds =
+      bench_eval_speed(place, options.effort, config, eval.vocab_size, eval.streams, eval.tgt_len, eval.lengths);
+  result.title = fmt::format("evaluation on {}: {} layers, D {}, B {}, T {}", place.title(), config.model.n_layer,
+                             config.model.d_model, eval.streams, eval.tgt_len);
+  OrderedJson setting = setting_of(place, "eval-speed");
+  setting.update({{"model", write_fields(config.model)},
+                  {"vocabulary", eval.vocab_size},
+                  {"streams", eval.streams},
+                  {"tgt_len", eval.tgt_len},
+                  {"ratios", OrderedJson::array()}});
+  std::string table =
+      "\nTime of a token computed anew to that of a token with memory:\n"
+      "attention length   keys, values   operations   hidden states\n";
+  for (const EvalSpeed& speed : speeds) {
+    for (const Measurement& each : {speed.keys_and_values, speed.hidden_states, speed.window})
+      result.measurements.push_back(each);
+    setting["ratios"].push_back({{"length", speed.length},
+                                 {"keys_and_values", speed.ratio()},
+                                 {"operations", speed.ratio_of_flops()},
+                                 {"hidden_states", speed.ratio_of_states()}});
+    table += fmt::format("{:>16}{:>14.0f}x{:>12.0f}x{:>15.0f}x\n", speed.length, speed.ratio(), speed.ratio_of_flops(),
+                         speed.ratio_of_states());
+  }
+  report(options, result, setting);
+  fmt::print("{}", table);
+}
 
 struct ExchangeOptions : StepOptions {
   double link = 0.0;     // MB/s; 0: as fast as it is
@@ -284,6 +324,23 @@ void add_step(CLI::App& bench) {
       [options] { run_step(*options, load_config(options->config, options->overrides), options->vocab_size); });
 }
 
+void add_eval_speed(CLI::App& bench) {
+  struct Options : BenchOptions, EvalSpeedOptions {};
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand("eval-speed", "Evaluation with memory against computing every context anew");
+  add_step_options(*command, *options);
+  command->add_option("--lengths", options->lengths, "Attention lengths: how many tokens back a token sees")
+      ->delimiter(',')
+      ->check(at_least(1))
+      ->capture_default_str();
+  command->add_option("--streams", options->streams, "B")->check(at_least(1))->capture_default_str();
+  command->add_option("--tgt-len", options->tgt_len, "Tokens per segment, with memory")
+      ->check(at_least(1))
+      ->capture_default_str();
+  add_bench_options(*command, *options);
+  command->callback([options] { run_eval_speed(*options, *options); });
+}
+
 void add_exchange(CLI::App& bench) {
   struct Options : BenchOptions, ExchangeOptions {};
   auto options = std::make_shared<Options>();
@@ -315,13 +372,14 @@ void add_gemm(CLI::App& bench) {
 void add_bench_command(CLI::App& app) {
   CLI::App* bench =
       app.add_subcommand("bench",
-                         "Measure attention, the adaptive softmax, a training step, the exchange between ranks, or "
-                         "matrix products");
+                         "Measure attention, the adaptive softmax, a training step, evaluation, the exchange between "
+                         "ranks, or matrix products");
   bench->require_subcommand(1);
   bench->footer(kExamples);
   add_attention(*bench);
   add_head(*bench);
   add_step(*bench);
+  add_eval_speed(*bench);
   add_exchange(*bench);
   add_gemm(*bench);
 }

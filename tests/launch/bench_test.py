@@ -82,6 +82,22 @@ def test_head(program, device):
     check(setting["logits_bytes"] == 4 * 40 * 50 and setting["scratch_bytes"] > 0, f"head: {setting}")
 
 
+def test_eval_speed(program, device):
+    config = program.config("eval.json", data={"path": "none"}, model=TINY_MODEL)
+    result = bench(program, "eval-speed", config, "--vocab", 50, "--lengths", "9,14", "--streams", 2, "--tgt-len", 5,
+                   "--device", device)
+    keys, states, window = result["measurements"][:3]
+    layers, width, d_model = TINY_MODEL["n_layer"], TINY_MODEL["n_head"] * TINY_MODEL["d_head"], TINY_MODEL["d_model"]
+    made_anew = 2 * layers * d_model * width * (2 * 2 * 9 + 9 + 5)  # keys and values of 2 streams, rows of distances
+    check(states["flops"] - keys["flops"] == made_anew, f"{states['flops']} - {keys['flops']}, expected {made_anew}")
+    for ratios, first in zip(result["setting"]["ratios"], (0, 3)):
+        keys, states, window = (m["seconds"] / tokens
+                                for m, tokens in zip(result["measurements"][first:first + 3], (10, 10, 2)))
+        check(math.isclose(ratios["keys_and_values"], window / keys), f"{ratios}")
+        check(math.isclose(ratios["hidden_states"], window / states), f"{ratios}")
+        check(1 < ratios["operations"], f"{ratios}")
+
+
 def test_refusals(program):
     for code, word, *arguments in (
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
@@ -100,6 +116,8 @@ def main():
     test_attention(emulating, "cuda", "--precision", "bf16")
     test_memory_is_linear(program)
     test_step(program)
+    test_eval_speed(program, "cpu")
+    test_eval_speed(emulating, "cuda")
     test_gemm(program)
     test_head(program, "cpu")
     test_head(emulating, "cuda")

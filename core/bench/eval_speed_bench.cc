@@ -1,0 +1,88 @@
+// Three ways to give a token the same context.
+#include "core/bench/eval_speed_bench.h"
+
+#include <fmt/format.h>
+
+#include "core/model/key_value_memory.h"
+#include "core/model/segment_engine.h"
+
+namespace segue {
+
+namespace {
+
+double seconds_of_token(const Measurement& measurement) { return measurement.timing.median / measurement.tokens; }
+double flops_of_token(const Measurement& measurement) { return measurement.flops / measurement.tokens; }
+
+// Evaluates segments of random tokens with memories of one length after another.
+class Bench {
+ public:
+  Bench(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size)
+      : place_(place),
+        effort_(effort),
+        config_(config.model),
+        vocab_size_(vocab_size),
+        parameters_(Transformer(config_, vocab_size).parameter_specs(),
+                    compute_of(config_, place.precision(), place.device())),
+        arena_(place.device()) {
+    parameters_.initialize(config_.init, static_cast<uint64_t>(config.seed));
+  }
+
+  Measurement measure(SegmentShape shape, int64_t mem_len, const std::string& name) {
+    ModelConfig config = config_;
+    config.mem_len = mem_len;
+    const Transformer model(config, vocab_size_);
+    SegmentEngine engine(model, parameters_, arena_, place_.stream(), Tape::Mode::kEvaluation);
+    const std::unique_ptr<Memory> memory = make_memory(model, shape);
+    const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, vocab_size_, 1);
+    const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, vocab_size_, 2);
+    const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
+    for (int64_t filled = 0; filled < mem_len; filled += shape.tgt_len) run();
+    shape.memory_length = mem_len;
+    return {.name = name,
+            .timing = time_calls(place_.stream(), effort_, run),
+            .flops = forward_flops(config, vocab_size_, shape),
+            .tokens = static_cast<double>(shape.streams * shape.scored_tokens())};
+  }
+
+ private:
+  std::unique_ptr<Memory> make_memory(const Transformer& model, const SegmentShape& shape) {
+    if (shape.remembered == Remembered::kKeysAndValues)
+      return std::make_unique<KeyValueMemory>(model, parameters_, arena_, place_.stream(), shape.streams,
+                                              shape.tgt_len);
+    return std::make_unique<SegmentMemory>(model.make_memory(shape.streams, parameters_.compute()));
+  }
+
+  BenchStream& place_;
+  Effort effort_;
+  ModelConfig config_;
+  int64_t vocab_size_;
+  Parameters parameters_;
+  Arena arena_;
+};
+
+}  // namespace
+
+double EvalSpeed::ratio() const { return seconds_of_token(window) / seconds_of_token(keys_and_values); }
+double EvalSpeed::ratio_of_flops() const { return flops_of_token(window) / flops_of_token(keys_and_values); }
+double EvalSpeed::ratio_of_states() const { return seconds_of_token(window) / seconds_of_token(hidden_states); }
+
+std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort, const Config& config,
+                                        int64_t vocab_size, int64_t streams, int64_t tgt_len,
+                                        const std::vector<int64_t>& lengths) {
+  Bench bench(place, effort, config, vocab_size);
+  std::vector<EvalSpeed> speeds;
+  for (const int64_t length : lengths) {
+    const auto name = [length](const char* what) { return fmt::format("{} {}", what, length); };
+    const SegmentShape segment{.streams = streams, .tgt_len = tgt_len};
+    SegmentShape with_keys = segment;
+    with_keys.remembered = Remembered::kKeysAndValues;
+    const SegmentShape window{.streams = streams, .tgt_len = length, .scored = 1};
+    speeds.push_back({.length = length,
+                      .keys_and_values = bench.measure(with_keys, length, name("keys, values")),
+                      .hidden_states = bench.measure(segment, length, name("hidden states")),
+                      .window = bench.measure(window, 0, name("window"))});
+  }
+  return speeds;
+}
+
+}  // namespace segue
