@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/evaluation/document_borders.h"
 #include "core/evaluation/per_token_file.h"
 #include "core/model/visibility.h"
 
@@ -48,6 +49,8 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
       communicator_(communicator),
       trained_(read_model(checkpoint)),
       tokens_(dataset.split_info(settings.split).tokens) {
+  if (!settings.document_border.empty())
+    begins_ = find_documents(dataset.split(settings.split), border_tokens(dataset, settings.document_border));
   for (const EvaluationPoint& lengths :
        points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = trained_.model.mem_len}))
     passes_.push_back(make_pass(lengths));
@@ -68,6 +71,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
     const int64_t lanes = settings_.batch_size;
     const int64_t most = settings_.max_tokens;
     if (settings_.recompute) return plan_windows(tokens_, lanes, lengths.tgt_len, settings_.stride, most);
+    if (!begins_.empty()) return plan_documents(tokens_, begins_, lanes, lengths.tgt_len, most);
     if (warm_up) return plan_streams(tokens_, lanes, lengths.tgt_len, *warm_up, most);
     return plan_blocks(tokens_, lanes, lengths.tgt_len, most);
   };

@@ -58,7 +58,8 @@ class EvaluationJob {
   kernels::Stream& stream_;
   Communicator& communicator_;
   StoredModel trained_;
-  int64_t tokens_;  // of the split
+  int64_t tokens_;               // of the split
+  std::vector<int64_t> begins_;  // of documents; empty: the split is one text
   std::vector<EvaluationPass> passes_;
   Share sample_;
 };

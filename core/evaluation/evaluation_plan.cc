@@ -72,4 +72,19 @@ EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
           }};
 }
 
+EvaluationPlan plan_documents(int64_t tokens, std::span<const int64_t> begins, int64_t lanes, int64_t tgt_len,
+                              int64_t max_tokens) {
+  const int64_t rows = rows_of(tokens, max_tokens);
+  std::vector<Lane> documents;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const int64_t begin = std::max<int64_t>(begins[i] - 1, 0);
+    const int64_t end = std::min(i + 1 < begins.size() ? begins[i + 1] - 1 : rows, rows);
+    if (begin < end) documents.push_back({.begin = begin, .scored = begin, .end = end});
+  }
+  std::ranges::stable_sort(documents, std::ranges::greater{}, &Lane::rows);
+  const int64_t count = std::ssize(documents);
+  return {{lanes, tgt_len, count, rows, rows},
+          [documents = std::move(documents)](int64_t index) { return documents[static_cast<size_t>(index)]; }};
+}
+
 }  // namespace segue

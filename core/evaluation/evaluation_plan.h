@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace segue {
@@ -57,5 +58,11 @@ EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
 // Re-computation, as memoryless models are evaluated: windows of T rows, each `stride` rows after the last, which score
 // their newest `stride` rows, the first all of its. With `max_tokens`, of the first rows only; 0: all.
 EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens);
+
+// Every document by itself, from empty memory; the token before its first, which ends the border, is read but not
+// scored with it. Documents advance side by side with others of about their length. `begins`: the first token of each,
+// ascending from 0. With `max_tokens`, of the first rows only; 0: all.
+EvaluationPlan plan_documents(int64_t tokens, std::span<const int64_t> begins, int64_t lanes, int64_t tgt_len,
+                              int64_t max_tokens);
 
 }  // namespace segue

@@ -177,23 +177,25 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                             const Dataset& dataset) {
   const StoredModel& trained = job.trained();
   const LossUnits units = loss_units(dataset, settings.split);
-  OrderedJson json{{"format", "segue-evaluation"},
-                   {"version", 1},
-                   {"checkpoint", checkpoint.directory().string()},
-                   {"step", checkpoint.step()},
-                   {"data", settings.data},
-                   {"split", settings.split},
-                   {"dataset", dataset.identity(settings.split)},
-                   {"tokenizer", write_fields(dataset.manifest().tokenizer)},
-                   {"unit", units.unit},
-                   {"trained",
-                    {{"mem_len", trained.model.mem_len},
-                     {"tgt_len", trained.tgt_len},
-                     {"clamp_len", trained.model.position.clamp_len},
-                     {"same_length", trained.model.visibility.same_length}}},
-                   {"batch_size", settings.batch_size},
-                   {"warm_up", warm_up_json(settings, results)},
-                   {"results", OrderedJson::array()}};
+  OrderedJson json{
+      {"format", "segue-evaluation"},
+      {"version", 1},
+      {"checkpoint", checkpoint.directory().string()},
+      {"step", checkpoint.step()},
+      {"data", settings.data},
+      {"split", settings.split},
+      {"dataset", dataset.identity(settings.split)},
+      {"tokenizer", write_fields(dataset.manifest().tokenizer)},
+      {"unit", units.unit},
+      {"trained",
+       {{"mem_len", trained.model.mem_len},
+        {"tgt_len", trained.tgt_len},
+        {"clamp_len", trained.model.position.clamp_len},
+        {"same_length", trained.model.visibility.same_length}}},
+      {"batch_size", settings.batch_size},
+      {"warm_up", warm_up_json(settings, results)},
+      {"document_border", settings.document_border.empty() ? OrderedJson() : OrderedJson(settings.document_border)},
+      {"results", OrderedJson::array()}};
   for (const PassResult& result : results) json["results"].push_back(result_json(settings, result, units));
   const OrderedJson sample = sample_json(settings, job.sample(), results, dataset);
   if (!sample.is_null()) json["sample"] = sample;
@@ -225,6 +227,7 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
                   one ? fmt::format("tgt_len {}, mem_len {}, ", first["tgt_len"].dump(), first["mem_len"].dump()) : "",
                   first["clamp_len"].dump(), first["same_length"].dump());
   if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
+  if (!evaluation["document_border"].is_null()) text += ", documents from empty memory";
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
   text += '\n';
   return text + (one ? describe_one(first, units) : describe_table(evaluation, units));

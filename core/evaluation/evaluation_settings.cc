@@ -70,6 +70,9 @@ void EvaluationSettings::describe(JsonFields& fields) {
       "memory", memory,
       {.meaning = "what is kept of earlier segments: key_values, made once, or as in training hidden_states, "
                   "slower and smaller; the same numbers up to rounding"});
+  fields.optional("document_border", document_border,
+                  {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
+                              "read from empty memory; empty: the split is one text"});
   fields.optional("recompute", recompute,
                   {.meaning = "windows of tgt_len tokens without memory, each computed anew, as memoryless models are "
                               "evaluated"});
@@ -100,6 +103,10 @@ void check_settings(const EvaluationSettings& settings) {
     throw ConfigError(R"(name and output: expected one of them, found "{}" and "{}")", settings.name, settings.output);
   if (settings.per_token && settings.name.empty() && settings.output.empty())
     throw ConfigError("per_token: expected output or name, which say where to write the losses");
+  if (!settings.document_border.empty()) {
+    if (!settings.warm_up.empty()) throw ConfigError("document_border and warm_up: documents begin with empty memory");
+    if (settings.recompute) throw ConfigError("document_border and recompute: windows do not heed documents");
+  }
   if (settings.recompute) {
     if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))

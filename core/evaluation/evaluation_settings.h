@@ -25,8 +25,9 @@ struct EvaluationSettings {
   std::vector<int64_t> mem_len = {};  // none: as trained, or 0 of a re-computation
   int64_t clamp_len = -1;             // -1: as trained
   SameLength same_length = SameLength::kAsTrained;
-  int64_t max_tokens = 0;    // 0: the whole split
-  std::string warm_up = {};  // "auto" or a number; empty: the split as blocks
+  int64_t max_tokens = 0;            // 0: the whole split
+  std::string warm_up = {};          // "auto" or a number; empty: the split as blocks
+  std::string document_border = {};  // empty: the split is one text
   Remembered memory = Remembered::kKeysAndValues;
   bool recompute = false;
   int64_t stride = 1;

@@ -128,6 +128,8 @@ void add_what_to_score(FlagBinder& flags) {
   flags.add("--warm-up", &Settings::warm_up,
             "Score every token once, each stream but the first after reading so many tokens before its own; \"auto\": "
             "as many as its losses depend on. Without it the split is cut into blocks, each from empty memory");
+  flags.add("--document-border", &Settings::document_border,
+            "Text behind which another document begins, each read from empty memory; numbers for ready-made tokens");
 }
 
 void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& settings) {

@@ -19,7 +19,8 @@ def test_losses_do_not_depend_on_the_batch(program):
 
 
 def test_a_sweep_is_written_whole(program):
-    output, _ = program.run("eval", *given("--mem-len", "0,8,24", "--warm-up", "auto", "--name", "sweep", "--per-token"))
+    options = given("--mem-len", "0,8,24", "--warm-up", "auto", "--name", "sweep", "--per-token")
+    output, _ = program.run("eval", *options)
     check([line.split()[0] for line in output.splitlines() if line.endswith(" *")] == ["24"], f"as trained:\n{output}")
     directory = program.path("run", "evaluations", "sweep")
     evaluation = read_evaluation(directory)
@@ -57,8 +58,8 @@ def test_a_config_has_the_flags_as_keys(program):
 def test_effective_context(program):
     """Of a model that was trained with 24 rows of memory, against itself: the pool is as good as it is."""
     files = [program.path("run", "evaluations", "sweep", f"losses-mem-{length}.h5") for length in (0, 8, 24)]
-    output, _ = program.run("effective-context", "--model", "tiny", *files, "--model", "again", *files, "--ratios", "0.1,1",
-                            "--threshold", 1e-9, "--output", "effective.json")
+    output, _ = program.run("effective-context", "--model", "tiny", *files, "--model", "again", *files, "--ratios",
+                            "0.1,1", "--threshold", 1e-9, "--output", "effective.json")
     with open(program.path("effective.json")) as file:
         comparison = json.load(file)
     first, second = comparison["models"]
@@ -101,6 +102,25 @@ def test_windows(program):
     check(abs(whole["loss"] - segments["loss"]) < 1e-6, "windows side by side are segments without memory")
 
 
+def test_documents_begin_with_empty_memory(program):
+    options = given("--document-border", "\n")
+    whole = [evaluate(program, *options, "--per-token", "--batch", batch)["loss"] for batch in (1, 7)]
+    check(abs(whole[0] - whole[1]) <= 1e-6 * whole[0], f"documents, batch 1 and 7: losses {whole}")
+    evaluation = read_evaluation(program.path("evaluated"))
+    losses = read_losses(program, "evaluated/losses-mem-24.h5")
+    check(evaluation["document_border"] == "\n", "document_border")
+    check(losses["nll"][1:] == [nll for nll in losses["nll"] if nll == nll], "tokens that are not scored")
+    starts = {}  # by its first token, the losses with which documents begin
+    for before, token, nll in zip(losses["targets"], losses["targets"][1:], losses["nll"][1:]):
+        if before == ord("\n"):
+            starts.setdefault(token, []).append(nll)
+    check(any(len(same) > 2 for same in starts.values()), "too few documents")
+    for same in starts.values():
+        check(max(same) - min(same) < 1e-5, "the first token of a document knows what came before")
+    refused(program, DATA, "eval", *given("--document-border", "#"), says=["document border"])
+    refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_border and warm_up"])
+
+
 def test_refuses(program):
     for code, options, says in (
             (CONFIG, ["--warm-up", "much"], ["warm_up", "much"]),
@@ -123,8 +143,9 @@ def main():
     config = program.config("run.json", data={"path": "text"}, model=TINY_MODEL, evaluation={"interval": 0},
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run", "--quiet")
-    for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole, test_a_config_has_the_flags_as_keys,
-                 test_effective_context, test_python_reads_and_writes_losses, test_windows, test_refuses):
+    for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
+                 test_a_config_has_the_flags_as_keys, test_effective_context, test_python_reads_and_writes_losses,
+                 test_windows, test_documents_begin_with_empty_memory, test_refuses):
         test(program)
 
 

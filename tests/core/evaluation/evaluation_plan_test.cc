@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/evaluation/document_borders.h"
 #include "core/evaluation/evaluator.h"
 #include "distributed/communicator.h"
 #include "tests/core/model/model_problem.h"
@@ -63,6 +64,40 @@ TEST(EvaluationPlanTest, WindowsScoreTheirNewestRows) {
     for (const int64_t stride : {1, 3, 5})
       EXPECT_EQ(times_scored(plan_windows(tokens, 3, 5, stride, 0), tokens - 1), once(tokens - 1)) << tokens;
   }
+}
+
+TEST(EvaluationPlanTest, DocumentsComeLongestFirst) {
+  const std::vector<int64_t> begins{0, 3, 4, 10};  // of 12 tokens
+  const EvaluationPlan plan = plan_documents(12, begins, 2, 4, 0);
+  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{3, 3, 9}, {0, 0, 2}}));
+  EXPECT_EQ(plan.group(1), (std::vector<Lane>{{9, 9, 11}, {2, 2, 3}}));
+  EXPECT_EQ(times_scored(plan, 11), once(11));
+  EXPECT_EQ(times_scored(plan_documents(12, begins, 3, 4, 5), 5), once(5));
+}
+
+class DocumentBordersTest : public ::testing::Test {
+ protected:
+  Dataset prepare_text(const std::string& text) {
+    prepare_silently({.output = directory_ / "text", .train = {write_text(directory_ / "a.txt", text)}});
+    return Dataset(directory_ / "text");
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(DocumentBordersTest, EndTheDocumentBeforeThem) {
+  const Dataset dataset = prepare_text("xx#-#-#yy#-#z#-#");
+  const std::vector<int32_t> border = border_tokens(dataset, "#-#");
+  EXPECT_EQ(find_documents(dataset.split("train"), border), (std::vector<int64_t>{0, 5, 12}));
+  EXPECT_THAT(message_of<DataError>([&] { find_documents(dataset.split("train"), border_tokens(dataset, "=")); }),
+              testing::HasSubstr("the document border is nowhere"));
+}
+
+TEST_F(DocumentBordersTest, AreNumbersOfReadyMadeTokens) {
+  const Dataset dataset(prepare_positions(directory_, 40, 100));
+  EXPECT_EQ(border_tokens(dataset, "7,8"), (std::vector<int32_t>{7, 8}));
+  EXPECT_EQ(find_documents(dataset.split("train"), border_tokens(dataset, "7,8")), (std::vector<int64_t>{0, 9}));
+  for (const char* wrong : {"7,", "x", "7 8", "-1", "99999"})
+    EXPECT_THAT(message_of<DataError>([&] { border_tokens(dataset, wrong); }), testing::HasSubstr(wrong));
 }
 
 // A model of two layers and a split of random tokens.
@@ -131,6 +166,20 @@ TEST_F(WarmUpTest, AShorterWarmUpIsNotEnough) {
   const std::vector<float> shared = losses(model, plan);
   const auto place = static_cast<size_t>(plan.group(0)[1].scored + 1);
   EXPECT_GT(std::abs(shared[place] - alone[place]), 1e-4);
+}
+
+TEST_F(WarmUpTest, DocumentsKnowNothingOfOneAnother) {
+  const ModelConfig model = model_with(9, false, InitialMemory::kEmpty);
+  const std::vector<int64_t> begins{0, 20, 21, 50, 90};
+  const std::vector<float> one = losses(model, plan_documents(kTokens, begins, 1, kTgtLen, 0));
+  const std::vector<float> three = losses(model, plan_documents(kTokens, begins, 3, kTgtLen, 0));
+  const std::vector<float> text = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
+  for (size_t i = 1; i < one.size(); ++i) EXPECT_NEAR(three[i], one[i], 1e-5) << i;
+  for (size_t i = 1; i < 20; ++i) EXPECT_NEAR(one[i], text[i], 1e-5) << i;
+  for (const int64_t begin : {20, 50, 90}) {
+    const auto i = static_cast<size_t>(begin);
+    EXPECT_GT(std::abs(one[i] - text[i]), 1e-4) << i;  // of what came before, the border alone is known
+  }
 }
 
 TEST_F(WarmUpTest, WindowsAreThatManyRowsFromEmptyMemory) {
