@@ -3,6 +3,7 @@
 //
 // The environment variable SEGUE_GOLDEN names the folder of one fixture: model.safetensors, args.json,
 // expected.safetensors.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,9 +16,11 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/exchange/import_model.h"
 #include "core/exchange/tensor_names.h"
+#include "core/model/key_value_memory.h"
 #include "core/model/segment_engine.h"
 #include "core/train/optimizer.h"
 #include "tests/kernels/testing.h"
+#include "tests/oracle/segments.h"
 
 namespace segue {
 namespace {
@@ -55,6 +58,33 @@ class Golden : public testing::Test {
       }
     }
     return turned;
+  }
+
+  // The first `length` tokens of stream b and what follows them.
+  oracle::StreamTokens stream_tokens(int64_t b, int64_t length) const {
+    const ConstTensorView all = expected_.tensor("tokens");
+    const int64_t* first = all.as<int64_t>() + b * all.shape[1];
+    const auto part = [&](int64_t shift) { return std::vector<int32_t>(first + shift, first + shift + length); };
+    return {part(0), part(1)};
+  }
+
+  // The loss of every token of one stream, in segments of other lengths and with other memories than in training.
+  std::vector<double> losses(const ModelConfig& config, const oracle::StreamTokens& tokens, int64_t tgt_len,
+                             Remembered remembered) {
+    const Transformer model(config, imported_.vocab_size);
+    SegmentEngine reader(model, parameters_, arena_, stream_, Tape::Mode::kEvaluation);
+    SegmentMemory states = model.make_memory(1, compute_);
+    KeyValueMemory keys(model, parameters_, arena_, stream_, 1, tgt_len);
+    std::vector<double> losses;
+    for (int64_t begin = 0; begin < tokens.length(); begin += tgt_len) {
+      const oracle::StreamTokens part = tokens.part(begin, tgt_len);
+      const Shape shape{1, part.length()};
+      const SegmentInputs inputs{
+          .tokens = view_of(part.tokens.data(), shape), .targets = view_of(part.targets.data(), shape), .info = {}};
+      const auto nll = remembered == Remembered::kHiddenStates ? reader.run(inputs, states) : reader.run(inputs, keys);
+      losses.insert(losses.end(), nll.begin(), nll.end());
+    }
+    return losses;
   }
 
   // Tokens of segment `s`, or what follows them (`shift` 1).
@@ -121,6 +151,26 @@ TEST_F(Golden, LossOfEveryTokenAndMemory) {
     const std::string name = "eval.memory." + std::to_string(layer);
     kernels::expect_close(name, on_host(memory.layer(layer)), stream_major(expected(name), imported_.model.d_model),
                           kernels::kNetwork);
+  }
+}
+
+// The reference's weights in segments and with memories that it was not trained with, against one dense pass in double
+// precision under the mask of such segments.
+TEST_F(Golden, OtherLengthsEqualTheDenseOracle) {
+  oracle::TransformerXl<double>::Weights weights;
+  for (const ParameterSpec& spec : parameters_.specs()) weights[spec.name] = on_host(parameters_[spec.name].value);
+  const oracle::StreamTokens tokens = stream_tokens(1, 3 * tgt_len());
+  struct Lengths {
+    int64_t tgt_len, mem_len;
+  };
+  for (const auto& [length, mem_len] : {Lengths{1, 9}, {7, 0}, {7, 40}, {tgt_len(), 5}, {2 * tgt_len(), 3}}) {
+    ModelConfig config = imported_.model;
+    config.mem_len = mem_len;
+    const oracle::TransformerXl<double> oracle(config, weights, {});
+    const std::vector<double> expected = oracle::dense_nll(config, oracle, tokens, length);
+    for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues})
+      expect_near(fmt::format("T {}, M {}", length, mem_len), losses(config, tokens, length, remembered), expected,
+                  kernels::kGoldenLoss);
   }
 }
 
