@@ -12,6 +12,9 @@ namespace segue::kernels::cpu {
 
 namespace {
 
+// Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
+constexpr int64_t kFlopsWorthATeam = 2'000'000;
+
 void clear(const Gemm& args) {
   for (int64_t row = 0; row < args.m; ++row) std::fill_n(args.c + row * args.c_stride, args.n, 0.0F);
 }
@@ -33,8 +36,11 @@ void gemm_in_thread(const Gemm& args) {
 }
 
 void gemm(const Stream& stream, const Gemm& args) {
-  omp_set_num_threads(stream.threads());  // oneDNN takes the calling thread's number, which another stream may have set
+  // oneDNN takes the calling thread's number, which another stream may have set.
+  const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
+  omp_set_num_threads(is_small ? 1 : stream.threads());
   gemm_in_thread(args);
+  omp_set_num_threads(stream.threads());
 }
 
 }  // namespace segue::kernels::cpu
