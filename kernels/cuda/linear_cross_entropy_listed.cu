@@ -2,8 +2,8 @@
 //
 //   sums  a block holds listed rows and walks over the classes of a split: their largest logit and sum of exponentials
 //   loss  the splits of a row in their order: its loss
-//   rows  a block holds listed rows and walks over the classes of a split: its part of dx; then the parts in their
-//   order classes  a block holds classes and walks over the listed rows: dw and db
+//   rows  a block holds listed rows and walks over the classes of a split: its part of dx; then the parts in order
+//   classes  a block holds classes and walks over the listed rows: dw and db
 //
 // Each draws the logits again. Nothing is added from two blocks to one place.
 #include <algorithm>
@@ -20,23 +20,33 @@ namespace {
 constexpr int kRowThreads = 128;
 constexpr int kMostSplits = 64;
 
+// Where a block works that holds listed rows and walks over the classes of a split.
+template <typename Element>
+struct RowsAndClasses {
+  int i0 = simt::block() * kTile<Element>;  // the first of its rows in the list
+  int listed;
+  int splits = 0;
+
+  __device__ __forceinline__ explicit RowsAndClasses(const ListedArguments<Element>& args) : listed(*args.count) {
+    if (i0 < listed) splits = splits_of(args, listed);
+  }
+  __device__ __forceinline__ bool is_empty() const { return simt::block_y() >= splits; }
+};
+
 template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_sums_kernel(ListedArguments<Element> args) {
-  const int i0 = simt::block() * kTile<Element>;
-  const int listed = *args.count;
-  if (i0 >= listed) return;
-  const int splits = splits_of(args, listed);
-  if (simt::block_y() >= splits) return;
+  const RowsAndClasses<Element> at(args);
+  if (at.is_empty()) return;
   simt::SharedMemory memory;
   LayerTiles<Element, kWidth> tiles(memory);
-  const ClassTiles range(args, simt::block_y(), splits);
+  const ClassTiles range(args, simt::block_y(), at.splits);
   const LaneOfAccumulators lane;
-  const ListedLane<Element> rows(args, i0, listed);
+  const ListedLane<Element> rows(args, at.i0, at.listed);
   SoftmaxSum sums[2];
   for (int tile = range.begin; tile < range.end; ++tile) {
     const int c0 = tile * kTile<Element>;
     Accumulators<kTile<Element>> z;
-    compute_logits(args, tiles, i0, listed, c0, 0, tile > range.begin ? Stays::kRows : Stays::kNone, z);
+    compute_logits(args, tiles, at.i0, at.listed, c0, 0, tile > range.begin ? Stays::kRows : Stays::kNone, z);
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       SoftmaxSum piece;
@@ -93,23 +103,20 @@ struct GradientTiles : LayerTiles<Element, kWidth> {
 
 template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_kernel(ListedArguments<Element> args) {
-  const int i0 = simt::block() * kTile<Element>;
-  const int listed = *args.count;
-  if (i0 >= listed) return;
-  const int splits = splits_of(args, listed);
-  if (simt::block_y() >= splits) return;
+  const RowsAndClasses<Element> at(args);
+  if (at.is_empty()) return;
   simt::SharedMemory memory;
   GradientTiles<Element, kWidth> tiles(memory);
-  const ClassTiles range(args, simt::block_y(), splits);
+  const ClassTiles range(args, simt::block_y(), at.splits);
   const int slice = simt::block_z();
   const int warp_row = simt::warp() * 16;
-  ListedLane<Element> rows(args, i0, listed);
+  ListedLane<Element> rows(args, at.i0, at.listed);
   rows.load_lse(args);
   Accumulators<kWidth> dx;
   for (int tile = range.begin; tile < range.end; ++tile) {
     const int c0 = tile * kTile<Element>;
     Accumulators<kTile<Element>> z;
-    compute_logits(args, tiles, i0, listed, c0, slice, tile > range.begin ? Stays::kRows : Stays::kNone, z);
+    compute_logits(args, tiles, at.i0, at.listed, c0, slice, tile > range.begin ? Stays::kRows : Stays::kNone, z);
     rows.differentiate(args.scale, c0, z);
     store_tile(tiles.dz, warp_row, z);
     simt::sync_warp();
@@ -121,7 +128,7 @@ __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_k
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if (rows.column[i / 2] < 0) continue;
-    const int64_t part = static_cast<int64_t>(simt::block_y()) * listed + rows.place[i / 2];
+    const int64_t part = static_cast<int64_t>(simt::block_y()) * at.listed + rows.place[i / 2];
 #pragma unroll
     for (int block = 0; block < kWidth / 8; ++block) {
       const int e = first + lane.column(block, i);
