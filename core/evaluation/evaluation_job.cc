@@ -63,6 +63,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   if (settings_.clamp_len >= 0) model.position.clamp_len = settings_.clamp_len;
   model.visibility.same_length = choose(settings_.same_length, model.visibility.same_length);
   check_model(model, "segue eval");
+  check_position_table(model, lengths.tgt_len, lengths.mem_len, "segue eval");
   const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(model)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())

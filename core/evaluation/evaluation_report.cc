@@ -60,14 +60,27 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   return json;
 }
 
-// What each token adds to the text of those before it: words are decoded with the space between them.
+// How much of a text comes before a character of UTF-8 that it ends within.
+size_t whole_characters(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
+    const auto byte = static_cast<uint8_t>(text[text.size() - back]);
+    if (byte >= 0x80 && byte < 0xC0) continue;  // not a character's first
+    const size_t needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return needed > back ? text.size() - back : text.size();
+  }
+  return text.size();
+}
+
+// What each token adds to the text of those before it: words are decoded with the space between them, and a character
+// belongs to the last of its bytes.
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<std::string> texts;
   size_t decoded = 0;
   for (size_t i = 1; i <= tokens.size(); ++i) {
     const std::string text = tokenizer.decode(tokens.first(i));
-    texts.push_back(text.substr(std::min(decoded, text.size())));
-    decoded = text.size();
+    const size_t whole = std::max(whole_characters(text), decoded);
+    texts.push_back(text.substr(decoded, whole - decoded));
+    decoded = whole;
   }
   return texts;
 }

@@ -3,6 +3,7 @@
 //   config.json      the resolved configuration
 //   metrics.jsonl    one line per logged step and per evaluation
 //   checkpoints/     see core/checkpoint/checkpoint_store.h
+//   evaluations/     results of `segue eval --name`, see core/evaluation/evaluation_report.h
 #pragma once
 
 #include <filesystem>
