@@ -121,6 +121,17 @@ def test_documents_begin_with_empty_memory(program):
     refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_border and warm_up"])
 
 
+def test_a_position_table_has_an_end(program):
+    config = program.config("table.json", data={"path": "text"}, model=dict(TINY_MODEL, position={"kind": "shaw"}),
+                            evaluation={"interval": 0}, training={"batch_size": 2, "tgt_len": 16, "max_step": 1},
+                            checkpoint={"interval": 0})
+    program.run("train", config, "--run", "table", "--quiet")
+    table = ["--checkpoint", "table", "--data", "text", "--max-tokens", 100]
+    evaluate(program, *table, "--mem-len", 24)
+    refused(program, CONFIG, "eval", *table, "--mem-len", "0,100", "--output", "beyond", leaves_nothing_at="beyond",
+            says=["model.position.max_positions", "tgt_len 16", "mem_len 100"])
+
+
 def test_refuses(program):
     for code, options, says in (
             (CONFIG, ["--warm-up", "much"], ["warm_up", "much"]),
@@ -145,7 +156,7 @@ def main():
     program.run("train", config, "--run", "run", "--quiet")
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
                  test_a_config_has_the_flags_as_keys, test_effective_context, test_python_reads_and_writes_losses,
-                 test_windows, test_documents_begin_with_empty_memory, test_refuses):
+                 test_windows, test_documents_begin_with_empty_memory, test_a_position_table_has_an_end, test_refuses):
         test(program)
 
 

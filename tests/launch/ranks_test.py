@@ -86,8 +86,8 @@ def check_evaluation(job, limit, *options):
     results, rows = [], []
     for ranks in (1, 2, 3):
         name = f"result{ranks}"
-        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch", 5, "--threads", 1, "--output",
-                      name, "--per-token", "--quiet", *options)
+        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch", 5, "--threads", 1,
+                      "--output", name, "--per-token", "--quiet", *options)
         results.append(read_evaluation(job.path(name))["results"][0])
         with open(job.path(name, results[-1]["per_token"]), "rb") as file:
             rows.append(file.read())
@@ -101,6 +101,7 @@ def test_evaluation_does_not_depend_on_ranks(job):
     job.train(1, "model")
     check_evaluation(job, 1e-12)
     check_evaluation(job, 1e-12, "--warm-up", "auto")
+    check_evaluation(job, 1e-6, "--document-border", "\n")
     check_evaluation(job, 1e-6, "--recompute", "--stride", 4)  # so few rows are multiplied in another order
 
 
