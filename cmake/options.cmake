@@ -28,6 +28,14 @@ function(segue_library name)
   target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
 endfunction()
 
+# The programs of tests labelled unit, which is all that a build with sanitizers is for.
+add_custom_target(unit_tests)
+function(segue_labelled_program name label)
+  if(label STREQUAL "unit")
+    add_dependencies(unit_tests ${name})
+  endif()
+endfunction()
+
 # segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test.
 function(segue_test name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
@@ -35,6 +43,7 @@ function(segue_test name label)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} segue_tests_on_cpu GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+  segue_labelled_program(${name} ${label})
 endfunction()
 
 # segue_bundled(NAME): a program that launch/bundle packs; it finds its libraries beside itself. They find theirs there
