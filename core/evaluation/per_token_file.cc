@@ -2,6 +2,7 @@
 #include "core/evaluation/per_token_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "data_pipeline/hdf5_memory_file.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "segue-per-token";
 constexpr int64_t kVersion = 1;
+constexpr int64_t kMostTokens = int64_t{1} << 36;  // a file says its size in a few bytes, whatever they hold
 
 // One table for both directions: what an attribute is called and which member holds it.
 struct TextAttribute {
@@ -107,7 +109,10 @@ class PerTokenReader {
     if (H5Tget_class(type.get()) != expected)
       throw DataError("{}: \"{}\": expected {} numbers, found another type", path_.string(), name,
                       expected == H5T_FLOAT ? "floating-point" : "whole");
-    std::vector<T> values(static_cast<size_t>(H5Sget_simple_extent_npoints(space.get())));
+    const auto tokens = static_cast<int64_t>(H5Sget_simple_extent_npoints(space.get()));
+    if (tokens > kMostTokens)
+      throw DataError(R"({}: "{}": expected at most {} tokens, found {})", path_.string(), name, kMostTokens, tokens);
+    std::vector<T> values(static_cast<size_t>(tokens));
     hdf5_checked(H5Dread(dataset.get(), held, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path_,
                  fmt::format("read dataset \"{}\"", name));
     return values;
@@ -177,6 +182,10 @@ PerTokenLosses read_per_token_file(const std::filesystem::path& path) {
   if (losses.nll.size() != losses.targets.size())
     throw DataError("{}: expected as many targets as losses, found {} losses and {} targets", path.string(),
                     losses.nll.size(), losses.targets.size());
+  const auto infinite = std::ranges::find_if(losses.nll, [](float nll) { return std::isinf(nll); });
+  if (infinite != losses.nll.end())
+    throw DataError("{}: nll[{}]: expected a finite loss, or NaN for a token that is not scored, found {}",
+                    path.string(), infinite - losses.nll.begin(), *infinite);
   return losses;
 }
 

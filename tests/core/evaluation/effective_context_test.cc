@@ -155,6 +155,8 @@ TEST_F(PerTokenFilesTest, OfOtherTokensAreRefused) {
               testing::HasSubstr("targets[1] is 3, but " + first + " has 2"));
   EXPECT_THAT(refusal(first, write("d.h5", {1.0F}, {1}, other)), testing::HasSubstr("1 tokens, but"));
   EXPECT_THAT(refusal(first, write("e.h5", {1.0F, 2.0F}, {1}, other)), testing::HasSubstr("2 losses and 1 targets"));
+  EXPECT_THAT(refusal(first, write("g.h5", {1.0F, std::numeric_limits<float>::infinity()}, {1, 2}, other)),
+              testing::HasSubstr("nll[1]: expected a finite loss"));
   EXPECT_THAT(refusal(first, (directory_ / "f.h5").string()), testing::HasSubstr("the file is missing"));
 }
 
