@@ -180,7 +180,7 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
                         bytes ? *bits_per_byte(loss, units) : bits_per_token(loss), human_count(speed_of(result)),
                         trained ? "  *" : "");
   }
-  return text + (marked ? "* as trained\n" : "");
+  return text + (marked ? "* lengths of training\n" : "");
 }
 
 }  // namespace
