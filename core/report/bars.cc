@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/report/markup.h"
-#include "core/report/numbers.h"
 #include "core/report/plot_layout.h"
 #include "core/report/svg.h"
 
@@ -37,6 +36,15 @@ double name_width(const BarChart& chart, const Sizes& sizes) {
   return std::min(width, 0.4 * sizes.width);
 }
 
+// Right of the longest bar.
+double text_room(const BarChart& chart, double font) {
+  double width = 0.0;
+  for (const BarGroup& group : chart.groups) {
+    for (const Bar& bar : group.bars) width = std::max(width, text_width(bar.text, font));
+  }
+  return width + 8.0;
+}
+
 double largest_value(const BarChart& chart) {
   std::vector<double> values{0.0};
   for (const BarGroup& group : chart.groups) {
@@ -56,8 +64,8 @@ void draw_bar(Svg& svg, const Bar& bar, const Scale& scale, const Sizes& sizes, 
   }
   const double end = std::max(scale(bar.value), scale.pixels().low + 1.0);
   svg.rectangle({scale.pixels().low, y}, end - scale.pixels().low, kBarHeight, series_colour(bar.colour, svg.ink()),
-                bar.name + ": " + length_text(bar.value));
-  svg.text({end + 6.0, baseline}, length_text(bar.value), {.size = sizes.font, .tone = Tone::kText});
+                bar.name + ": " + bar.text);
+  svg.text({end + 6.0, baseline}, bar.text, {.size = sizes.font, .tone = Tone::kText});
 }
 
 }  // namespace
@@ -66,7 +74,7 @@ std::string draw(const BarChart& chart, const Canvas& canvas) {
   const Sizes sizes = sizes_of(canvas.width);
   const double height = chart_height(chart, sizes.font);
   const double left = name_width(chart, sizes) + kNameGap;
-  const double room_of_value = 4.5 * sizes.font;
+  const double room_of_value = text_room(chart, sizes.font);
   const Scale scale(ScaleKind::kLinear, {0.0, largest_value(chart)}, {left, sizes.width - room_of_value});
   Svg svg(sizes.width, height, canvas.ink, chart.title);
   double y = 0.0;

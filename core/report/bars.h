@@ -12,7 +12,8 @@ namespace segue::report {
 struct Bar {
   std::string name = {};
   int64_t colour = 0;
-  double value = 0.0;  // not negative; what is not finite has no bar
+  double value = 0.0;     // not negative; what is not finite has no bar
+  std::string text = {};  // at its end
 };
 
 struct BarGroup {

@@ -56,27 +56,40 @@ std::string quoted(const std::string& word) {
   return result += '\'';
 }
 
-std::string lengths_of(const Evaluation& evaluation) {
-  std::string lengths;
+// Values of one setting over the results, each once: "0,64,128".
+template <typename ValueOf>
+std::string list_of(const Evaluation& evaluation, ValueOf value_of) {
+  std::vector<int64_t> values;
   for (const EvaluatedLength& result : evaluation.results) {
-    if (result.is_recomputed) continue;
-    if (!lengths.empty()) lengths += ',';
-    lengths += std::to_string(result.mem_len);
+    if (std::find(values.begin(), values.end(), value_of(result)) == values.end()) values.push_back(value_of(result));
   }
-  return lengths;
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string eval_command(const RunData& run, const Evaluation& evaluation) {
+  std::string text =
+      fmt::format("segue eval --checkpoint {} --data {} --split {}", quoted(run.path.string()),
+                  quoted(evaluation.data.empty() ? run.config.data.path : evaluation.data), quoted(evaluation.split));
+  if (evaluation.batch_size > 0) text += fmt::format(" --batch-size {}", evaluation.batch_size);
+  if (!evaluation.warm_up.empty()) text += fmt::format(" --warm-up {}", quoted(evaluation.warm_up));
+  if (!evaluation.results.empty()) {
+    const EvaluatedLength& first = evaluation.results.front();
+    text += " --tgt-len " + list_of(evaluation, [](const EvaluatedLength& result) { return result.tgt_len; });
+    if (first.is_recomputed) {
+      text += fmt::format(" --recompute --stride {}", first.stride);
+    } else {
+      text += " --mem-len " + list_of(evaluation, [](const EvaluatedLength& result) { return result.mem_len; });
+    }
+    if (first.clamp_len >= 0) text += fmt::format(" --clamp-len {}", first.clamp_len);
+    if (first.same_length) text += " --same-length";
+  }
+  return text + fmt::format(" --name {}\n", quoted(evaluation.name));
 }
 
 std::string commands_of(const RunData& run) {
-  const std::string path = quoted(run.path.string());
   std::string text = fmt::format("segue train {} --run {}\n", quoted((run.path / "config.json").string()),
                                  quoted(run.path.string() + "-again"));
-  for (const Evaluation& evaluation : run.evaluations) {
-    const std::string lengths = lengths_of(evaluation);
-    text +=
-        fmt::format("segue eval --checkpoint {} --data {} --split {}{} --name {}\n", path,
-                    quoted(evaluation.data.empty() ? run.config.data.path : evaluation.data), quoted(evaluation.split),
-                    lengths.empty() ? "" : " --mem-len " + lengths, quoted(evaluation.name));
-  }
+  for (const Evaluation& evaluation : run.evaluations) text += eval_command(run, evaluation);
   return text;
 }
 

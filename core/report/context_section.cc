@@ -18,6 +18,16 @@ std::string group_name(double ratio) {
   return ratio >= 1.0 ? "all tokens" : fmt::format("the hardest {:g} % of tokens", 100.0 * ratio);
 }
 
+// "192", or "192 and more" when no context was long enough to tell.
+std::string length_of(const EffectiveContextModel& model, const EffectiveContext& context, size_t ratio) {
+  if (!model.lengths[ratio]) return "\xE2\x80\x93";
+  const auto is_open = [&](const ContextCurve& curve) {
+    return curve.ratio == context.ratios[ratio] && !curve.ends_within;
+  };
+  return length_text(*model.lengths[ratio]) +
+         (std::any_of(model.curves.begin(), model.curves.end(), is_open) ? " and more" : "");
+}
+
 BarChart bars_of(const EffectiveContext& context) {
   BarChart chart{.name = "effective-context",
                  .title = "Relative effective context length of the models",
@@ -27,7 +37,8 @@ BarChart bars_of(const EffectiveContext& context) {
     BarGroup group{.name = group_name(context.ratios[i]), .bars = {}};
     for (size_t model = 0; model < context.models.size(); ++model)
       group.bars.push_back({context.models[model].name, static_cast<int64_t>(model),
-                            context.models[model].lengths[i].value_or(std::nan(""))});
+                            context.models[model].lengths[i].value_or(std::nan("")),
+                            length_of(context.models[model], context, i)});
     chart.groups.push_back(std::move(group));
   }
   return chart;
@@ -62,8 +73,7 @@ Table table_of(const EffectiveContext& context) {
   for (const double ratio : context.ratios) table.head.push_back("r = " + ratio_text(ratio));
   for (const EffectiveContextModel& model : context.models) {
     table.rows.push_back({model.name});
-    for (const std::optional<double>& length : model.lengths)
-      table.rows.back().push_back(length ? length_text(*length) : "\xE2\x80\x93");
+    for (size_t i = 0; i < context.ratios.size(); ++i) table.rows.back().push_back(length_of(model, context, i));
   }
   return table;
 }
@@ -75,11 +85,13 @@ std::string caption_of(const EffectiveContext& context) {
       "group.",
       100.0 * context.threshold);
   const EffectiveContextModel* longest = nullptr;
+  bool is_shared = false;
   for (const EffectiveContextModel& model : context.models) {
-    if (model.lengths.empty() || !model.lengths.front()) continue;
+    if (!model.lengths.front()) continue;
+    is_shared = longest != nullptr && *model.lengths.front() == *longest->lengths.front();
     if (longest == nullptr || *model.lengths.front() > *longest->lengths.front()) longest = &model;
   }
-  if (longest == nullptr) return text;
+  if (longest == nullptr || is_shared) return text;
   return fmt::format("{} {} reaches furthest on {}: {} tokens.", text, longest->name,
                      group_name(context.ratios.front()), length_text(*longest->lengths.front()));
 }
@@ -89,12 +101,14 @@ std::string caption_of(const EffectiveContext& context) {
 void add_effective_context(Page& page, const ReportData& data) {
   page.section("effective-context", "Effective context");
   if (!data.effective_context) {
-    return page.missing("The effective context of a group of models is shown by",
-                        "segue report RUN RUN --effective-context effective_context.json");
+    return page.missing(
+        "How much context each of a group of models makes use of is shown with --effective-context FILE, which is "
+        "made by",
+        "segue effective-context --model NAME LOSSES... --model NAME LOSSES... --output FILE");
   }
   const EffectiveContext& context = *data.effective_context;
   if (context.models.empty() || context.ratios.empty())
-    return page.missing("The file has no models; their effective context comes with", "segue eval");
+    return page.missing("The file has no models; they come with", "segue effective-context");
   page.figure({.charts = {bars_of(context)}, .caption = caption_of(context), .table = table_of(context)});
   const Plot gains = gains_of(context, context.ratios.front());
   if (!has_points(gains)) return;

@@ -2,6 +2,7 @@
 #include "core/report/curves.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace segue::report {
 
@@ -34,6 +35,27 @@ std::vector<Point> thinned(const std::vector<Point>& points, int64_t most) {
   }
   fewer.push_back(points.back());
   return fewer;
+}
+
+std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is_enough) {
+  std::vector<LossOfPart> groups;
+  LossOfPart group;
+  double variance = 0.0;  // of the sum of losses, times a constant
+  for (const LossOfPart& part : parts) {
+    const auto tokens = static_cast<double>(part.tokens);
+    if (group.tokens == 0) group.from = part.from;
+    group.to = part.to;
+    group.tokens += part.tokens;
+    group.loss += tokens * part.loss;
+    variance += (tokens * part.confidence95) * (tokens * part.confidence95);
+    if (group.tokens == 0 || (!is_enough(group) && &part != &parts.back())) continue;
+    group.loss /= static_cast<double>(group.tokens);
+    group.confidence95 = std::sqrt(variance) / static_cast<double>(group.tokens);
+    groups.push_back(group);
+    group = {};
+    variance = 0.0;
+  }
+  return groups;
 }
 
 std::vector<size_t> even_choice(size_t count, size_t most) {

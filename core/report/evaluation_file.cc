@@ -66,16 +66,32 @@ SampleToken read_token(const JsonNode& node, size_t results) {
   return token;
 }
 
+// Where a character takes several tokens, the last of them has its text; its loss is the sum of theirs.
 void read_sample(const JsonNode& document, Evaluation& evaluation) {
   const std::optional<JsonNode> sample = document.find("sample");
   if (!sample) return;
   evaluation.sample_offset = sample->find_integer("offset").value_or(0);
-  for (const JsonNode& token : sample->at("tokens").elements())
-    evaluation.sample.push_back(read_token(token, evaluation.results.size()));
+  std::vector<double> begun(evaluation.results.size(), 0.0);
+  for (const JsonNode& node : sample->at("tokens").elements()) {
+    SampleToken token = read_token(node, evaluation.results.size());
+    const bool is_complete = !token.text.empty();
+    for (size_t i = 0; i < begun.size(); ++i) {
+      if (token.nll[i]) token.nll[i] = *token.nll[i] + begun[i];
+      begun[i] = is_complete ? 0.0 : token.nll[i].value_or(begun[i]);
+    }
+    if (is_complete) evaluation.sample.push_back(std::move(token));
+  }
+}
+
+std::string read_warm_up(const JsonNode& document) {
+  const std::optional<JsonNode> warm_up = document.find("warm_up");
+  if (!warm_up) return "";
+  return warm_up->is_text() ? warm_up->text() : std::to_string(warm_up->integer());
 }
 
 ContextCurve read_curve(const JsonNode& node) {
   ContextCurve curve{.ratio = node.at("ratio").number(), .points = {}};
+  if (const std::optional<JsonNode> ends_within = node.find("ends_within")) curve.ends_within = ends_within->boolean();
   for (const JsonNode& point : node.at("points").elements()) {
     const std::optional<double> gain = point.find_number("gain");
     curve.points.push_back({point.at("context").number(), gain.value_or(std::nan(""))});
@@ -116,6 +132,8 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
                         .split = document.at("split").text(),
                         .unit = document.find_text("unit"),
                         .step = document.find_integer("step").value_or(0),
+                        .batch_size = document.find_integer("batch_size").value_or(0),
+                        .warm_up = read_warm_up(document),
                         .trained_mem_len = trained.at("mem_len").integer(),
                         .trained_tgt_len = trained.at("tgt_len").integer(),
                         .results = {},

@@ -47,6 +47,8 @@ struct Evaluation {
   std::string split = {};
   std::string unit = {};
   int64_t step = 0;
+  int64_t batch_size = 0;
+  std::string warm_up = {};  // tokens or "auto"; empty: none
   int64_t trained_mem_len = 0;
   int64_t trained_tgt_len = 0;
   std::vector<EvaluatedLength> results = {};
@@ -61,6 +63,7 @@ struct ContextPoint {
 
 struct ContextCurve {
   double ratio = 0.0;
+  bool ends_within = true;  // otherwise longer contexts than were compared might help as much
   std::vector<ContextPoint> points = {};
 };
 

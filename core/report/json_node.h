@@ -24,6 +24,7 @@ class JsonNode {
   std::vector<std::pair<std::string, JsonNode>> members() const;
 
   bool is_null() const { return value_->is_null(); }
+  bool is_text() const { return value_->is_string(); }
   double number() const;
   int64_t integer() const;
   bool boolean() const;

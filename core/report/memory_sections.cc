@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -119,15 +120,18 @@ Series series_of(const LengthCurve& curve, LengthOf length, const LossUnit& unit
   return series;
 }
 
-// Lengths that models were trained with; those that several share are marked once.
+// Lengths that models were trained with; where they differ, with the names of the runs.
 std::vector<Mark> trained_marks(const std::vector<LengthCurve>& curves, bool with_segment) {
-  std::set<int64_t> lengths;
-  for (const LengthCurve& curve : curves)
-    lengths.insert(curve.evaluation->trained_mem_len + (with_segment ? curve.evaluation->trained_tgt_len : 0));
+  std::map<int64_t, std::set<std::string>> names;
+  for (const LengthCurve& curve : curves) {
+    const Evaluation& evaluation = *curve.evaluation;
+    names[evaluation.trained_mem_len + (with_segment ? evaluation.trained_tgt_len : 0)].insert(curve.run->name);
+  }
   std::vector<Mark> marks;
-  marks.reserve(lengths.size());
-  for (const int64_t length : lengths)
-    marks.push_back({static_cast<double>(length), fmt::format("trained with {}", human_count(length))});
+  for (const auto& [length, runs] : names) {
+    const std::string who = names.size() > 1 && runs.size() == 1 ? ", " + *runs.begin() : "";
+    marks.push_back({static_cast<double>(length), fmt::format("trained with {}{}", human_count(length), who)});
+  }
   return marks;
 }
 
@@ -168,7 +172,9 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
   const EvaluatedLength& first = curve.results.front();
   const int64_t trained = curve.evaluation->trained_mem_len;
   const std::string start = first.mem_len == 0 ? "without memory" : fmt::format("with {} tokens", first.mem_len);
-  const std::string begin = "Loss against the length of the memory, with 95 % confidence.";
+  const std::string begin =
+      "Loss against the length of the memory, with 95 % confidence of what other text would give; all lengths of a run "
+      "met the same text.";
   if (lowest == curve.results.begin()) return fmt::format("{} {} is best {}.", begin, curve.name, start);
   return fmt::format(
       "{} {} falls from {} {} to {} with {}{}.", begin, curve.name, unit.text(value_of(first, unit)), start,

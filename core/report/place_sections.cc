@@ -52,8 +52,14 @@ const EvaluatedLength* longest_of(const Evaluation& evaluation, PartsOf parts) {
   return longest;
 }
 
-std::string name_of(const RunData& run, const Evaluation& evaluation, const EvaluatedLength& result) {
-  const std::string which = run.evaluations.size() > 1 ? ", " + evaluation.name : "";
+// Evaluations of a run that have such parts; only where there are several do names need theirs.
+bool has_several(const RunData& run, PartsOf parts) {
+  return std::count_if(run.evaluations.begin(), run.evaluations.end(),
+                       [&](const Evaluation& evaluation) { return longest_of(evaluation, parts) != nullptr; }) > 1;
+}
+
+std::string name_of(const RunData& run, const Evaluation& evaluation, const EvaluatedLength& result, PartsOf parts) {
+  const std::string which = has_several(run, parts) ? ", " + evaluation.name : "";
   return fmt::format("{}{}, memory {}", run.name, which, human_count(result.mem_len));
 }
 
@@ -64,7 +70,8 @@ std::vector<PlacedResult> by_position_results(const ReportData& data) {
     for (const Evaluation& evaluation : run.evaluations) {
       const std::vector<const EvaluatedLength*> ends = ends_of(evaluation, &EvaluatedLength::by_position);
       for (size_t end = 0; end < ends.size(); ++end)
-        results.push_back({&run, static_cast<int64_t>(i), end > 0, ends[end], name_of(run, evaluation, *ends[end])});
+        results.push_back({&run, static_cast<int64_t>(i), end > 0, ends[end],
+                           name_of(run, evaluation, *ends[end], &EvaluatedLength::by_position)});
     }
   }
   return results;
@@ -76,10 +83,23 @@ std::vector<PlacedResult> by_context_results(const ReportData& data) {
     const RunData& run = data.runs[i];
     for (const Evaluation& evaluation : run.evaluations) {
       if (const EvaluatedLength* longest = longest_of(evaluation, &EvaluatedLength::by_context))
-        results.push_back({&run, static_cast<int64_t>(i), false, longest, name_of(run, evaluation, *longest)});
+        results.push_back({&run, static_cast<int64_t>(i), false, longest,
+                           name_of(run, evaluation, *longest, &EvaluatedLength::by_context)});
     }
   }
   return results;
+}
+
+// Each of the first places by itself, then ever more of them: as many as a logarithmic axis can show.
+bool is_wide_for_its_place(const LossOfPart& group) {
+  constexpr int64_t kPartOfPlace = 8;
+  return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
+}
+
+// And so many tokens that their mean says something.
+bool has_many_tokens(const LossOfPart& group) {
+  constexpr int64_t kMany = 512;
+  return group.tokens >= kMany && is_wide_for_its_place(group);
 }
 
 double middle_of(const LossOfPart& part) { return 0.5 * static_cast<double>(part.from + part.to); }
@@ -88,15 +108,14 @@ std::string place_text(const LossOfPart& part) {
   return part.from == part.to ? human_count(part.from) : human_count(part.from) + "\xE2\x80\x93" + human_count(part.to);
 }
 
-Series series_of(const PlacedResult& placed, PartsOf parts, std::string_view what, const LossUnit& unit) {
-  const std::vector<LossOfPart>& list = placed.result->*parts;
+Series series_of(const PlacedResult& placed, const std::vector<LossOfPart>& list, std::string_view what,
+                 const LossUnit& unit) {
   const double scale = unit.scale(placed.result->loss, placed.result->bits_per_byte);
   Series series{.name = placed.name,
                 .colour = placed.colour,
                 .style = placed.is_memoryless_beside_memory ? LineStyle::kDashed : LineStyle::kSolid,
                 .points = {}};
   for (const LossOfPart& part : list) {
-    if (part.tokens == 0) continue;
     Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
     if (list.size() <= kMostTitles)
       point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, place_text(part), unit.text(point.y));
@@ -118,7 +137,7 @@ Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::str
 
 // Of the first line: what the first tokens of a segment cost more than its later half.
 std::string position_caption(const std::vector<PlacedResult>& results, const LossUnit& unit) {
-  std::string text = "Loss by the place of a token in its segment, with 95 % confidence.";
+  std::string text = "Loss by the place of a token in its segment, later places in groups, with 95 % confidence.";
   const auto torn =
       std::find_if(results.begin(), results.end(), [](const auto& placed) { return placed.result->mem_len == 0; });
   if (torn == results.end()) return text;
@@ -136,10 +155,12 @@ std::string position_caption(const std::vector<PlacedResult>& results, const Los
       fixed(scale * list.front().loss, 2), unit.text(scale * late / static_cast<double>(late_tokens)), torn->name);
 }
 
-Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, std::string_view what, const LossUnit& unit) {
-  Plot plot{.series = {}};
+Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, IsEnough is_enough, std::string_view what,
+             const LossUnit& unit) {
+  Plot plot{.x_scale = ScaleKind::kLogFromZero, .series = {}};
   plot.y_label = unit.name();
-  for (const PlacedResult& placed : results) plot.series.push_back(series_of(placed, parts, what, unit));
+  for (const PlacedResult& placed : results)
+    plot.series.push_back(series_of(placed, joined(placed.result->*parts, is_enough), what, unit));
   return plot;
 }
 
@@ -154,7 +175,7 @@ void add_loss_by_place(Page& page, const ReportData& data) {
     page.missing("No evaluation tells the loss by place yet; one comes with", kCommand);
     return;
   }
-  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, "place", unit);
+  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_place, "place", unit);
   by_position.name = "loss-by-position";
   by_position.title = "Loss by place in the segment";
   by_position.x_label = "place in the segment";
@@ -164,16 +185,15 @@ void add_loss_by_place(Page& page, const ReportData& data) {
 
   const std::vector<PlacedResult> contexts = by_context_results(data);
   if (contexts.empty()) return;
-  Plot by_context = plot_of(contexts, &EvaluatedLength::by_context, "context", unit);
+  Plot by_context = plot_of(contexts, &EvaluatedLength::by_context, has_many_tokens, "context", unit);
   by_context.name = "loss-by-available-context";
   by_context.title = "Loss by available context";
   by_context.x_label = "tokens before it that a token could attend to";
-  by_context.x_scale = ScaleKind::kLogFromZero;
   for (Series& series : by_context.series) series.has_markers = true;
   page.figure({.charts = {by_context},
                .caption =
-                   "Loss by how many tokens were there to attend to, while the memory filled and along each segment, "
-                   "with 95 % confidence.",
+                   "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
+                   "neighbours joined until they have 512 tokens; with 95 % confidence.",
                .table = table_of(contexts, &EvaluatedLength::by_context, "context")});
 }
 

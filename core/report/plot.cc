@@ -26,11 +26,11 @@ class Drawing {
 
   std::string draw() {
     axes();
-    for (const Mark& level : plot_.levels) this->level(level);
     marks();
     for (const Series& series : plot_.series) band(series);
     for (const Series& series : plot_.series) line(series);
     for (const Series& series : plot_.series) markers(series);
+    mark_labels();
     names();
     for (const Series& series : plot_.series) titles(series);
     return svg_.finish();
@@ -40,6 +40,8 @@ class Drawing {
   std::string tone(Tone tone) const { return colour(tone, svg_.ink()); }
   std::string colour_of(const Series& series) const { return series_colour(series.colour, svg_.ink()); }
   Place place_of(const Point& point) const { return {layout_.x(point.x), layout_.y(point.y)}; }
+  // Bands that are far wider than others end where the plot does.
+  double within(double y) const { return std::clamp(layout_.y(y), layout_.down.low, layout_.down.high); }
   TextStyle label_style(Anchor anchor) const {
     return {.size = layout_.sizes.font, .anchor = anchor, .tone = Tone::kQuiet};
   }
@@ -64,20 +66,30 @@ class Drawing {
   }
 
   void marks() {
+    for (const Mark& mark : plot_.marks)
+      svg_.line({layout_.x(mark.x), layout_.down.low - 4.0}, {layout_.x(mark.x), layout_.down.high}, tone(Tone::kQuiet),
+                1.0, "3 3");
+    for (const Mark& level : plot_.levels)
+      svg_.line({layout_.across.low, layout_.y(level.x)}, {layout_.across.high, layout_.y(level.x)}, tone(Tone::kQuiet),
+                1.0, "3 3");
+  }
+
+  void mark_labels() {
     double y = layout_.down.low + layout_.sizes.font - 4.0;
     for (const Mark& mark : plot_.marks) {
       const double x = layout_.x(mark.x);
-      svg_.line({x, layout_.down.low - 4.0}, {x, layout_.down.high}, tone(Tone::kQuiet), 1.0, "3 3");
       const bool is_left = x + text_width(mark.label, layout_.sizes.font) + 6.0 < layout_.across.high;
-      svg_.text({is_left ? x + 5.0 : x - 5.0, y}, mark.label, label_style(is_left ? Anchor::kStart : Anchor::kEnd));
+      label_over_lines({is_left ? x + 5.0 : x - 5.0, y}, mark.label, is_left ? Anchor::kStart : Anchor::kEnd);
       y += layout_.sizes.font + 3.0;
     }
+    for (const Mark& level : plot_.levels)
+      label_over_lines({layout_.across.high - 2.0, layout_.y(level.x) - 5.0}, level.label, Anchor::kEnd);
   }
 
-  void level(const Mark& level) {
-    const double y = layout_.y(level.x);
-    svg_.line({layout_.across.low, y}, {layout_.across.high, y}, tone(Tone::kQuiet), 1.0, "3 3");
-    svg_.text({layout_.across.low + 6.0, y - 5.0}, level.label, label_style(Anchor::kStart));
+  void label_over_lines(Place place, const std::string& label, Anchor anchor) {
+    TextStyle style = label_style(anchor);
+    style.is_over_lines = true;
+    svg_.text(place, label, style);
   }
 
   // Calls `use` with every run of points between which nothing is missing.
@@ -102,16 +114,16 @@ class Drawing {
       if (run.size() == 1) return whisker(run.front(), paint);
       std::vector<Place> outline;
       outline.reserve(2 * run.size());
-      for (const Point& point : run) outline.push_back({layout_.x(point.x), layout_.y(point.y + point.spread)});
+      for (const Point& point : run) outline.push_back({layout_.x(point.x), within(point.y + point.spread)});
       for (auto point = run.rbegin(); point != run.rend(); ++point)
-        outline.push_back({layout_.x(point->x), layout_.y(point->y - point->spread)});
+        outline.push_back({layout_.x(point->x), within(point->y - point->spread)});
       svg_.area(outline, paint, kBandOpacity);
     });
   }
 
   void whisker(const Point& point, const std::string& paint) {
     const double x = layout_.x(point.x);
-    svg_.line({x, layout_.y(point.y - point.spread)}, {x, layout_.y(point.y + point.spread)}, paint, 1.5);
+    svg_.line({x, within(point.y - point.spread)}, {x, within(point.y + point.spread)}, paint, 1.5);
   }
 
   std::string dash(const Series& series) const {

@@ -20,6 +20,21 @@ constexpr double kTickGap = 8.0;     // between labels of the y axis and the plo
 constexpr double kPixelsPerYTick = 46.0;
 constexpr double kLettersPerXTick = 6.5;
 
+// How much of the bands the axis makes room for: all of them, but for those that are far wider than most.
+double largest_shown_spread(const Plot& plot) {
+  constexpr double kFarWider = 4.0;
+  std::vector<double> spreads;
+  for (const Series& series : plot.series) {
+    for (const Point& point : series.points) {
+      if (is_drawn(point, plot.x_scale)) spreads.push_back(point.spread);
+    }
+  }
+  if (spreads.empty()) return 0.0;
+  const auto middle = spreads.begin() + std::ssize(spreads) / 2;
+  std::nth_element(spreads.begin(), middle, spreads.end());
+  return kFarWider * *middle;
+}
+
 // All values of one axis, those of marks included.
 struct Values {
   std::vector<double> x;
@@ -28,11 +43,13 @@ struct Values {
 
 Values values_of(const Plot& plot) {
   Values values;
+  const double most = largest_shown_spread(plot);
   for (const Series& series : plot.series) {
     for (const Point& point : series.points) {
       if (!is_drawn(point, plot.x_scale)) continue;
       values.x.push_back(point.x);
-      values.y.insert(values.y.end(), {point.y - point.spread, point.y + point.spread});
+      const double spread = std::min(point.spread, most);
+      values.y.insert(values.y.end(), {point.y - spread, point.y + spread});
     }
   }
   for (const Mark& mark : plot.marks) values.x.push_back(mark.x);

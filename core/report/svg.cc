@@ -103,9 +103,11 @@ void Svg::hover(Place place, const std::string& colour, std::string_view title) 
 }
 
 void Svg::text(Place place, std::string_view content, const TextStyle& style) {
+  const std::string halo = fmt::format(";paint-order:stroke;stroke:{};stroke-width:4px;stroke-linejoin:round",
+                                       segue::report::colour(Tone::kBackground, ink_));
   content_ += fmt::format("<text x=\"{}\" y=\"{}\" style=\"font-size:{}px;text-anchor:{};fill:{}{}\">{}</text>\n",
                           number(place.x), number(place.y), style.size, anchor_name(style.anchor),
-                          colour(style.tone, ink_), style.is_strong ? ";font-weight:600" : "", escaped(content));
+                          colour(style.tone, ink_), style.is_over_lines ? halo : "", escaped(content));
 }
 
 std::string Svg::finish() { return std::move(content_) + "</svg>\n"; }

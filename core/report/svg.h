@@ -20,7 +20,7 @@ struct TextStyle {
   double size = 13.0;
   Anchor anchor = Anchor::kStart;
   Tone tone = Tone::kText;
-  bool is_strong = false;
+  bool is_over_lines = false;  // the background shows around the letters
 };
 
 class Svg {

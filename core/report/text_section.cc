@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/text.h"
+#include "core/report/markup.h"
 #include "core/report/numbers.h"
 #include "core/report/sections.h"
 #include "core/report/shaded_text.h"
@@ -68,38 +69,65 @@ std::vector<ShadedToken> differences_of(const Evaluation& evaluation, size_t wit
   return tokens;
 }
 
-Table most_helped(const Evaluation& evaluation, const std::vector<ShadedToken>& differences) {
+// The text around a token, with the token itself between marks.
+std::string surroundings(const std::vector<ShadedToken>& tokens, size_t place) {
+  constexpr int64_t kMostLetters = 32;
+  std::string before;
+  for (size_t i = place; i > 0 && character_count(before) < kMostLetters; --i) before.insert(0, tokens[i - 1].text);
+  std::string after;
+  for (size_t i = place + 1; i < tokens.size() && character_count(after) < kMostLetters; ++i) after += tokens[i].text;
+  std::string text = fmt::format("{}\xE2\x80\xB9{}\xE2\x80\xBA{}", before, tokens[place].text, after);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+Table most_helped(const std::vector<ShadedToken>& differences) {
   std::vector<size_t> order;
   for (size_t i = 0; i < differences.size(); ++i) {
     if (differences[i].value) order.push_back(i);
   }
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return *differences[a].value > *differences[b].value; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return *differences[a].value > *differences[b].value; });
   order.resize(std::min(order.size(), kMostHelped));
-  Table table{.head = {"token", "place", "bits that memory saved"}, .rows = {}};
-  for (const size_t i : order)
-    table.rows.push_back({differences[i].text, human_count(evaluation.sample_offset + static_cast<int64_t>(i)),
-                          fixed(*differences[i].value, 3)});
+  Table table{.head = {"token, in its text", "bits that memory saved"}, .rows = {}};
+  for (const size_t i : order) table.rows.push_back({surroundings(differences, i), fixed(*differences[i].value, 2)});
   return table;
+}
+
+// The evaluation of a run whose text tells most: one that was read with and without memory, where there is one.
+const Evaluation* sampled_evaluation(const RunData& run) {
+  const Evaluation* chosen = nullptr;
+  for (const Evaluation& evaluation : run.evaluations) {
+    if (evaluation.sample.empty() || evaluation.results.empty()) continue;
+    if (memory_pair(evaluation).without) return &evaluation;
+    if (chosen == nullptr) chosen = &evaluation;
+  }
+  return chosen;
+}
+
+std::string context_text(const EvaluatedLength& result) {
+  if (result.is_recomputed) return fmt::format("in windows of {}", human_count(result.tgt_len));
+  if (result.mem_len == 0) return fmt::format("in segments of {} without memory", human_count(result.tgt_len));
+  return fmt::format("with {} tokens of memory", human_count(result.mem_len));
 }
 
 void add_sample(Page& page, const std::string& name, const Evaluation& evaluation) {
   const MemoryPair pair = memory_pair(evaluation);
-  const size_t shown = pair.longest.value_or(0);
+  const size_t shown = pair.longest.value_or(evaluation.results.size() - 1);
+  const EvaluatedLength& result = evaluation.results[shown];
   const std::vector<ShadedToken> losses = losses_of(evaluation, shown);
-  const std::string memory = human_count(evaluation.results[shown].mem_len);
   page.figure(
       {.html = losses_html(losses, deepest_of(losses)),
-       .caption = fmt::format("Text of {} from token {} on, as {} meets it with {} tokens of memory: the deeper "
-                              "the shade, the less a token was expected.",
-                              evaluation.split, human_count(evaluation.sample_offset), name, memory)});
+       .caption = fmt::format("Text of {} from token {} on as {} reads it {}: the deeper the shade, the less a "
+                              "token was expected.",
+                              evaluation.split, human_count(evaluation.sample_offset), name, context_text(result))});
   if (!pair.without) return;
   const std::vector<ShadedToken> differences = differences_of(evaluation, *pair.without, shown);
   page.figure({.html = differences_html(differences, deepest_of(differences)),
                .caption = fmt::format("The same text, shaded by what {} tokens of memory changed for {}: blue tokens "
                                       "became likelier than without memory, orange ones less likely.",
-                                      memory, name),
-               .table = most_helped(evaluation, differences),
+                                      human_count(result.mem_len), name),
+               .table = most_helped(differences),
                .table_name = "Where memory helped most"});
 }
 
@@ -109,11 +137,10 @@ void add_shaded_text(Page& page, const ReportData& data) {
   page.section("text", "Text, token by token");
   bool is_empty = true;
   for (const RunData& run : data.runs) {
-    for (const Evaluation& evaluation : run.evaluations) {
-      if (evaluation.sample.empty() || evaluation.results.empty()) continue;
-      is_empty = false;
-      add_sample(page, run.evaluations.size() > 1 ? run.name + ", " + evaluation.name : run.name, evaluation);
-    }
+    const Evaluation* evaluation = sampled_evaluation(run);
+    if (evaluation == nullptr) continue;
+    is_empty = false;
+    add_sample(page, run.name, *evaluation);
   }
   if (is_empty)
     page.missing("No evaluation of a text that can be decoded is there yet; one comes with",

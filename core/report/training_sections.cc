@@ -134,7 +134,7 @@ std::string caption_of(const ReportData& data, const LossUnit& unit, bool has_la
   if (is_smoothed(data)) text += ", a moving mean before the values as logged";
   if (has_validation(data)) text += "; marks: on text not trained on";
   text += ".";
-  if (has_late_part) text += " Left all of it, right the later part by itself.";
+  if (has_late_part) text += " First all of it, then the later part by itself.";
   const RunData* lowest = nullptr;
   for (const RunData& run : data.runs) {
     if (run.metrics.training.empty()) continue;

@@ -125,7 +125,7 @@ def check_pages(program):
     check(page.tags["figure"] == 9 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
     check(HOSTILE in page.text and "<b>&" in page.text, "text of the files is shown as it is")
     check(page.refresh is None, "a page that is not of a run in progress does not load itself again")
-    check("segue eval --checkpoint 'name <b>&' --data books" in page.text, "the command of the evaluation")
+    check("segue eval --checkpoint 'name <b>&' --data books --split" in page.text, "the command of the evaluation")
     check("prefers-color-scheme:dark" in text and "@media print" in text, "dark and print")
     files = sorted(os.listdir(program.path("figures")))
     check("loss-by-memory.svg" in files and "learning-curves.svg" in files, files)

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace segue::report {
 namespace {
 
@@ -33,6 +35,20 @@ TEST(CurvesTest, ThinningKeepsTheEndAndTheLine) {
   for (const Point& point : fewer) EXPECT_NEAR(point.y, 3.0 * point.x, 1e-6);
   EXPECT_EQ(fewer.back().x, 9999.0);
   EXPECT_EQ(thinned(line(3), 100).size(), 3U);
+}
+
+TEST(CurvesTest, JoinedPartsKeepTheirMeanAndNoToken) {
+  const std::vector<LossOfPart> parts{
+      {0, 0, 10, 4.0, 0.3}, {1, 1, 30, 2.0, 0.1}, {2, 2, 0, 0.0, 0.0}, {3, 5, 5, 1.0, 0.5}};
+  const std::vector<LossOfPart> groups = joined(parts, [](const LossOfPart& group) { return group.tokens >= 40; });
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].to, 1);
+  EXPECT_EQ(groups[0].tokens, 40);
+  EXPECT_DOUBLE_EQ(groups[0].loss, 2.5);
+  EXPECT_DOUBLE_EQ(groups[0].confidence95, std::sqrt(3.0 * 3.0 + 3.0 * 3.0) / 40.0);
+  EXPECT_EQ(groups[1].from, 3);
+  EXPECT_EQ(groups[1].to, 5);
+  EXPECT_DOUBLE_EQ(groups[1].loss, 1.0);
 }
 
 TEST(CurvesTest, RowsAreChosenEvenly) {

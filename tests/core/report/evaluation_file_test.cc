@@ -66,6 +66,17 @@ TEST_F(EvaluationFileTest, ReadsWhatItNeeds) {
   EXPECT_FALSE(evaluation.sample.at(0).nll.at(1).has_value());
 }
 
+TEST_F(EvaluationFileTest, TokensOfOneCharacterAreOne) {
+  Json document = Json::parse(kEvaluation);
+  document["sample"]["tokens"] = Json::parse(R"([{"text": "", "nll": [1.0, 2.0]}, {"text": "", "nll": [0.5, null]},
+      {"text": "\u20ac", "nll": [0.25, 1.0]}, {"text": "a", "nll": [3.0, 4.0]}, {"text": "", "nll": [9.0, 9.0]}])");
+  const Evaluation evaluation = read_evaluation(write(document));
+  ASSERT_EQ(evaluation.sample.size(), 2U);
+  EXPECT_EQ(evaluation.sample[0].nll.at(0), 1.75);
+  EXPECT_EQ(evaluation.sample[0].nll.at(1), 3.0);
+  EXPECT_EQ(evaluation.sample[1].nll.at(0), 3.0);
+}
+
 TEST_F(EvaluationFileTest, AnotherVersionIsRefused) {
   Json document = Json::parse(kEvaluation);
   document["version"] = 2;

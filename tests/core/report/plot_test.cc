@@ -80,6 +80,13 @@ TEST(PlotTest, BandsAreDrawnWhereThereIsASpread) {
   EXPECT_EQ(count(draw(plot_of({{0.0, 1.0}, {1.0, 2.0}}), {}), "Z\" style=\"fill:"), 0);
 }
 
+TEST(PlotTest, ABandFarWiderThanTheOthersSetsNoAxis) {
+  const Plot even = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 0.1}, {2.0, 1.0, 0.1}});
+  const Plot wild = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 50.0}, {2.0, 1.0, 0.1}});
+  EXPECT_LT(lay_out(wild, Width::kWide).y.domain().size(), 2.0 * lay_out(even, Width::kWide).y.domain().size());
+  expect_numbers_within(draw(wild, {}), Width::kWide);
+}
+
 TEST(PlotTest, NamesBesideLinesDoNotTouch) {
   Plot plot = plot_of({{0.0, 1.0}, {1.0, 2.0}});
   for (int64_t i = 0; i < 6; ++i) {
