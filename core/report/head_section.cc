@@ -99,7 +99,7 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
                                                                          : best_run->metrics.training.back().tokens));
   const std::string value = unit.text(best->value);
   if (data.runs.size() == 1) return fmt::format("The {} is {}, after {} tokens.", best->what, value, tokens);
-  return fmt::format("{} has the lowest: {} ({}), after {} tokens.", best_run->name, value, best->what, tokens);
+  return fmt::format("{} has the lowest loss: {} ({}), after {} tokens.", best_run->name, value, best->what, tokens);
 }
 
 }  // namespace

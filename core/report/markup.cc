@@ -82,10 +82,10 @@ double relative_width(const Character& character) {
   constexpr std::string_view kSlim = "iljtfrI.,:;|!'()[] ";
   constexpr std::string_view kBroad = "mwMW@%";
   if (character.bytes.size() > 2) return 1.0;
-  if (kSlim.find(character.bytes) != std::string_view::npos) return 0.34;
-  if (kBroad.find(character.bytes) != std::string_view::npos) return 0.9;
+  if (kSlim.find(character.bytes) != std::string_view::npos) return 0.4;
+  if (kBroad.find(character.bytes) != std::string_view::npos) return 1.0;
   const bool is_capital = character.code >= 'A' && character.code <= 'Z';
-  return is_capital ? 0.7 : 0.58;
+  return is_capital ? 0.74 : 0.63;
 }
 
 }  // namespace

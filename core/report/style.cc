@@ -75,9 +75,11 @@ section{margin-top:3.5rem}
 .run .name small{display:block;margin:.2rem 0 0}
 }
 @media print{
-body{max-width:none;padding:0;font-size:10pt}
-nav,.refreshing{display:none}
-section{margin-top:2.2rem}
+body{max-width:none;padding:0 .5rem;font-size:10pt}
+nav,details:not([open]){display:none}
+section{margin-top:2rem}
+figure{margin:.8rem 0 1.6rem}
+.wide svg{width:88%}
 h2,h3{break-after:avoid}
 figure,.run,tr{break-inside:avoid}
 .scroll,.shaded{max-height:none;overflow:visible}
