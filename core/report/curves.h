@@ -9,11 +9,13 @@
 
 namespace segue::report {
 
-// Each y becomes the mean of those up to `half` points to either side, fewer near the ends so that none is off centre.
+// Each y becomes the mean of those up to `half` points to either side; of fewer at the beginning, as many on the left
+// as on the right, where curves are steep; at the end only of those that there are.
 std::vector<Point> moving_mean(const std::vector<Point>& points, int64_t half);
 
-// At most `most` points: means of neighbours; the last point stays as it is. Titles stay where nothing is merged.
-std::vector<Point> thinned(const std::vector<Point>& points, int64_t most);
+// At most `most` points: means of neighbours, of equally many, or on a logarithmic scale of ever more. The last one is
+// where the last was. Titles stay where nothing is merged.
+std::vector<Point> thinned(const std::vector<Point>& points, int64_t most, ScaleKind x_scale);
 
 // Neighbouring parts joined until each group is enough: the means of their losses by tokens, and confidence as if they
 // were independent.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kMostPoints = 700;     // of a line: about one to a pixel
 constexpr int64_t kMostTitles = 150;     // of a line: more would only grow the page
+constexpr int64_t kMostMarkers = 40;     // of evaluations; more of them are a line
 constexpr size_t kMostRows = 60;         // of a run in a table
 constexpr double kFromLogarithm = 20.0;  // last over first: from here on the beginning would be a vertical line
 constexpr double kLatePart = 0.4;        // of the tokens, which the second panel leaves out
@@ -54,50 +55,61 @@ Series validation_of(const RunData& run, int64_t colour, const LossUnit& unit) {
         run_title(run, point, fmt::format("{} after {} tokens", validation.split, with_prefix(point.x)), unit.name());
     series.points.push_back(std::move(point));
   }
-  series.points = thinned(series.points, kMostTitles);
+  if (std::ssize(series.points) > kMostMarkers) {
+    series.style = LineStyle::kDashed;
+    series.has_markers = false;
+  }
   return series;
 }
 
+// Tokens that the runs' first and last points were logged after.
+Range tokens_logged(const ReportData& data) {
+  std::vector<double> tokens;
+  for (const RunData& run : data.runs) {
+    if (run.metrics.training.empty()) continue;
+    tokens.push_back(tokens_of(run.metrics.training.front()));
+    tokens.push_back(tokens_of(run.metrics.training.back()));
+  }
+  return range_of(tokens, ScaleKind::kLog);
+}
+
+void add_curves(Plot& plot, const RunData& run, int64_t colour, const LossUnit& unit, double from_tokens) {
+  const std::vector<Point> points = line_of(run, unit, loss_value, tokens_of);
+  const int64_t half = half_window(points.size());
+  Series raw{.name = "", .colour = colour, .style = LineStyle::kBehind, .points = points};
+  Series mean{.name = run.name, .colour = colour, .points = moving_mean(points, half)};
+  Series validation = validation_of(run, colour, unit);
+  for (Series* series : {&raw, &mean, &validation}) {
+    std::erase_if(series->points, [&](const Point& point) { return point.x < from_tokens; });
+    series->points = thinned(series->points, kMostPoints, plot.x_scale);
+  }
+  add_titles(mean, run, unit);
+  if (half > 0) plot.series.push_back(std::move(raw));
+  plot.series.push_back(std::move(mean));
+  plot.series.push_back(std::move(validation));
+}
+
 Plot curves_of(const ReportData& data, const LossUnit& unit) {
+  const Range tokens = tokens_logged(data);
   Plot plot{.name = "learning-curves",
             .title = "Loss over tokens trained on",
             .x_label = "tokens trained on",
             .y_label = unit.name(),
+            .x_scale = tokens.high / tokens.low >= kFromLogarithm ? ScaleKind::kLog : ScaleKind::kLinear,
             .series = {}};
-  double first = 0.0;
-  double last = 0.0;
-  for (size_t i = 0; i < data.runs.size(); ++i) {
-    const RunData& run = data.runs[i];
-    const auto colour = static_cast<int64_t>(i);
-    const std::vector<Point> points = line_of(run, unit, loss_value, tokens_of);
-    if (points.empty()) continue;
-    first = first == 0.0 ? points.front().x : std::min(first, points.front().x);
-    last = std::max(last, points.back().x);
-    const int64_t half = half_window(points.size());
-    if (half > 0)
-      plot.series.push_back(
-          {.name = "", .colour = colour, .style = LineStyle::kBehind, .points = thinned(points, kMostPoints)});
-    Series mean{.name = run.name, .colour = colour, .points = thinned(moving_mean(points, half), kMostPoints)};
-    add_titles(mean, run, unit);
-    plot.series.push_back(std::move(mean));
-    plot.series.push_back(validation_of(run, colour, unit));
-  }
-  if (first > 0.0 && last / first >= kFromLogarithm) plot.x_scale = ScaleKind::kLog;
+  for (size_t i = 0; i < data.runs.size(); ++i) add_curves(plot, data.runs[i], static_cast<int64_t>(i), unit, 0.0);
   return plot;
 }
 
 // The later part alone, where the differences are.
-Plot late_part_of(const Plot& whole) {
-  Plot plot = whole;
-  plot.name += "-late";
-  plot.title = "The later part of the same";
-  plot.x_scale = ScaleKind::kLinear;
-  double last = 0.0;
-  for (const Series& series : plot.series) {
-    for (const Point& point : series.points) last = std::max(last, point.x);
-  }
-  for (Series& series : plot.series)
-    std::erase_if(series.points, [&](const Point& point) { return point.x < kLatePart * last; });
+Plot late_curves_of(const ReportData& data, const LossUnit& unit) {
+  Plot plot{.name = "learning-curves-late",
+            .title = "The later part of the same",
+            .x_label = "tokens trained on",
+            .y_label = unit.name(),
+            .series = {}};
+  for (size_t i = 0; i < data.runs.size(); ++i)
+    add_curves(plot, data.runs[i], static_cast<int64_t>(i), unit, kLatePart * tokens_logged(data).high);
   return plot;
 }
 
@@ -132,7 +144,7 @@ bool is_smoothed(const ReportData& data) {
 std::string caption_of(const ReportData& data, const LossUnit& unit, bool has_late_part) {
   std::string text = data.runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
   if (is_smoothed(data)) text += ", a moving mean before the values as logged";
-  if (has_validation(data)) text += "; marks: on text not trained on";
+  if (has_validation(data)) text += "; marks or dashes: on text not trained on";
   text += ".";
   if (has_late_part) text += " First all of it, then the later part by itself.";
   const RunData* lowest = nullptr;
@@ -175,7 +187,7 @@ void add_learning_curves(Page& page, const ReportData& data) {
   const LossUnit unit = unit_of_training(data.runs);
   Figure figure{
       .charts = {curves_of(data, unit)}, .caption = "", .table = table_of(data, unit), .table_note = note_of(data)};
-  const Plot late = late_part_of(std::get<Plot>(figure.charts.front()));
+  const Plot late = late_curves_of(data, unit);
   const bool has_late_part = has_points(late) && std::get<Plot>(figure.charts.front()).x_scale == ScaleKind::kLog;
   if (has_late_part) figure.charts.emplace_back(late);
   figure.caption = caption_of(data, unit, has_late_part);
@@ -199,8 +211,9 @@ void add_throughput(Page& page, const ReportData& data) {
   for (size_t i = 0; i < data.runs.size(); ++i) {
     std::vector<Point> points = line_of(data.runs[i], LossUnit(false), speed_value, minutes_of);
     for (Point& point : points) point.x /= unit_minutes;
-    plot.series.push_back(
-        {.name = data.runs[i].name, .colour = static_cast<int64_t>(i), .points = thinned(points, kMostPoints)});
+    plot.series.push_back({.name = data.runs[i].name,
+                           .colour = static_cast<int64_t>(i),
+                           .points = thinned(points, kMostPoints, ScaleKind::kLinear)});
   }
   page.figure({.charts = {plot},
                .caption = "Tokens trained on in a second, of all ranks together; the time is that of steps, without "
