@@ -69,9 +69,9 @@ def test_surprisal():
     check(rows[0] == ["word", "bits", "tokens"], rows[0])
     words = text[1:].split()
     check([row[0] for row in rows[1:]] == words, "the words are not those of the text")
-    program.run("eval", "--checkpoint", "run", "--data", "data", "--batch", 1, "--json", "eval.json", "--quiet")
-    with open(program.path("eval.json")) as file:
-        loss = json.load(file)["loss"]
+    program.run("eval", "--checkpoint", "run", "--data", "data", "--batch", 1, "--output", "test", "--quiet")
+    with open(program.path("test", "evaluation.json")) as file:
+        loss = json.load(file)["results"][0]["loss"]
     bits = sum(float(row[1]) for row in rows[1:])
     scored = sum(int(row[2]) for row in rows[1:])
     trailing = len(text) - len(text.rstrip())
