@@ -19,7 +19,10 @@ std::string format_row(const Measurement& measurement, const Ceilings& ceilings)
   if (measurement.bytes > 0.0)
     row += fmt::format("{:>11.2f}{:>10.1f}%", measurement.bytes / 1e6,
                        100.0 * bytes_per_second(measurement) / ceilings.bytes_per_second);
-  if (measurement.tokens > 0.0) row += fmt::format("   {:.0f} tokens/s", measurement.tokens / timing.median);
+  if (measurement.tokens > 0.0) {
+    const double rate = measurement.tokens / timing.median;
+    row += fmt::format("   {:.{}f} tokens/s", rate, rate < 10.0 ? 2 : 0);
+  }
   return row + "\n";
 }
 

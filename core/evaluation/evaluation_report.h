@@ -2,10 +2,12 @@
 //
 //   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
 //                      "dataset": checksum, "tokenizer", "unit", "trained": lengths, "batch_size", "warm_up": tokens,
-//                      "auto" or null, "document_border": text or null, "results": [...], "sample"}
+//                      "auto" or null, "document_border": text or null, "baseline", "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
 //                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,
-//                      "by_position", "by_context", and "per_token", the name of the file of losses, if there is one
+//                      "above_baseline": {"loss", "confidence95"} of the differences at the same tokens to the result
+//                      number "baseline" (that of training, or else the first), "by_position", "by_context", and
+//                      "per_token", the name of the file of losses, if there is one
 //     the sample       "offset" in the split, and "tokens": their "text" and "nll" of every result
 //   evaluation.csv     a line for every result
 //   by_position.csv    a line for every result and place in the segment, from 0

@@ -37,6 +37,13 @@ std::optional<double> LossMean::confidence95() const {
   return student_t_975(regions - 1) * error;
 }
 
+std::optional<LossMean> LossMean::above(const LossMean& other) const {
+  if (counts_ != other.counts_) return std::nullopt;
+  LossMean difference = *this;
+  for (size_t i = 0; i < sums_.size(); ++i) difference.sums_[i] -= other.sums_[i];
+  return difference;
+}
+
 double student_t_975(int64_t degrees_of_freedom) {
   const auto n = static_cast<double>(degrees_of_freedom);
   constexpr double kZ = 1.959963984540054;

@@ -24,6 +24,10 @@ class LossMean {
   // Half width in nats; none when fewer than five regions hold tokens.
   std::optional<double> confidence95() const;
 
+  // What the losses are above those of another result at the same tokens. Its confidence is far narrower than that of
+  // either, as both met the same text. None when the regions hold different numbers of tokens.
+  std::optional<LossMean> above(const LossMean& other) const;
+
  private:
   std::array<double, kRegions> sums_{};
   std::array<int64_t, kRegions> counts_{};

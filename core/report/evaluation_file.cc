@@ -54,6 +54,8 @@ EvaluatedLength read_result(const JsonNode& node) {
                          .by_position = read_parts(node, "by_position", "position", "position"),
                          .by_context = read_parts(node, "by_context", "from", "to")};
   if (const std::optional<JsonNode> same_length = node.find("same_length")) result.same_length = same_length->boolean();
+  if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
+    result.difference95 = above->find_number("confidence95");
   return result;
 }
 

@@ -30,6 +30,7 @@ struct EvaluatedLength {
   int64_t tokens = 0;
   double loss = 0.0;
   double confidence95 = 0.0;
+  std::optional<double> difference95 = {};  // of what it is above the baseline, at the same tokens
   std::optional<double> bits_per_byte = {};
   double tokens_per_second = 0.0;            // 0: not stated
   std::vector<LossOfPart> by_position = {};  // from == to

@@ -91,8 +91,9 @@ double value_of(const EvaluatedLength& result, const LossUnit& unit) {
   return unit.of(result.loss, result.bits_per_byte);
 }
 
+// Of the difference to the run's baseline where it is known: all lengths met the same text.
 double spread_of(const EvaluatedLength& result, const LossUnit& unit) {
-  return result.confidence95 * unit.scale(result.loss, result.bits_per_byte);
+  return result.difference95.value_or(result.confidence95) * unit.scale(result.loss, result.bits_per_byte);
 }
 
 using LengthOf = int64_t (*)(const EvaluatedLength&);
@@ -173,8 +174,8 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
   const int64_t trained = curve.evaluation->trained_mem_len;
   const std::string start = first.mem_len == 0 ? "without memory" : fmt::format("with {} tokens", first.mem_len);
   const std::string begin =
-      "Loss against the length of the memory, with 95 % confidence of what other text would give; all lengths of a run "
-      "met the same text.";
+      "Loss against the length of the memory. Bands: 95 % confidence of the difference to the trained length, or the "
+      "shortest where that is not among them, as all lengths of a run met the same text.";
   if (lowest == curve.results.begin()) return fmt::format("{} {} is best {}.", begin, curve.name, start);
   return fmt::format(
       "{} {} falls from {} {} to {} with {}{}.", begin, curve.name, unit.text(value_of(first, unit)), start,

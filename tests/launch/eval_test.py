@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 
 from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
@@ -21,12 +22,15 @@ def test_losses_do_not_depend_on_the_batch(program):
 def test_a_sweep_is_written_whole(program):
     options = given("--mem-len", "0,8,24", "--warm-up", "auto", "--name", "sweep", "--per-token")
     output, _ = program.run("eval", *options)
-    check([line.split()[0] for line in output.splitlines() if line.endswith(" *")] == ["24"], f"as trained:\n{output}")
     directory = program.path("run", "evaluations", "sweep")
     evaluation = read_evaluation(directory)
     results = evaluation["results"]
     check([result["mem_len"] for result in results] == [0, 8, 24], "memory lengths")
     check(evaluation["trained"]["mem_len"] == 24 and evaluation["warm_up"] == "auto", "lengths of training")
+    check(evaluation["baseline"] == 2 and "  baseline  " in output, f"the baseline of\n{output}")
+    for result in results:
+        above = result["above_baseline"]["loss"]
+        check(math.isclose(above, result["loss"] - results[2]["loss"], abs_tol=1e-9), f"above the baseline: {above}")
     for result in results:
         alone = evaluate(program, *given("--mem-len", result["mem_len"], "--warm-up", "auto"))
         check(alone["loss"] == result["loss"], f"mem_len {result['mem_len']}: another loss in a sweep")

@@ -32,6 +32,24 @@ TEST(LossMeanTest, ConfidenceIsThatOfTheRegionsMeans) {
   EXPECT_NEAR(losses.confidence95().value_or(0.0), student_t_975(4) * std::sqrt(2.5 / 5.0), 1e-12);
 }
 
+// Texts differ much, and by a tenth what two models make of them.
+TEST(LossMeanTest, DifferencesAtTheSameTokensAreSureWhereLossesAreNot) {
+  LossMean a, b;
+  for (int64_t i = 0; i < 640; ++i) {
+    const double text = random_normal({.seed = 6, .step = 0, .site = 1}, static_cast<uint64_t>(i / 10));
+    const double noise = 0.01 * random_normal({.seed = 6, .step = 0, .site = 2}, static_cast<uint64_t>(i));
+    a.add(i / 10, text + 0.1 + noise);
+    b.add(i / 10, text);
+  }
+  const std::optional<LossMean> difference = a.above(b);
+  ASSERT_TRUE(difference);
+  EXPECT_NEAR(difference->mean(), 0.1, 0.003);
+  EXPECT_LT(difference->confidence95().value_or(1.0), 0.002);
+  EXPECT_GT(a.confidence95().value_or(0.0), 0.1);
+  b.add(3, 1.0);
+  EXPECT_EQ(a.above(b), std::nullopt);  // not the same tokens
+}
+
 TEST(LossMeanTest, QuantilesAreThoseOfTheTables) {
   EXPECT_NEAR(student_t_975(4), 2.776, 0.006);
   EXPECT_NEAR(student_t_975(9), 2.2622, 0.0003);
