@@ -23,7 +23,7 @@ struct StepMetrics {
   int64_t tokens = 0;          // trained on so far
   double tokens_per_second = 0.0;
   double seconds = 0.0;                        // of training so far, all sessions of the run together
-  std::optional<ExchangeTimes> exchange = {};  // mean of a step, on the first rank; only where there are others
+  std::optional<ExchangeTimes> exchange = {};  // of a step, on the first rank of several: the mean, on a GPU the last
 };
 
 class MetricsLog {
