@@ -76,4 +76,15 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
   return best;
 }
 
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char letter : text) {
+    if (letter == '\'') word += "'\\'";
+    word += letter;
+  }
+  return word += '\'';
+}
+
 }  // namespace segue

@@ -15,4 +15,7 @@ std::string human_duration(double seconds);  // "2 h 05 min", "3 min 20 s", "4.2
 // The candidate with the smallest edit distance to `word`, or "" when none is close enough to be meant.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates);
 
+// Text as one word of a shell, in quotes where it needs them.
+std::string shell_word(const std::string& text);
+
 }  // namespace segue

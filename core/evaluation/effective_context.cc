@@ -16,6 +16,7 @@ using Losses = std::vector<std::vector<float>>;  // of every model
 void check_options(std::span<const int64_t> contexts, const EffectiveContextOptions& options) {
   if (contexts.size() < 2)
     throw UsageError("effective context: expected losses at two contexts or more, found {}", contexts.size());
+  if (!std::isfinite(options.threshold)) throw UsageError("threshold: expected a number, found {}", options.threshold);
   if (options.ratios.empty()) throw UsageError("effective context: expected a ratio, found none");
   for (const double ratio : options.ratios) {
     if (!(ratio > 0.0 && ratio <= 1.0)) throw UsageError("ratio: expected above 0 and at most 1, found {}", ratio);

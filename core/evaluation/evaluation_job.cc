@@ -61,7 +61,8 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   ModelConfig model = trained_.model;
   model.mem_len = lengths.mem_len;
   if (settings_.clamp_len >= 0) model.position.clamp_len = settings_.clamp_len;
-  model.visibility.same_length = choose(settings_.same_length, model.visibility.same_length);
+  // A window's rows all see what came before them in it.
+  model.visibility.same_length = !settings_.recompute && choose(settings_.same_length, model.visibility.same_length);
   check_model(model, "segue eval");
   check_position_table(model, lengths.tgt_len, lengths.mem_len, "segue eval");
   const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(model)};

@@ -60,15 +60,11 @@ EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
 EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens) {
   if (stride < 1 || stride > tgt_len) throw ContractError("windows of {} rows at a stride of {}", tgt_len, stride);
   const int64_t rows = rows_of(tokens, max_tokens);
-  const int64_t later = divide_up(std::max<int64_t>(rows - tgt_len, 0), stride);
-  // The first window scores more than the others and has a group of its own, as a group scores equally many rows of
-  // each.
-  return {{lanes, tgt_len, lanes + later, rows, rows}, [=](int64_t index) {
-            if (index == 0) return Lane{.begin = 0, .scored = 0, .end = std::min(tgt_len, rows)};
-            if (index < lanes) return Lane{};
-            const int64_t scored = tgt_len + (index - lanes) * stride;
+  // The first rows are scored as the others are, in windows that begin at the split's beginning.
+  return {{lanes, tgt_len, divide_up(rows, stride), rows, rows}, [=](int64_t index) {
+            const int64_t scored = index * stride;
             const int64_t end = std::min(scored + stride, rows);
-            return Lane{.begin = end - tgt_len, .scored = scored, .end = end};
+            return Lane{.begin = std::max<int64_t>(end - tgt_len, 0), .scored = scored, .end = end};
           }};
 }
 

@@ -56,7 +56,8 @@ EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64
 EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t warm_up, int64_t max_tokens);
 
 // Re-computation, as memoryless models are evaluated: windows of T rows, each `stride` rows after the last, which score
-// their newest `stride` rows, the first all of its. With `max_tokens`, of the first rows only; 0: all.
+// their newest `stride` rows; those at the beginning have as many rows as there are. With `max_tokens`, of the first
+// rows only; 0: all.
 EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens);
 
 // Every document by itself, from empty memory; the token before its first, which ends the border, is read but not

@@ -158,8 +158,8 @@ std::string table_csv(const OrderedJson& results, const std::string& table, cons
 
 bool is_trained(const OrderedJson& evaluation, const OrderedJson& result) {
   const OrderedJson& trained = evaluation["trained"];
-  return result["mode"] == "memory" && result["mem_len"] == trained["mem_len"] &&
-         result["tgt_len"] == trained["tgt_len"];
+  const auto same = [&](const char* key) { return result[key] == trained[key]; };
+  return result["mode"] == "memory" && same("mem_len") && same("tgt_len") && same("clamp_len") && same("same_length");
 }
 
 std::string confidence_of(const OrderedJson& result) {
@@ -216,6 +216,8 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
   const StoredModel& trained = job.trained();
   const LossUnits units = loss_units(dataset, settings.split);
   const size_t baseline = baseline_of(settings, trained, results);
+  EvaluationSettings evaluated = settings;
+  evaluated.checkpoint = checkpoint.directory().string();
   OrderedJson json{
       {"format", "segue-evaluation"},
       {"version", 1},
@@ -235,6 +237,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
       {"warm_up", warm_up_json(settings, results)},
       {"document_border", settings.document_border.empty() ? OrderedJson() : OrderedJson(settings.document_border)},
       {"baseline", baseline},
+      {"command", command_of(evaluated)},
       {"results", OrderedJson::array()}};
   for (const PassResult& result : results)
     json["results"].push_back(result_json(settings, result, results[baseline], units));

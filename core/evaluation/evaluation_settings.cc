@@ -1,12 +1,15 @@
 // What every key means, and which of them go together.
 #include "core/evaluation/evaluation_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -15,11 +18,12 @@ namespace {
 constexpr double kMostStreams = 1 << 15;
 constexpr double kLongest = 1 << 20;
 constexpr double kMostTokens = 1e15;
+constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
 bool is_number(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+  return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= kLongestWarmUp;
 }
 
 }  // namespace
@@ -95,6 +99,7 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
 }
 
 void check_settings(const EvaluationSettings& settings) {
+  static_cast<void>(read_fields<ConfigError, EvaluationSettings>(write_fields(settings), "segue eval"));  // the bounds
   if (settings.checkpoint.empty()) throw ConfigError("checkpoint: expected a run or a checkpoint, found none");
   if (settings.data.empty()) throw ConfigError("data: expected the directory of a dataset, found none");
   if (!settings.warm_up.empty() && settings.warm_up != "auto" && !is_number(settings.warm_up))
@@ -111,7 +116,40 @@ void check_settings(const EvaluationSettings& settings) {
     if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
       throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
+    if (settings.same_length == SameLength::kYes)
+      throw ConfigError("recompute and same_length: every row of a window sees all that came before it in the window");
   }
+}
+
+namespace {
+
+// The value of a flag; empty for flags that have none.
+std::string flag_value(const OrderedJson& value) {
+  if (value.is_boolean()) return "";
+  if (value.is_string()) return shell_word(value.get<std::string>());
+  if (!value.is_array()) return value.dump();
+  const std::string list = value.dump();
+  return list.substr(1, list.size() - 2);
+}
+
+}  // namespace
+
+std::string command_of(const EvaluationSettings& settings) {
+  const OrderedJson chosen = write_fields(settings);
+  const OrderedJson defaults = write_fields(EvaluationSettings{});
+  std::string command = "segue eval";
+  for (const auto& [key, value] : chosen.items()) {
+    if (value == defaults[key]) continue;
+    std::string flag = key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (key == "same_length") {
+      command += settings.same_length == SameLength::kYes ? " --same-length" : " --no-same-length";
+    } else {
+      const std::string word = flag_value(value);
+      command += fmt::format(" --{}{}{}", flag, word.empty() ? "" : " ", word);
+    }
+  }
+  return command;
 }
 
 std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained) {

@@ -46,6 +46,9 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path);
 // Throws ConfigError naming the keys that cannot go together.
 void check_settings(const EvaluationSettings& settings);
 
+// The command that evaluates so: `segue eval` with a flag for every setting that is not its default.
+std::string command_of(const EvaluationSettings& settings);
+
 // The lengths of one result.
 struct EvaluationPoint {
   int64_t tgt_len = 0;

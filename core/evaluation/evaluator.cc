@@ -2,6 +2,7 @@
 #include "core/evaluation/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -131,6 +132,13 @@ void Evaluator::run_part(Run& run, const Part& part) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
     if (scored.count == 0) continue;
     const auto first = nll.begin() + i * newest + scored.first - (part.length - newest);
+    const auto broken = std::find_if(first, first + scored.count, [](float loss) { return !std::isfinite(loss); });
+    if (broken != first + scored.count) {
+      throw DivergedError(
+          "the loss of token {} of the split is {}",
+          part.lanes[static_cast<size_t>(run.mine.first + i)].begin + part.row + scored.first + (broken - first) + 1,
+          *broken);
+    }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
   }
   run.result.tokens += part.tokens();

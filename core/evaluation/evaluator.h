@@ -44,8 +44,8 @@ class Evaluator {
   void prepare(const EvaluationPlan& plan);
 
   // Each rank takes its share of the lanes; all of them return the sums over all. Sink and progress may be missing
-  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer lanes than ranks, and DataError
-  // when the plan scores nothing.
+  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer lanes than ranks, DataError when
+  // the plan scores nothing, and DivergedError naming the token whose loss is not finite.
   EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
 
  private:

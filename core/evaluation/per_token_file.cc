@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kFormat = "segue-per-token";
 constexpr int64_t kVersion = 1;
 constexpr int64_t kMostTokens = int64_t{1} << 36;  // a file says its size in a few bytes, whatever they hold
+constexpr int64_t kBestCompression = 1000;         // of losses, beyond what any file of them reaches
 
 // One table for both directions: what an attribute is called and which member holds it.
 struct TextAttribute {
@@ -112,6 +113,11 @@ class PerTokenReader {
     const auto tokens = static_cast<int64_t>(H5Sget_simple_extent_npoints(space.get()));
     if (tokens > kMostTokens)
       throw DataError(R"({}: "{}": expected at most {} tokens, found {})", path_.string(), name, kMostTokens, tokens);
+    const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path_));
+    const int64_t stored = bytes * kBestCompression / static_cast<int64_t>(sizeof(T));
+    if (tokens > stored)
+      throw DataError(R"({}: "{}": expected at most {} tokens in a file of {} bytes, found {})", path_.string(), name,
+                      stored, bytes, tokens);
     std::vector<T> values(static_cast<size_t>(tokens));
     hdf5_checked(H5Dread(dataset.get(), held, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path_,
                  fmt::format("read dataset \"{}\"", name));

@@ -56,13 +56,11 @@ void Sampler::find_candidates(std::span<const float> log_probability) {
 }
 
 void Sampler::weigh_candidates(std::span<const float> log_probability) {
-  const auto weight = [&](int32_t token) {
-    return static_cast<double>(log_probability[static_cast<size_t>(token)]) / options_.temperature;
-  };
   weights_.clear();
-  for (const int32_t token : candidates_) weights_.push_back(weight(token));
+  for (const int32_t token : candidates_)
+    weights_.push_back(static_cast<double>(log_probability[static_cast<size_t>(token)]));
   const double largest = *std::max_element(weights_.begin(), weights_.end());
-  for (double& each : weights_) each = std::exp(each - largest);
+  for (double& each : weights_) each = std::exp((each - largest) / options_.temperature);
   if (options_.top_p == 1.0) return;
   const double wanted = options_.top_p * std::accumulate(weights_.begin(), weights_.end(), 0.0);
   double sum = 0.0;

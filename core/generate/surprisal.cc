@@ -2,6 +2,7 @@
 #include "core/generate/surprisal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "core/evaluation/loss_units.h"
@@ -30,6 +31,9 @@ std::vector<float> token_losses(const Transformer& model, Parameters& parameters
                                  .targets = view_of(tokens.data() + begin + 1, shape),
                                  .info = {}},
                                 memory);
+    const auto broken = std::find_if(nll.begin(), nll.end(), [](float loss) { return !std::isfinite(loss); });
+    if (broken != nll.end())
+      throw DivergedError("the loss of token {} is {}", begin + (broken - nll.begin()) + 1, *broken);
     losses.insert(losses.end(), nll.begin(), nll.end());
     if (progress) progress(begin + shape[1]);
   }

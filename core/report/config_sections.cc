@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/json_fields.h"
+#include "base/text.h"
 #include "core/report/markup.h"
 #include "core/report/sections.h"
 
@@ -44,60 +45,18 @@ Table differences_of(const std::vector<RunData>& runs) {
   return table;
 }
 
-// As one word of a shell.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string result = "'";
-  for (const char letter : word) {
-    if (letter == '\'') result += "'\\'";
-    result += letter;
-  }
-  return result += '\'';
-}
-
-// Values of one setting over the results, each once: "0,64,128".
-template <typename ValueOf>
-std::string list_of(const Evaluation& evaluation, ValueOf value_of) {
-  std::vector<int64_t> values;
-  for (const EvaluatedLength& result : evaluation.results) {
-    if (std::find(values.begin(), values.end(), value_of(result)) == values.end()) values.push_back(value_of(result));
-  }
-  return fmt::format("{}", fmt::join(values, ","));
-}
-
-std::string eval_command(const RunData& run, const Evaluation& evaluation) {
-  std::string text =
-      fmt::format("segue eval --checkpoint {} --data {} --split {}", quoted(run.path.string()),
-                  quoted(evaluation.data.empty() ? run.config.data.path : evaluation.data), quoted(evaluation.split));
-  if (evaluation.batch_size > 0) text += fmt::format(" --batch-size {}", evaluation.batch_size);
-  if (!evaluation.warm_up.empty()) text += fmt::format(" --warm-up {}", quoted(evaluation.warm_up));
-  if (!evaluation.results.empty()) {
-    const EvaluatedLength& first = evaluation.results.front();
-    text += " --tgt-len " + list_of(evaluation, [](const EvaluatedLength& result) { return result.tgt_len; });
-    if (first.is_recomputed) {
-      text += fmt::format(" --recompute --stride {}", first.stride);
-    } else {
-      text += " --mem-len " + list_of(evaluation, [](const EvaluatedLength& result) { return result.mem_len; });
-    }
-    if (first.clamp_len >= 0) text += fmt::format(" --clamp-len {}", first.clamp_len);
-    if (first.same_length) text += " --same-length";
-  }
-  return text + fmt::format(" --name {}\n", quoted(evaluation.name));
-}
-
 std::string commands_of(const RunData& run) {
-  std::string text = fmt::format("segue train {} --run {}\n", quoted((run.path / "config.json").string()),
-                                 quoted(run.path.string() + "-again"));
-  for (const Evaluation& evaluation : run.evaluations) text += eval_command(run, evaluation);
+  std::string text = fmt::format("segue train {} --run {}\n", shell_word((run.path / "config.json").string()),
+                                 shell_word(run.path.string() + "-again"));
+  for (const Evaluation& evaluation : run.evaluations) text += evaluation.command + "\n";
   return text;
 }
 
 std::string report_command(const ReportData& data) {
   std::string command = "segue report";
-  for (const RunData& run : data.runs) command += fmt::format(" {}", quoted(run.path.string()));
+  for (const RunData& run : data.runs) command += fmt::format(" {}", shell_word(run.path.string()));
   if (!data.effective_context_file.empty())
-    command += fmt::format(" --effective-context {}", quoted(data.effective_context_file));
+    command += fmt::format(" --effective-context {}", shell_word(data.effective_context_file));
   return command + " --output report.html\n";
 }
 

@@ -85,12 +85,6 @@ void read_sample(const JsonNode& document, Evaluation& evaluation) {
   }
 }
 
-std::string read_warm_up(const JsonNode& document) {
-  const std::optional<JsonNode> warm_up = document.find("warm_up");
-  if (!warm_up) return "";
-  return warm_up->is_text() ? warm_up->text() : std::to_string(warm_up->integer());
-}
-
 ContextCurve read_curve(const JsonNode& node) {
   ContextCurve curve{.ratio = node.at("ratio").number(), .points = {}};
   if (const std::optional<JsonNode> ends_within = node.find("ends_within")) curve.ends_within = ends_within->boolean();
@@ -134,8 +128,7 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
                         .split = document.at("split").text(),
                         .unit = document.find_text("unit"),
                         .step = document.find_integer("step").value_or(0),
-                        .batch_size = document.find_integer("batch_size").value_or(0),
-                        .warm_up = read_warm_up(document),
+                        .command = document.at("command").text(),
                         .trained_mem_len = trained.at("mem_len").integer(),
                         .trained_tgt_len = trained.at("tgt_len").integer(),
                         .results = {},

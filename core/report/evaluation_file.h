@@ -48,8 +48,7 @@ struct Evaluation {
   std::string split = {};
   std::string unit = {};
   int64_t step = 0;
-  int64_t batch_size = 0;
-  std::string warm_up = {};  // tokens or "auto"; empty: none
+  std::string command = {};  // that makes it again
   int64_t trained_mem_len = 0;
   int64_t trained_tgt_len = 0;
   std::vector<EvaluatedLength> results = {};

@@ -72,6 +72,7 @@ std::vector<Evaluation> read_evaluations(const std::filesystem::path& directory)
   std::vector<std::filesystem::path> files;
   if (!path_exists(directory)) return {};
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() == ".partial") continue;  // one that is not finished
     if (path_exists(entry.path() / "evaluation.json")) files.push_back(entry.path() / "evaluation.json");
   }
   std::sort(files.begin(), files.end());

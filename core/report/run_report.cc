@@ -2,8 +2,8 @@
 #include "core/report/run_report.h"
 
 #include <algorithm>
+#include <exception>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "core/report/report.h"
 
@@ -30,7 +30,7 @@ void RunReport::write(std::chrono::seconds refresh) {
   try {
     const Report report = make_report({.runs = {run_}, .refresh_seconds = refresh.count()});
     write_file_atomically(run_ / "report.html", report.html);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     logger_.warn("no report: {}", error.what());
   }
 }

@@ -198,7 +198,7 @@ void Trainer::log_interval() {
   if (metrics_) metrics_->write(metrics);
   logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
   interval_ = {};
-  if (report_) report_->update();
+  update_report();
 }
 
 bool Trainer::evaluate() {
@@ -220,7 +220,7 @@ bool Trainer::evaluate() {
     line["tokens"] = result.tokens;
     metrics_->write(line);
   }
-  if (report_) report_->update();
+  update_report();
   logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}", state_.step, config_.evaluation.split,
                result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
                is_best ? "  (best)" : "");
@@ -240,7 +240,16 @@ void Trainer::save(bool is_best) {
   store_.prune(config_.checkpoint.keep_last);
 }
 
+// The others wait for the rank that writes the page.
+void Trainer::update_report() {
+  if (!config_.training.report) return;
+  const LongWork writing(communicator_);
+  if (report_) report_->update();
+  communicator_.barrier();
+}
+
 void Trainer::diverge(int64_t step, const char* what, double value) const {
+  if (report_) report_->finish();
   const std::optional<int64_t> last = store_.newest();
   throw DivergedError("step {}: the {} is {}; {}", step, what, value,
                       last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())

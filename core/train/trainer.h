@@ -59,6 +59,7 @@ class Trainer {
   void settle();  // waits for the steps queued and takes in their reports
   void reserve_memory();
   void log_interval();
+  void update_report();
   bool evaluate();  // true when it is the best so far
   void save(bool is_best);
   void log_plan() const;

@@ -123,7 +123,9 @@ void add_what_to_score(FlagBinder& flags) {
   flags.add("--batch,--batch-size", &Settings::batch_size, "Streams read side by side")
       ->check(at_least(1))
       ->capture_default_str();
-  flags.add("--max-tokens", &Settings::max_tokens, "Score no more than so many tokens; 0: the whole split")
+  flags
+      .add("--max-tokens", &Settings::max_tokens,
+           "Score about so many tokens: without --warm-up whole segments of all streams; 0: the whole split")
       ->check(at_least(0));
   flags.add("--warm-up", &Settings::warm_up,
             "Score every token once, each stream but the first after reading so many tokens before its own; \"auto\": "
@@ -161,7 +163,8 @@ void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& setti
 void add_results(FlagBinder& flags) {
   using Settings = EvaluationSettings;
   flags.add("--output", &Settings::output,
-            "Write evaluation.json, evaluation.csv, by_position.csv and by_context.csv to this directory");
+            "Directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; one that holds an "
+            "evaluation is replaced as a whole");
   flags.add("--name", &Settings::name, "The same, to RUN/evaluations/NAME of the checkpoint's run");
   flags.add_flag("--per-token", &Settings::per_token,
                  "Also write the loss of every token (HDF5: nll, targets [n], by place in the split)");

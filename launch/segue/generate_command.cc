@@ -1,6 +1,7 @@
 // segue generate
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -202,12 +203,19 @@ std::string table_of(const std::vector<WordSurprisal>& words) {
   return table;
 }
 
+// How many tokens of a text are those of its context, whose last word may go on in the text. The first token has
+// nothing that could predict it: it is read, not scored.
+int64_t known_tokens(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
+  const auto differ = std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end());
+  return std::max<int64_t>(1, differ.first - context.begin());
+}
+
 void score(const GenerateOptions& options, LoadedModel& loaded) {
   const Prompt context = read_prompt(options);
   const std::string text = read_file(options.score);
   std::vector<int32_t> tokens = loaded.encode(context.text + text, options.score);
-  // Without a context the first token has nothing that could predict it: it is read, not scored.
-  const int64_t known = context.text.empty() ? 1 : std::ssize(loaded.encode(context.text, context.source));
+  const int64_t known =
+      known_tokens(tokens, context.text.empty() ? std::vector<int32_t>() : loaded.encode(context.text, context.source));
   const Stopwatch reading;
   Progress progress("score", std::ssize(tokens), "k tokens", 1e3, options.quiet);
   const std::vector<float> losses =
@@ -271,6 +279,8 @@ void add_generate_command(CLI::App& app) {
   CLI::Option* score = command->add_option(
       "--score", options->score,
       "Generate nothing: print the surprisal of every word of this file in bits, the prompt being its context");
+  for (const char* of_samples : {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop"})
+    score->excludes(command->get_option(of_samples));
   add_length_options(*command, options->lengths);
   add_place_options(*command, options->device, options->precision);
   command->add_option("--threads", options->threads, "Threads; 0: all")->check(at_least(0));

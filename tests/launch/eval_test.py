@@ -27,6 +27,7 @@ def test_a_sweep_is_written_whole(program):
     results = evaluation["results"]
     check([result["mem_len"] for result in results] == [0, 8, 24], "memory lengths")
     check(evaluation["trained"]["mem_len"] == 24 and evaluation["warm_up"] == "auto", "lengths of training")
+    check(evaluation["command"].endswith("--mem-len 0,8,24 --warm-up auto --per-token --name sweep"), evaluation["command"])
     check(evaluation["baseline"] == 2 and "  baseline  " in output, f"the baseline of\n{output}")
     for result in results:
         above = result["above_baseline"]["loss"]

@@ -57,9 +57,9 @@ TEST(EvaluationPlanTest, StreamsScoreEachRowOnceAfterTheirWarmUp) {
 
 TEST(EvaluationPlanTest, WindowsScoreTheirNewestRows) {
   const EvaluationPlan plan = plan_windows(12, 2, 5, 2, 0);
-  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{0, 0, 5}, {}}));
-  EXPECT_EQ(plan.group(1), (std::vector<Lane>{{2, 5, 7}, {4, 7, 9}}));
-  EXPECT_EQ(plan.group(2), (std::vector<Lane>{{6, 9, 11}, {}}));
+  EXPECT_EQ(plan.group(0), (std::vector<Lane>{{0, 0, 2}, {0, 2, 4}}));
+  EXPECT_EQ(plan.group(1), (std::vector<Lane>{{1, 4, 6}, {3, 6, 8}}));
+  EXPECT_EQ(plan.group(2), (std::vector<Lane>{{5, 8, 10}, {6, 10, 11}}));
   for (const int64_t tokens : {2, 5, 6, 7, 50}) {
     for (const int64_t stride : {1, 3, 5})
       EXPECT_EQ(times_scored(plan_windows(tokens, 3, 5, stride, 0), tokens - 1), once(tokens - 1)) << tokens;

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kEvaluation = R"({
-  "format": "segue-evaluation", "version": 1, "checkpoint": "run", "step": 20, "data": "books", "split": "test",
+  "format": "segue-evaluation", "version": 1, "command": "segue eval", "checkpoint": "run", "step": 20, "data": "books", "split": "test",
   "unit": "byte", "trained": {"mem_len": 128, "tgt_len": 64}, "warm_up": null, "later": "passed over",
   "results": [
     {"mode": "memory", "mem_len": 0, "tgt_len": 64, "clamp_len": -1, "same_length": false, "context": 64,
