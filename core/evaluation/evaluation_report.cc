@@ -93,9 +93,10 @@ size_t whole_characters(std::string_view text) {
 // belongs to the last of its bytes.
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<std::string> texts;
+  std::string text;
   size_t decoded = 0;
-  for (size_t i = 1; i <= tokens.size(); ++i) {
-    const std::string text = tokenizer.decode(tokens.first(i));
+  for (const int32_t token : tokens) {
+    tokenizer.decode_onto(token, text);
     const size_t whole = std::max(whole_characters(text), decoded);
     texts.push_back(text.substr(decoded, whole - decoded));
     decoded = whole;
