@@ -8,11 +8,8 @@ function(segue_compile_options)  # of C++; cmake/cuda.cmake has those of CUDA
 endfunction()
 segue_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
                       -fno-math-errno)
-if(SEGUE_NATIVE)
-  segue_compile_options(-march=native)
-else()
-  segue_compile_options(-march=x86-64-v3)
-endif()
+# For any x86-64-v3 processor, but for what is compiled for several levels (kernels/cpu).
+segue_compile_options(-march=x86-64-$<IF:$<BOOL:$<TARGET_PROPERTY:SEGUE_CPU_LEVEL>>,$<TARGET_PROPERTY:SEGUE_CPU_LEVEL>,v3>)
 if(SEGUE_SANITIZE)
   segue_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(segue_options INTERFACE -fsanitize=address,undefined)

@@ -2,7 +2,7 @@
 #include "kernels/copy_block.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/copy_block.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/copy_block.h"
 
 namespace segue::kernels {
@@ -32,7 +32,7 @@ void copy_block(Stream& stream, const CopyBlock& args) {
     contract.disjoint("to", args.to, "from", args.from);
   if (args.from.shape[0] * args.rows * args.columns == 0) return;
   if (stream.device().is_cuda()) return cuda::copy_block(stream, args);
-  cpu::copy_block(stream, args);
+  stream.cpu().copy_block(stream, args);
 }
 
 }  // namespace segue::kernels

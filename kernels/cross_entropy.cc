@@ -2,7 +2,7 @@
 #include "kernels/cross_entropy.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/cross_entropy.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/cross_entropy.h"
 
 namespace segue::kernels {
@@ -23,7 +23,7 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
     contract.disjoint("targets", args.targets, "the outputs", out);
   }
   if (stream.device().is_cuda()) return cuda::cross_entropy_forward(stream, args);
-  cpu::cross_entropy_forward(stream, args);
+  stream.cpu().cross_entropy_forward(stream, args);
 }
 
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
@@ -47,7 +47,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
   }
   contract.disjoint("logits", args.logits, "dbias", args.dbias);
   if (stream.device().is_cuda()) return cuda::cross_entropy_backward(stream, args);
-  cpu::cross_entropy_backward(stream, args);
+  stream.cpu().cross_entropy_backward(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -2,7 +2,7 @@
 #include "kernels/dropout.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/dropout.h"
 
 namespace segue::kernels {
@@ -28,7 +28,7 @@ void dropout_forward(Stream& stream, const DropoutForward& args) {
   check_aliasing(contract, "y", args.y, "x", args.x, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
   if (stream.device().is_cuda()) return cuda::dropout_forward(stream, args);
-  cpu::dropout_forward(stream, args);
+  stream.cpu().dropout_forward(stream, args);
 }
 
 void dropout_backward(Stream& stream, const DropoutBackward& args) {
@@ -38,7 +38,7 @@ void dropout_backward(Stream& stream, const DropoutBackward& args) {
   check_aliasing(contract, "dx", args.dx, "dy", args.dy, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
   if (stream.device().is_cuda()) return cuda::dropout_backward(stream, args);
-  cpu::dropout_backward(stream, args);
+  stream.cpu().dropout_backward(stream, args);
 }
 
 }  // namespace segue::kernels

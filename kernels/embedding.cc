@@ -2,7 +2,7 @@
 #include "kernels/embedding.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/embedding.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/embedding.h"
 
 namespace segue::kernels {
@@ -30,7 +30,7 @@ void embedding_forward(Stream& stream, const EmbeddingForward& args) {
   contract.disjoint("y", args.y, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
   if (stream.device().is_cuda()) return cuda::embedding_forward(stream, args);
-  cpu::embedding_forward(stream, args);
+  stream.cpu().embedding_forward(stream, args);
 }
 
 void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
@@ -43,7 +43,7 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
   contract.disjoint("dtable", args.dtable, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
   if (stream.device().is_cuda()) return cuda::embedding_backward(stream, args);
-  cpu::embedding_backward(stream, args);
+  stream.cpu().embedding_backward(stream, args);
 }
 
 }  // namespace segue::kernels

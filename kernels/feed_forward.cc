@@ -2,7 +2,7 @@
 #include "kernels/feed_forward.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/feed_forward.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/feed_forward.h"
 
 namespace segue::kernels {
@@ -62,7 +62,7 @@ void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
   if (stream.device().is_cuda()) return cuda::feed_forward_forward(stream, args);
-  cpu::feed_forward_forward(stream, args);
+  stream.cpu().feed_forward_forward(stream, args);
 }
 
 void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
@@ -86,7 +86,7 @@ void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   contract.floats("db2", args.db2, {d});
   check_backward_aliasing(contract, args);
   if (stream.device().is_cuda()) return cuda::feed_forward_backward(stream, args);
-  cpu::feed_forward_backward(stream, args);
+  stream.cpu().feed_forward_backward(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -2,7 +2,7 @@
 #include "kernels/gradient_clip.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/gradient_clip.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/gradient_clip.h"
 
 namespace segue::kernels {
@@ -12,7 +12,7 @@ void gradient_norm(Stream& stream, const GradientNorm& args) {
   contract.rank("gradients", args.gradients, 1);
   contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
   if (stream.device().is_cuda()) return cuda::gradient_norm(stream, args);
-  cpu::gradient_norm(stream, args);
+  stream.cpu().gradient_norm(stream, args);
 }
 
 void clip_gradients(Stream& stream, const GradientClip& args) {
@@ -22,7 +22,7 @@ void clip_gradients(Stream& stream, const GradientClip& args) {
   contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
   contract.disjoint("outcome", args.outcome, "parts", args.parts);
   if (stream.device().is_cuda()) return cuda::clip_gradients(stream, args);
-  cpu::clip_gradients(stream, args);
+  stream.cpu().clip_gradients(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "kernels/check.h"
-#include "kernels/cpu/lamb.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/lamb.h"
 
 namespace segue::kernels {
@@ -82,7 +82,7 @@ void lamb_moments(Stream& stream, const LambMoments& args) {
                                   .direction = direction_of(args.epsilon, args.weight_decay)};
   if (stream.device().is_cuda()) return cuda::lamb_moments(stream, args, scalars);
   check_extents(args.chunks, args.parameters.shape[0], args.first_moment.shape[0], INT64_MAX);
-  cpu::lamb_moments(stream, args, scalars);
+  stream.cpu().lamb_moments(stream, args, scalars);
 }
 
 void lamb_norms(Stream& stream, const LambNorms& args) {
@@ -91,7 +91,7 @@ void lamb_norms(Stream& stream, const LambNorms& args) {
   contract.tensor("starts", args.starts, DType::kInt64, {check_pairs(contract, "squares", args.squares) + 1});
   contract.disjoint("squares", args.squares, "sums", args.sums);
   if (stream.device().is_cuda()) return cuda::lamb_norms(stream, args);
-  cpu::lamb_norms(stream, args);
+  stream.cpu().lamb_norms(stream, args);
 }
 
 void lamb_step(Stream& stream, const LambStep& args) {
@@ -114,7 +114,7 @@ void lamb_step(Stream& stream, const LambStep& args) {
                                 .direction = direction_of(args.epsilon, args.weight_decay)};
   if (stream.device().is_cuda()) return cuda::lamb_step(stream, args, scalars);
   check_extents(args.chunks, args.parameters.shape[0], args.first_moment.shape[0], tensors);
-  cpu::lamb_step(stream, args, scalars);
+  stream.cpu().lamb_step(stream, args, scalars);
 }
 
 }  // namespace segue::kernels

@@ -2,7 +2,7 @@
 #include "kernels/layer_norm.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/layer_norm.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/layer_norm.h"
 
 namespace segue::kernels {
@@ -65,7 +65,7 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
   if (stream.device().is_cuda()) return cuda::layer_norm_forward(stream, args);
-  cpu::layer_norm_forward(stream, args);
+  stream.cpu().layer_norm_forward(stream, args);
 }
 
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
@@ -86,7 +86,7 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   contract.probability("dropout.p", args.dropout.p);
   check_backward_aliasing(contract, args);
   if (stream.device().is_cuda()) return cuda::layer_norm_backward(stream, args);
-  cpu::layer_norm_backward(stream, args);
+  stream.cpu().layer_norm_backward(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "kernels/check.h"
-#include "kernels/cpu/linear_cross_entropy.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/linear_cross_entropy.h"
 
 namespace segue::kernels {
@@ -113,7 +113,7 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   contract.floats("workspace", args.workspace, args.workspace.shape);
   check_apart(contract, args);
   if (stream.device().is_cuda()) return cuda::linear_cross_entropy(stream, args);
-  cpu::linear_cross_entropy(stream, args);
+  stream.cpu().linear_cross_entropy(stream, args);
 }
 
 LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
@@ -127,7 +127,7 @@ LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
 
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents, DeviceKind device) {
   if (device == DeviceKind::kCuda) return cuda::linear_cross_entropy_workspace(extents);
-  return cpu::linear_cross_entropy_workspace(extents);
+  return cpu::best_code_path().linear_cross_entropy_workspace(extents);
 }
 
 }  // namespace segue::kernels

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/check.h"
-#include "kernels/cpu/optimizer_step.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/optimizer_step.h"
 
 namespace segue::kernels {
@@ -38,10 +38,23 @@ void check_update(const Contract& contract, const Stream& stream, const Paramete
   }
 }
 
+void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) {
+  stream.cpu().update_adam(stream, block, rule);
+}
+void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) {
+  stream.cpu().update_adagrad(stream, block, rule);
+}
+void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) {
+  stream.cpu().update_sgd(stream, block, rule);
+}
+void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) {
+  stream.cpu().update_momentum(stream, block, rule);
+}
+
 template <typename Rule>
 void update(Stream& stream, const UpdatedBlock& block, const Rule& rule) {
   if (stream.device().is_cuda()) return cuda::update(stream, block, rule);
-  cpu::update(stream, block, rule);
+  update_on_cpu(stream, block, rule);
 }
 
 AdamRule rule_of(const AdamStep& args) {

@@ -2,8 +2,7 @@
 #include "kernels/relative_attention.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/attention_tile.h"
-#include "kernels/cpu/relative_attention.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/relative_attention.h"
 
 namespace segue::kernels {
@@ -80,7 +79,7 @@ void relative_attention_forward(Stream& stream, const RelativeAttentionForward& 
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
               {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}});
   if (stream.device().is_cuda()) return cuda::relative_attention_forward(stream, args);
-  cpu::relative_attention_forward(stream, args);
+  stream.cpu().relative_attention_forward(stream, args);
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
@@ -118,7 +117,7 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
                {"output", args.output},
                {"lse", args.lse}});
   if (stream.device().is_cuda()) return cuda::relative_attention_backward(stream, args);
-  cpu::relative_attention_backward(stream, args);
+  stream.cpu().relative_attention_backward(stream, args);
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {

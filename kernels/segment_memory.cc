@@ -2,7 +2,7 @@
 #include "kernels/segment_memory.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/segment_memory.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/segment_memory.h"
 
 namespace segue::kernels {
@@ -22,7 +22,7 @@ void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
   contract.disjoint("updated", args.updated, "hidden", args.hidden);
   if (args.updated.data != args.memory.data) contract.disjoint("updated", args.updated, "memory", args.memory);
   if (stream.device().is_cuda()) return cuda::segment_memory_update(stream, args);
-  cpu::segment_memory_update(stream, args);
+  stream.cpu().segment_memory_update(stream, args);
 }
 
 }  // namespace segue::kernels

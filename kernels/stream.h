@@ -13,6 +13,10 @@ class Queue;
 
 namespace segue::kernels {
 
+namespace cpu {
+struct CodePath;
+}
+
 // An ordered queue of operations. On the CPU an operation has finished when its call returns; on a GPU it has only been
 // queued, and what it read and wrote stays untouched until `synchronize` returns or a later operation of the queue.
 class Stream {
@@ -29,6 +33,7 @@ class Stream {
   Device device() const { return device_; }
   int threads() const { return threads_; }
   segue::cuda::Queue& cuda();  // throws ContractError on the CPU
+  const cpu::CodePath& cpu() const { return code_path_; }
 
   // to = from, of equal size; with a GPU either may lie on the CPU's side.
   void copy(TensorView to, ConstTensorView from);
@@ -40,6 +45,7 @@ class Stream {
  private:
   Device device_;
   int threads_;
+  const cpu::CodePath& code_path_;
   std::unique_ptr<segue::cuda::Queue> queue_;
 };
 

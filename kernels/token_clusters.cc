@@ -2,7 +2,7 @@
 #include "kernels/token_clusters.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/token_clusters.h"
+#include "kernels/cpu/code_path.h"
 #include "kernels/cuda/token_clusters.h"
 
 namespace segue::kernels {
@@ -37,7 +37,7 @@ void token_clusters(Stream& stream, const TokenClusters& args) {
   contract.disjoint("columns", args.columns, "counts", args.counts);
   contract.disjoint("rows", args.rows, "counts", args.counts);
   if (stream.device().is_cuda()) return cuda::token_clusters(stream, args);
-  cpu::token_clusters(args);
+  stream.cpu().token_clusters(args);
 }
 
 }  // namespace segue::kernels

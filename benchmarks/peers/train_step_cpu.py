@@ -1,4 +1,5 @@
-"""Times the training step of the PyTorch peer: forward, backward, clip, Adam, with full memory from the first step."""
+"""Times a PyTorch peer on the processor, training (forward, backward, clip, Adam) or evaluating (forward), with full
+memory from the first step."""
 
 import argparse
 import json
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from flops import training_flops_per_token
 from sizes import add_size_options, sizes_of
-from training_step import TrainingStep
+from training_step import EvaluationStep, TrainingStep, make_model
 
 WARM_UP_STEPS = 3
 
@@ -28,6 +29,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60, help="measured time, after the warm-up steps")
     parser.add_argument("--window", type=float, default=1, help="seconds per window; the median is over windows")
+    parser.add_argument("--authors", metavar="DIR",
+                        help="a checkout of kimiyoung/transformer-xl: time the model in it; default: the peer written here")
+    parser.add_argument("--evaluate", action="store_true", help="the forward alone, without dropout and gradients")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--data", help="train on the bytes of this file as contiguous streams; default: random tokens")
     parser.add_argument("--report-every", type=int, default=100, help="steps between losses printed with --data")
@@ -61,14 +65,16 @@ def file_size(path: str) -> int:
         return file.seek(0, 2)
 
 
-class Trainer:
+class Stepper:
     def __init__(self, arguments: argparse.Namespace):
-        self.train = TrainingStep(sizes_of(arguments), arguments.batch, torch.device("cpu"),
-                                  learning_rate=arguments.learning_rate, compiled=arguments.compile)
+        model = make_model(sizes_of(arguments), arguments.authors, arguments.tgt_len)
+        place = {"batch": arguments.batch, "device": torch.device("cpu"), "compiled": arguments.compile}
+        self.call = (EvaluationStep(model, **place) if arguments.evaluate else
+                     TrainingStep(model, learning_rate=arguments.learning_rate, **place))
         self.segments = file_segments(arguments) if arguments.data else random_segments(arguments)
 
     def step(self) -> float:
-        return self.train(*next(self.segments)).item()
+        return self.call(*next(self.segments)).item()
 
 
 class LossReport:
@@ -88,13 +94,13 @@ class LossReport:
             self.losses.clear()
 
 
-def measure(trainer: Trainer, arguments: argparse.Namespace) -> list[float]:
+def measure(stepper: Stepper, arguments: argparse.Namespace) -> list[float]:
     """Tokens per second of each window."""
     report = LossReport(arguments.report_every) if arguments.data else None
     rates, steps, end = [], 0, time.perf_counter() + arguments.seconds
     begin = time.perf_counter()
     while True:
-        loss = trainer.step()
+        loss = stepper.step()
         steps += 1
         if report:
             report.add(loss)
@@ -110,10 +116,10 @@ def main() -> None:
     arguments = parse_arguments()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    trainer = Trainer(arguments)
+    stepper = Stepper(arguments)
     for _ in range(WARM_UP_STEPS):
-        trainer.step()
-    rates = measure(trainer, arguments)
+        stepper.step()
+    rates = measure(stepper, arguments)
     median = statistics.median(rates)
     flops = training_flops_per_token(sizes_of(arguments), arguments.tgt_len, arguments.batch)
     print(json.dumps({

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -118,4 +118,4 @@ void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile&
   add_positions_and_mask(shape, tile, buffers);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -20,17 +20,18 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/cpu/code_path.h"
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
 #include "kernels/relative_attention.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 // Queries and keys of a tile, and the floats of a tile of rows of H. 32 KiB keep a product's three tiles in the second
 // level cache, and a thread's tiles within a small stack.
 constexpr int64_t kMaxTile = 64;
 constexpr int64_t kTileFloats = 8192;
-constexpr int64_t kMaxHeadWidth = kTileFloats / 32;
+static_assert(kMaxHeadWidth * 32 <= kTileFloats);
 constexpr size_t kMaxScratchBytes = size_t{448} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
 
 struct AttentionShape {
@@ -196,4 +197,4 @@ void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range que
 // tile's keys and the positions of the band's blocks in their buffers, those of a block in the future as they were.
 void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers);
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -9,7 +9,7 @@
 
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 constexpr int64_t kTileRows = 32;
 constexpr int64_t kTileColumns = 64;
@@ -41,4 +41,4 @@ inline void add_to(float* sums, const float* terms, int64_t columns) {
   for (int64_t c = 0; c < columns; ++c) sums[c] += terms[c];
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void copy_block(const Stream& stream, const CopyBlock& args) {
   const Shape& from = args.from.shape;
@@ -26,4 +26,4 @@ void copy_block(const Stream& stream, const CopyBlock& args) {
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -3,8 +3,8 @@
 
 #include "kernels/copy_block.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void copy_block(const Stream& stream, const CopyBlock& args);
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -7,7 +7,7 @@
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/vector_math.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -96,4 +96,4 @@ void cross_entropy_backward(const Stream& stream, const CrossEntropyBackward& ar
   args.bias.empty() ? backward<false>(stream, args) : backward<true>(stream, args);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -4,7 +4,7 @@
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -43,4 +43,4 @@ void dropout_backward(const Stream& stream, const DropoutBackward& args) {
   pass(stream, args.dropout, args.dy, args.dx);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -7,7 +7,7 @@
 
 #include "kernels/dropout.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 // Blocks side by side; one array per Philox word, so that the compiler keeps each in a vector register.
 constexpr int kMaskBlocks = 16;
@@ -72,4 +72,4 @@ inline void dropout_multipliers(const Dropout& dropout, uint64_t first, int64_t 
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -4,7 +4,7 @@
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -70,4 +70,4 @@ void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -39,4 +39,4 @@ void clip_gradients(const Stream& /*stream*/, const GradientClip& args) {
   args.outcome.as<double>()[1] = args.clip > 0.0 ? std::min(1.0, args.clip / (norm + 1e-6)) : 1.0;
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -8,7 +8,7 @@
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -88,4 +88,4 @@ void lamb_step(const Stream& stream, const LambStep& args, const LambStepScalars
   for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update_parameters(args, scalars, c);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -6,7 +6,7 @@
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/dropout_mask.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -168,4 +168,4 @@ void layer_norm_backward(const Stream& stream, const LayerNormBackward& args) {
   for (int64_t row = 0; row < args.dy.shape[0]; ++row) backward_row(rows, args.dropout, row, mean[row], rstd[row]);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -12,7 +12,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -300,4 +300,4 @@ int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents)
   return Workspace(extents, nullptr).taken();
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -3,9 +3,9 @@
 
 #include "kernels/linear_cross_entropy.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args);
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents);  // elements, of float32
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -8,7 +8,7 @@
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -64,4 +64,4 @@ void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule&
   update_all(stream, block, rule);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -3,9 +3,9 @@
 
 #include "kernels/relative_attention.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args);
 void relative_attention_backward(const Stream& stream, const RelativeAttentionBackward& args);
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

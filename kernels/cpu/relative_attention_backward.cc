@@ -8,7 +8,7 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -281,4 +281,4 @@ void relative_attention_backward(const Stream& stream, const RelativeAttentionBa
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

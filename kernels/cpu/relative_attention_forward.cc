@@ -8,7 +8,7 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -145,4 +145,4 @@ void relative_attention_forward(const Stream& stream, const RelativeAttentionFor
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -44,4 +44,4 @@ void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

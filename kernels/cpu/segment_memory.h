@@ -3,8 +3,8 @@
 
 #include "kernels/segment_memory.h"
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args);
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

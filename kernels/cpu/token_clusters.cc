@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 void token_clusters(const TokenClusters& args) {
   const int64_t targets = args.targets.shape[0];
@@ -31,4 +31,4 @@ void token_clusters(const TokenClusters& args) {
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 #ifdef __AVX512F__
 constexpr int64_t kLanes = 16;
@@ -82,4 +82,4 @@ float sum_of_lanes(Vector v) {
   }
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

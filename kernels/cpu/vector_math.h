@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace segue::kernels::cpu {
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 // e^x within 1 ulp (2 ulp allowed), also where the result is subnormal; -inf gives 0, above 88.8 infinity, NaN stays
 // NaN. x = n ln 2 + r with |r| <= ln 2 / 2, then a polynomial fitted to (e^r - 1 - r) / r² and two exact scalings.
@@ -71,4 +71,4 @@ inline float gelu_derivative(float x) {
   return std::fma(x, normal.density, normal.cumulative);
 }
 
-}  // namespace segue::kernels::cpu
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -1,0 +1,50 @@
+// What the processor says it can do, against what each level takes.
+#include "kernels/cpu/code_path.h"
+
+#include <array>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace segue::kernels::cpu {
+
+namespace x86_64_v3 {
+extern const CodePath kCodePath;
+}
+namespace x86_64_v4 {
+extern const CodePath kCodePath;
+}
+
+namespace {
+
+bool runs_v3() {
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+         __builtin_cpu_supports("bmi2") != 0;
+}
+
+bool runs_v4() {
+  return runs_v3() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
+}
+
+struct Level {
+  const CodePath& code_path;
+  bool (*runs)();
+};
+
+}  // namespace
+
+const CodePath& best_code_path() {
+  const std::array<Level, 2> best_first{{{x86_64_v4::kCodePath, runs_v4}, {x86_64_v3::kCodePath, runs_v3}}};
+  const char* asked = std::getenv("SEGUE_CPU_LEVEL");
+  for (const Level& level : best_first) {
+    if (asked != nullptr && level.code_path.level != asked) continue;
+    if (level.runs()) return level.code_path;
+    if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: this processor does not run {}", asked);
+  }
+  if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: expected x86-64-v3 or x86-64-v4, found '{}'", asked);
+  throw DeviceError("processor: expected x86-64-v3 (AVX2, FMA, BMI2) at least, found less");
+}
+
+}  // namespace segue::kernels::cpu

@@ -1,0 +1,41 @@
+// Which of the levels that the operations are compiled for is chosen.
+#include "kernels/cpu/code_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "tests/message_of.h"
+
+namespace segue::kernels::cpu {
+namespace {
+
+// Sets the variable for as long as a test runs.
+class AskedLevel {
+ public:
+  explicit AskedLevel(const char* level) { setenv("SEGUE_CPU_LEVEL", level, 1); }
+  ~AskedLevel() { unsetenv("SEGUE_CPU_LEVEL"); }
+  AskedLevel(const AskedLevel&) = delete;
+  AskedLevel& operator=(const AskedLevel&) = delete;
+};
+
+TEST(CodePath, TheBestThatTheProcessorRuns) {
+  const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  EXPECT_EQ(best_code_path().level, has_avx512 ? "x86-64-v4" : "x86-64-v3");
+}
+
+TEST(CodePath, TheOneThatIsAskedFor) {
+  const AskedLevel asked("x86-64-v3");
+  EXPECT_EQ(best_code_path().level, "x86-64-v3");
+}
+
+TEST(CodePath, NamesTheLevelsWhenAnotherIsAskedFor) {
+  const AskedLevel asked("avx512");
+  EXPECT_EQ(message_of<DeviceError>([] { best_code_path(); }),
+            "SEGUE_CPU_LEVEL: expected x86-64-v3 or x86-64-v4, found 'avx512'");
+}
+
+}  // namespace
+}  // namespace segue::kernels::cpu
