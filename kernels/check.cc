@@ -33,8 +33,8 @@ void Contract::rank(std::string_view name, ConstTensorView found, int rank) cons
   floats(name, found, found.shape);
 }
 
-DType Contract::activation(std::string_view name, ConstTensorView found, int rank, Device device) const {
-  if (!device.is_cuda() || found.dtype != DType::kBFloat16) {
+DType Contract::activation(std::string_view name, ConstTensorView found, int rank) const {
+  if (found.dtype != DType::kBFloat16) {
     this->rank(name, found, rank);
     return DType::kFloat32;
   }

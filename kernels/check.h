@@ -23,8 +23,8 @@ class Contract {
   void floats(std::string_view name, ConstTensorView found, const Shape& shape) const;
   // float32 of this rank, any extents.
   void rank(std::string_view name, ConstTensorView found, int rank) const;
-  // The same for an activation: float32, on a GPU also bfloat16. Returns which: that of all activations of the call.
-  DType activation(std::string_view name, ConstTensorView found, int rank, Device device) const;
+  // The same for an activation: float32 or bfloat16. Returns which: that of all activations of the call.
+  DType activation(std::string_view name, ConstTensorView found, int rank) const;
   // Nothing: neither data nor elements.
   void absent(std::string_view name, ConstTensorView found, std::string_view because) const;
   // No byte in common.

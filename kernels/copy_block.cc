@@ -20,7 +20,7 @@ bool apart(int64_t first, int64_t other, int64_t count) { return first + count <
 
 void copy_block(Stream& stream, const CopyBlock& args) {
   const Contract contract("copy_block");
-  const DType a = contract.activation("from", args.from, 3, stream.device());
+  const DType a = contract.activation("from", args.from, 3);
   contract.tensor("to", args.to, a, {args.from.shape[0], args.to.shape[1], args.to.shape[2]});
   check_range(contract, "from_row", args.from_row, args.rows, args.from.shape[1]);
   check_range(contract, "to_row", args.to_row, args.rows, args.to.shape[1]);

@@ -9,7 +9,7 @@ namespace segue::kernels {
 
 void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   const Contract contract("cross_entropy_forward");
-  contract.activation("logits", args.logits, 2, stream.device());
+  contract.activation("logits", args.logits, 2);
   const Shape rows{args.logits.shape[0]};
   if (!args.bias.empty()) contract.floats("bias", args.bias, {args.logits.shape[1]});
   contract.indices("targets", args.targets, args.logits.shape[1], stream.device());
@@ -28,7 +28,7 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
 
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
   const Contract contract("cross_entropy_backward");
-  contract.activation("logits", args.logits, 2, stream.device());
+  contract.activation("logits", args.logits, 2);
   const Shape rows{args.logits.shape[0]};
   const Shape classes{args.logits.shape[1]};
   if (args.bias.empty()) {

@@ -6,7 +6,7 @@
 //
 // The bias is added in passing; logits are stored once, the gradient overwrites them. Loss and softmax in fp32.
 // Deterministic, also over thread counts.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "base/tensor.h"

@@ -23,7 +23,7 @@ void check_aliasing(const Contract& contract, std::string_view out_name, ConstTe
 
 void dropout_forward(Stream& stream, const DropoutForward& args) {
   const Contract contract("dropout_forward");
-  const DType a = contract.activation("x", args.x, args.x.shape.rank(), stream.device());
+  const DType a = contract.activation("x", args.x, args.x.shape.rank());
   contract.tensor("y", args.y, a, args.x.shape);
   check_aliasing(contract, "y", args.y, "x", args.x, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
@@ -33,7 +33,7 @@ void dropout_forward(Stream& stream, const DropoutForward& args) {
 
 void dropout_backward(Stream& stream, const DropoutBackward& args) {
   const Contract contract("dropout_backward");
-  const DType a = contract.activation("dy", args.dy, args.dy.shape.rank(), stream.device());
+  const DType a = contract.activation("dy", args.dy, args.dy.shape.rank());
   contract.tensor("dx", args.dx, a, args.dy.shape);
   check_aliasing(contract, "dx", args.dx, "dy", args.dy, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);

@@ -6,7 +6,7 @@
 // The bits are random_bits(random, first_element + e). `first_element` is the index of the view's first element in the
 // tensor of the whole run (all streams of all ranks), so that the mask does not depend on how streams are spread over
 // ranks or chunks. p = 0 is the identity, p = 1 gives zeros. Deterministic.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include <cstdint>

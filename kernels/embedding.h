@@ -3,7 +3,7 @@
 // The table holds the rows of tokens [f, f + V), f = first_token; other tokens have a row of zeros.
 // forward   y[i, :] = m[i, :] * scale * table[tokens[i] - f, :]      (m: the dropout multiplier)
 // backward  dtable[tokens[i] - f, :] += scale * m[i, :] * dy[i, :]   (each row summed in a fixed order: deterministic)
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"

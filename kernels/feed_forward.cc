@@ -47,8 +47,8 @@ void check_backward_aliasing(const Contract& contract, const FeedForwardBackward
 
 void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   const Contract contract("feed_forward_forward");
-  const DType a = contract.activation("x", args.x, 2, stream.device());
-  contract.activation("hidden", args.hidden, 2, stream.device());
+  const DType a = contract.activation("x", args.x, 2);
+  contract.activation("hidden", args.hidden, 2);
   const int64_t rows = args.x.shape[0];
   const int64_t d = args.x.shape[1];
   const int64_t f = args.hidden.shape[1];
@@ -67,8 +67,8 @@ void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
 
 void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   const Contract contract("feed_forward_backward");
-  const DType a = contract.activation("dy", args.dy, 2, stream.device());
-  contract.activation("hidden", args.hidden, 2, stream.device());
+  const DType a = contract.activation("dy", args.dy, 2);
+  contract.activation("hidden", args.hidden, 2);
   const int64_t rows = args.dy.shape[0];
   const int64_t d = args.dy.shape[1];
   const int64_t f = args.hidden.shape[1];

@@ -6,7 +6,7 @@
 // act: ReLU, or GELU in its exact form x * Phi(x) (Hendrycks & Gimpel 2016). Saved for backward: hidden, and pre for
 // GELU only (with ReLU, hidden > 0 tells both the kept and the active units). Deterministic for a given number of
 // threads.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"

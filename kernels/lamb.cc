@@ -101,11 +101,8 @@ void lamb_step(Stream& stream, const LambStep& args) {
   contract.floats("second_moment", args.second_moment, args.first_moment.shape);
   check_chunks(contract, args.chunks);
   const int64_t tensors = check_pairs(contract, "squares", args.squares);
-  if (!stream.device().is_cuda()) {
-    contract.absent("compute_copy", args.compute_copy, "on the CPU");
-  } else if (!args.compute_copy.empty()) {
+  if (!args.compute_copy.empty())
     contract.tensor("compute_copy", args.compute_copy, DType::kBFloat16, args.parameters.shape);
-  }
   check_clipped(contract, args.clipped);
   check_constants(contract, args.epsilon, args.weight_decay);
   contract.disjoint("parameters", args.parameters, "first_moment", args.first_moment);

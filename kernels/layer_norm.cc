@@ -47,7 +47,7 @@ void check_backward_aliasing(const Contract& contract, const LayerNormBackward& 
 
 void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   const Contract contract("layer_norm_forward");
-  const DType a = contract.activation("x", args.x, 2, stream.device());
+  const DType a = contract.activation("x", args.x, 2);
   check_width(contract, args.x.shape[1], stream.device());
   const Shape features{args.x.shape[1]};
   const Shape rows{args.x.shape[0]};
@@ -70,7 +70,7 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
 
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   const Contract contract("layer_norm_backward");
-  const DType a = contract.activation("dy", args.dy, 2, stream.device());
+  const DType a = contract.activation("dy", args.dy, 2);
   check_width(contract, args.dy.shape[1], stream.device());
   const Shape features{args.dy.shape[1]};
   const Shape rows{args.dy.shape[0]};

@@ -8,7 +8,7 @@
 //           dx = ds (or dx += ds);  dbranch = dropout'(ds);  dgain += sum over rows of dy * n;  dbias += sum of dy
 // Post-norm blocks use y as the stream and save s; pre-norm blocks carry s on as the residual stream and hand its
 // gradient back in ds_other. Row statistics in fp32. On a GPU D is at most 8192. Deterministic.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"

@@ -18,14 +18,14 @@ struct Named {
   ConstTensorView view;
 };
 
-void check_layer(const Contract& contract, const LinearCrossEntropy& args, DType a, Device device) {
+void check_layer(const Contract& contract, const LinearCrossEntropy& args, DType a) {
   const int64_t width = args.x.shape[1];
-  contract.activation("table", args.table, 2, device);
+  contract.activation("table", args.table, 2);
   contract.tensor("table", args.table, a, {args.table.shape[0], width});
   contract.number("table", static_cast<double>(args.table.shape[0]), args.table.shape[0] > 0, "at least one class");
   contract.floats("bias", args.bias, {args.table.shape[0]});
   if (args.gates.empty()) return contract.absent("gate_bias", args.gate_bias, "without gates");
-  contract.activation("gates", args.gates, 2, device);
+  contract.activation("gates", args.gates, 2);
   contract.tensor("gates", args.gates, a, {args.gates.shape[0], width});
   contract.floats("gate_bias", args.gate_bias, {args.gates.shape[0]});
 }
@@ -100,8 +100,8 @@ void check_apart(const Contract& contract, const LinearCrossEntropy& args) {
 
 void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   const Contract contract(kOperation);
-  const DType a = contract.activation("x", args.x, 2, stream.device());
-  check_layer(contract, args, a, stream.device());
+  const DType a = contract.activation("x", args.x, 2);
+  check_layer(contract, args, a);
   const LinearCrossEntropyExtents extents = extents_of(args);
   contract.floats("nll", args.nll, {extents.rows});
   if (extents.rows == 0) return;

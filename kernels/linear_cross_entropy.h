@@ -10,7 +10,7 @@
 // Needs memory for some rows of logits at a time: the workspace. Softmax and loss in fp32. Deterministic, also over
 // thread counts. No output aliases an input. On a GPU nothing waits for the host: how many rows are listed is read by
 // the kernels.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "base/tensor.h"

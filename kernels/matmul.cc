@@ -9,8 +9,8 @@ namespace segue::kernels {
 
 void matmul(Stream& stream, const Matmul& args) {
   const Contract contract("matmul");
-  const DType activation = contract.activation("a", args.a, 2, stream.device());
-  contract.activation("b", args.b, 2, stream.device());
+  const DType activation = contract.activation("a", args.a, 2);
+  contract.activation("b", args.b, 2);
   const int64_t m = args.a.shape[args.transpose_a ? 1 : 0];
   const int64_t k = args.a.shape[args.transpose_a ? 0 : 1];
   const int64_t n = args.b.shape[args.transpose_b ? 0 : 1];

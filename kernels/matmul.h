@@ -2,7 +2,7 @@
 //
 // Gradients are matrix products themselves: for y = x · Wᵀ, dx = dy · W and dW += dyᵀ · x.
 // fp32 accumulation. Deterministic for a given number of threads.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "base/tensor.h"

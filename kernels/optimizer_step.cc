@@ -17,15 +17,11 @@ namespace {
 using NamedView = std::pair<std::string_view, ConstTensorView>;
 
 // `moments`: the tensors that the step changes besides.
-void check_update(const Contract& contract, const Stream& stream, const ParameterUpdate& args,
-                  std::initializer_list<NamedView> moments) {
+void check_update(const Contract& contract, const ParameterUpdate& args, std::initializer_list<NamedView> moments) {
   contract.rank("parameters", args.parameters, 1);
   contract.floats("gradients", args.gradients, args.parameters.shape);
-  if (!stream.device().is_cuda()) {
-    contract.absent("compute_copy", args.compute_copy, "on the CPU");
-  } else if (!args.compute_copy.empty()) {
+  if (!args.compute_copy.empty())
     contract.tensor("compute_copy", args.compute_copy, DType::kBFloat16, args.parameters.shape);
-  }
   if (!args.clipped.empty()) contract.tensor("clipped", args.clipped, DType::kFloat64, {2});
   contract.disjoint("parameters", args.parameters, "gradients", args.gradients);
   for (const auto& [name, moment] : moments) {
@@ -74,8 +70,7 @@ AdamRule rule_of(const AdamStep& args) {
 
 void adam_step(Stream& stream, const AdamStep& args) {
   const Contract contract("adam_step");
-  check_update(contract, stream, args.update,
-               {{"first_moment", args.first_moment}, {"second_moment", args.second_moment}});
+  check_update(contract, args.update, {{"first_moment", args.first_moment}, {"second_moment", args.second_moment}});
   contract.number("beta1", args.beta1, args.beta1 >= 0.0 && args.beta1 < 1.0, "[0, 1)");
   contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
@@ -85,7 +80,7 @@ void adam_step(Stream& stream, const AdamStep& args) {
 
 void adagrad_step(Stream& stream, const AdagradStep& args) {
   const Contract contract("adagrad_step");
-  check_update(contract, stream, args.update, {{"sum_of_squares", args.sum_of_squares}});
+  check_update(contract, args.update, {{"sum_of_squares", args.sum_of_squares}});
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   const AdagradRule rule{.rate = static_cast<float>(args.update.learning_rate),
                          .epsilon = static_cast<float>(args.epsilon)};
@@ -97,11 +92,11 @@ void sgd_step(Stream& stream, const SgdStep& args) {
   contract.number("momentum", args.momentum, args.momentum >= 0.0 && args.momentum < 1.0, "[0, 1)");
   const auto rate = static_cast<float>(args.update.learning_rate);
   if (args.momentum == 0.0) {
-    check_update(contract, stream, args.update, {});
+    check_update(contract, args.update, {});
     contract.absent("velocity", args.velocity, "without momentum");
     return update(stream, {args.update, {}}, SgdRule{.rate = rate});
   }
-  check_update(contract, stream, args.update, {{"velocity", args.velocity}});
+  check_update(contract, args.update, {{"velocity", args.velocity}});
   const MomentumRule rule{.rate = rate, .momentum = static_cast<float>(args.momentum)};
   update(stream, {args.update, {args.velocity}}, rule);
 }

@@ -15,10 +15,10 @@ struct Extents {
   int64_t b, t, m, n, h, p;
 };
 
-Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in, Device device) {
-  const DType a = contract.activation("qkv", in.qkv, 5, device);
-  contract.activation("memory_kv", in.memory_kv, 5, device);
-  contract.activation("r", in.r, 3, device);
+Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in) {
+  const DType a = contract.activation("qkv", in.qkv, 5);
+  contract.activation("memory_kv", in.memory_kv, 5);
+  contract.activation("r", in.r, 3);
   return {.a = a,
           .b = in.qkv.shape[0],
           .t = in.qkv.shape[1],
@@ -72,7 +72,7 @@ void relative_attention_forward(Stream& stream, const RelativeAttentionForward& 
   const std::string_view operation = "relative_attention_forward";
   const Contract contract(operation);
   const RelativeAttentionInputs& in = args.inputs;
-  const Extents e = extents_of(contract, in, stream.device());
+  const Extents e = extents_of(contract, in);
   check_inputs(contract, operation, in, e, stream.device());
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
@@ -86,7 +86,7 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
   const std::string_view operation = "relative_attention_backward";
   const Contract contract(operation);
   const RelativeAttentionInputs& in = args.inputs;
-  const Extents e = extents_of(contract, in, stream.device());
+  const Extents e = extents_of(contract, in);
   check_inputs(contract, operation, in, e, stream.device());
   contract.tensor("doutput", args.doutput, e.a, {e.b, e.t, e.n, e.h});
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});

@@ -18,7 +18,7 @@
 // P = K normally; fewer rows clamp the distance (clamp_len = P - 1). H at most 256, on a GPU 128. No output aliases an
 // input.
 // fp32 accumulation. Deterministic, also over thread counts.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"

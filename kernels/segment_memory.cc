@@ -9,9 +9,9 @@ namespace segue::kernels {
 
 void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
   const Contract contract("segment_memory_update");
-  const DType a = contract.activation("hidden", args.hidden, 3, stream.device());
-  contract.activation("memory", args.memory, 3, stream.device());
-  contract.activation("updated", args.updated, 3, stream.device());
+  const DType a = contract.activation("hidden", args.hidden, 3);
+  contract.activation("memory", args.memory, 3);
+  contract.activation("updated", args.updated, 3);
   const int64_t streams = args.hidden.shape[0];
   const int64_t features = args.hidden.shape[2];
   contract.tensor("memory", args.memory, a, {streams, args.memory.shape[1], features});

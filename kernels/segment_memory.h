@@ -1,7 +1,7 @@
 // The memory update: keep the newest rows of [memory ; hidden] (Dai et al. 2019, section 3.2), without a gradient.
 //
 // kept = min(capacity, M + T);  updated[b, :] = the last `kept` rows of [memory[b, :] ; hidden[b, :]]
-// A: the dtype of activations, float32 or bfloat16, one for all of a call; on the CPU float32 only.
+// A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "base/tensor.h"

@@ -1,0 +1,40 @@
+// Activations in either precision, float32 or bfloat16: arithmetic is in float32, only loads and stores differ.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bfloat16.h"
+#include "kernels/cpu/vector.h"
+
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+
+// One element, in loops that the compiler makes vectors of.
+inline float load(const float* from) { return *from; }
+inline float load(const BFloat16* from) { return static_cast<float>(*from); }
+inline void store(float* to, float value) { *to = value; }
+inline void store(BFloat16* to, float value) { *to = BFloat16(value); }
+
+using Words __attribute__((vector_size(kLanes * sizeof(uint32_t)))) = uint32_t;
+using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
+using HalvesAnywhere __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(alignof(uint16_t)), may_alias)) =
+    uint16_t;
+
+// One register.
+inline Vector load_vector(const BFloat16* from) {
+  const Halves halves = *reinterpret_cast<const HalvesAnywhere*>(from);
+  return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+}
+inline void store_vector(BFloat16* to, Vector value) {
+  const Words words = reinterpret_cast<Words>(value);
+  const Words rounded = words + 0x7FFF + ((words >> 16) & 1);
+  const Words result = value == value ? rounded : words | 0x00400000;  // as BFloat16 does
+  *reinterpret_cast<HalvesAnywhere*>(to) = __builtin_convertvector(result >> 16, Halves);
+}
+
+// call<A>(), A the type of such activations.
+template <typename Call>
+void with_activations(DType dtype, const Call& call) {
+  dtype == DType::kBFloat16 ? call.template operator()<BFloat16>() : call.template operator()<float>();
+}
+
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
