@@ -15,7 +15,8 @@ namespace segue::kernels {
 
 namespace cpu {
 struct CodePath;
-}
+class Products;
+}  // namespace cpu
 
 // An ordered queue of operations. On the CPU an operation has finished when its call returns; on a GPU it has only been
 // queued, and what it read and wrote stays untouched until `synchronize` returns or a later operation of the queue.
@@ -34,6 +35,7 @@ class Stream {
   int threads() const { return threads_; }
   segue::cuda::Queue& cuda();  // throws ContractError on the CPU
   const cpu::CodePath& cpu() const { return code_path_; }
+  cpu::Products& products() const { return *products_; }
 
   // to = from, of equal size; with a GPU either may lie on the CPU's side.
   void copy(TensorView to, ConstTensorView from);
@@ -46,6 +48,7 @@ class Stream {
   Device device_;
   int threads_;
   const cpu::CodePath& code_path_;
+  std::unique_ptr<cpu::Products> products_;
   std::unique_ptr<segue::cuda::Queue> queue_;
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
@@ -36,9 +37,10 @@ void for_each_column_tile(const Stream& stream, int64_t rows, int64_t columns, c
 }
 
 // sums[0..columns) += terms.
-inline void add_to(float* sums, const float* terms, int64_t columns) {
+template <typename A>
+void add_to(float* sums, const A* terms, int64_t columns) {
 #pragma omp simd
-  for (int64_t c = 0; c < columns; ++c) sums[c] += terms[c];
+  for (int64_t c = 0; c < columns; ++c) sums[c] += load(terms + c);
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -1,6 +1,7 @@
 // Matrix products by oneDNN; bias, activation, dropout and the sums of bias gradients in one pass each between them.
 #include "kernels/cpu/feed_forward.h"
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/matmul.h"
@@ -12,39 +13,33 @@ namespace {
 
 constexpr int64_t kPiece = 1024;
 
-// y[i, :] = bias: what a product then adds to.
-void broadcast_bias(const Stream& stream, const float* bias, TensorView y) {
-  const int64_t rows = y.shape[0];
-  const int64_t columns = y.shape[1];
-  float* out = y.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, y.elements()))
-  for (int64_t row = 0; row < rows; ++row) std::copy_n(bias, columns, out + row * columns);
-}
-
 // hidden: x · W1ᵀ in, the hidden units out. NaN passes through the comparison, so that it reaches the loss.
-void relu_piece(const float* bias, const float* mask, int64_t size, float* hidden) {
+template <typename A>
+void relu_piece(const float* bias, const float* mask, int64_t size, A* hidden) {
 #pragma omp simd
   for (int64_t c = 0; c < size; ++c) {
-    const float pre = hidden[c] + bias[c];
-    hidden[c] = (pre < 0.0F ? 0.0F : pre) * mask[c];
+    const float pre = load(hidden + c) + bias[c];
+    store(hidden + c, (pre < 0.0F ? 0.0F : pre) * mask[c]);
   }
 }
 
-void gelu_piece(const float* bias, const float* mask, int64_t size, float* pre, float* hidden) {
+template <typename A>
+void gelu_piece(const float* bias, const float* mask, int64_t size, A* pre, A* hidden) {
 #pragma omp simd
   for (int64_t c = 0; c < size; ++c) {
-    pre[c] += bias[c];
-    hidden[c] = gelu(pre[c]) * mask[c];
+    store(pre + c, load(pre + c) + bias[c]);
+    store(hidden + c, gelu(load(pre + c)) * mask[c]);
   }
 }
 
 // From x · W1ᵀ, which lies in `pre` for GELU and in `hidden` for ReLU, to the hidden units.
+template <typename A>
 void activate(const Stream& stream, const FeedForwardForward& args) {
   const int64_t rows = args.hidden.shape[0];
   const int64_t columns = args.hidden.shape[1];
   const float* bias = args.b1.as<float>();
-  float* pre = args.activation == Activation::kGelu ? args.pre.as<float>() : nullptr;
-  float* hidden = args.hidden.as<float>();
+  A* pre = args.activation == Activation::kGelu ? args.pre.as<A>() : nullptr;
+  A* hidden = args.hidden.as<A>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.hidden.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     std::array<float, kPiece> mask;
@@ -61,9 +56,10 @@ void activate(const Stream& stream, const FeedForwardForward& args) {
   }
 }
 
+template <typename A>
 void add_column_sums(const Stream& stream, ConstTensorView x, float* sums) {
   const int64_t width = x.shape[1];
-  const float* data = x.as<float>();
+  const A* data = x.as<A>();
   for_each_column_tile(stream, x.shape[0], width, [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     TileColumns tile{};
     for (int64_t i = row; i < row + rows; ++i) add_to(tile.data(), data + i * width + column, columns);
@@ -72,30 +68,35 @@ void add_column_sums(const Stream& stream, ConstTensorView x, float* sums) {
 }
 
 // gradient: dhidden in, dpre out; a unit that was dropped or inactive has hidden = 0.
-void relu_gradient_piece(const float* hidden, float kept, int64_t size, float* gradient, float* sums) {
+template <typename A>
+void relu_gradient_piece(const A* hidden, float kept, int64_t size, A* gradient, float* sums) {
 #pragma omp simd
   for (int64_t c = 0; c < size; ++c) {
-    gradient[c] = hidden[c] > 0.0F ? gradient[c] * kept : 0.0F;
-    sums[c] += gradient[c];
+    const float dpre = load(hidden + c) > 0.0F ? load(gradient + c) * kept : 0.0F;
+    store(gradient + c, dpre);
+    sums[c] += dpre;
   }
 }
 
-void gelu_gradient_piece(const float* pre, const float* mask, int64_t size, float* gradient, float* sums) {
+template <typename A>
+void gelu_gradient_piece(const A* pre, const float* mask, int64_t size, A* gradient, float* sums) {
 #pragma omp simd
   for (int64_t c = 0; c < size; ++c) {
-    gradient[c] *= mask[c] * gelu_derivative(pre[c]);
-    sums[c] += gradient[c];
+    const float dpre = load(gradient + c) * (mask[c] * gelu_derivative(load(pre + c)));
+    store(gradient + c, dpre);
+    sums[c] += dpre;
   }
 }
 
 // workspace: dhidden in, dpre out; db1 += its column sums.
+template <typename A>
 void differentiate(const Stream& stream, const FeedForwardBackward& args) {
   const int64_t width = args.hidden.shape[1];
   const float kept =
       args.dropout.p < 1.0F ? static_cast<float>(1.0 / (1.0 - static_cast<double>(args.dropout.p))) : 0.0F;
-  const float* pre = args.activation == Activation::kGelu ? args.pre.as<float>() : nullptr;
-  const float* hidden = args.hidden.as<float>();
-  float* gradient = args.workspace.as<float>();
+  const A* pre = args.activation == Activation::kGelu ? args.pre.as<A>() : nullptr;
+  const A* hidden = args.hidden.as<A>();
+  A* gradient = args.workspace.as<A>();
   float* db1 = args.db1.as<float>();
   const Dropout& dropout = args.dropout;
   const auto tile = [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
@@ -120,16 +121,15 @@ void differentiate(const Stream& stream, const FeedForwardBackward& args) {
 void feed_forward_forward(const Stream& stream, const FeedForwardForward& args) {
   const TensorView product = args.activation == Activation::kGelu ? args.pre : args.hidden;
   matmul(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
-  activate(stream, args);
-  broadcast_bias(stream, args.b2.as<float>(), args.y);
-  matmul(stream, {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y, .accumulate = true});
+  with_activations(args.x.dtype, [&]<typename A>() { activate<A>(stream, args); });
+  matmul_and_bias(stream, {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
 }
 
 void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args) {
-  add_column_sums(stream, args.dy, args.db2.as<float>());
+  with_activations(args.dy.dtype, [&]<typename A>() { add_column_sums<A>(stream, args.dy, args.db2.as<float>()); });
   matmul(stream, {.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
   matmul(stream, {.a = args.dy, .b = args.w2, .c = args.workspace});
-  differentiate(stream, args);
+  with_activations(args.dy.dtype, [&]<typename A>() { differentiate<A>(stream, args); });
   matmul(stream, {.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
   matmul(stream, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }

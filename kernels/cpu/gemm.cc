@@ -1,10 +1,14 @@
-// oneDNN's sgemm behind a struct, with the cases it leaves to its caller.
+// Chooses between oneDNN's two kinds of product, and keeps those of the kind that is worth keeping.
 #include "kernels/cpu/gemm.h"
 
-#include <dnnl.h>
 #include <omp.h>
+#include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <compare>
+#include <cstring>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
 
 #include "base/error.h"
 
@@ -12,35 +16,168 @@ namespace segue::kernels::cpu {
 
 namespace {
 
+using dnnl::memory;
+
 // Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
 constexpr int64_t kFlopsWorthATeam = 2'000'000;
 
-void clear(const Gemm& args) {
-  for (int64_t row = 0; row < args.m; ++row) std::fill_n(args.c + row * args.c_stride, args.n, 0.0F);
+// The matmul primitive copies b into an order of its own, which so few rows do not repay; sgemm then reads b as it
+// lies.
+constexpr int64_t kRowsWorthACopy = 16;
+
+[[noreturn]] void refuse(const Gemm& args, std::string_view reason) {
+  throw DeviceError("oneDNN product [{}, {}, {}]: {}", args.m, args.n, args.k, reason);
+}
+
+bool is_plain_float(const Gemm& args) {
+  return args.operands == DType::kFloat32 && args.result == DType::kFloat32 && args.bias == nullptr;
+}
+
+void run_sgemm(const Gemm& args) {
+  const dnnl_status_t status =
+      dnnl_sgemm(args.transpose_a ? 'T' : 'N', args.transpose_b ? 'T' : 'N', args.m, args.n, args.k, 1.0F,
+                 static_cast<const float*>(args.a), args.a_stride, static_cast<const float*>(args.b), args.b_stride,
+                 args.accumulate ? 1.0F : 0.0F, static_cast<float*>(args.c), args.c_stride);
+  if (status != dnnl_success) refuse(args, dnnl_status2str(status));
+}
+
+memory::data_type type_of(DType dtype) {
+  return dtype == DType::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+// Rows of such a stride, or, transposed, columns.
+memory::desc block(int64_t rows, int64_t columns, DType dtype, int64_t stride, bool transposed) {
+  return {{rows, columns}, type_of(dtype), transposed ? memory::dims{1, stride} : memory::dims{stride, 1}};
+}
+
+dnnl::primitive_attr attributes_of(const Gemm& args) {
+  dnnl::post_ops after;
+  if (args.accumulate) after.append_sum(1.0F);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
+// oneDNN 2 describes an operation in two steps, oneDNN 3 in one.
+template <typename Matmul>
+auto describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes, const auto&... blocks) {
+  if constexpr (requires { typename Matmul::desc; }) {
+    return typename Matmul::primitive_desc(typename Matmul::desc(blocks...), attributes, engine);
+  } else {
+    return typename Matmul::primitive_desc(engine, blocks..., attributes);
+  }
 }
 
 }  // namespace
 
-void gemm_in_thread(const Gemm& args) {
-  if (args.m == 0 || args.n == 0) return;
-  if (args.k == 0) {
-    if (!args.accumulate) clear(args);
-    return;
+// All that a kernel is compiled for.
+struct Products::Key {
+  int64_t m, n, k, a_stride, b_stride, c_stride;
+  DType operands, result;
+  bool transpose_a, transpose_b, has_bias, accumulate;
+  int threads;
+  auto operator<=>(const Key&) const = default;
+};
+
+class Products::Product {
+ public:
+  explicit Product(const Gemm& args) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    const memory::desc a = block(args.m, args.k, args.operands, args.a_stride, args.transpose_a);
+    const memory::desc b = block(args.k, args.n, args.operands, args.b_stride, args.transpose_b);
+    const memory::desc c = block(args.m, args.n, args.result, args.c_stride, false);
+    const dnnl::primitive_attr attributes = attributes_of(args);
+    description_ = args.bias == nullptr ? describe<dnnl::matmul>(engine_, attributes, a, b, c)
+                                        : describe<dnnl::matmul>(engine_, attributes, a, b, bias_of(args), c);
+    product_ = dnnl::matmul(description_);
   }
-  const dnnl_status_t status =
-      dnnl_sgemm(args.transpose_a ? 'T' : 'N', args.transpose_b ? 'T' : 'N', args.m, args.n, args.k, 1.0F, args.a,
-                 args.a_stride, args.b, args.b_stride, args.accumulate ? 1.0F : 0.0F, args.c, args.c_stride);
-  if (status != dnnl_success) {
-    throw DeviceError("oneDNN sgemm [{}, {}, {}]: status {}", args.m, args.n, args.k, static_cast<int>(status));
+
+  size_t scratch_bytes() const { return description_.scratchpad_desc().get_size(); }
+
+  void run(const Gemm& args, std::byte* scratch) const {
+    std::unordered_map<int, memory> arguments{
+        {DNNL_ARG_SRC, at(description_.src_desc(), args.a)},
+        {DNNL_ARG_WEIGHTS, at(description_.weights_desc(), args.b)},
+        {DNNL_ARG_DST, at(description_.dst_desc(), args.c)},
+        {DNNL_ARG_SCRATCHPAD, at(description_.scratchpad_desc(), scratch)},
+    };
+    if (args.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(bias_of(args), args.bias));
+    product_.execute(stream_, arguments);
+  }
+
+ private:
+  static memory::desc bias_of(const Gemm& args) { return block(1, args.n, DType::kFloat32, args.n, false); }
+  memory at(const memory::desc& description, const void* data) const {
+    return {description, engine_, const_cast<void*>(data)};  // oneDNN's memory is never of constants
+  }
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::matmul::primitive_desc description_;
+  dnnl::matmul product_;
+};
+
+Products::Products(int threads) : scratch_(static_cast<size_t>(threads)) {}
+Products::~Products() = default;
+
+// oneDNN plans for as many threads as OpenMP would give it, when it compiles and when it computes.
+void Products::run(const Gemm& args, int threads) {
+  try {
+    const Product& product = product_for(args, threads);
+    product.run(args, scratch(product.scratch_bytes()));
+  } catch (const dnnl::error& error) {
+    refuse(args, error.what());
   }
 }
 
+const Products::Product& Products::product_for(const Gemm& args, int threads) {
+  const Key key{args.m,        args.n,      args.k,           args.a_stride,    args.b_stride,        args.c_stride,
+                args.operands, args.result, args.transpose_a, args.transpose_b, args.bias != nullptr, args.accumulate,
+                threads};
+  const std::scoped_lock lock(mutex_);
+  std::unique_ptr<const Product>& product = products_[key];
+  if (!product) product = std::make_unique<const Product>(args);
+  return *product;
+}
+
+std::byte* Products::scratch(size_t bytes) {
+  std::vector<std::byte>& mine = scratch_.at(static_cast<size_t>(omp_get_thread_num()));
+  if (mine.size() < bytes) mine.resize(bytes);
+  return mine.data();
+}
+
+namespace {
+
+// What is left of a product without an inner extent.
+void finish_without_terms(const Gemm& args) {
+  const bool bfloat16 = args.result == DType::kBFloat16;
+  if (args.bias != nullptr || bfloat16) refuse(args, "expected an inner extent of 1 or more");
+  if (args.accumulate) return;
+  for (int64_t row = 0; row < args.m; ++row)
+    std::fill_n(static_cast<float*>(args.c) + row * args.c_stride, args.n, 0.0F);
+}
+
+void run_on(const Stream& stream, const Gemm& args, int threads) {
+  if (args.m == 0 || args.n == 0) return;
+  if (args.k == 0) return finish_without_terms(args);
+  omp_set_num_threads(threads);
+  if (args.m < kRowsWorthACopy && is_plain_float(args)) return run_sgemm(args);
+  stream.products().run(args, threads);
+}
+
+}  // namespace
+
+void gemm_in_thread(const Stream& stream, const Gemm& args) { run_on(stream, args, 1); }
+
 void gemm(const Stream& stream, const Gemm& args) {
-  // oneDNN takes the calling thread's number, which another stream may have set.
   const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
-  omp_set_num_threads(is_small ? 1 : stream.threads());
-  gemm_in_thread(args);
+  run_on(stream, args, is_small ? 1 : stream.threads());
   omp_set_num_threads(stream.threads());
+}
+
+bool has_bfloat16_products() {
+  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
 }  // namespace segue::kernels::cpu

@@ -1,28 +1,35 @@
-// Matrix products on row-major blocks that may lie inside larger tensors (oneDNN's sgemm).
+// Matrix products on row-major blocks that may lie inside larger tensors, by oneDNN.
 //
-// Chosen over oneDNN's matmul primitive: as fast on the shapes of a training step, faster on small ones, and it needs
-// no cache of primitives, no scratchpad, and may be called by each thread of a parallel region for a product of its
-// own.
+// oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
 
+#include "base/tensor.h"
 #include "kernels/stream.h"
 
 namespace segue::kernels::cpu {
 
-// c = op(a) · op(b), or c += with accumulate. Strides count elements from one stored row to the next.
+// c = op(a) · op(b) + bias, or c += without one. Strides count elements from one stored row to the next.
 struct Gemm {
   int64_t m = 0;  // rows of c
   int64_t n = 0;  // columns of c
   int64_t k = 0;
-  const float* a = nullptr;  // [m, k], or [k, m] when transpose_a
+  DType operands = DType::kFloat32;  // of a and b, float32 or bfloat16
+  const void* a = nullptr;           // [m, k], or [k, m] when transpose_a
   int64_t a_stride = 0;
   bool transpose_a = false;
-  const float* b = nullptr;  // [k, n], or [n, k] when transpose_b
+  const void* b = nullptr;  // [k, n], or [n, k] when transpose_b
   int64_t b_stride = 0;
   bool transpose_b = false;
-  float* c = nullptr;  // [m, n]
+  const float* bias = nullptr;  // [n], or null
+  DType result = DType::kFloat32;
+  void* c = nullptr;  // [m, n]
   int64_t c_stride = 0;
   bool accumulate = false;
 };
@@ -31,6 +38,30 @@ struct Gemm {
 void gemm(const Stream& stream, const Gemm& args);
 
 // With the calling thread alone, inside a parallel region.
-void gemm_in_thread(const Gemm& args);
+void gemm_in_thread(const Stream& stream, const Gemm& args);
+
+// Whether the processor has products of bfloat16; without, they take many times longer than those of float32.
+bool has_bfloat16_products();
+
+// The products that a stream has met.
+class Products {
+ public:
+  explicit Products(int threads);  // at most so many in one parallel region
+  ~Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  void run(const Gemm& args, int threads);
+
+ private:
+  struct Key;
+  class Product;
+  const Product& product_for(const Gemm& args, int threads);
+  std::byte* scratch(size_t bytes);  // of the calling thread
+
+  std::mutex mutex_;
+  std::map<Key, std::unique_ptr<const Product>> products_;
+  std::vector<std::vector<std::byte>> scratch_;  // by thread
+};
 
 }  // namespace segue::kernels::cpu

@@ -136,33 +136,33 @@ void gather(const Layer& layer, int64_t first, int64_t count) {
 void compute_logits(const Layer& layer, int64_t count) {
   share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread({.m = count,
-                    .n = block.count,
-                    .k = layer.extents.width,
-                    .a = layer.scratch.x,
-                    .a_stride = layer.extents.width,
-                    .b = block.w,
-                    .b_stride = layer.extents.width,
-                    .transpose_b = true,
-                    .c = layer.scratch.logits + block.column,
-                    .c_stride = layer.extents.classes});
+    gemm_in_thread(layer.stream, {.m = count,
+                                  .n = block.count,
+                                  .k = layer.extents.width,
+                                  .a = layer.scratch.x,
+                                  .a_stride = layer.extents.width,
+                                  .b = block.w,
+                                  .b_stride = layer.extents.width,
+                                  .transpose_b = true,
+                                  .c = layer.scratch.logits + block.column,
+                                  .c_stride = layer.extents.classes});
   });
 }
 
 void add_dw(const Layer& layer, int64_t count) {
   share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread({.m = block.count,
-                    .n = layer.extents.width,
-                    .k = count,
-                    .a = layer.scratch.logits + block.column,
-                    .a_stride = layer.extents.classes,
-                    .transpose_a = true,
-                    .b = layer.scratch.x,
-                    .b_stride = layer.extents.width,
-                    .c = block.dw,
-                    .c_stride = layer.extents.width,
-                    .accumulate = true});
+    gemm_in_thread(layer.stream, {.m = block.count,
+                                  .n = layer.extents.width,
+                                  .k = count,
+                                  .a = layer.scratch.logits + block.column,
+                                  .a_stride = layer.extents.classes,
+                                  .transpose_a = true,
+                                  .b = layer.scratch.x,
+                                  .b_stride = layer.extents.width,
+                                  .c = block.dw,
+                                  .c_stride = layer.extents.width,
+                                  .accumulate = true});
   });
 }
 
@@ -174,16 +174,16 @@ struct DxProduct {
 };
 
 void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const float* w, bool accumulate) {
-  gemm_in_thread({.m = product.rows,
-                  .n = product.columns,
-                  .k = classes,
-                  .a = product.dz,
-                  .a_stride = layer.extents.classes,
-                  .b = w,
-                  .b_stride = layer.extents.width,
-                  .c = product.to,
-                  .c_stride = layer.extents.width,
-                  .accumulate = accumulate});
+  gemm_in_thread(layer.stream, {.m = product.rows,
+                                .n = product.columns,
+                                .k = classes,
+                                .a = product.dz,
+                                .a_stride = layer.extents.classes,
+                                .b = w,
+                                .b_stride = layer.extents.width,
+                                .c = product.to,
+                                .c_stride = layer.extents.width,
+                                .accumulate = accumulate});
 }
 
 // The parts of dx of a chunk: each over some classes of the table, the last also over the gates.

@@ -5,17 +5,22 @@
 
 namespace segue::kernels::cpu {
 
-void matmul(const Stream& stream, const Matmul& args) {
+void matmul(const Stream& stream, const Matmul& args) { matmul_and_bias(stream, args, nullptr); }
+
+void matmul_and_bias(const Stream& stream, const Matmul& args, const float* bias) {
   gemm(stream, {.m = args.c.shape[0],
                 .n = args.c.shape[1],
                 .k = args.a.shape[args.transpose_a ? 0 : 1],
-                .a = args.a.as<float>(),
+                .operands = args.a.dtype,
+                .a = args.a.data,
                 .a_stride = args.a.shape[1],
                 .transpose_a = args.transpose_a,
-                .b = args.b.as<float>(),
+                .b = args.b.data,
                 .b_stride = args.b.shape[1],
                 .transpose_b = args.transpose_b,
-                .c = args.c.as<float>(),
+                .bias = bias,
+                .result = args.c.dtype,
+                .c = args.c.data,
                 .c_stride = args.c.shape[1],
                 .accumulate = args.accumulate});
 }

@@ -7,4 +7,7 @@ namespace segue::kernels::cpu {
 
 void matmul(const Stream& stream, const Matmul& args);
 
+// c = op(a) · op(b) + bias, a vector of c's columns or null.
+void matmul_and_bias(const Stream& stream, const Matmul& args, const float* bias);
+
 }  // namespace segue::kernels::cpu

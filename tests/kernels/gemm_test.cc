@@ -7,40 +7,78 @@ namespace segue::kernels {
 
 namespace {
 
-double at(const OwnedTensor& tensor, int64_t stride, int64_t row, int64_t column) {
-  return tensor.as<float>()[row * stride + column];
+struct Case {
+  DType operands;
+  int64_t m;  // few rows and many take different kinds of product
+  bool transpose_a, in_thread;
+};
+
+class GemmTest : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int64_t kN = 7, kK = 33, kAStride = 40, kBStride = 11, kCStride = 9;
+
+  OwnedTensor a_ = cast(random_tensor({40, kAStride}, 1), GetParam().operands);
+  OwnedTensor b_ = cast(random_tensor({kK, kBStride}, 2), GetParam().operands);
+  OwnedTensor bias_ = random_tensor({kN}, 4), c_ = random_tensor({GetParam().m, kCStride}, 3);
+  std::vector<double> before_ = oracle_values(c_.view());
+  Stream stream_{2};
+
+  cpu::Gemm arguments() {
+    return {.m = GetParam().m,
+            .n = kN,
+            .k = kK,
+            .operands = GetParam().operands,
+            .a = a_.view().data,
+            .a_stride = kAStride,
+            .transpose_a = GetParam().transpose_a,
+            .b = b_.view().data,
+            .b_stride = kBStride,
+            .c = c_.as<float>(),
+            .c_stride = kCStride};
+  }
+  void run(const cpu::Gemm& args) {
+    GetParam().in_thread ? cpu::gemm_in_thread(stream_, args) : cpu::gemm(stream_, args);
+  }
+  // What surrounds the block stays as it was.
+  std::vector<double> expected(const OwnedTensor* bias) const {
+    const std::vector<double> a = oracle_values(a_.view()), b = oracle_values(b_.view());
+    std::vector<double> c = before_;
+    for (int64_t i = 0; i < GetParam().m; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        double& element = c[static_cast<size_t>(i * kCStride + j)];
+        if (bias != nullptr) element = static_cast<double>(bias->as<float>()[j]);
+        for (int64_t l = 0; l < kK; ++l)
+          element += a[static_cast<size_t>(GetParam().transpose_a ? l * kAStride + i : i * kAStride + l)] *
+                     b[static_cast<size_t>(l * kBStride + j)];
+      }
+    }
+    return c;
+  }
+};
+
+TEST_P(GemmTest, AddsInsideLargerRows) {
+  cpu::Gemm args = arguments();
+  args.accumulate = true;
+  run(args);
+  expect_close("c", c_.view(), expected(nullptr), kReduction);
 }
 
-TEST(Gemm, ReadsAndWritesInsideLargerRows) {
-  Stream stream(2);
-  for (const bool in_thread : {false, true}) {
-    for (const bool transpose_a : {false, true}) {
-      const int64_t m = 5, n = 7, k = 33, a_stride = 40, b_stride = 11, c_stride = 9;
-      const OwnedTensor a = random_tensor({40, a_stride}, 1), b = random_tensor({k, b_stride}, 2);
-      OwnedTensor c = random_tensor({m, c_stride}, 3);
-      const OwnedTensor before = copy_of(c.view());
-      const cpu::Gemm args{.m = m,
-                           .n = n,
-                           .k = k,
-                           .a = a.as<float>(),
-                           .a_stride = a_stride,
-                           .transpose_a = transpose_a,
-                           .b = b.as<float>(),
-                           .b_stride = b_stride,
-                           .c = c.as<float>(),
-                           .c_stride = c_stride,
-                           .accumulate = true};
-      in_thread ? cpu::gemm_in_thread(args) : cpu::gemm(stream, args);
-      std::vector<double> expected = oracle_values(before.view());
-      for (int64_t i = 0; i < m; ++i)
-        for (int64_t j = 0; j < n; ++j)
-          for (int64_t l = 0; l < k; ++l)
-            expected[static_cast<size_t>(i * c_stride + j)] +=
-                (transpose_a ? at(a, a_stride, l, i) : at(a, a_stride, i, l)) * at(b, b_stride, l, j);
-      expect_close("c", c.view(), expected, kReduction);
-    }
-  }
+TEST_P(GemmTest, BeginsWithABias) {
+  cpu::Gemm args = arguments();
+  args.bias = bias_.as<float>();
+  run(args);
+  expect_close("c", c_.view(), expected(&bias_), kReduction);
 }
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const DType operands : {DType::kFloat32, DType::kBFloat16})
+    for (const int64_t m : {5, 37})
+      for (const bool transpose_a : {false, true})
+        for (const bool in_thread : {false, true}) all.push_back({operands, m, transpose_a, in_thread});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Gemm, GemmTest, testing::ValuesIn(cases()));
 
 TEST(Gemm, EmptyInnerExtentClearsOrKeeps) {
   Stream stream(1);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/bfloat16.h"
-#include "kernels/cpu/gemm.h"
 #include "tests/kernels/relative_attention_problem.h"
 
 namespace segue::kernels {
@@ -116,17 +115,13 @@ class UnfusedHead {
   Floats product(const Floats& a, bool transpose_a, const Floats& b, bool transpose_b, int64_t rows, int64_t columns,
                  int64_t depth) const {
     Floats c(size(rows * columns));
-    cpu::gemm_in_thread({.m = rows,
-                         .n = columns,
-                         .k = depth,
-                         .a = a.data(),
-                         .a_stride = transpose_a ? rows : depth,
-                         .transpose_a = transpose_a,
-                         .b = b.data(),
-                         .b_stride = transpose_b ? depth : columns,
-                         .transpose_b = transpose_b,
-                         .c = c.data(),
-                         .c_stride = columns});
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t l = 0; l < depth; ++l) {
+        const float left = a[size(transpose_a ? l * rows + i : i * depth + l)];
+        for (int64_t j = 0; j < columns; ++j)
+          c[size(i * columns + j)] += left * b[size(transpose_b ? j * depth + l : l * columns + j)];
+      }
+    }
     settle(c);
     return c;
   }
