@@ -9,8 +9,8 @@ namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
-void load_biased(const AttentionShape& shape, const Rows<const float>& rows, Range queries, const float* bias,
-                 float* to) {
+template <typename A>
+void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range queries, const float* bias, float* to) {
   load_rows(shape, queries.count, rows.from(queries.first), to);
   for (int64_t row = 0; row < queries.count; ++row) {
     for (int64_t h = 0; h < shape.width; ++h) {
@@ -22,7 +22,8 @@ void load_biased(const AttentionShape& shape, const Rows<const float>& rows, Ran
 
 // The band's right block for the distances farthest, farthest - 1, ... Distances beyond the last row of r read that row
 // (the clamp); those in the future are masked later and only have to be numbers.
-void compute_band_block(const AttentionShape& shape, const HeadInputs& head, int64_t queries, int64_t farthest,
+template <typename A>
+void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, int64_t queries, int64_t farthest,
                         ScoreBuffers& buffers) {
   const auto position = [&](int64_t column) {
     const int64_t distance = farthest - column;
@@ -42,7 +43,8 @@ void compute_band_block(const AttentionShape& shape, const HeadInputs& head, int
 }
 
 // The right block becomes the left one; the nearer block is computed, unless it lies altogether in the future.
-void advance_band(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers) {
+template <typename A>
+void advance_band(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first) - shape.tile;
   for (int64_t row = 0; row < tile.queries.count; ++row) {
     float* left = buffers.band.data() + row * 2 * shape.tile;
@@ -96,14 +98,16 @@ void transpose_rows(const AttentionShape& shape, int64_t count, const float* row
   }
 }
 
-void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range queries, ScoreBuffers& buffers) {
+template <typename A>
+void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, ScoreBuffers& buffers) {
   load_biased(shape, head.rows.queries, queries, head.content_bias, buffers.content_queries.data());
   load_biased(shape, head.rows.queries, queries, head.position_bias, buffers.position_queries.data());
   const int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
   compute_band_block(shape, head, queries.count, farthest, buffers);
 }
 
-void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers) {
+template <typename A>
+void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   load_rows(shape, tile.keys.count, head.rows.keys.from(tile.keys.first), buffers.keys.data());
   transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
   tile_gemm({.rows = tile.queries.count,
@@ -117,5 +121,10 @@ void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile&
   advance_band(shape, head, tile, buffers);
   add_positions_and_mask(shape, tile, buffers);
 }
+
+template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);
+template void begin_scores(const AttentionShape&, const HeadInputs<BFloat16>&, Range, ScoreBuffers&);
+template void score_tile(const AttentionShape&, const HeadInputs<float>&, const Tile&, ScoreBuffers&);
+template void score_tile(const AttentionShape&, const HeadInputs<BFloat16>&, const Tile&, ScoreBuffers&);
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -20,6 +20,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/code_path.h"
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
@@ -52,65 +53,67 @@ struct AttentionShape {
 };
 
 // Rows of one head inside a tensor: row i begins at data + i * stride.
-template <typename Float>
+template <typename Element>
 struct Rows {
-  Float* data = nullptr;
+  Element* data = nullptr;
   int64_t stride = 0;
-  Float* operator()(int64_t row) const { return data + row * stride; }
+  Element* operator()(int64_t row) const { return data + row * stride; }
   auto from(int64_t first) const {
     return [rows = *this, first](int64_t row) { return rows(first + row); };
   }
 };
 
 // Keys or values: the memory's rows, then the segment's, in the two tensors that hold them.
-template <typename Float>
+template <typename Element>
 struct KeyRows {
-  Rows<Float> memory;
-  Rows<Float> segment;
+  Rows<Element> memory;
+  Rows<Element> segment;
   int64_t memory_rows = 0;
-  Float* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
+  Element* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
   auto from(int64_t first) const {
     return [rows = *this, first](int64_t row) { return rows(first + row); };
   }
 };
 
 // Queries, keys and values of one stream and head, or their gradients.
-template <typename Float>
+template <typename Element>
 struct HeadRows {
-  Rows<Float> queries;
-  KeyRows<Float> keys;
-  KeyRows<Float> values;
+  Rows<Element> queries;
+  KeyRows<Element> keys;
+  KeyRows<Element> values;
 
-  HeadRows(const AttentionShape& shape, Float* qkv, Float* memory_kv, int64_t memory_pitch, int64_t stream,
+  HeadRows(const AttentionShape& shape, Element* qkv, Element* memory_kv, int64_t memory_pitch, int64_t stream,
            int64_t head) {
     const int64_t model_width = shape.heads * shape.width;
-    Float* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
+    Element* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
     queries = {segment, 3 * model_width};
     keys.segment = {segment + model_width, 3 * model_width};
     values.segment = {segment + 2 * model_width, 3 * model_width};
     keys.memory_rows = values.memory_rows = shape.memory;
     if (shape.memory == 0) return;
-    Float* memory = memory_kv + stream * memory_pitch * 2 * model_width + head * shape.width;
+    Element* memory = memory_kv + stream * memory_pitch * 2 * model_width + head * shape.width;
     keys.memory = {memory, 2 * model_width};
     values.memory = {memory + model_width, 2 * model_width};
   }
 };
 
 // What one head attends with.
+template <typename A>
 struct HeadInputs {
-  HeadRows<const float> rows;
-  Rows<const float> positions;
+  HeadRows<const A> rows;
+  Rows<const A> positions;
   const float* content_bias;   // u
   const float* position_bias;  // w
 };
 
-inline HeadInputs head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
-                              int64_t head) {
+template <typename A>
+HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
+                          int64_t head) {
   const int64_t offset = head * shape.width;
   return {
-      .rows = {shape, in.qkv.as<float>(), in.memory_kv.as<float>(),
-               in.memory_pitch > 0 ? in.memory_pitch : shape.memory, stream, head},
-      .positions = {in.r.as<float>() + offset, shape.heads * shape.width},
+      .rows = {shape, in.qkv.as<A>(), in.memory_kv.as<A>(), in.memory_pitch > 0 ? in.memory_pitch : shape.memory,
+               stream, head},
+      .positions = {in.r.as<A>() + offset, shape.heads * shape.width},
       .content_bias = in.u.as<float>() + offset,
       .position_bias = in.w.as<float>() + offset,
   };
@@ -165,17 +168,17 @@ struct ScoreBuffers {
   const RowTile& right_positions() const { return positions[right]; }
 };
 
-// Copies rows row_at(0) .. row_at(count - 1), padded with zeros; a null row is zeros.
+// Copies rows row_at(0) .. row_at(count - 1), in either precision, padded with zeros; a null row is zeros.
 template <typename RowAt>
 void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* tile) {
   const int64_t whole = shape.width / kLanes * kLanes;
   for (int64_t row = 0; row < padded(count); ++row) {
     float* to = tile + row * shape.row_stride;
-    const float* from = row < count ? row_at(row) : nullptr;
+    const auto* from = row < count ? row_at(row) : nullptr;
     if (from == nullptr || whole < shape.width) clear_vectors(to, shape.row_stride);
     if (from == nullptr) continue;
-    copy_vectors(from, whole, to);
-    for (int64_t h = whole; h < shape.width; ++h) to[h] = from[h];
+    for (int64_t h = 0; h < whole; h += kLanes) store_vector(to + h, load_vector(from + h));
+    for (int64_t h = whole; h < shape.width; ++h) to[h] = load(from + h);
   }
 }
 
@@ -191,10 +194,12 @@ inline float attention_weight(float x) {
 }
 
 // Before the first tile of some queries: scale * (q + u), scale * (q + w), and the left block of the first band.
-void begin_scores(const AttentionShape& shape, const HeadInputs& head, Range queries, ScoreBuffers& buffers);
+template <typename A>
+void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, ScoreBuffers& buffers);
 
 // The tile's scores, -infinity where query and key do not see each other; the band moves on by one block. Leaves the
 // tile's keys and the positions of the band's blocks in their buffers, those of a block in the future as they were.
-void score_tile(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ScoreBuffers& buffers);
+template <typename A>
+void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers);
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

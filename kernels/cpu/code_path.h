@@ -49,6 +49,7 @@ struct CodePath {
   int64_t (*linear_cross_entropy_workspace)(const LinearCrossEntropyExtents&);
   void (*relative_attention_forward)(const Stream&, const RelativeAttentionForward&);
   void (*relative_attention_backward)(const Stream&, const RelativeAttentionBackward&);
+  int64_t (*relative_attention_workspace)(const RelativeAttentionExtents&);
   void (*segment_memory_update)(const Stream&, const SegmentMemoryUpdate&);
   void (*token_clusters)(const TokenClusters&);
   void (*update_adam)(const Stream&, const UpdatedBlock&, const AdamRule&);

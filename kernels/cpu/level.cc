@@ -39,6 +39,7 @@ const CodePath kCodePath{
     .linear_cross_entropy_workspace = linear_cross_entropy_workspace,
     .relative_attention_forward = relative_attention_forward,
     .relative_attention_backward = relative_attention_backward,
+    .relative_attention_workspace = relative_attention_workspace,
     .segment_memory_update = segment_memory_update,
     .token_clusters = token_clusters,
     .update_adam = update,

@@ -72,7 +72,8 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
   }
 }
 
-void add_values(const AttentionShape& shape, const HeadInputs& head, const Tile& tile, ForwardBuffers& buffers) {
+template <typename A>
+void add_values(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ForwardBuffers& buffers) {
   load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
   tile_gemm({.rows = tile.queries.count,
              .columns = shape.row_stride,
@@ -86,34 +87,38 @@ void add_values(const AttentionShape& shape, const HeadInputs& head, const Tile&
 }
 
 // Where one head's results go, and where its multipliers are drawn.
+template <typename A>
 struct HeadOutputs {
-  Rows<float> output;
+  Rows<A> output;
   float* lse;
   uint64_t first_element;
 };
 
-HeadOutputs head_outputs(const AttentionShape& shape, const RelativeAttentionForward& args, int64_t stream,
-                         int64_t head) {
+template <typename A>
+HeadOutputs<A> head_outputs(const AttentionShape& shape, const RelativeAttentionForward& args, int64_t stream,
+                            int64_t head) {
   const int64_t model_width = shape.heads * shape.width;
   const int64_t pair = stream * shape.heads + head;
-  return {.output = {args.output.as<float>() + stream * shape.queries * model_width + head * shape.width, model_width},
+  return {.output = {args.output.as<A>() + stream * shape.queries * model_width + head * shape.width, model_width},
           .lse = args.lse.as<float>() + pair * shape.queries,
           .first_element = static_cast<uint64_t>(pair * shape.queries * shape.keys())};
 }
 
-void finish_rows(const AttentionShape& shape, Range queries, const HeadOutputs& outputs,
+template <typename A>
+void finish_rows(const AttentionShape& shape, Range queries, const HeadOutputs<A>& outputs,
                  const ForwardBuffers& buffers) {
   for (int64_t row = 0; row < queries.count; ++row) {
     const float* from = buffers.outputs.data() + row * shape.row_stride;
-    float* to = outputs.output(queries.first + row);
+    A* to = outputs.output(queries.first + row);
     const float sum = sum_of_lanes(buffers.sums[row]);
-    for (int64_t h = 0; h < shape.width; ++h) to[h] = from[h] / sum;
+    for (int64_t h = 0; h < shape.width; ++h) store(to + h, from[h] / sum);
     outputs.lse[queries.first + row] = buffers.max[row] + std::log(sum);
   }
 }
 
-void attend(const AttentionShape& shape, const HeadInputs& inputs, const HeadOutputs& outputs, const Dropout& dropout,
-            Range queries, ForwardBuffers& buffers) {
+template <typename A>
+void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const HeadOutputs<A>& outputs,
+            const Dropout& dropout, Range queries, ForwardBuffers& buffers) {
   begin_rows(shape, queries, buffers);
   begin_scores(shape, inputs, queries, buffers.tile);
   visit_tiles(shape, queries, [&](const Tile& tile) {
@@ -126,9 +131,8 @@ void attend(const AttentionShape& shape, const HeadInputs& inputs, const HeadOut
   finish_rows(shape, queries, outputs, buffers);
 }
 
-}  // namespace
-
-void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args) {
+template <typename A>
+void attend(const Stream& stream, const RelativeAttentionForward& args) {
   const AttentionShape shape(args.inputs);
 #pragma omp parallel num_threads(threads_for(stream, shape.scores()))
   {
@@ -137,12 +141,18 @@ void relative_attention_forward(const Stream& stream, const RelativeAttentionFor
     for (int64_t b = 0; b < shape.streams; ++b) {
       for (int64_t n = 0; n < shape.heads; ++n) {
         for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-          attend(shape, head_inputs(shape, args.inputs, b, n), head_outputs(shape, args, b, n), args.inputs.dropout,
-                 {first, std::min(shape.tile, shape.queries - first)}, buffers);
+          attend(shape, head_inputs<A>(shape, args.inputs, b, n), head_outputs<A>(shape, args, b, n),
+                 args.inputs.dropout, {first, std::min(shape.tile, shape.queries - first)}, buffers);
         }
       }
     }
   }
+}
+
+}  // namespace
+
+void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args) {
+  with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend<A>(stream, args); });
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -1,5 +1,4 @@
-// Relative attention with activations in bfloat16, which only a GPU computes with, against the oracle on the same
-// rounded inputs.
+// Relative attention with activations in bfloat16 against the oracle on the same rounded inputs.
 #include "tests/kernels/bfloat16.h"
 #include "tests/kernels/relative_attention_problem.h"
 #include "tests/kernels/unfused_relative_attention.h"

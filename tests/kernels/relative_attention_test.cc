@@ -249,7 +249,7 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   expect_forward([&](auto& a) { a.inputs.qkv = four_parts.view(); }, {"qkv", "[2, 5, 3, 2, 4]", "[2, 5, 4, 2, 4]"});
   expect_forward([&](auto& a) { a.inputs.qkv = {}; }, {"qkv"});
   expect_forward([&](auto& a) { a.inputs.qkv.dtype = DType::kInt32; }, {"qkv", "float32", "int32"});
-  if (on_cpu()) expect_forward([&](auto& a) { a.inputs.qkv.dtype = DType::kBFloat16; }, {"qkv", "float32", "bfloat16"});
+  expect_forward([&](auto& a) { a.inputs.qkv.dtype = DType::kBFloat16; }, {"memory_kv", "bfloat16", "float32"});
   expect_forward([&](auto& a) { a.inputs.memory_kv = x.qkv.view(); },
                  {"memory_kv", "[2, 5, 2, 2, 4]", "[2, 5, 3, 2, 4]"});
   expect_forward([&](auto& a) { a.inputs.r = long_r.view(); }, {"r", "between 1 and 8", "9"});
