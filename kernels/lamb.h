@@ -55,7 +55,7 @@ struct LambStep {
   ConstTensorView second_moment;  // [S] float32 in: v
   ConstTensorView chunks;         // [C, kLambChunkFields] int64 in
   ConstTensorView squares;        // [N, 2] float64 in
-  TensorView compute_copy = {};   // [P] bfloat16 out: the parameters of the chunks rounded; or empty. CUDA only
+  TensorView compute_copy = {};   // [P] bfloat16 out: the parameters of the chunks rounded; or empty
   ConstTensorView clipped = {};   // [2] float64 in, as above
   double learning_rate = 0.0;     // lr
   double epsilon = 1e-6;

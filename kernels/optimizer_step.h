@@ -18,7 +18,7 @@ namespace segue::kernels {
 struct ParameterUpdate {
   TensorView parameters;         // [S] float32 inout: p
   ConstTensorView gradients;     // [S] float32 in: g
-  TensorView compute_copy = {};  // [S] bfloat16 out: the parameters rounded; or empty. CUDA only
+  TensorView compute_copy = {};  // [S] bfloat16 out: the parameters rounded; or empty
   ConstTensorView clipped = {};  // [2] float64 in: the outcome of clip_gradients; or empty: scale 1
   double learning_rate = 0.0;    // lr
 };

@@ -2,15 +2,15 @@
 #include "core/model/compute.h"
 
 #include "base/error.h"
-#include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/relative_attention.h"
+#include "kernels/layer_norm.h"
 
 namespace segue {
 
 namespace {
 
 void check_extent(const char* key, int64_t extent, int64_t most) {
-  if (extent > most) throw ConfigError("{}: expected at most {} on a GPU, found {}", key, most, extent);
+  if (extent > most) throw ConfigError("{}: expected at most {}, found {}", key, most, extent);
 }
 
 }  // namespace
@@ -23,10 +23,8 @@ DType activations_of(PrecisionKind precision, Device device) {
 
 Compute compute_of(const ModelConfig& model, PrecisionKind precision, Device device) {
   const DType activations = activations_of(precision, device);
-  if (device.is_cuda()) {
-    check_extent("model.d_head", model.d_head, kernels::cuda::kMaxHeadWidth);
-    check_extent("model.d_model", model.d_model, kernels::cuda::kMaxNormWidth);
-  }
+  if (device.is_cuda()) check_extent("model.d_head on a GPU", model.d_head, kernels::cuda::kMaxHeadWidth);
+  check_extent("model.d_model", model.d_model, kernels::kMaxNormWidth);
   return {.device = device, .activations = activations};
 }
 

@@ -14,6 +14,12 @@ inline float load(const BFloat16* from) { return static_cast<float>(*from); }
 inline void store(float* to, float value) { *to = value; }
 inline void store(BFloat16* to, float value) { *to = BFloat16(value); }
 
+// A value as it is read back once stored.
+template <typename A>
+float rounded(float value) {
+  return static_cast<float>(static_cast<A>(value));
+}
+
 using Words __attribute__((vector_size(kLanes * sizeof(uint32_t)))) = uint32_t;
 using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
 using HalvesAnywhere __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(alignof(uint16_t)), may_alias)) =
@@ -29,6 +35,24 @@ inline void store_vector(BFloat16* to, Vector value) {
   const Words rounded = words + 0x7FFF + ((words >> 16) & 1);
   const Words result = value == value ? rounded : words | 0x00400000;  // as BFloat16 does
   *reinterpret_cast<HalvesAnywhere*>(to) = __builtin_convertvector(result >> 16, Halves);
+}
+
+// Rows of them.
+template <typename A>
+void store_row(A* to, const float* values, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) store(to + i, values[i]);
+}
+template <typename A>
+void add_to(float* sums, const A* terms, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) sums[i] += load(terms + i);
+}
+
+// The elements, or null for a tensor that was left out.
+template <typename A, typename View>
+auto data_of(const View& view) {
+  return view.empty() ? nullptr : view.template as<A>();
 }
 
 // call<A>(), A the type of such activations.

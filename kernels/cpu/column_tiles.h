@@ -36,11 +36,4 @@ void for_each_column_tile(const Stream& stream, int64_t rows, int64_t columns, c
   }
 }
 
-// sums[0..columns) += terms.
-template <typename A>
-void add_to(float* sums, const A* terms, int64_t columns) {
-#pragma omp simd
-  for (int64_t c = 0; c < columns; ++c) sums[c] += load(terms + c);
-}
-
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

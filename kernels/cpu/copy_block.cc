@@ -3,11 +3,15 @@
 
 #include <cstring>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
-void copy_block(const Stream& stream, const CopyBlock& args) {
+namespace {
+
+template <typename A>
+void copy_rows(const Stream& stream, const CopyBlock& args) {
   const Shape& from = args.from.shape;
   const Shape& to = args.to.shape;
   const int64_t streams = from[0];
@@ -15,15 +19,22 @@ void copy_block(const Stream& stream, const CopyBlock& args) {
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads_for(stream, streams* args.rows* columns))
   for (int64_t b = 0; b < streams; ++b) {
     for (int64_t i = 0; i < args.rows; ++i) {
-      const float* source = args.from.as<float>() + (b * from[1] + args.from_row + i) * from[2] + args.from_column;
-      float* target = args.to.as<float>() + (b * to[1] + args.to_row + i) * to[2] + args.to_column;
+      const A* source = args.from.as<A>() + (b * from[1] + args.from_row + i) * from[2] + args.from_column;
+      A* target = args.to.as<A>() + (b * to[1] + args.to_row + i) * to[2] + args.to_column;
       if (args.accumulate) {
-        for (int64_t c = 0; c < columns; ++c) target[c] += source[c];
+#pragma omp simd
+        for (int64_t c = 0; c < columns; ++c) store(target + c, load(target + c) + load(source + c));
       } else {
-        std::memcpy(target, source, static_cast<size_t>(columns) * sizeof(float));
+        std::memcpy(target, source, static_cast<size_t>(columns) * sizeof(A));
       }
     }
   }
+}
+
+}  // namespace
+
+void copy_block(const Stream& stream, const CopyBlock& args) {
+  with_activations(args.from.dtype, [&]<typename A>() { copy_rows<A>(stream, args); });
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

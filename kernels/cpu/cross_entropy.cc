@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -15,21 +16,21 @@ namespace {
 constexpr int64_t kSumPiece = 1024;
 
 // logits[c] + bias[c]; without a bias the compiler drops the sum from the loops.
-template <bool kHasBias>
-float logit(const float* logits, const float* bias, int64_t c) {
-  return kHasBias ? logits[c] + bias[c] : logits[c];
+template <bool kHasBias, typename A>
+float logit(const A* logits, const float* bias, int64_t c) {
+  return kHasBias ? load(logits + c) + bias[c] : load(logits + c);
 }
 
-template <bool kHasBias>
-float largest(const float* logits, const float* bias, int64_t classes) {
+template <bool kHasBias, typename A>
+float largest(const A* logits, const float* bias, int64_t classes) {
   float max = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : max)
   for (int64_t c = 0; c < classes; ++c) max = std::max(max, logit<kHasBias>(logits, bias, c));
   return max;
 }
 
-template <bool kHasBias>
-double sum_of_exp(const float* logits, const float* bias, float max, int64_t classes) {
+template <bool kHasBias, typename A>
+double sum_of_exp(const A* logits, const float* bias, float max, int64_t classes) {
   double total = 0.0;
   for (int64_t first = 0; first < classes; first += kSumPiece) {
     const int64_t end = std::min(classes, first + kSumPiece);
@@ -41,18 +42,18 @@ double sum_of_exp(const float* logits, const float* bias, float max, int64_t cla
   return total;
 }
 
-template <bool kHasBias>
+template <typename A, bool kHasBias>
 void forward(const Stream& stream, const CrossEntropyForward& args) {
   const int64_t rows = args.logits.shape[0];
   const int64_t classes = args.logits.shape[1];
-  const float* logits = args.logits.as<float>();
+  const A* logits = args.logits.as<A>();
   const float* bias = kHasBias ? args.bias.as<float>() : nullptr;
   const int32_t* targets = args.targets.as<int32_t>();
   float* nll = args.nll.as<float>();
   float* lse = args.lse.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.logits.elements()))
   for (int64_t row = 0; row < rows; ++row) {
-    const float* z = logits + row * classes;
+    const A* z = logits + row * classes;
     const float max = largest<kHasBias>(z, bias, classes);
     const double log_sum = std::log(sum_of_exp<kHasBias>(z, bias, max, classes));
     lse[row] = static_cast<float>(static_cast<double>(max) + log_sum);
@@ -60,11 +61,11 @@ void forward(const Stream& stream, const CrossEntropyForward& args) {
   }
 }
 
-template <bool kHasBias>
+template <typename A, bool kHasBias>
 void backward(const Stream& stream, const CrossEntropyBackward& args) {
   const int64_t classes = args.logits.shape[1];
   const float scale = args.scale;
-  float* logits = args.logits.as<float>();
+  A* logits = args.logits.as<A>();
   const float* bias = kHasBias ? args.bias.as<float>() : nullptr;
   const int32_t* targets = args.targets.as<int32_t>();
   const float* lse = args.lse.as<float>();
@@ -72,14 +73,16 @@ void backward(const Stream& stream, const CrossEntropyBackward& args) {
   const auto tile = [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     TileColumns sums{};
     for (int64_t i = row; i < row + rows; ++i) {
-      float* z = logits + i * classes;
+      A* z = logits + i * classes + column;
       const float row_lse = lse[i];
+      TileColumns gradient;
 #pragma omp simd
-      for (int64_t c = column; c < column + columns; ++c)
-        z[c] = scale * exp_float(logit<kHasBias>(z, bias, c) - row_lse);
-      const int64_t target = targets[i];
-      if (target >= column && target < column + columns) z[target] -= scale;
-      if (kHasBias) add_to(sums.data(), z + column, columns);
+      for (int64_t c = 0; c < columns; ++c)
+        gradient[c] = scale * exp_float(logit<kHasBias>(z, bias + column, c) - row_lse);
+      const int64_t target = targets[i] - column;
+      if (target >= 0 && target < columns) gradient[target] -= scale;
+      store_row(z, gradient.data(), columns);
+      if (kHasBias) add_to(sums.data(), gradient.data(), columns);
     }
     if (kHasBias) add_to(dbias + column, sums.data(), columns);
   };
@@ -89,11 +92,15 @@ void backward(const Stream& stream, const CrossEntropyBackward& args) {
 }  // namespace
 
 void cross_entropy_forward(const Stream& stream, const CrossEntropyForward& args) {
-  args.bias.empty() ? forward<false>(stream, args) : forward<true>(stream, args);
+  with_activations(args.logits.dtype, [&]<typename A>() {
+    args.bias.empty() ? forward<A, false>(stream, args) : forward<A, true>(stream, args);
+  });
 }
 
 void cross_entropy_backward(const Stream& stream, const CrossEntropyBackward& args) {
-  args.bias.empty() ? backward<false>(stream, args) : backward<true>(stream, args);
+  with_activations(args.logits.dtype, [&]<typename A>() {
+    args.bias.empty() ? backward<A, false>(stream, args) : backward<A, true>(stream, args);
+  });
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -1,6 +1,7 @@
 // Dropout in pieces whose mask stays in the first-level cache.
 #include "kernels/cpu/dropout.h"
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
@@ -11,11 +12,11 @@ namespace {
 constexpr int64_t kPiece = 1024;
 
 // out[e] = in[e] * m[e], or += with kAccumulate.
-template <bool kAccumulate>
+template <typename A, bool kAccumulate>
 void multiply(const Stream& stream, const Dropout& dropout, ConstTensorView from, TensorView to) {
   const int64_t count = from.elements();
-  const float* in = from.as<float>();
-  float* out = to.as<float>();
+  const A* in = from.as<A>();
+  A* out = to.as<A>();
   const int64_t pieces = (count + kPiece - 1) / kPiece;
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
   for (int64_t piece = 0; piece < pieces; ++piece) {
@@ -25,22 +26,27 @@ void multiply(const Stream& stream, const Dropout& dropout, ConstTensorView from
     dropout_multipliers(dropout, static_cast<uint64_t>(first), size, mask.data());
 #pragma omp simd
     for (int64_t e = 0; e < size; ++e) {
-      const float value = in[first + e] * mask[e];
-      out[first + e] = kAccumulate ? out[first + e] + value : value;
+      const float value = load(in + first + e) * mask[e];
+      store(out + first + e, kAccumulate ? load(out + first + e) + value : value);
     }
   }
+}
+
+void run(const Stream& stream, const Dropout& dropout, ConstTensorView from, TensorView to, bool accumulate) {
+  with_activations(from.dtype, [&]<typename A>() {
+    const auto pass = accumulate ? multiply<A, true> : multiply<A, false>;
+    pass(stream, dropout, from, to);
+  });
 }
 
 }  // namespace
 
 void dropout_forward(const Stream& stream, const DropoutForward& args) {
-  const auto pass = args.accumulate ? multiply<true> : multiply<false>;
-  pass(stream, args.dropout, args.x, args.y);
+  run(stream, args.dropout, args.x, args.y, args.accumulate);
 }
 
 void dropout_backward(const Stream& stream, const DropoutBackward& args) {
-  const auto pass = args.accumulate ? multiply<true> : multiply<false>;
-  pass(stream, args.dropout, args.dy, args.dx);
+  run(stream, args.dropout, args.dy, args.dx, args.accumulate);
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

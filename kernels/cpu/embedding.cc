@@ -1,6 +1,7 @@
 // Threads share the rows of the forward and the columns of the backward, so that no two add to one element.
 #include "kernels/cpu/embedding.h"
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
@@ -22,37 +23,37 @@ std::array<float, kPiece> multipliers(const Dropout& dropout, float scale, int64
   return m;
 }
 
-}  // namespace
-
-void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
+template <typename A>
+void forward(const Stream& stream, const EmbeddingForward& args) {
   const int64_t rows = args.y.shape[0];
   const int64_t columns = args.y.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
-  const float* table = args.table.as<float>();
+  const A* table = args.table.as<A>();
   const TokenRange range{args.first_token, args.table.shape[0]};
-  float* y = args.y.as<float>();
+  A* y = args.y.as<A>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.y.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t first = 0; first < columns; first += kPiece) {
       const int64_t size = std::min(kPiece, columns - first);
-      float* out = y + row * columns + first;
+      A* out = y + row * columns + first;
       if (!range.holds(tokens[row])) {
-        std::fill_n(out, size, 0.0F);
+        std::fill_n(out, size, A(0.0F));
         continue;
       }
-      const float* in = table + range.row(tokens[row]) * columns + first;
+      const A* in = table + range.row(tokens[row]) * columns + first;
       const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
 #pragma omp simd
-      for (int64_t d = 0; d < size; ++d) out[d] = m[d] * in[d];
+      for (int64_t d = 0; d < size; ++d) store(out + d, m[d] * load(in + d));
     }
   }
 }
 
-void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
+template <typename A>
+void backward(const Stream& stream, const EmbeddingBackward& args) {
   const int64_t rows = args.dy.shape[0];
   const int64_t columns = args.dy.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
-  const float* dy = args.dy.as<float>();
+  const A* dy = args.dy.as<A>();
   const TokenRange range{args.first_token, args.dtable.shape[0]};
   float* dtable = args.dtable.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.dy.elements()))
@@ -62,12 +63,22 @@ void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
     for (int64_t row = 0; row < rows; ++row) {
       if (!range.holds(tokens[row])) continue;
       const std::array<float, kPiece> m = multipliers(args.dropout, args.scale, row, columns, first, size);
-      const float* in = dy + row * columns + first;
+      const A* in = dy + row * columns + first;
       float* out = dtable + range.row(tokens[row]) * columns + first;
 #pragma omp simd
-      for (int64_t d = 0; d < size; ++d) out[d] += m[d] * in[d];
+      for (int64_t d = 0; d < size; ++d) out[d] += m[d] * load(in + d);
     }
   }
+}
+
+}  // namespace
+
+void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
+  with_activations(args.y.dtype, [&]<typename A>() { forward<A>(stream, args); });
+}
+
+void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
+  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
 
@@ -49,14 +50,19 @@ float trust_ratio(const double* squares, double epsilon) {
   return static_cast<float>(p_norm / (u_norm + epsilon));
 }
 
+template <bool kCopy>
 void update_parameters(const LambStep& args, const LambStepScalars& k, int64_t c) {
   const LambChunk chunk = chunk_of(args.chunks, c);
   const float rate = k.learning_rate * trust_ratio(args.squares.as<double>() + 2 * chunk.tensor, args.epsilon);
   float* p = args.parameters.as<float>() + chunk.first;
+  BFloat16* copy = kCopy ? args.compute_copy.as<BFloat16>() + chunk.first : nullptr;
   const float* m = args.first_moment.as<float>() + chunk.own;
   const float* v = args.second_moment.as<float>() + chunk.own;
 #pragma omp simd
-  for (int64_t i = 0; i < chunk.count; ++i) p[i] = std::fma(-rate, direction_of(k.direction, p[i], m[i], v[i]), p[i]);
+  for (int64_t i = 0; i < chunk.count; ++i) {
+    p[i] = std::fma(-rate, direction_of(k.direction, p[i], m[i], v[i]), p[i]);
+    if constexpr (kCopy) store(copy + i, p[i]);
+  }
 }
 
 }  // namespace
@@ -84,8 +90,9 @@ void lamb_norms(const Stream& /*stream*/, const LambNorms& args) {
 
 void lamb_step(const Stream& stream, const LambStep& args, const LambStepScalars& scalars) {
   if (!clipped_scale(args.clipped)) return;
+  const auto update = args.compute_copy.empty() ? update_parameters<false> : update_parameters<true>;
 #pragma omp parallel for schedule(dynamic) num_threads(threads_for(stream, args.first_moment.elements()))
-  for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update_parameters(args, scalars, c);
+  for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update(args, scalars, c);
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

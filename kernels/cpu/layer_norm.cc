@@ -1,171 +1,213 @@
-// Row by row for what stays in a row; by column tiles for the gradients of gain and bias, which sum over rows.
+// Row by row, a row of a backward twice: what stays in a row is written, and the gradients of gain and bias, which sum
+// over rows, are gathered in the same passes.
 #include "kernels/cpu/layer_norm.h"
 
+#include <array>
 #include <cmath>
 
-#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
 constexpr int64_t kPiece = 1024;
+constexpr int64_t kSlabRows = 64;  // whose sums one thread gathers
 
-// The data, or null for a tensor that was left out.
-template <typename View>
-auto data_of(const View& view) {
-  return view.empty() ? nullptr : view.template as<float>();
-}
-
-// sum[d] = x[d] + m[d] * branch[d] over row `row`.
-void add_branch(const Dropout& dropout, const float* x, const float* branch, float* sum, int64_t row, int64_t columns) {
+// sum[d] = x[d] + m[d] * branch[d] over row `row`; returns the sum of what was stored.
+template <typename A>
+float add_branch(const Dropout& dropout, const A* x, const A* branch, A* sum, int64_t row, int64_t columns) {
   std::array<float, kPiece> mask;
+  float total = 0.0F;
   for (int64_t first = 0; first < columns; first += kPiece) {
     const int64_t size = std::min(kPiece, columns - first);
     dropout_multipliers(dropout, static_cast<uint64_t>(row * columns + first), size, mask.data());
-#pragma omp simd
-    for (int64_t d = 0; d < size; ++d) sum[first + d] = std::fma(branch[first + d], mask[d], x[first + d]);
+#pragma omp simd reduction(+ : total)
+    for (int64_t d = 0; d < size; ++d) {
+      const float s = rounded<A>(std::fma(load(branch + first + d), mask[d], load(x + first + d)));
+      store(sum + first + d, s);
+      total += s;
+    }
   }
+  return total;
 }
 
-float mean_of(const float* s, int64_t columns) {
+template <typename A>
+float sum_of(const A* s, int64_t columns) {
   float total = 0.0F;
 #pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < columns; ++d) total += s[d];
-  return total / static_cast<float>(columns);
+  for (int64_t d = 0; d < columns; ++d) total += load(s + d);
+  return total;
 }
 
 // Around the mean, in a second pass over a row that is in the cache: E[s²] - E[s]² would cancel.
-float variance_of(const float* s, float mean, int64_t columns) {
+template <typename A>
+float variance_of(const A* s, float mean, int64_t columns) {
   float total = 0.0F;
 #pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < columns; ++d) total += (s[d] - mean) * (s[d] - mean);
+  for (int64_t d = 0; d < columns; ++d) total += (load(s + d) - mean) * (load(s + d) - mean);
   return total / static_cast<float>(columns);
 }
 
-// What the rows of a backward share.
-struct Rows {
-  const float* dy;
-  const float* ds_other;  // or null
-  const float* sum;
-  const float* gain;
-  float* dx;  // or null
-  bool accumulate_dx;
-  float* dbranch;  // or null
-  int64_t columns;
-};
-
-struct RowMeans {
-  float g;   // of g = dy * gain
-  float gn;  // of g * n
-};
-
-RowMeans gradient_means(const Rows& rows, int64_t row, float mean, float rstd) {
-  const float* dy = rows.dy + row * rows.columns;
-  const float* s = rows.sum + row * rows.columns;
-  float g_total = 0.0F;
-  float gn_total = 0.0F;
-#pragma omp simd reduction(+ : g_total, gn_total)
-  for (int64_t d = 0; d < rows.columns; ++d) {
-    const float g = dy[d] * rows.gain[d];
-    g_total += g;
-    gn_total += g * ((s[d] - mean) * rstd);
-  }
-  const float count = static_cast<float>(rows.columns);
-  return {g_total / count, gn_total / count};
-}
-
-// One piece of a row: everything that is read at d is read before anything is written at d, so outputs may be inputs.
-void write_gradients(const Rows& rows, int64_t first, int64_t size, const float* gain, float mean, float rstd,
-                     RowMeans means, const float* mask) {
-  const float* dy = rows.dy + first;
-  const float* s = rows.sum + first;
-  const float* other = rows.ds_other == nullptr ? nullptr : rows.ds_other + first;
-  float* dx = rows.dx == nullptr ? nullptr : rows.dx + first;
-  float* dbranch = rows.dbranch == nullptr ? nullptr : rows.dbranch + first;
-#pragma omp simd
-  for (int64_t d = 0; d < size; ++d) {
-    const float n = (s[d] - mean) * rstd;
-    float ds = rstd * (dy[d] * gain[d] - means.g - n * means.gn);
-    if (other != nullptr) ds += other[d];
-    if (dx != nullptr) dx[d] = rows.accumulate_dx ? dx[d] + ds : ds;
-    if (dbranch != nullptr) dbranch[d] = ds * mask[d];
-  }
-}
-
-void backward_row(const Rows& rows, const Dropout& dropout, int64_t row, float mean, float rstd) {
-  const RowMeans means = gradient_means(rows, row, mean, rstd);
-  std::array<float, kPiece> mask;
-  for (int64_t column = 0; column < rows.columns; column += kPiece) {
-    const int64_t size = std::min(kPiece, rows.columns - column);
-    const int64_t first = row * rows.columns + column;
-    if (rows.dbranch != nullptr) dropout_multipliers(dropout, static_cast<uint64_t>(first), size, mask.data());
-    write_gradients(rows, first, size, rows.gain + column, mean, rstd, means, mask.data());
-  }
-}
-
-void add_parameter_gradients(const Stream& stream, const LayerNormBackward& args) {
-  const int64_t width = args.dy.shape[1];
-  const float* dy = args.dy.as<float>();
-  const float* sum = args.sum.as<float>();
-  const float* mean = args.mean.as<float>();
-  const float* rstd = args.rstd.as<float>();
-  float* dgain = args.dgain.as<float>();
-  float* dbias = args.dbias.as<float>();
-  for_each_column_tile(stream, args.dy.shape[0], width,
-                       [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
-                         TileColumns gain_sums{};
-                         TileColumns bias_sums{};
-                         for (int64_t i = row; i < row + rows; ++i) {
-                           const int64_t first = i * width + column;
-#pragma omp simd
-                           for (int64_t c = 0; c < columns; ++c) {
-                             gain_sums[c] += dy[first + c] * ((sum[first + c] - mean[i]) * rstd[i]);
-                             bias_sums[c] += dy[first + c];
-                           }
-                         }
-                         add_to(dgain + column, gain_sums.data(), columns);
-                         add_to(dbias + column, bias_sums.data(), columns);
-                       });
-}
-
-}  // namespace
-
-void layer_norm_forward(const Stream& stream, const LayerNormForward& args) {
+template <typename A>
+void forward(const Stream& stream, const LayerNormForward& args) {
   const int64_t rows = args.x.shape[0];
   const int64_t columns = args.x.shape[1];
-  const float* x = args.x.as<float>();
-  const float* branch = data_of(args.branch);
-  float* sum = data_of(args.sum);
+  const A* x = args.x.as<A>();
+  const A* branch = data_of<A>(args.branch);
+  A* sum = data_of<A>(args.sum);
   const float* gain = args.gain.as<float>();
   const float* bias = args.bias.as<float>();
-  float* y = args.y.as<float>();
+  A* y = args.y.as<A>();
   float* means = args.mean.as<float>();
   float* rstds = args.rstd.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.x.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t first = row * columns;
-    if (branch != nullptr) add_branch(args.dropout, x + first, branch + first, sum + first, row, columns);
-    const float* s = (branch != nullptr ? sum : x) + first;
-    const float mean = mean_of(s, columns);
+    const A* s = (branch != nullptr ? sum : x) + first;
+    const float total = branch != nullptr
+                            ? add_branch(args.dropout, x + first, branch + first, sum + first, row, columns)
+                            : sum_of(s, columns);
+    const float mean = total / static_cast<float>(columns);
     const float rstd = 1.0F / std::sqrt(variance_of(s, mean, columns) + args.epsilon);
     means[row] = mean;
     rstds[row] = rstd;
 #pragma omp simd
-    for (int64_t d = 0; d < columns; ++d) y[first + d] = std::fma((s[d] - mean) * rstd, gain[d], bias[d]);
+    for (int64_t d = 0; d < columns; ++d) store(y + first + d, std::fma((load(s + d) - mean) * rstd, gain[d], bias[d]));
   }
 }
 
+// What the rows of a backward share.
+template <typename A>
+struct Rows {
+  const A* dy;
+  const A* ds_other;  // or null
+  const A* sum;
+  const float* mean;
+  const float* rstd;
+  const float* gain;
+  A* dx;  // or null
+  bool accumulate_dx;
+  A* dbranch;  // or null
+  int64_t columns;
+};
+
+// Of the rows of a slab: for the gain, behind them for the bias.
+using ParameterSums = std::array<float, 2 * kMaxNormWidth>;
+
+struct RowMeans {
+  float g = 0.0F;   // of g = dy * gain
+  float gn = 0.0F;  // of g * n
+};
+
+template <typename A>
+RowMeans gradient_means(const Rows<A>& rows, int64_t row) {
+  const A* dy = rows.dy + row * rows.columns;
+  const A* s = rows.sum + row * rows.columns;
+  const float mean = rows.mean[row];
+  const float rstd = rows.rstd[row];
+  float g_total = 0.0F;
+  float gn_total = 0.0F;
+#pragma omp simd reduction(+ : g_total, gn_total)
+  for (int64_t d = 0; d < rows.columns; ++d) {
+    const float g = load(dy + d) * rows.gain[d];
+    g_total += g;
+    gn_total += g * ((load(s + d) - mean) * rstd);
+  }
+  const float count = static_cast<float>(rows.columns);
+  return {g_total / count, gn_total / count};
+}
+
+// Adds to the sums and writes nothing else: outputs may be inputs.
+template <typename A>
+void gather(const Rows<A>& rows, int64_t row, int64_t column, int64_t size, RowMeans means, ParameterSums& sums,
+            float* ds) {
+  const A* dy = rows.dy + row * rows.columns + column;
+  const A* s = rows.sum + row * rows.columns + column;
+  const float* gain = rows.gain + column;
+  float* gain_sums = sums.data() + column;
+  float* bias_sums = sums.data() + rows.columns + column;
+  const float mean = rows.mean[row];
+  const float rstd = rows.rstd[row];
+#pragma omp simd
+  for (int64_t d = 0; d < size; ++d) {
+    const float gradient = load(dy + d);
+    const float n = (load(s + d) - mean) * rstd;
+    gain_sums[d] += gradient * n;
+    bias_sums[d] += gradient;
+    ds[d] = rstd * (gradient * gain[d] - means.g - n * means.gn);
+  }
+}
+
+// What arrives at s at `size` elements from `first` on.
+template <typename A>
+void write(const Rows<A>& rows, const Dropout& dropout, int64_t first, int64_t size, float* ds) {
+  if (rows.ds_other != nullptr) add_to(ds, rows.ds_other + first, size);
+  if (rows.dbranch != nullptr) {
+    std::array<float, kPiece> mask;
+    dropout_multipliers(dropout, static_cast<uint64_t>(first), size, mask.data());
+#pragma omp simd
+    for (int64_t d = 0; d < size; ++d) store(rows.dbranch + first + d, ds[d] * mask[d]);
+  }
+  if (rows.dx == nullptr) return;
+  if (rows.accumulate_dx) add_to(ds, rows.dx + first, size);
+  store_row(rows.dx + first, ds, size);
+}
+
+template <typename A>
+void backward_row(const Rows<A>& rows, const Dropout& dropout, int64_t row, ParameterSums& sums) {
+  const bool leaves = rows.dx != nullptr || rows.dbranch != nullptr;
+  const RowMeans means = leaves ? gradient_means(rows, row) : RowMeans{};
+  std::array<float, kPiece> ds;
+  for (int64_t column = 0; column < rows.columns; column += kPiece) {
+    const int64_t size = std::min(kPiece, rows.columns - column);
+    gather(rows, row, column, size, means, sums, ds.data());
+    if (leaves) write(rows, dropout, row * rows.columns + column, size, ds.data());
+  }
+}
+
+// Slabs depend on the number of rows alone and are added in their order.
+template <typename A>
+void backward(const Stream& stream, const LayerNormBackward& args) {
+  const int64_t count = args.dy.shape[0];
+  const int64_t columns = args.dy.shape[1];
+  const Rows<A> rows{.dy = args.dy.as<A>(),
+                     .ds_other = data_of<A>(args.ds_other),
+                     .sum = args.sum.as<A>(),
+                     .mean = args.mean.as<float>(),
+                     .rstd = args.rstd.as<float>(),
+                     .gain = args.gain.as<float>(),
+                     .dx = data_of<A>(args.dx),
+                     .accumulate_dx = args.accumulate_dx,
+                     .dbranch = data_of<A>(args.dbranch),
+                     .columns = columns};
+  float* dgain = args.dgain.as<float>();
+  float* dbias = args.dbias.as<float>();
+  const int64_t slabs = (count + kSlabRows - 1) / kSlabRows;
+#pragma omp parallel for ordered schedule(static, 1) num_threads(threads_for(stream, args.dy.elements()))
+  for (int64_t slab = 0; slab < slabs; ++slab) {
+    ParameterSums sums;
+    std::fill_n(sums.data(), 2 * columns, 0.0F);
+    for (int64_t row = count * slab / slabs; row < count * (slab + 1) / slabs; ++row)
+      backward_row(rows, args.dropout, row, sums);
+#pragma omp ordered
+    {
+      add_to(dgain, sums.data(), columns);
+      add_to(dbias, sums.data() + columns, columns);
+    }
+  }
+}
+
+}  // namespace
+
+void layer_norm_forward(const Stream& stream, const LayerNormForward& args) {
+  with_activations(args.x.dtype, [&]<typename A>() { forward<A>(stream, args); });
+}
+
 void layer_norm_backward(const Stream& stream, const LayerNormBackward& args) {
-  add_parameter_gradients(stream, args);  // first: it reads dy, which dx may overwrite
-  if (args.dx.empty() && args.dbranch.empty()) return;
-  const Rows rows{args.dy.as<float>(), data_of(args.ds_other), args.sum.as<float>(),  args.gain.as<float>(),
-                  data_of(args.dx),    args.accumulate_dx,     data_of(args.dbranch), args.dy.shape[1]};
-  const float* mean = args.mean.as<float>();
-  const float* rstd = args.rstd.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.dy.elements()))
-  for (int64_t row = 0; row < args.dy.shape[0]; ++row) backward_row(rows, args.dropout, row, mean[row], rstd[row]);
+  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

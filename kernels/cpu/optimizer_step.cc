@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
 
@@ -39,29 +40,34 @@ float updated(const MomentumRule& k, float p, float g, const Moments& moments, i
   return std::fma(-k.rate, b, p);
 }
 
-template <typename Rule>
-void update_all(const Stream& stream, const UpdatedBlock& block, const Rule& rule) {
-  const std::optional<float> scale = clipped_scale(block.update.clipped);
-  if (!scale) return;
-  const float gradient_scale = *scale;
+template <bool kCopy, typename Rule>
+void update_all(const Stream& stream, const UpdatedBlock& block, const Rule& rule, float gradient_scale) {
   const int64_t count = block.update.parameters.elements();
   float* p = block.update.parameters.as<float>();
   const float* g = block.update.gradients.as<float>();
+  BFloat16* copy = data_of<BFloat16>(block.update.compute_copy);
   Moments moments{};
   for (size_t i = 0; i < Rule::kMoments; ++i) moments[i] = block.moments[i].as<float>();
 #pragma omp parallel for simd schedule(static) num_threads(threads_for(stream, count))
-  for (int64_t i = 0; i < count; ++i) p[i] = updated(rule, p[i], gradient_scale * g[i], moments, i);
+  for (int64_t i = 0; i < count; ++i) {
+    p[i] = updated(rule, p[i], gradient_scale * g[i], moments, i);
+    if constexpr (kCopy) store(copy + i, p[i]);
+  }
+}
+
+template <typename Rule>
+void step(const Stream& stream, const UpdatedBlock& block, const Rule& rule) {
+  const std::optional<float> scale = clipped_scale(block.update.clipped);
+  if (!scale) return;
+  const auto pass = block.update.compute_copy.empty() ? update_all<false, Rule> : update_all<true, Rule>;
+  pass(stream, block, rule, *scale);
 }
 
 }  // namespace
 
-void update(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) { update_all(stream, block, rule); }
-void update(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) {
-  update_all(stream, block, rule);
-}
-void update(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { update_all(stream, block, rule); }
-void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) {
-  update_all(stream, block, rule);
-}
+void update(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) { step(stream, block, rule); }
+void update(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) { step(stream, block, rule); }
+void update(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { step(stream, block, rule); }
+void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) { step(stream, block, rule); }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -10,22 +10,22 @@ namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
 
-void move(float* to, const float* from, int64_t elements) {
-  if (elements > 0) std::memmove(to, from, static_cast<size_t>(elements) * sizeof(float));
+void move(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (bytes > 0) std::memmove(to, from, static_cast<size_t>(bytes));
 }
 
 // One stream: the kept tail of the memory first, because the hidden states may land on its old place.
 void update_stream(const SegmentMemoryUpdate& args, int64_t b) {
-  const int64_t features = args.hidden.shape[2];
+  const int64_t row_bytes = args.hidden.shape[2] * bytes_of(args.hidden.dtype);
   const int64_t old_rows = args.memory.shape[1];
   const int64_t fresh_rows = args.hidden.shape[1];
   const int64_t rows = args.updated.shape[1];
   const int64_t from_hidden = std::min(rows, fresh_rows);
   const int64_t from_memory = rows - from_hidden;
-  float* updated = args.updated.as<float>() + b * rows * features;
-  move(updated, args.memory.as<float>() + ((b + 1) * old_rows - from_memory) * features, from_memory * features);
-  move(updated + from_memory * features, args.hidden.as<float>() + ((b + 1) * fresh_rows - from_hidden) * features,
-       from_hidden * features);
+  std::byte* updated = args.updated.data + b * rows * row_bytes;
+  move(updated, args.memory.data + ((b + 1) * old_rows - from_memory) * row_bytes, from_memory * row_bytes);
+  move(updated + from_memory * row_bytes, args.hidden.data + ((b + 1) * fresh_rows - from_hidden) * row_bytes,
+       from_hidden * row_bytes);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 
 namespace segue::kernels::cuda {
 
-constexpr int64_t kMaxNormWidth = 8192;  // D
-
 void layer_norm_forward(Stream& stream, const LayerNormForward& args);
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args);
 

@@ -19,18 +19,22 @@ inline OwnedTensor random_bfloat16(const Shape& shape, uint16_t site, double dev
   return cast(random_tensor(shape, site, deviation), DType::kBFloat16);
 }
 
+inline OwnedTensor unset_bfloat16(const Shape& shape) { return cast(unset_tensor(shape), DType::kBFloat16); }
+
+inline std::vector<double> values(const OwnedTensor& tensor) { return oracle_values(tensor.view()); }
+
 // The largest error is at most `factor`, one of tolerance.h, times that of `naive`. Fails on NaN.
 inline void expect_near_as_naive(const std::string& what, ConstTensorView found, const std::vector<double>& expected,
                                  const std::vector<double>& naive, double factor) {
-  const std::vector<double> values = oracle_values(found);
-  ASSERT_EQ(values.size(), expected.size()) << what;
+  const std::vector<double> is = oracle_values(found);
+  ASSERT_EQ(is.size(), expected.size()) << what;
   ASSERT_EQ(naive.size(), expected.size()) << what;
   double error = 0.0;
   for (size_t i = 0; i < expected.size(); ++i) error = std::max(error, std::abs(naive[i] - expected[i]));
   const double allowed = factor * error + kBFloat16Slack * largest(expected);
   for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_TRUE(std::abs(values[i] - expected[i]) <= allowed)
-        << what << "[" << i << "]: expected " << expected[i] << ", found " << values[i] << ", allowed " << allowed;
+    ASSERT_TRUE(std::abs(is[i] - expected[i]) <= allowed)
+        << what << "[" << i << "]: expected " << expected[i] << ", found " << is[i] << ", allowed " << allowed;
   }
 }
 
