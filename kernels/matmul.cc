@@ -2,6 +2,7 @@
 #include "kernels/matmul.h"
 
 #include "kernels/check.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cuda/matmul.h"
 
@@ -21,5 +22,7 @@ void matmul(Stream& stream, const Matmul& args) {
   if (stream.device().is_cuda()) return cuda::matmul(stream, args);
   cpu::matmul(stream, args);
 }
+
+bool has_bfloat16_products(Device device) { return device.is_cuda() || cpu::has_bfloat16_products(); }
 
 }  // namespace segue::kernels

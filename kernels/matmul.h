@@ -5,6 +5,7 @@
 // A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
+#include "base/device.h"
 #include "base/tensor.h"
 #include "kernels/stream.h"
 
@@ -19,5 +20,8 @@ struct Matmul {
   bool accumulate = false;
 };
 void matmul(Stream& stream, const Matmul& args);
+
+// Whether the device has products of bfloat16; a processor without takes many times longer for them than for float32.
+bool has_bfloat16_products(Device device);
 
 }  // namespace segue::kernels

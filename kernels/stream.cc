@@ -1,6 +1,7 @@
 // The CPU's stream knows its number of threads; a GPU's has a queue.
 #include "kernels/stream.h"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <cstring>
@@ -28,6 +29,10 @@ Stream::~Stream() = default;
 segue::cuda::Queue& Stream::cuda() {
   if (!queue_) throw ContractError("stream: expected a GPU, found {}", name_of(device_));
   return *queue_;
+}
+
+std::string Stream::code_path() const {
+  return fmt::format("{}, products by {}", code_path_.level, cpu::name_of_products());
 }
 
 void Stream::copy(TensorView to, ConstTensorView from) {

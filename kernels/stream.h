@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/device.h"
 #include "base/patience.h"
@@ -36,6 +37,7 @@ class Stream {
   segue::cuda::Queue& cuda();  // throws ContractError on the CPU
   const cpu::CodePath& cpu() const { return code_path_; }
   cpu::Products& products() const { return *products_; }
+  std::string code_path() const;  // what the processor runs: "x86-64-v4, products by oneDNN 2.6.3 (avx512_core_bf16)"
 
   // to = from, of equal size; with a GPU either may lie on the CPU's side.
   void copy(TensorView to, ConstTensorView from);

@@ -47,8 +47,6 @@ void check_device(const TrainingConfig& training, std::string_view source) {
   if (!is_device_name(training.device))
     throw ConfigError(R"({}: training.device: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", source,
                       training.device);
-  if (training.device == "cpu" && training.precision == PrecisionKind::kBf16)
-    throw ConfigError(R"({}: training.precision: expected "fp32" with training.device = "cpu", found "bf16")", source);
   if (training.device == "cpu" && training.communicator == CommunicatorKind::kNccl)
     throw ConfigError(
         R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);

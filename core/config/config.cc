@@ -104,7 +104,7 @@ void TrainingConfig::describe(JsonFields& fields) {
   fields.optional(
       "precision", precision,
       {.meaning = "of activations and of what products multiply; weights, their gradients and sums are fp32; "
-                  "bf16 on a GPU only"});
+                  "bf16 on a GPU or a processor with products of it (AVX512-BF16, AMX)"});
   fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
   fields.optional(
       "communicator", communicator,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "kernels/cuda/relative_attention.h"
 #include "kernels/layer_norm.h"
+#include "kernels/matmul.h"
 
 namespace segue {
 
@@ -17,7 +18,8 @@ void check_extent(const char* key, int64_t extent, int64_t most) {
 
 DType activations_of(PrecisionKind precision, Device device) {
   if (precision == PrecisionKind::kFp32) return DType::kFloat32;
-  if (!device.is_cuda()) throw ConfigError(R"(precision: expected "fp32" on the CPU, found "bf16", which needs a GPU)");
+  if (!kernels::has_bfloat16_products(device))
+    throw ConfigError(R"(precision: expected "fp32" on this processor, which has no bf16 products, found "bf16")");
   return DType::kBFloat16;
 }
 

@@ -9,7 +9,7 @@ namespace segue {
 
 struct Compute {
   Device device = {};
-  DType activations = DType::kFloat32;  // also of matrix products' operands; bfloat16 on a GPU only
+  DType activations = DType::kFloat32;  // also of matrix products' operands; float32 or bfloat16
 };
 
 // Throws ConfigError when the device cannot compute in such a precision.

@@ -1,6 +1,7 @@
 // Chooses between oneDNN's two kinds of product, and keeps those of the kind that is worth keeping.
 #include "kernels/cpu/gemm.h"
 
+#include <fmt/format.h>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
@@ -178,6 +179,13 @@ void gemm(const Stream& stream, const Gemm& args) {
 bool has_bfloat16_products() {
   const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+}
+
+std::string name_of_products() {
+  const dnnl_version_t& version = *dnnl_version();
+  std::string isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+  isa.erase(0, std::string_view("cpu_isa_").size());
+  return fmt::format("oneDNN {}.{}.{} ({})", version.major, version.minor, version.patch, isa);
 }
 
 }  // namespace segue::kernels::cpu

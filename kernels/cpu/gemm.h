@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/tensor.h"
@@ -40,8 +41,10 @@ void gemm(const Stream& stream, const Gemm& args);
 // With the calling thread alone, inside a parallel region.
 void gemm_in_thread(const Stream& stream, const Gemm& args);
 
-// Whether the processor has products of bfloat16; without, they take many times longer than those of float32.
 bool has_bfloat16_products();
+
+// The library and the instructions it uses: "oneDNN 2.6.3 (avx512_core_bf16)".
+std::string name_of_products();
 
 // The products that a stream has met.
 class Products {

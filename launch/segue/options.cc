@@ -26,7 +26,7 @@ CLI::Validator one_of(std::span<const std::string_view> words) {
 
 void add_place_options(CLI::App& command, std::string& device, PrecisionKind& precision) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  add_choice(command, "--precision", precision, "Of activations and products: fp32, or on a GPU bf16");
+  add_choice(command, "--precision", precision, "Of activations and products: fp32, or bf16 where the device has it");
 }
 
 }  // namespace segue

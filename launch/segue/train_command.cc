@@ -83,7 +83,8 @@ std::optional<Checkpoint> checkpoint_to_resume(const Config& config, const RunDi
 std::string where_it_runs(const kernels::Stream& stream) {
   const Device device = stream.device();
   if (!device.is_cuda()) {
-    return fmt::format("{} thread{} on cores {}", stream.threads(), stream.threads() == 1 ? "" : "s", usable_cores());
+    return fmt::format("{} thread{} on cores {}, {}", stream.threads(), stream.threads() == 1 ? "" : "s",
+                       usable_cores(), stream.code_path());
   }
   const cuda::DeviceInfo info = cuda::describe_device(device.index);
   return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),

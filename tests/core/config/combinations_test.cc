@@ -26,10 +26,7 @@ TEST(Combinations, DevicesHaveNames) {
               "c: training.device: expected \"auto\", \"cpu\", \"cuda\" or \"cuda:N\", found \"" + name + "\"");
 }
 
-TEST(Combinations, TheCpuComputesInSinglePrecision) {
-  EXPECT_EQ(error_with({"training.device=cpu", "training.precision=bf16"}),
-            "c: training.precision: expected \"fp32\" with training.device = \"cpu\", found \"bf16\"");
-  EXPECT_EQ(error_with({"training.device=cuda", "training.precision=bf16"}), "no error");
+TEST(Combinations, NcclIsForGpus) {
   EXPECT_EQ(error_with({"training.device=cpu", "training.communicator=nccl"}),
             "c: training.communicator: expected \"auto\" or \"mpi\" with training.device = \"cpu\", found \"nccl\"");
   EXPECT_EQ(error_with({"training.device=cpu", "training.communicator=mpi"}), "no error");
