@@ -140,7 +140,8 @@ Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
 
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
   if (site.p == 0.0 || !tape.training()) return x;
-  const Value y = tape.new_value(tape.shape(x.data));
+  Value y = tape.new_value(tape.shape(x.data));
+  if (!x.gradient.exists()) y.gradient = {};  // nobody computes what nobody reads
   const int64_t per_stream = elements_per_stream(tape.shape(x.data));
   const GradientUse dx = tape.use_gradient(x);
   tape.record({
