@@ -18,7 +18,7 @@ double copy_rate(BenchStream& place, const Effort& effort, int64_t bytes) {
   const OwnedTensor from = place.random_tensor(DType::kFloat32, {bytes / bytes_of(DType::kFloat32)});
   OwnedTensor to(DType::kFloat32, from.shape(), place.device());
   const Timing timing = time_calls(place.stream(), effort, [&] { place.stream().copy(to.view(), from.view()); });
-  return 2.0 * static_cast<double>(from.view().bytes()) / timing.median;
+  return 2.0 * static_cast<double>(from.view().bytes()) / timing.lowest;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Ceilings measure_ceilings(BenchStream& place, const Effort& effort, const Ceilin
   const GemmShape cube{.m = sizes.product, .n = sizes.product, .k = sizes.product};
   const Measurement product = bench_gemm(place, effort, cube);
   return {.product = sizes.product,
-          .flops_per_second = product.flops / product.timing.median,
+          .flops_per_second = product.flops / product.timing.lowest,
           .bytes_per_second = copy_rate(place, effort, sizes.copy_bytes)};
 }
 

@@ -37,10 +37,11 @@ class Bench {
     const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, vocab_size_, 2);
     const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
     for (int64_t filled = 0; filled < mem_len; filled += shape.tgt_len) run();
+    memory->fit(shape);
     shape.memory_length = mem_len;
     return {.name = name,
             .timing = time_calls(place_.stream(), effort_, run),
-            .flops = forward_flops(config, vocab_size_, shape),
+            .flops = model.flops(parameters_, shape).forward,
             .tokens = static_cast<double>(shape.streams * shape.scored_tokens())};
   }
 

@@ -4,10 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "core/bench/step_bench.h"
 #include "core/bench/training_step.h"
 #include "core/train/gradient_exchange.h"
-#include "core/train/scored_targets.h"
 
 namespace segue {
 
@@ -37,9 +35,10 @@ ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Con
     const Buckets buckets(step.gradients().elements(), bucket_elements(bucket_mb));
     return make_gradient_exchange({step.gradients(), {}, buckets}, communicator, place.stream());
   };
+  const Flops flops = step.flops();
   const Measurement work{.name = "",
                          .timing = {},
-                         .flops = training_flops(config.model, vocab_size, training_shape(config, streams.count)),
+                         .flops = flops.forward + flops.backward,
                          .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
   ExchangeBench bench{
       .measurements = {},

@@ -10,7 +10,7 @@
 
 namespace segue {
 
-// What the device reaches with nothing else to do, measured in the same run.
+// What the device reaches with nothing else to do: the best samples of the same run.
 struct Ceilings {
   int64_t product = 0;            // m = n = k of the product behind the next line
   double flops_per_second = 0.0;  // of that matrix product

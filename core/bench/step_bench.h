@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
-#include "core/model/transformer.h"
+#include "core/bench/step_profile.h"
+#include "core/config/config.h"
 
 namespace segue {
 
 struct StepBench {
   Measurement measurement;
+  std::optional<StepProfile> profile;  // on the CPU, where an operation has finished when its call returns
   int64_t parameters = 0;
   int64_t activation_bytes = 0;
 };
@@ -18,9 +21,5 @@ struct StepBench {
 // Device and precision are those of the place, whatever the config says. Throws DivergedError when the last gradient is
 // not finite, as other numbers may take another time.
 StepBench bench_step(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size);
-
-// Of forward and backward of a segment. A product costs as much again for each gradient that exists: position vectors
-// take none, nor do memory rows unless a layer norm before their projections does.
-double training_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape);
 
 }  // namespace segue

@@ -24,8 +24,20 @@ TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t voc
 
 int64_t TrainingStep::reserve() { return engine_.prepare(training_shape(config_, groups_.front().count)); }
 
+Flops TrainingStep::flops() { return model_.flops(parameters_, training_shape(config_, streams_.count)); }
+
+void TrainingStep::observe(const StepObserver& observer) {
+  observer_ = observer;
+  engine_.observe(observer);
+  optimizer_.observe(observer);
+}
+
 void TrainingStep::run(const Tape::GradientProgress& progress, const std::function<void()>& between) {
-  parameters_.clear_gradients(stream_);
+  const auto describe_clearing = [&] {
+    const auto bytes = static_cast<double>(parameters_.gradients().bytes());
+    return StepPart{.name = "clear_gradients", .pass = "", .bytes = bytes};
+  };
+  observed(observer_, describe_clearing, [&] { parameters_.clear_gradients(stream_); });
   for (StreamGroup& group : groups_)
     engine_.queue(inputs_of(group), group.memory, &group == &groups_.back() ? progress : nullptr);
   if (between) between();

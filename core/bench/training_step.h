@@ -17,6 +17,8 @@ class TrainingStep {
   TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams);
 
   int64_t reserve();  // the bytes of the activations
+  Flops flops();      // of all streams of the rank
+  void observe(const StepObserver& observer);
   void fill_memory();
 
   // Forward and backward of all streams, clip and update; between them what `between` does. `progress` hears of the
@@ -41,6 +43,7 @@ class TrainingStep {
   Share streams_;
   OwnedTensor tokens_;
   OwnedTensor targets_;
+  StepObserver observer_;
 };
 
 }  // namespace segue

@@ -133,6 +133,15 @@ std::vector<ConstTensorView> gradients_of(const AdaptiveSoftmaxInputs& in) {
   return gradients;
 }
 
+// Of the frequent words alone: how many tokens are of other clusters is up to the text.
+Flops flops_of(const Tape& tape, const AdaptiveSoftmaxInputs& in) {
+  const Shape& table = in.clusters.front().table.value.shape;
+  const auto columns = static_cast<double>(table[0] + std::ssize(in.cutoffs));
+  const double once =
+      2.0 * static_cast<double>(tape.shape(in.targets).elements()) * columns * static_cast<double>(table[1]);
+  return {.forward = once, .backward = 2.0 * once};
+}
+
 }  // namespace
 
 // The gradient of a loss is known with the loss, and computing both at once keeps no logits: nothing is left to the
@@ -151,6 +160,7 @@ Slot adaptive_softmax(Tape& tape, const AdaptiveSoftmaxInputs& inputs) {
       .backward_slots = {},
       .backward = nullptr,
       .parameter_gradients = gradients_of(inputs),
+      .flops = flops_of(tape, inputs),
   });
   return slots.nll;
 }

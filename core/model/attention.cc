@@ -56,6 +56,16 @@ class AttentionBiases {
   Slot zeros_, unread_;
 };
 
+// Pairs of query and key of one stream and head that are not masked.
+double visible_pairs(int64_t tgt_len, int64_t mem_len, int64_t window) {
+  double pairs = 0.0;
+  for (int64_t i = 0; i < tgt_len; ++i) {
+    const int64_t earlier = mem_len + i + 1;
+    pairs += static_cast<double>(window > 0 ? std::min(window, earlier) : earlier);
+  }
+  return pairs;
+}
+
 }  // namespace
 
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
@@ -81,6 +91,9 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
   const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
+  const double products = r_shape[0] > 1 ? 3.0 : 2.0;  // content, values; distances
+  const double once = 2.0 * products * static_cast<double>(output_shape.elements() / tgt_len) *
+                      visible_pairs(tgt_len, mem_len, in.window);
   const GradientUse dqkv = tape.use_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
   const GradientUse dr = tape.use_gradient(in.r);
@@ -122,6 +135,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                   .dw = biases.dw(tape)});
           },
       .parameter_gradients = biases.parameter_gradients(),
+      .flops = {.forward = once, .backward = 2.0 * once},
   });
   return output;
 }

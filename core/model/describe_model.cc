@@ -50,15 +50,18 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   Parameters parameters(transformer.parameter_specs());
   const SegmentShape shape{.streams = streams, .tgt_len = tgt_len, .memory_length = model.mem_len, .scored = scored};
   Arena arena;
-  const int64_t activations = transformer.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
+  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, shape);
+  const int64_t activations = segment->tape.planned_bytes();
   const int64_t weights = (2 + moments) * parameters.values().bytes();
   const int64_t memory = transformer.make_memory(streams).bytes();
-  const double flops = forward_flops(model, vocab_size, shape) / static_cast<double>(streams * tgt_len);
+  const Flops flops = segment->tape.flops();
+  const double mega_tokens = 1e6 * static_cast<double>(streams * tgt_len);
 
   std::string text = parameter_table(parameters);
   text += fmt::format("\n{:<38} {} tokens back ({} layers, segment {}, memory {})\n", "reach",
                       human_count(reach_in_tokens(model, tgt_len)), model.n_layer, tgt_len, model.mem_len);
-  text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops / 1e6, 3.0 * flops / 1e6);
+  text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
+                      (flops.forward + flops.backward) / mega_tokens);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,
                       human_bytes(weights + memory + activations));
   text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),

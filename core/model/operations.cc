@@ -1,6 +1,8 @@
 // Forward and backward of each coarse operation, in terms of the kernel families.
 #include "core/model/operations.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/model/rows.h"
@@ -18,6 +20,11 @@ namespace {
 
 // Elements of one stream in a tensor whose outermost extent counts streams.
 int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
+
+// Of a product of so many rows with a weight.
+double flops_of(int64_t rows, const Parameter& weight) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(weight.value.elements());
+}
 
 // The gradients of y = x · op(W), for dy = [rows, out].
 void matrix_product_backward(Stream& stream, const Tape& tape, const Product& product, bool transposed,
@@ -46,8 +53,12 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
   std::vector<Slot> backward_slots{y.gradient};
   std::vector<GradientUse> dx;
   std::vector<ConstTensorView> parameter_gradients;
+  Flops flops;
   for (const Product& product : products) {
     dx.push_back(tape.use_gradient(product.x));
+    const double once = flops_of(as_rows(input)[0], product.weight);
+    flops.forward += once;
+    flops.backward += dx.back().exists() ? 2.0 * once : once;
     forward_slots.push_back(product.x.data);
     backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
     parameter_gradients.emplace_back(product.weight.gradient);
@@ -73,6 +84,8 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
               matrix_product_backward(stream, tape, products[i], transposed, dy, dx[i]);
           },
       .parameter_gradients = std::move(parameter_gradients),
+      .flops = flops,
+      .detail = fmt::format("{}x{}x{}", as_rows(input)[0], transposed ? weight[0] : weight[1], last_extent(input)),
   });
   return y;
 }
@@ -312,6 +325,7 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
   const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner), tape.activations()) : Slot{};
   const int64_t per_stream = elements_per_stream(inner);
   const GradientUse dx = tape.use_gradient(x);
+  const double once = flops_of(as_rows(shape)[0], parameters.w1);
   tape.record({
       .name = "feed_forward",
       .forward_slots = {x.data, pre, hidden, y.data},
@@ -349,6 +363,7 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
           },
       .parameter_gradients = {parameters.w1.gradient, parameters.b1.gradient, parameters.w2.gradient,
                               parameters.b2.gradient},
+      .flops = {.forward = 2.0 * once, .backward = 4.0 * once},
   });
   return y;
 }

@@ -130,9 +130,13 @@ int64_t SegmentEngine::graphs() const {
 }
 
 void SegmentEngine::run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress) {
+  segment.tape.observe(observer_);
   segment.tape.forward(stream_);
   if (segment.tape.training()) segment.tape.backward(stream_, progress);
-  memory.update(stream_, segment);
+  const auto describe = [&] {
+    return StepPart{.name = "memory_update", .pass = "", .bytes = 2.0 * segment.tape.touched_bytes(segment.fresh)};
+  };
+  observed(observer_, describe, [&] { memory.update(stream_, segment); });
 }
 
 }  // namespace segue

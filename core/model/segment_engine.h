@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/model/segment_inputs.h"
@@ -32,6 +33,9 @@ class SegmentEngine {
 
   // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
   int64_t prepare(const SegmentShape& shape);
+
+  // On the CPU: of every operation from now on, and of the memory's update.
+  void observe(StepObserver observer) { observer_ = std::move(observer); }
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
   int64_t graphs() const;
@@ -63,6 +67,7 @@ class SegmentEngine {
   Arena& arena_;
   kernels::Stream& stream_;
   Tape::Mode mode_;
+  StepObserver observer_;
   std::vector<Recorded> tapes_;
   OwnedTensor losses_;               // of the last run, read back from a GPU
   std::vector<OwnedTensor> scores_;  // of the last prediction

@@ -54,6 +54,7 @@ void Tape::record(Operation operation) {
   if (!training()) {
     operation.backward = nullptr;
     operation.backward_slots.clear();
+    operation.flops.backward = 0.0;
   }
   operations_.push_back(std::move(operation));
 }
@@ -140,22 +141,63 @@ void Tape::bind(Slot slot, ConstTensorView view) {
 
 void Tape::forward(kernels::Stream& stream) {
   arena_.reserve(planned_bytes_);
-  for (const Operation& operation : operations_) {
-    const cuda::Range range(operation.name);
-    operation.forward(stream);
-  }
+  for (const Operation& operation : operations_) run_forward(operation, stream);
 }
 
 void Tape::backward(kernels::Stream& stream, const GradientProgress& progress) {
   for (size_t i = operations_.size(); i-- > 0;) {
     const Operation& operation = operations_[i];
-    if (operation.backward) {
-      const cuda::Range range(operation.name);
-      operation.backward(stream);
-    }
+    if (operation.backward) run_backward(operation, stream);
     const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
     if (progress && completes) progress(open_ends_[i]);
   }
+}
+
+namespace {
+
+std::string full_name(const Tape::Operation& operation) {
+  return operation.detail.empty() ? operation.name : operation.name + (" " + operation.detail);
+}
+
+}  // namespace
+
+void Tape::run_forward(const Operation& operation, kernels::Stream& stream) const {
+  const cuda::Range range(operation.name);
+  const auto describe = [&] {
+    return StepPart{.name = full_name(operation),
+                    .pass = "forward",
+                    .flops = operation.flops.forward + (operation.backward ? 0.0 : operation.flops.backward),
+                    .bytes = touched_bytes(operation.forward_slots)};
+  };
+  observed(observer_, describe, [&] { operation.forward(stream); });
+}
+
+void Tape::run_backward(const Operation& operation, kernels::Stream& stream) const {
+  const cuda::Range range(operation.name);
+  const auto describe = [&] {
+    return StepPart{.name = full_name(operation),
+                    .pass = "backward",
+                    .flops = operation.flops.backward,
+                    .bytes = touched_bytes(operation.backward_slots)};
+  };
+  observed(observer_, describe, [&] { operation.backward(stream); });
+}
+
+double Tape::touched_bytes(const std::vector<Slot>& slots) const {
+  int64_t bytes = 0;
+  for (const Slot slot : slots) {
+    if (slot.exists()) bytes += shape(slot).elements() * bytes_of(state(slot).dtype);
+  }
+  return static_cast<double>(bytes);
+}
+
+Flops Tape::flops() const {
+  Flops sum;
+  for (const Operation& operation : operations_) {
+    sum.forward += operation.flops.forward;
+    sum.backward += operation.flops.backward;
+  }
+  return sum;
 }
 
 ConstTensorView Tape::read(Slot slot) const {

@@ -10,10 +10,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/tensor.h"
+#include "core/model/step_observer.h"
 #include "kernels/dropout.h"
 #include "kernels/stream.h"
 
@@ -86,6 +88,8 @@ class Tape {
     std::vector<Slot> backward_slots;
     Action backward;
     std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
+    Flops flops = {};         // the backward's also where the forward computes the gradient
+    std::string detail = "";  // sizes that tell operations of one name apart
   };
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
@@ -132,6 +136,9 @@ class Tape {
   kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;
 
   int64_t planned_bytes() const { return planned_bytes_; }
+  double touched_bytes(const std::vector<Slot>& slots) const;
+  Flops flops() const;  // of a replay with all rows that are bound
+  void observe(StepObserver observer) { observer_ = std::move(observer); }
 
  private:
   struct SlotState {
@@ -151,6 +158,8 @@ class Tape {
   void touch(Slot slot, int time);
   void place_slots();
   void find_open_ends();
+  void run_forward(const Operation& operation, kernels::Stream& stream) const;
+  void run_backward(const Operation& operation, kernels::Stream& stream) const;
 
   Arena& arena_;
   Mode mode_;
@@ -162,6 +171,7 @@ class Tape {
   std::vector<const std::byte*> open_ends_;  // of the gradients, after each operation's backward
   std::vector<OwnedTensor> constants_;
   std::vector<Slot> kept_;
+  StepObserver observer_;
   int64_t planned_bytes_ = 0;
   bool sealed_ = false;
 };

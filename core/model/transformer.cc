@@ -140,48 +140,9 @@ SegmentMemory Transformer::make_memory(int64_t streams, const Compute& compute) 
                        compute);
 }
 
-namespace {
-
-// Pairs of query and key of one stream and head that are not masked.
-double visible_pairs(const ModelConfig& model, const SegmentShape& shape) {
-  const int64_t window = visible_window(model);
-  double pairs = 0.0;
-  for (int64_t i = 0; i < shape.tgt_len; ++i) {
-    const int64_t earlier = shape.memory_length + i + 1;
-    pairs += static_cast<double>(window > 0 ? std::min(window, earlier) : earlier);
-  }
-  return pairs;
-}
-
-// Multiply-adds of a token in the embedding's and the output's products.
-double head_products(const ModelConfig& model, int64_t vocab_size) {
-  const std::vector<VocabularyCluster> clusters = vocabulary_clusters(model, vocab_size);
-  const VocabularyCluster& frequent = clusters.front();
-  const auto columns = static_cast<double>(frequent.words + std::ssize(clusters) - 1);
-  const double projections = frequent.projection.empty() ? 0.0 : 2.0 * static_cast<double>(model.d_model);
-  return static_cast<double>(frequent.width) * (columns + projections);
-}
-
-}  // namespace
-
-double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape) {
-  const auto d_model = static_cast<double>(model.d_model);
-  const auto heads = static_cast<double>(model.n_head * model.d_head);
-  const auto streams = static_cast<double>(shape.streams);
-  const double tokens = streams * static_cast<double>(shape.tgt_len);
-  const double memory = streams * static_cast<double>(shape.memory_length);
-  const auto keys = static_cast<double>(shape.memory_length + shape.tgt_len);
-
-  const PositionKind kind = model.position.kind;
-  const bool makes_keys = shape.remembered == Remembered::kHiddenStates;  // of what it remembers, and of distances
-  const double projected_distances = kind == PositionKind::kRelative && makes_keys ? keys : 0.0;
-  const double meets_distances = kind == PositionKind::kRelative || kind == PositionKind::kShaw ? 1.0 : 0.0;
-  const double projections = (4.0 * tokens + (makes_keys ? 2.0 * memory : 0.0) + projected_distances) * d_model * heads;
-  const double attention =  // content, values, distances
-      (2.0 + meets_distances) * streams * visible_pairs(model, shape) * heads;
-  const double feed_forward = 2.0 * tokens * d_model * static_cast<double>(model.d_inner);
-  return 2.0 * (static_cast<double>(model.n_layer) * (projections + attention + feed_forward) +
-                streams * static_cast<double>(shape.scored_tokens()) * head_products(model, vocab_size));
+Flops Transformer::flops(Parameters& parameters, const SegmentShape& shape) const {
+  Arena unused(parameters.compute().device);
+  return record(unused, Tape::Mode::kTraining, parameters, shape)->tape.flops();
 }
 
 namespace {

@@ -27,6 +27,10 @@ class Transformer {
   std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                       const SegmentShape& shape) const;
 
+  // Of a segment of `shape`, counted on a tape that never runs. Of an adaptive head's softmaxes only that of the
+  // frequent words counts.
+  Flops flops(Parameters& parameters, const SegmentShape& shape) const;
+
   SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;
 
   // Records what a memory of keys and values starts from while weights are frozen: per layer the rows of distances that
@@ -45,11 +49,6 @@ class Transformer {
   std::unique_ptr<Block> block_;
   std::unique_ptr<Head> head_;
 };
-
-// Multiply-adds count as two operations; masked scores and recomputation are not counted. Forward plus backward is
-// three times the forward. Of an adaptive head only the frequent words count, as how many tokens are of other clusters
-// is up to the text. Per segment of `shape`.
-double forward_flops(const ModelConfig& model, int64_t vocab_size, const SegmentShape& shape);
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start.

@@ -58,13 +58,33 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
 void Optimizer::step(double learning_rate) {
   const cuda::Range range("optimizer");
   const ConstTensorView gradients = sharding_ ? gradient_shard_.view() : parameters_.gradients();
-  kernels::gradient_norm(stream_, {.gradients = gradients, .parts = norm_parts_.view()});
-  if (sharding_) sharding_->collectives.run([&](Communicator& ranks) { ranks.all_reduce(norm_parts_.view()); });
-  kernels::clip_gradients(stream_, {.parts = norm_parts_.view(), .clip = config_.clip, .outcome = clipped_.view()});
-  rule_->queue({.gradients = gradients, .clipped = clipped_.view(), .learning_rate = learning_rate, .step = ++steps_});
+  const auto describe_clip = [&] {
+    return StepPart{.name = "gradient_norm", .pass = "", .bytes = static_cast<double>(gradients.bytes())};
+  };
+  observed(observer_, describe_clip, [&] { clip(gradients); });
+  const auto describe_update = [&] { return StepPart{.name = "optimizer", .pass = "", .bytes = bytes_of_update()}; };
+  observed(observer_, describe_update, [&] {
+    rule_->queue(
+        {.gradients = gradients, .clipped = clipped_.view(), .learning_rate = learning_rate, .step = ++steps_});
+  });
   if (!sharding_) return;
   gather(parameters_.values());
   if (!parameters_.compute_copy().empty()) gather(parameters_.compute_copy());
+}
+
+void Optimizer::clip(ConstTensorView gradients) {
+  kernels::gradient_norm(stream_, {.gradients = gradients, .parts = norm_parts_.view()});
+  if (sharding_) sharding_->collectives.run([&](Communicator& ranks) { ranks.all_reduce(norm_parts_.view()); });
+  kernels::clip_gradients(stream_, {.parts = norm_parts_.view(), .clip = config_.clip, .outcome = clipped_.view()});
+}
+
+// Gradients are read, parameters and moments read and written, the compute copy written.
+double Optimizer::bytes_of_update() const {
+  int64_t elements = 0;
+  for (const Piece& piece : pieces_) elements += piece.own.count;
+  const int64_t passes = 3 + 2 * std::ssize(moments_);
+  const int64_t copied = parameters_.compute_copy().empty() ? 0 : bytes_of(parameters_.compute_copy().dtype);
+  return static_cast<double>(elements * (passes * bytes_of(DType::kFloat32) + copied));
 }
 
 // Every rank's parts of a flat block to all.

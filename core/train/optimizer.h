@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/model/parameters.h"
+#include "core/model/step_observer.h"
 #include "core/train/ordered_collectives.h"
 #include "core/train/update_rule.h"
 #include "distributed/buckets.h"
@@ -42,6 +44,8 @@ class Optimizer {
   // updates the parameters and their compute copy. Without effect on them when the norm is not finite, but counted.
   void step(double learning_rate);
 
+  void observe(StepObserver observer) { observer_ = std::move(observer); }  // on the CPU
+
   // Of the last step: the norm before clipping and the coefficient, [2] float64 where the stream runs.
   ConstTensorView outcome() const { return clipped_.view(); }
   double norm() const;  // waits
@@ -66,7 +70,9 @@ class Optimizer {
   };
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, std::vector<Piece> pieces,
             std::optional<Sharding> sharding);
+  void clip(ConstTensorView gradients);
   void gather(TensorView flat);
+  double bytes_of_update() const;
 
   OptimizerConfig config_;
   Parameters& parameters_;
@@ -78,6 +84,7 @@ class Optimizer {
   OwnedTensor clipped_;     // norm and scale of the last step
   OwnedTensor gradient_shard_;
   std::unique_ptr<UpdateRule> rule_;
+  StepObserver observer_;
   int64_t steps_ = 0;
 };
 

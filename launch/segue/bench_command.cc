@@ -39,7 +39,7 @@ constexpr const char* kExamples =
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
     "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
     "a\n"
-    "large matrix product of the same precision, measured in the same run; so is the bandwidth of copies.";
+    "large matrix product of the same precision, the best of the same run; so is the bandwidth of copies.";
 
 struct BenchOptions {
   BenchPlace place;
@@ -71,9 +71,13 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--json", options.json, "Write the result here as JSON");
 }
 
+void write(const BenchOptions& options, const OrderedJson& json) {
+  if (!options.json.empty()) write_file_atomically(options.json, format_json(json));
+}
+
 void report(const BenchOptions& options, const BenchReport& result, const OrderedJson& setting) {
   fmt::print("{}", format_table(result));
-  if (!options.json.empty()) write_file_atomically(options.json, format_json(to_json(result, setting)));
+  write(options, to_json(result, setting));
 }
 
 OrderedJson setting_of(const BenchStream& place, const char* what) {
@@ -138,7 +142,13 @@ void run_step(const BenchOptions& options, const Config& config, int64_t vocab_s
                   {"tgt_len", config.training.tgt_len},
                   {"mem_len", config.model.mem_len},
                   {"activation_bytes", bench.activation_bytes}});
-  report(options, result, setting);
+  fmt::print("{}", format_table(result));
+  OrderedJson json = to_json(result, setting);
+  if (bench.profile) {
+    fmt::print("{}", format_profile(*bench.profile, result.ceilings));
+    json["profile"] = to_json(*bench.profile, result.ceilings);
+  }
+  write(options, json);
 }
 
 // The model that is stepped.
@@ -317,7 +327,8 @@ void add_step_options(CLI::App& command, StepOptions& options) {
 void add_step(CLI::App& bench) {
   struct Options : BenchOptions, StepOptions {};
   auto options = std::make_shared<Options>();
-  CLI::App* command = bench.add_subcommand("step", "A training step with full memory, on random tokens");
+  CLI::App* command =
+      bench.add_subcommand("step", "A training step with full memory, on random tokens; on the CPU also by operation");
   add_step_options(*command, *options);
   add_bench_options(*command, *options);
   command->callback(

@@ -56,11 +56,26 @@ def test_step(program):
     for pre_lnorm in (False, True):
         config = program.config("step.json", data={"path": "none"}, model=dict(TINY_MODEL, block={"pre_lnorm": pre_lnorm}),
                                 training={"batch_size": 4, "tgt_len": 6, "batch_chunk": 2})
-        (step,) = bench(program, "step", config, "--vocab", 50, "--device", "cpu")["measurements"]
+        result = bench(program, "step", config, "--vocab", 50, "--device", "cpu")
+        (step,) = result["measurements"]
         sizes = Sizes(vocab=50, **TINY_MODEL, pre_lnorm=pre_lnorm)
         expected = training_flops_per_token(sizes, tgt_len=6, batch=4) * 4 * 6
         check(math.isclose(step["flops"], expected), f"step: {step['flops']} FLOPs, the peer counts {expected}")
         check(math.isclose(step["tokens_per_second"] * step["seconds"], 4 * 6), f"tokens: {step}")
+        made_twice = 4 * TINY_MODEL["n_layer"] * TINY_MODEL["n_head"] * TINY_MODEL["d_head"] * TINY_MODEL["d_model"] * (
+            TINY_MODEL["mem_len"] + 6)  # the rows of distances, once for every chunk
+        check_profile(result["profile"], expected + made_twice)
+
+
+def check_profile(profile, flops):
+    parts = profile["parts"]
+    seconds = sum(part["seconds"] for part in parts) + profile["seconds_elsewhere"]
+    check(math.isclose(seconds, profile["seconds"]), f"profile: parts of {seconds} s, a step of {profile['seconds']} s")
+    check(0 <= profile["seconds_elsewhere"] < profile["seconds"], f"profile: {profile}")
+    check(math.isclose(sum(part["flops"] for part in parts), flops), f"profile: other FLOPs than {flops}: {parts}")
+    check(all(part["flops"] + part["bytes"] > 0 and part["calls"] >= 1 for part in parts), f"profile: {parts}")
+    around = {"clear_gradients", "memory_update", "gradient_norm", "optimizer"}
+    check(around == {part["name"] for part in parts if not part["pass"]}, f"profile: {parts}")
 
 
 def test_gemm(program):
