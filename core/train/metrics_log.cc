@@ -45,7 +45,9 @@ void MetricsLog::write(const StepMetrics& metrics) {
                {"learning_rate", metrics.learning_rate},
                {"tokens", metrics.tokens},
                {"tokens_per_second", metrics.tokens_per_second},
-               {"seconds", metrics.seconds}});
+               {"model_flops_per_second", metrics.flops_per_second}});
+  if (metrics.mfu) line["mfu"] = *metrics.mfu;
+  line["seconds"] = metrics.seconds;
   if (metrics.exchange) {
     line["exchange_seconds"] = metrics.exchange->exchanging;
     line["exposed_exchange_seconds"] = metrics.exchange->exposed;
@@ -60,13 +62,20 @@ std::string exchange_text(const std::optional<ExchangeTimes>& exchange) {
   return fmt::format("  exchange {:.1f} ms, {:.1f} exposed", 1e3 * exchange->exchanging, 1e3 * exchange->exposed);
 }
 
+std::string flops_text(const StepMetrics& metrics) {
+  const bool is_tera = metrics.flops_per_second >= 1e12;
+  const std::string share = metrics.mfu ? fmt::format(" ({:.0f}% of peak)", 100.0 * *metrics.mfu) : "";
+  return fmt::format("{:.1f} {}FLOP/s{}", metrics.flops_per_second / (is_tera ? 1e12 : 1e9), is_tera ? "T" : "G",
+                     share);
+}
+
 }  // namespace
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
-  return fmt::format("step {}/{}  loss {:.4f}  {}  lr {:.2e}  |g| {:.3f}  {} tokens/s{}  ETA {}", metrics.step,
+  return fmt::format("step {}/{}  loss {:.4f}  {}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
                      max_step, metrics.loss, describe_bits(metrics.loss, metrics.units), metrics.learning_rate,
                      metrics.gradient_norm, human_count(static_cast<int64_t>(metrics.tokens_per_second)),
-                     exchange_text(metrics.exchange), human_duration(eta_seconds));
+                     flops_text(metrics), exchange_text(metrics.exchange), human_duration(eta_seconds));
 }
 
 }  // namespace segue

@@ -22,6 +22,8 @@ struct StepMetrics {
   double learning_rate = 0.0;  // of the last step
   int64_t tokens = 0;          // trained on so far
   double tokens_per_second = 0.0;
+  double flops_per_second = 0.0;               // that the model needs for them, of all ranks
+  std::optional<double> mfu = {};              // these as a share of the peak, where it is known
   double seconds = 0.0;                        // of training so far, all sessions of the run together
   std::optional<ExchangeTimes> exchange = {};  // of a step, on the first rank of several: the mean, on a GPU the last
 };
@@ -40,7 +42,8 @@ class MetricsLog {
   std::ofstream file_;
 };
 
-// "step 1200/4000  loss 1.23  1.77 bits/byte  lr 2.5e-04  |g| 0.31  9,876 tokens/s  ETA 3 min 20 s"
+// "step 1200/4000  loss 1.23  1.77 bits/byte  lr 2.5e-04  |g| 0.31  9,876 tokens/s  151.3 GFLOP/s (71% of peak)
+// ETA 3 min 20 s", in one line
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds);
 
 }  // namespace segue

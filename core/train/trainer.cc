@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/stored_tokenizer.h"
+#include "core/train/peak_rate.h"
 #include "core/train/schedule.h"
 #include "core/train/training_plan.h"
 
@@ -97,6 +98,7 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
     report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
   log_plan();
   reserve_memory();
+  measure_model();
   int64_t saved_step = state_.step;
   while (state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
@@ -184,13 +186,17 @@ void Trainer::settle() {
 
 void Trainer::log_interval() {
   settle();
+  const double tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds;
+  const double flops_per_second = flops_per_token_ * tokens_per_second;
   const StepMetrics metrics{.step = state_.step,
                             .loss = interval_.loss / static_cast<double>(interval_.steps),
                             .units = loss_units(dataset_, config_.data.train_split),
                             .gradient_norm = gradient_norm_,
                             .learning_rate = learning_rate_,
                             .tokens = state_.tokens,
-                            .tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds,
+                            .tokens_per_second = tokens_per_second,
+                            .flops_per_second = flops_per_second,
+                            .mfu = peak_ > 0.0 ? std::optional(flops_per_second / peak_) : std::nullopt,
                             .seconds = state_.seconds,
                             .exchange = exchange_ ? std::optional(exchange_->take_times()) : std::nullopt};
   const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
@@ -259,6 +265,16 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
 EvaluationPlan Trainer::evaluation_plan() const {
   return plan_blocks(dataset_.split_info(config_.evaluation.split).tokens, config_.evaluation.batch_size,
                      evaluation_tgt_len(config_), config_.evaluation.max_tokens);
+}
+
+// Nobody says what a GPU's peak is.
+void Trainer::measure_model() {
+  const int64_t streams = config_.training.batch_size;
+  const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
+  flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
+  if (stream_.device().is_cuda()) return;
+  peak_ = measure_peak_rate(stream_, parameters_.compute().activations);
+  communicator_.sum({&peak_, 1});
 }
 
 // All that a step needs once the memory is full, before the first one.

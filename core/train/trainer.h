@@ -62,6 +62,7 @@ class Trainer {
   void update_report();
   bool evaluate();  // true when it is the best so far
   void save(bool is_best);
+  void measure_model();
   void log_plan() const;
   void log_memory(int64_t activations);
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
@@ -97,8 +98,10 @@ class Trainer {
   std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
   TrainingState state_;
   Interval interval_;
-  double gradient_norm_ = 0.0;  // of the last step
-  double learning_rate_ = 0.0;  // of the last step
+  double flops_per_token_ = 0.0;  // of a training step with full memory
+  double peak_ = 0.0;             // FLOP/s of all ranks together; 0: not known
+  double gradient_norm_ = 0.0;    // of the last step
+  double learning_rate_ = 0.0;    // of the last step
 };
 
 }  // namespace segue

@@ -1,0 +1,13 @@
+// What a processor reaches in matrix products: the yardstick of a run's `mfu`.
+#pragma once
+
+#include "base/tensor.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+// Floating point operations per second of a product of matrices of 1024 by 1024, the best of a few within some
+// hundredths of a second. For streams on the CPU.
+double measure_peak_rate(kernels::Stream& stream, DType dtype);
+
+}  // namespace segue

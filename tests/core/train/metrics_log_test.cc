@@ -1,0 +1,58 @@
+// metrics.jsonl and the console line: what they say of the rate of training.
+#include "core/train/metrics_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "core/train/peak_rate.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+StepMetrics metrics_of(double flops_per_second, std::optional<double> mfu) {
+  return {.step = 5,
+          .loss = 1.5,
+          .units = {},
+          .tokens = 1000,
+          .tokens_per_second = 200.0,
+          .flops_per_second = flops_per_second,
+          .mfu = mfu,
+          .seconds = 5.0};
+}
+
+Json written(const StepMetrics& metrics) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "metrics.jsonl";
+  MetricsLog(path, 0).write(metrics);
+  return Json::parse(read_file(path));
+}
+
+TEST(MetricsLog, SaysHowFastTheModelIsComputed) {
+  const Json line = written(metrics_of(1.5e11, 0.72));
+  EXPECT_EQ(line["model_flops_per_second"], 1.5e11);
+  EXPECT_EQ(line["mfu"], 0.72);
+  EXPECT_THAT(console_line(metrics_of(1.5e11, 0.72), 10, 3.0), HasSubstr("  150.0 GFLOP/s (72% of peak)  "));
+}
+
+TEST(MetricsLog, SaysNothingOfAPeakThatIsNotKnown) {
+  const Json line = written(metrics_of(2.5e14, std::nullopt));
+  EXPECT_EQ(line["model_flops_per_second"], 2.5e14);
+  EXPECT_FALSE(line.contains("mfu"));
+  EXPECT_THAT(console_line(metrics_of(2.5e14, std::nullopt), 10, 3.0), HasSubstr("  250.0 TFLOP/s  "));
+  EXPECT_THAT(console_line(metrics_of(2.5e14, std::nullopt), 10, 3.0), Not(HasSubstr("peak")));
+}
+
+TEST(PeakRate, IsThatOfSomeProcessor) {
+  kernels::Stream stream(1);
+  const double rate = measure_peak_rate(stream, DType::kFloat32);
+  EXPECT_GT(rate, 1e7);
+  EXPECT_LT(rate, 1e13);
+}
+
+}  // namespace
+}  // namespace segue
