@@ -8,6 +8,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/row_sums.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
@@ -16,38 +17,32 @@ namespace {
 constexpr int64_t kPiece = 1024;
 constexpr int64_t kSlabRows = 64;  // whose sums one thread gathers
 
-// sum[d] = x[d] + m[d] * branch[d] over row `row`; returns the sum of what was stored.
+// sum[d] = x[d] + m[d] * branch[d] over row `row`.
 template <typename A>
-float add_branch(const Dropout& dropout, const A* x, const A* branch, A* sum, int64_t row, int64_t columns) {
+void add_branch(const Dropout& dropout, const A* x, const A* branch, A* sum, int64_t row, int64_t columns) {
   std::array<float, kPiece> mask;
-  float total = 0.0F;
   for (int64_t first = 0; first < columns; first += kPiece) {
     const int64_t size = std::min(kPiece, columns - first);
     dropout_multipliers(dropout, static_cast<uint64_t>(row * columns + first), size, mask.data());
-#pragma omp simd reduction(+ : total)
-    for (int64_t d = 0; d < size; ++d) {
-      const float s = rounded<A>(std::fma(load(branch + first + d), mask[d], load(x + first + d)));
-      store(sum + first + d, s);
-      total += s;
-    }
+#pragma omp simd
+    for (int64_t d = 0; d < size; ++d)
+      store(sum + first + d, std::fma(load(branch + first + d), mask[d], load(x + first + d)));
   }
-  return total;
 }
 
 template <typename A>
-float sum_of(const A* s, int64_t columns) {
-  float total = 0.0F;
-#pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < columns; ++d) total += load(s + d);
-  return total;
+float mean_of(const A* s, int64_t columns) {
+  const auto [total] = sums_over<1>(columns, [&](auto read, auto add) { add(0, read(s)); });
+  return total / static_cast<float>(columns);
 }
 
 // Around the mean, in a second pass over a row that is in the cache: E[s²] - E[s]² would cancel.
 template <typename A>
 float variance_of(const A* s, float mean, int64_t columns) {
-  float total = 0.0F;
-#pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < columns; ++d) total += (load(s + d) - mean) * (load(s + d) - mean);
+  const auto [total] = sums_over<1>(columns, [&](auto read, auto add) {
+    const auto from_mean = read(s) - mean;
+    add(0, from_mean * from_mean);
+  });
   return total / static_cast<float>(columns);
 }
 
@@ -66,11 +61,9 @@ void forward(const Stream& stream, const LayerNormForward& args) {
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.x.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t first = row * columns;
+    if (branch != nullptr) add_branch(args.dropout, x + first, branch + first, sum + first, row, columns);
     const A* s = (branch != nullptr ? sum : x) + first;
-    const float total = branch != nullptr
-                            ? add_branch(args.dropout, x + first, branch + first, sum + first, row, columns)
-                            : sum_of(s, columns);
-    const float mean = total / static_cast<float>(columns);
+    const float mean = mean_of(s, columns);
     const float rstd = 1.0F / std::sqrt(variance_of(s, mean, columns) + args.epsilon);
     means[row] = mean;
     rstds[row] = rstd;
@@ -104,19 +97,18 @@ struct RowMeans {
 
 template <typename A>
 RowMeans gradient_means(const Rows<A>& rows, int64_t row) {
-  const A* dy = rows.dy + row * rows.columns;
-  const A* s = rows.sum + row * rows.columns;
+  const int64_t columns = rows.columns;
+  const A* dy = rows.dy + row * columns;
+  const A* s = rows.sum + row * columns;
+  const float* gain = rows.gain;
   const float mean = rows.mean[row];
   const float rstd = rows.rstd[row];
-  float g_total = 0.0F;
-  float gn_total = 0.0F;
-#pragma omp simd reduction(+ : g_total, gn_total)
-  for (int64_t d = 0; d < rows.columns; ++d) {
-    const float g = load(dy + d) * rows.gain[d];
-    g_total += g;
-    gn_total += g * ((load(s + d) - mean) * rstd);
-  }
-  const float count = static_cast<float>(rows.columns);
+  const auto [g_total, gn_total] = sums_over<2>(columns, [&](auto read, auto add) {
+    const auto g = read(dy) * read(gain);
+    add(0, g);
+    add(1, g * ((read(s) - mean) * rstd));
+  });
+  const float count = static_cast<float>(columns);
   return {g_total / count, gn_total / count};
 }
 

@@ -1,0 +1,56 @@
+// Sums over a row, in an order that is the same at every level of the processor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/activation.h"
+
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+
+constexpr int64_t kPartialSums = 32;  // side by side: enough to hide how long an addition takes
+
+// What the terms of a sum read with: element i of a row, or a register of elements from i on.
+struct ReadOne {
+  int64_t i;
+  template <typename A>
+  float operator()(const A* row) const {
+    return load(row + i);
+  }
+};
+struct ReadVector {
+  int64_t i;
+  template <typename A>
+  Vector operator()(const A* row) const {
+    return load_vector(row + i);
+  }
+};
+
+// kSums sums at once over i in [0, count). terms(read, add) calls add(n, term) for each sum n, where read(row) is
+// row[i]: it is called with registers and with single elements.
+template <size_t kSums, typename Terms>
+std::array<float, kSums> sums_over(int64_t count, const Terms& terms) {
+  constexpr int64_t kVectors = kPartialSums / kLanes;
+  Vector partial[kSums][kVectors] = {};
+  int64_t i = 0;
+  for (; i + kPartialSums <= count; i += kPartialSums) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v)
+      terms(ReadVector{i + v * kLanes}, [&](size_t n, Vector term) { partial[n][v] += term; });
+  }
+  std::array<float, kSums> totals{};
+  for (; i < count; ++i) terms(ReadOne{i}, [&](size_t n, float term) { totals[n] += term; });
+#pragma GCC unroll 2
+  for (size_t n = 0; n < kSums; ++n) {
+#pragma GCC unroll 4
+    for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < half; ++v) partial[n][v] += partial[n][v + half];
+    }
+    totals[n] += sum_of_lanes(partial[n][0]);
+  }
+  return totals;
+}
+
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
