@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/cross_entropy.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
@@ -26,7 +27,7 @@ constexpr int64_t kLeastPartClasses = 2048;  // a part of dx's sums with fewer i
 int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
 
 int64_t chunk_rows(const LinearCrossEntropyExtents& e) {
-  const int64_t wanted = e.scratch_bytes / static_cast<int64_t>(sizeof(float)) / e.classes;
+  const int64_t wanted = e.scratch_bytes / bytes_of(e.activations) / e.classes;
   return std::min(e.rows, std::max(kLeastChunkRows, wanted));
 }
 
@@ -46,21 +47,21 @@ class Workspace {
  public:
   Workspace(const LinearCrossEntropyExtents& e, float* data) : next_(data) {
     const int64_t rows = chunk_rows(e);
-    logits = take(rows * e.classes);
+    logits = take_bytes(rows * e.classes * bytes_of(e.activations));
     bias = take(e.classes);
     dbias = take(e.classes);
-    x = take(rows * e.width);
+    x = take_bytes(rows * e.width * bytes_of(e.activations));
     dx = take(dx_elements(rows, e.width, e.classes));
     columns = reinterpret_cast<int32_t*>(take(rows));
     nll = take(rows);
     lse = take(rows);
   }
 
-  float* logits;  // [chunk, classes]
-  float* bias;    // [classes]: of the table and the gates
+  std::byte* logits;  // [chunk, classes] A
+  float* bias;        // [classes]: of the table and the gates
   float* dbias;
-  float* x;   // [chunk, E]
-  float* dx;  // [parts, chunk, E]
+  std::byte* x;  // [chunk, E] A
+  float* dx;     // [parts, chunk, E]
   int32_t* columns;
   float* nll;
   float* lse;
@@ -72,6 +73,9 @@ class Workspace {
     float* piece = next_ == nullptr ? nullptr : next_ + taken_;
     taken_ += elements;
     return piece;
+  }
+  std::byte* take_bytes(int64_t bytes) {
+    return reinterpret_cast<std::byte*>(take(divide_up(bytes, static_cast<int64_t>(sizeof(float)))));
   }
 
   float* next_;
@@ -87,6 +91,8 @@ struct Layer {
   const int32_t* rows;  // null: all
 
   int64_t row(int64_t i) const { return rows == nullptr ? i : rows[i]; }
+  DType activations() const { return extents.activations; }
+  int64_t bytes(int64_t elements) const { return elements * bytes_of(activations()); }
   int64_t table_classes() const { return args.table.shape[0]; }
   int64_t table_blocks() const { return divide_up(table_classes(), kBlockClasses); }
   int64_t blocks() const { return table_blocks() + divide_up(extents.classes - table_classes(), kBlockClasses); }
@@ -96,7 +102,7 @@ struct Layer {
 struct ClassBlock {
   int64_t column;  // of the logits
   int64_t count;
-  const float* w;
+  const std::byte* w;
   float* dw;  // null without a gradient
 };
 
@@ -109,7 +115,7 @@ ClassBlock class_block(const Layer& layer, int64_t index) {
   const int64_t offset = first * layer.extents.width;
   return {.column = first + (gates ? layer.table_classes() : 0),
           .count = std::min(kBlockClasses, w.shape[0] - first),
-          .w = w.as<float>() + offset,
+          .w = w.data + layer.bytes(offset),
           .dw = dw.empty() ? nullptr : dw.as<float>() + offset};
 }
 
@@ -123,12 +129,12 @@ void share_jobs(const Stream& stream, int64_t jobs, const Job& job) {
 
 void gather(const Layer& layer, int64_t first, int64_t count) {
   const int64_t width = layer.extents.width;
-  const float* x = layer.args.x.as<float>();
+  const int64_t row_bytes = layer.bytes(width);
   const int32_t* columns = layer.args.columns.as<int32_t>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, count* width))
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = layer.row(first + i);
-    std::copy_n(x + row * width, width, layer.scratch.x + i * width);
+    std::copy_n(layer.args.x.data + row * row_bytes, row_bytes, layer.scratch.x + i * row_bytes);
     layer.scratch.columns[i] = columns[row];
   }
 }
@@ -139,12 +145,14 @@ void compute_logits(const Layer& layer, int64_t count) {
     gemm_in_thread(layer.stream, {.m = count,
                                   .n = block.count,
                                   .k = layer.extents.width,
+                                  .operands = layer.activations(),
                                   .a = layer.scratch.x,
                                   .a_stride = layer.extents.width,
                                   .b = block.w,
                                   .b_stride = layer.extents.width,
                                   .transpose_b = true,
-                                  .c = layer.scratch.logits + block.column,
+                                  .result = layer.activations(),
+                                  .c = layer.scratch.logits + layer.bytes(block.column),
                                   .c_stride = layer.extents.classes});
   });
 }
@@ -155,7 +163,8 @@ void add_dw(const Layer& layer, int64_t count) {
     gemm_in_thread(layer.stream, {.m = block.count,
                                   .n = layer.extents.width,
                                   .k = count,
-                                  .a = layer.scratch.logits + block.column,
+                                  .operands = layer.activations(),
+                                  .a = layer.scratch.logits + layer.bytes(block.column),
                                   .a_stride = layer.extents.classes,
                                   .transpose_a = true,
                                   .b = layer.scratch.x,
@@ -170,13 +179,14 @@ void add_dw(const Layer& layer, int64_t count) {
 struct DxProduct {
   int64_t rows, columns;
   float* to;
-  const float* dz;
+  const std::byte* dz;
 };
 
-void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const float* w, bool accumulate) {
+void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const std::byte* w, bool accumulate) {
   gemm_in_thread(layer.stream, {.m = product.rows,
                                 .n = product.columns,
                                 .k = classes,
+                                .operands = layer.activations(),
                                 .a = product.dz,
                                 .a_stride = layer.extents.classes,
                                 .b = w,
@@ -201,25 +211,26 @@ void compute_dx(const Layer& layer, int64_t count, int64_t parts) {
     DxProduct product{.rows = count * (job % row_blocks + 1) / row_blocks - row,
                       .columns = std::min(kBlockColumns, width - column),
                       .to = layer.scratch.dx + (part * count + row) * width + column,
-                      .dz = layer.scratch.logits + row * layer.extents.classes + begin};
-    multiply_dx(layer, product, end - begin, layer.args.table.as<float>() + begin * width + column, false);
+                      .dz = layer.scratch.logits + layer.bytes(row * layer.extents.classes + begin)};
+    multiply_dx(layer, product, end - begin, layer.args.table.data + layer.bytes(begin * width + column), false);
     if (part + 1 < parts || table == layer.extents.classes) return;
-    product.dz += end - begin;
-    multiply_dx(layer, product, layer.extents.classes - table, layer.args.gates.as<float>() + column, true);
+    product.dz += layer.bytes(end - begin);
+    multiply_dx(layer, product, layer.extents.classes - table, layer.args.gates.data + layer.bytes(column), true);
   });
 }
 
+// The sum of a row's parts is rounded once.
+template <typename A>
 void scatter_dx(const Layer& layer, int64_t first, int64_t count, int64_t parts) {
   const int64_t width = layer.extents.width;
-  float* dx = layer.args.gradient.dx.as<float>();
+  A* dx = layer.args.gradient.dx.as<A>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, parts* count* width))
   for (int64_t i = 0; i < count; ++i) {
-    float* to = dx + layer.row(first + i) * width;
-    for (int64_t part = 0; part < parts; ++part) {
-      const float* from = layer.scratch.dx + (part * count + i) * width;
-#pragma omp simd
-      for (int64_t e = 0; e < width; ++e) to[e] += from[e];
-    }
+    float* sum = layer.scratch.dx + i * width;
+    for (int64_t part = 1; part < parts; ++part) add_to(sum, sum + part * count * width, width);
+    A* to = dx + layer.row(first + i) * width;
+    add_to(sum, to, width);
+    store_row(to, sum, width);
   }
 }
 
@@ -235,7 +246,7 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   const Workspace& scratch = layer.scratch;
   const Shape classes{layer.extents.classes};
   const Shape rows{count};
-  const TensorView logits = view_of(scratch.logits, {count, layer.extents.classes});
+  const TensorView logits{scratch.logits, layer.activations(), {count, layer.extents.classes}};
   gather(layer, first, count);
   compute_logits(layer, count);
   cross_entropy_forward(layer.stream, {.logits = logits,
@@ -254,7 +265,7 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   add_dw(layer, count);
   const int64_t parts = dx_parts(count, layer.extents.width, layer.table_classes());
   compute_dx(layer, count, parts);
-  scatter_dx(layer, first, count, parts);
+  with_activations(layer.activations(), [&]<typename A>() { scatter_dx<A>(layer, first, count, parts); });
 }
 
 // The biases of table and gates as one, and back.
@@ -284,7 +295,7 @@ void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args) 
                     .scratch = Workspace(extents, args.workspace.as<float>()),
                     .rows = extents.listed ? args.rows.as<int32_t>() : nullptr};
   const TensorView dx = args.gradient.dx;
-  if (!dx.empty() && !args.gradient.accumulate_dx) std::fill_n(dx.as<float>(), dx.elements(), 0.0F);
+  if (!dx.empty() && !args.gradient.accumulate_dx) std::fill_n(dx.data, dx.bytes(), std::byte{});
   const int64_t count = extents.listed ? args.count.as<int32_t>()[0] : extents.rows;
   if (count == 0) return;
   join_biases(layer);
