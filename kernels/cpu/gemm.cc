@@ -6,10 +6,9 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
-#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
 
 #include "base/error.h"
 
@@ -83,39 +82,56 @@ struct Products::Key {
 
 class Products::Product {
  public:
-  explicit Product(const Gemm& args) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+  // For as many users at a time: the threads of a parallel region.
+  Product(const Gemm& args, size_t users) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const memory::desc a = block(args.m, args.k, args.operands, args.a_stride, args.transpose_a);
     const memory::desc b = block(args.k, args.n, args.operands, args.b_stride, args.transpose_b);
     const memory::desc c = block(args.m, args.n, args.result, args.c_stride, false);
+    const memory::desc bias = block(1, args.n, DType::kFloat32, args.n, false);
     const dnnl::primitive_attr attributes = attributes_of(args);
-    description_ = args.bias == nullptr ? describe<dnnl::matmul>(engine_, attributes, a, b, c)
-                                        : describe<dnnl::matmul>(engine_, attributes, a, b, bias_of(args), c);
-    product_ = dnnl::matmul(description_);
+    const auto description = args.bias == nullptr ? describe<dnnl::matmul>(engine_, attributes, a, b, c)
+                                                  : describe<dnnl::matmul>(engine_, attributes, a, b, bias, c);
+    scratch_bytes_ = static_cast<int64_t>(description.scratchpad_desc().get_size());
+    product_ = dnnl::matmul(description);
+    for (size_t user = 0; user < users; ++user)
+      users_.push_back(Operands{placeless(a), placeless(b), placeless(bias), placeless(c),
+                                placeless(description.scratchpad_desc())});
   }
 
-  size_t scratch_bytes() const { return description_.scratchpad_desc().get_size(); }
+  int64_t scratch_bytes() const { return scratch_bytes_; }
 
-  void run(const Gemm& args, std::byte* scratch) const {
-    std::unordered_map<int, memory> arguments{
-        {DNNL_ARG_SRC, at(description_.src_desc(), args.a)},
-        {DNNL_ARG_WEIGHTS, at(description_.weights_desc(), args.b)},
-        {DNNL_ARG_DST, at(description_.dst_desc(), args.c)},
-        {DNNL_ARG_SCRATCHPAD, at(description_.scratchpad_desc(), scratch)},
-    };
-    if (args.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(bias_of(args), args.bias));
-    product_.execute(stream_, arguments);
+  // Nothing is allocated: the operands exist, and learn here where they lie.
+  void run(const Gemm& args, size_t user, std::byte* scratch) {
+    Operands& operands = users_.at(user);
+    place(operands.a, args.a);
+    place(operands.b, args.b);
+    place(operands.bias, args.bias);
+    place(operands.c, args.c);
+    place(operands.scratch, scratch);
+    const std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, operands.a.get()},
+                                                    {DNNL_ARG_WEIGHTS, operands.b.get()},
+                                                    {DNNL_ARG_DST, operands.c.get()},
+                                                    {DNNL_ARG_SCRATCHPAD, operands.scratch.get()},
+                                                    {DNNL_ARG_BIAS, operands.bias.get()}}};
+    const int count = args.bias == nullptr ? 4 : 5;
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(product_.get(), stream_.get(), count, arguments.data()),
+                            "could not compute the product");
   }
 
  private:
-  static memory::desc bias_of(const Gemm& args) { return block(1, args.n, DType::kFloat32, args.n, false); }
-  memory at(const memory::desc& description, const void* data) const {
-    return {description, engine_, const_cast<void*>(data)};  // oneDNN's memory is never of constants
+  struct Operands {
+    memory a, b, bias, c, scratch;
+  };
+  memory placeless(const memory::desc& description) const { return {description, engine_, DNNL_MEMORY_NONE}; }
+  static void place(const memory& operand, const void* data) {
+    operand.set_data_handle(const_cast<void*>(data));  // oneDNN knows no memory of constants
   }
 
   dnnl::engine engine_;
   dnnl::stream stream_;
-  dnnl::matmul::primitive_desc description_;
   dnnl::matmul product_;
+  int64_t scratch_bytes_ = 0;
+  std::vector<Operands> users_;
 };
 
 Products::Products(int threads) : scratch_(static_cast<size_t>(threads)) {}
@@ -123,28 +139,28 @@ Products::~Products() = default;
 
 // oneDNN plans for as many threads as OpenMP would give it, when it compiles and when it computes.
 void Products::run(const Gemm& args, int threads) {
+  const auto user = static_cast<size_t>(omp_get_thread_num());
   try {
-    const Product& product = product_for(args, threads);
-    product.run(args, scratch(product.scratch_bytes()));
+    int64_t bytes = 0;
+    Product& product = product_for(args, threads, bytes);
+    Buffer& scratch = scratch_.at(user);
+    if (scratch.bytes() < bytes) scratch = Buffer(bytes);
+    product.run(args, user, scratch.data());
   } catch (const dnnl::error& error) {
     refuse(args, error.what());
   }
 }
 
-const Products::Product& Products::product_for(const Gemm& args, int threads) {
+// Also what the scratch of a thread has to be for any product so far.
+Products::Product& Products::product_for(const Gemm& args, int threads, int64_t& scratch_bytes) {
   const Key key{args.m,        args.n,      args.k,           args.a_stride,    args.b_stride,        args.c_stride,
                 args.operands, args.result, args.transpose_a, args.transpose_b, args.bias != nullptr, args.accumulate,
                 threads};
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<const Product>& product = products_[key];
-  if (!product) product = std::make_unique<const Product>(args);
+  std::unique_ptr<Product>& product = products_[key];
+  if (!product) product = std::make_unique<Product>(args, threads == 1 ? scratch_.size() : 1);
+  scratch_bytes = most_scratch_ = std::max(most_scratch_, product->scratch_bytes());
   return *product;
-}
-
-std::byte* Products::scratch(size_t bytes) {
-  std::vector<std::byte>& mine = scratch_.at(static_cast<size_t>(omp_get_thread_num()));
-  if (mine.size() < bytes) mine.resize(bytes);
-  return mine.data();
 }
 
 namespace {

@@ -3,7 +3,6 @@
 // oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/tensor.h"
 #include "kernels/stream.h"
 
@@ -59,12 +59,12 @@ class Products {
  private:
   struct Key;
   class Product;
-  const Product& product_for(const Gemm& args, int threads);
-  std::byte* scratch(size_t bytes);  // of the calling thread
+  Product& product_for(const Gemm& args, int threads, int64_t& scratch_bytes);
 
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<const Product>> products_;
-  std::vector<std::vector<std::byte>> scratch_;  // by thread
+  std::map<Key, std::unique_ptr<Product>> products_;
+  int64_t most_scratch_ = 0;
+  std::vector<Buffer> scratch_;  // by thread
 };
 
 }  // namespace segue::kernels::cpu

@@ -1,0 +1,24 @@
+// Training in bfloat16 on the processor: near the losses of float32, and a resumed run bit for bit.
+#include <gtest/gtest.h>
+
+#include "tests/core/train/small_run.h"
+
+namespace segue {
+namespace {
+
+constexpr Compute kFloat32{};
+constexpr Compute kBFloat16{.activations = DType::kBFloat16};
+
+class BFloat16Training : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, BFloat16Training, testing::ValuesIn(model_variants()), name_of_variant);
+
+TEST_P(BFloat16Training, StaysNearFloat32) {
+  const ModelConfig config = with_dropout(GetParam());
+  expect_losses(SmallRun(config, kBFloat16).train(0, kMostSteps), SmallRun(config, kFloat32).train(0, kMostSteps),
+                kTrainedLossInBFloat16);
+}
+
+TEST(BFloat16Resume, GoesOnBitForBit) { expect_resumes_bit_for_bit(kBFloat16); }
+
+}  // namespace
+}  // namespace segue

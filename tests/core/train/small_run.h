@@ -1,0 +1,130 @@
+// A short run of a small model, as the tests of training on devices and in precisions compare it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/train/optimizer.h"
+#include "core/train/step_reports.h"
+#include "core/train/training_checkpoint.h"
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+
+constexpr int64_t kStreams = 3;
+constexpr int64_t kTgtLen = 7;
+constexpr int64_t kMostSteps = 6;
+constexpr int64_t kSteps = 3;  // empty, part of and full memories; an emulated GPU takes its time
+constexpr Compute kCpu{};
+
+// A run of two stream groups, its steps queued one behind the other.
+struct SmallRun {
+  SmallRun(const ModelConfig& config, const Compute& compute)
+      : problem(config, kStreams, kMostSteps * kTgtLen, compute),
+        optimizer({.clip = 0.25}, problem.parameters, problem.stream),
+        engine(problem.engine(Tape::Mode::kTraining)),
+        groups(make_stream_groups(problem.model, {0, kStreams}, 2, compute)),
+        reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
+
+  void queue_step(int64_t step) {
+    const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);
+    const OwnedTensor targets = columns_of(problem.targets, step * kTgtLen, kTgtLen);
+    problem.parameters.clear_gradients(problem.stream);
+    for (StreamGroup& group : groups) {
+      const ReplayInfo info{.seed = 5,
+                            .step = static_cast<uint64_t>(step + 1),
+                            .first_stream = group.first,
+                            .loss_scale = 1.0F / (kStreams * kTgtLen)};
+      reports.add_losses(problem.stream, engine.queue({.tokens = tokens.view().rows(group.first, group.count),
+                                                       .targets = targets.view().rows(group.first, group.count),
+                                                       .info = info},
+                                                      group.memory));
+    }
+    optimizer.step(0.01);
+    reports.end_step(problem.stream, step, optimizer.outcome());
+  }
+
+  std::vector<StepReport> train(int64_t begin, int64_t end) {
+    for (int64_t step = begin; step < end; ++step) queue_step(step);
+    const auto read = reports.read(problem.stream);
+    return {read.begin(), read.end()};
+  }
+
+  TrainingParts parts() { return {problem.parameters, optimizer, groups, state}; }
+
+  ModelProblem problem;
+  Optimizer optimizer;
+  SegmentEngine engine;
+  std::vector<StreamGroup> groups;
+  StepReports reports;
+  TrainingState state;
+};
+
+inline ModelConfig with_dropout(const ModelVariant& variant) {
+  ModelConfig config = variant.config();
+  config.dropout = 0.3;
+  config.dropatt = 0.2;
+  return config;
+}
+
+// bfloat16 keeps 8 bits of a number; losses are sums of many.
+constexpr double kTrainedLossInBFloat16 = 0.03;
+
+inline void expect_losses(const std::vector<StepReport>& found, const std::vector<StepReport>& expected, double share) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].step, expected[i].step);
+    EXPECT_NEAR(found[i].loss, expected[i].loss, share * expected[i].loss) << i;
+  }
+}
+
+class TrainingFolder {
+ public:
+  TrainingFolder() : path_(std::filesystem::temp_directory_path() / ("segue-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path_);
+  }
+  ~TrainingFolder() { std::filesystem::remove_all(path_); }
+  TrainingFolder(const TrainingFolder&) = delete;
+  TrainingFolder& operator=(const TrainingFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void expect_equal_runs(SmallRun& a, SmallRun& b) {
+  for (const auto& [left, right] : {std::pair(a.problem.parameters.values(), b.problem.parameters.values()),
+                                    std::pair(a.problem.parameters.compute_copy(), b.problem.parameters.compute_copy()),
+                                    std::pair(a.optimizer.moment(0), b.optimizer.moment(0)),
+                                    std::pair(a.optimizer.moment(1), b.optimizer.moment(1))}) {
+    const Device device = a.problem.stream.device();
+    kernels::expect_identical("block", HostTensor(left, device).view(), HostTensor(right, device).view());
+  }
+}
+
+// A run that is saved after two steps, and another that goes on from there.
+inline void expect_resumes_bit_for_bit(const Compute& compute) {
+  const ModelConfig config = with_dropout(model_variants().front());
+  const TrainingFolder folder;
+  CheckpointStore store(folder.path());
+  SmallRun whole(config, compute);
+  whole.train(0, 2);
+  whole.state.step = 2;
+  whole.state.optimizer_step = whole.optimizer.steps();
+  const auto alone = open_communicator({});
+  save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}}, {},
+                *alone);
+  const std::vector<StepReport> expected = whole.train(2, kSteps);
+
+  SmallRun resumed(config, compute);
+  restore_training(*store.newest_intact().checkpoint, resumed.parts(), kStreams);
+  expect_losses(resumed.train(2, kSteps), expected, 0.0);
+  expect_equal_runs(whole, resumed);
+}
+
+}  // namespace segue
