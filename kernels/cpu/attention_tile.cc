@@ -23,7 +23,7 @@ void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range q
 // The band's right block for the distances farthest, farthest - 1, ... Distances beyond the last row of r read that row
 // (the clamp); those in the future are masked later and only have to be numbers.
 template <typename A>
-void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, int64_t queries, int64_t farthest,
+void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, int64_t farthest,
                         ScoreBuffers& buffers) {
   const auto position = [&](int64_t column) {
     const int64_t distance = farthest - column;
@@ -32,14 +32,16 @@ void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, 
   float* rows = buffers.positions[buffers.right].data();
   load_rows(shape, shape.tile, position, rows);
   transpose_rows(shape, shape.tile, rows, buffers.columns.data());
-  tile_gemm({.rows = queries,
-             .columns = shape.tile,
-             .depth = shape.width,
-             .a = {buffers.position_queries.data(), shape.row_stride},
-             .b = buffers.columns.data(),
-             .b_stride = shape.tile,
-             .c = buffers.band.data() + shape.tile,
-             .c_stride = 2 * shape.tile});
+  const TileGemm product{.depth = shape.width,
+                         .a = {buffers.position_queries.data(), shape.row_stride},
+                         .b = buffers.columns.data(),
+                         .b_stride = shape.tile,
+                         .c = buffers.band.data() + shape.tile,
+                         .c_stride = 2 * shape.tile};
+  visit_row_blocks(queries.count, [&](Range block) {
+    const Range seeing{queries.first + block.first, block.count};
+    tile_gemm(product.for_rows(block).for_columns(band_columns(shape, seeing, farthest)));
+  });
 }
 
 // The right block becomes the left one; the nearer block is computed, unless it lies altogether in the future.
@@ -50,30 +52,29 @@ void advance_band(const AttentionShape& shape, const HeadInputs<A>& head, const 
     float* left = buffers.band.data() + row * 2 * shape.tile;
     float* right = left + shape.tile;
     copy_vectors(right, shape.tile, left);
-    if (farthest < 0) clear_vectors(right, shape.tile);
   }
   buffers.right = 1 - buffers.right;
-  if (farthest >= 0) compute_band_block(shape, head, tile.queries.count, farthest, buffers);
+  if (farthest >= 0) compute_band_block(shape, head, tile.queries, farthest, buffers);
 }
 
-// The columns of the tile, [begin, end), that its query `row` sees.
-std::pair<int64_t, int64_t> seen_columns(const AttentionShape& shape, const Tile& tile, int64_t row) {
-  const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
-  const int64_t begin = seen.first - tile.keys.first;
-  return {std::clamp<int64_t>(begin, 0, tile.keys.count), std::clamp<int64_t>(begin + seen.count, 0, tile.keys.count)};
-}
-
-void add_positions_and_mask(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
+// Of the columns that a block of rows sees, hides those that `row` does not see.
+void hide_unseen(const AttentionShape& shape, const Tile& tile, int64_t row, Range columns, float* scores) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  const int64_t columns = padded(tile.keys.count);
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
+  const int64_t end = columns.first + columns.count;
+  const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
+  const int64_t seen_first = seen.first - tile.keys.first;
+  std::fill(scores + columns.first, scores + std::clamp(seen_first, columns.first, end), kHidden);
+  std::fill(scores + std::clamp(seen_first + seen.count, columns.first, end), scores + end, kHidden);
+}
+
+void add_positions_and_hide(const AttentionShape& shape, const Tile& tile, Range rows, ScoreBuffers& buffers) {
+  const Range columns = seen_columns(shape, tile, rows);
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     float* scores = buffers.scores.data() + row * shape.tile;
     const float* positions = buffers.band.data() + row * 2 * shape.tile + shape.tile - 1 - row;
-    for (int64_t column = 0; column < columns; column += kLanes)
+    for (int64_t column = columns.first; column < columns.first + columns.count; column += kLanes)
       store_vector(scores + column, load_vector(scores + column) + load_vector(positions + column));
-    const auto [begin, end] = seen_columns(shape, tile, row);
-    std::fill(scores, scores + begin, kHidden);
-    std::fill(scores + end, scores + columns, kHidden);
+    hide_unseen(shape, tile, row, columns, scores);
   }
 }
 
@@ -103,23 +104,23 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
   load_biased(shape, head.rows.queries, queries, head.content_bias, buffers.content_queries.data());
   load_biased(shape, head.rows.queries, queries, head.position_bias, buffers.position_queries.data());
   const int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
-  compute_band_block(shape, head, queries.count, farthest, buffers);
+  compute_band_block(shape, head, queries, farthest, buffers);
 }
 
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   load_rows(shape, tile.keys.count, head.rows.keys.from(tile.keys.first), buffers.keys.data());
   transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
-  tile_gemm({.rows = tile.queries.count,
-             .columns = padded(tile.keys.count),
-             .depth = shape.width,
-             .a = {buffers.content_queries.data(), shape.row_stride},
-             .b = buffers.columns.data(),
-             .b_stride = shape.tile,
-             .c = buffers.scores.data(),
-             .c_stride = shape.tile});
+  const TileGemm product{.depth = shape.width,
+                         .a = {buffers.content_queries.data(), shape.row_stride},
+                         .b = buffers.columns.data(),
+                         .b_stride = shape.tile,
+                         .c = buffers.scores.data(),
+                         .c_stride = shape.tile};
+  visit_row_blocks(tile.queries.count,
+                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
   advance_band(shape, head, tile, buffers);
-  add_positions_and_mask(shape, tile, buffers);
+  visit_row_blocks(tile.queries.count, [&](Range rows) { add_positions_and_hide(shape, tile, rows, buffers); });
 }
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);

@@ -1,5 +1,5 @@
-// What the forward and the backward of fused relative attention share: where the rows of a head lie, how its scores are
-// cut into tiles, and the scores of one tile.
+// What the forward and the backward of fused relative attention share: how the scores of a head are cut into tiles, and
+// the scores of one tile.
 //
 // The position term, and why it costs about one more tile product. Within a tile of queries x keys it depends on the
 // query and on the distance d = M + i - j alone, so one product of the tile's queries with a band of r, the few
@@ -14,115 +14,20 @@
 // The next tile of keys is nearer by `tile` distances: its left block is this tile's right block. So each tile computes
 // one new block, a product as large as that of queries and keys: three tile products in all where attention without
 // positions has two. No shifted copy is made and no [T, K] tensor exists.
+//
+// Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
+// leaves out the columns that none of them sees; of the band, likewise, a block of rows needs a run of columns.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "kernels/cpu/activation.h"
-#include "kernels/cpu/code_path.h"
+#include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
-#include "kernels/relative_attention.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
-
-// Queries and keys of a tile, and the floats of a tile of rows of H. 32 KiB keep a product's three tiles in the second
-// level cache, and a thread's tiles within a small stack.
-constexpr int64_t kMaxTile = 64;
-constexpr int64_t kTileFloats = 8192;
-static_assert(kMaxHeadWidth * 32 <= kTileFloats);
-constexpr size_t kMaxScratchBytes = size_t{448} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
-
-struct AttentionShape {
-  int64_t streams = 0;
-  int64_t queries = 0;     // T
-  int64_t memory = 0;      // M
-  int64_t heads = 0;       // N
-  int64_t width = 0;       // H
-  int64_t positions = 0;   // P
-  int64_t window = 0;      // 0: unlimited
-  int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
-  int64_t tile = 0;        // queries and keys of a full tile
-  float scale = 0.0F;
-
-  explicit AttentionShape(const RelativeAttentionInputs& in);
-  int64_t keys() const { return memory + queries; }
-  int64_t scores() const { return streams * heads * queries * keys(); }
-};
-
-// Rows of one head inside a tensor: row i begins at data + i * stride.
-template <typename Element>
-struct Rows {
-  Element* data = nullptr;
-  int64_t stride = 0;
-  Element* operator()(int64_t row) const { return data + row * stride; }
-  auto from(int64_t first) const {
-    return [rows = *this, first](int64_t row) { return rows(first + row); };
-  }
-};
-
-// Keys or values: the memory's rows, then the segment's, in the two tensors that hold them.
-template <typename Element>
-struct KeyRows {
-  Rows<Element> memory;
-  Rows<Element> segment;
-  int64_t memory_rows = 0;
-  Element* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
-  auto from(int64_t first) const {
-    return [rows = *this, first](int64_t row) { return rows(first + row); };
-  }
-};
-
-// Queries, keys and values of one stream and head, or their gradients.
-template <typename Element>
-struct HeadRows {
-  Rows<Element> queries;
-  KeyRows<Element> keys;
-  KeyRows<Element> values;
-
-  HeadRows(const AttentionShape& shape, Element* qkv, Element* memory_kv, int64_t memory_pitch, int64_t stream,
-           int64_t head) {
-    const int64_t model_width = shape.heads * shape.width;
-    Element* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
-    queries = {segment, 3 * model_width};
-    keys.segment = {segment + model_width, 3 * model_width};
-    values.segment = {segment + 2 * model_width, 3 * model_width};
-    keys.memory_rows = values.memory_rows = shape.memory;
-    if (shape.memory == 0) return;
-    Element* memory = memory_kv + stream * memory_pitch * 2 * model_width + head * shape.width;
-    keys.memory = {memory, 2 * model_width};
-    values.memory = {memory + model_width, 2 * model_width};
-  }
-};
-
-// What one head attends with.
-template <typename A>
-struct HeadInputs {
-  HeadRows<const A> rows;
-  Rows<const A> positions;
-  const float* content_bias;   // u
-  const float* position_bias;  // w
-};
-
-template <typename A>
-HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
-                          int64_t head) {
-  const int64_t offset = head * shape.width;
-  return {
-      .rows = {shape, in.qkv.as<A>(), in.memory_kv.as<A>(), in.memory_pitch > 0 ? in.memory_pitch : shape.memory,
-               stream, head},
-      .positions = {in.r.as<A>() + offset, shape.heads * shape.width},
-      .content_bias = in.u.as<float>() + offset,
-      .position_bias = in.w.as<float>() + offset,
-  };
-}
-
-struct Range {
-  int64_t first = 0;
-  int64_t count = 0;
-};
 
 // A block of the score matrix.
 struct Tile {
@@ -151,6 +56,51 @@ void visit_tiles(const AttentionShape& shape, Range queries, Visit visit) {
     visit(Tile{queries, {seen.first + done, std::min(shape.tile, seen.count - done)}});
 }
 
+// `range` cut to [0, end), then grown to whole multiples of `step` unless it is empty.
+inline Range whole_steps(Range range, int64_t end, int64_t step) {
+  const int64_t first = std::clamp<int64_t>(range.first, 0, end);
+  const int64_t last = std::clamp<int64_t>(range.first + range.count, first, end);
+  const int64_t begin = first / step * step;
+  return {begin, last == first ? 0 : (last - begin + step - 1) / step * step};
+}
+
+// The tile's columns that some of these of its rows see, in whole vectors.
+inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range rows) {
+  const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count});
+  return whole_steps({seen.first - tile.keys.first, seen.count}, tile.keys.count, kLanes);
+}
+
+// The tile's rows that see some of these of its columns, in whole row blocks: with whole vectors of columns, those row
+// blocks whose seen columns hold them.
+inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range columns) {
+  const int64_t first = tile.keys.first + columns.first - shape.memory - tile.queries.first;
+  const int64_t last = first + std::min(columns.count, tile.keys.count - columns.first) + shape.window - 1;
+  const int64_t end = shape.window > 0 ? last : tile.queries.count;
+  const Range rows = whole_steps({first, end - first}, tile.queries.count, kBlockRows);
+  return {rows.first, std::min(rows.count, tile.queries.count - rows.first)};
+}
+
+// The columns, in whole vectors, of a band's block that hold distances of some of these queries' seen keys. Column 0 is
+// `farthest` away.
+inline Range band_columns(const AttentionShape& shape, Range queries, int64_t farthest) {
+  const int64_t distances = seen_keys(shape, queries).count;
+  return whole_steps({farthest - distances + 1, distances}, shape.tile, kLanes);
+}
+
+// Those of some queries, in whole row blocks, that see a key at `distance` or farther if there is no window; with one,
+// perhaps more.
+inline Range rows_at_distances(const AttentionShape& shape, Range queries, int64_t distance) {
+  const int64_t farthest = seen_keys(shape, {queries.first, 1}).count - 1;
+  const int64_t first = std::max<int64_t>(0, distance - farthest) / kBlockRows * kBlockRows;
+  return {first, queries.count - first};
+}
+
+// Calls visit(rows) for each block of rows that tile_gemm computes at once.
+template <typename Visit>
+void visit_row_blocks(int64_t rows, Visit visit) {
+  for (int64_t first = 0; first < rows; first += kBlockRows) visit(Range{first, std::min(kBlockRows, rows - first)});
+}
+
 // The scratch of one thread. A row has row_stride floats in a tile of rows, `tile` in a tile of columns or scores, and
 // 2 * tile in the band.
 struct ScoreBuffers {
@@ -167,20 +117,6 @@ struct ScoreBuffers {
   const RowTile& left_positions() const { return positions[1 - right]; }
   const RowTile& right_positions() const { return positions[right]; }
 };
-
-// Copies rows row_at(0) .. row_at(count - 1), in either precision, padded with zeros; a null row is zeros.
-template <typename RowAt>
-void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* tile) {
-  const int64_t whole = shape.width / kLanes * kLanes;
-  for (int64_t row = 0; row < padded(count); ++row) {
-    float* to = tile + row * shape.row_stride;
-    const auto* from = row < count ? row_at(row) : nullptr;
-    if (from == nullptr || whole < shape.width) clear_vectors(to, shape.row_stride);
-    if (from == nullptr) continue;
-    for (int64_t h = 0; h < whole; h += kLanes) store_vector(to + h, load_vector(from + h));
-    for (int64_t h = whole; h < shape.width; ++h) to[h] = load(from + h);
-  }
-}
 
 // columns[h][row] = rows[row][h], all padding included.
 void transpose_rows(const AttentionShape& shape, int64_t count, const float* rows, float* columns);

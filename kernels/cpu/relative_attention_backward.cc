@@ -16,7 +16,7 @@ namespace {
 struct BackwardBuffers {
   ScoreBuffers tile;
   alignas(64) ScoreBuffers::RowTile doutput;
-  alignas(64) ScoreBuffers::RowTile rows;       // values on their way in, a product on its way out
+  alignas(64) ScoreBuffers::RowTile values;
   alignas(64) ScoreBuffers::RowTile dcontent;   // ds · k, the part of dq that reaches u
   alignas(64) ScoreBuffers::RowTile dposition;  // ds · r, the part that reaches w
   alignas(64) std::array<float, kMaxTile * kMaxTile> dscores;
@@ -26,21 +26,25 @@ struct BackwardBuffers {
 };
 static_assert(sizeof(BackwardBuffers) <= kMaxScratchBytes);
 
-// The part of the workspace that belongs to one stream and head: sums over its queries, row after row.
+// The part of the workspace that belongs to one stream and head: sums over its queries, row after row. A product adds
+// to whole blocks of rows, and to positions a whole tile of them: zeros where there is no key or no such distance.
 struct GradientSums {
   Rows<float> keys;       // dk [K, H]
   Rows<float> values;     // dv [K, H]
-  Rows<float> positions;  // dr [P, H], then du and dw
+  Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
+  float* content_bias;    // du
+  float* position_bias;   // dw
 
   GradientSums(const AttentionShape& shape, TensorView workspace, int64_t stream, int64_t head) {
-    const int64_t first = (stream * shape.heads + head) * rows(shape.keys(), shape.positions);
+    const int64_t first = (stream * shape.heads + head) * rows(shape.keys());
+    const int64_t key_rows = shape.keys() + kBlockRows;
     keys = {workspace.as<float>() + first * shape.row_stride, shape.row_stride};
-    values = {keys(shape.keys()), keys.stride};
-    positions = {values(shape.keys()), keys.stride};
+    values = {keys(key_rows), keys.stride};
+    positions = {values(key_rows + kMaxTile), keys.stride};
+    content_bias = positions(shape.keys() + kMaxTile);
+    position_bias = content_bias + shape.row_stride;
   }
-  static int64_t rows(int64_t keys, int64_t positions) { return 2 * keys + positions + 2; }
-  float* content_bias(const AttentionShape& shape) const { return positions(shape.positions); }
-  float* position_bias(const AttentionShape& shape) const { return positions(shape.positions + 1); }
+  static int64_t rows(int64_t keys) { return 3 * keys + 2 * kBlockRows + 2 * kMaxTile + 2; }
 };
 
 // What one stream and head reads besides its inputs, and what it writes.
@@ -91,113 +95,100 @@ void begin_queries(const AttentionShape& shape, const HeadGradients<A>& gradient
 template <typename A>
 void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile,
                             BackwardBuffers& buffers) {
-  load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.rows.data());
-  transpose_rows(shape, tile.keys.count, buffers.rows.data(), buffers.tile.columns.data());
-  tile_gemm({.rows = tile.queries.count,
-             .columns = padded(tile.keys.count),
-             .depth = shape.width,
-             .a = {buffers.doutput.data(), shape.row_stride},
-             .b = buffers.tile.columns.data(),
-             .b_stride = shape.tile,
-             .c = buffers.dscores.data(),
-             .c_stride = shape.tile});
+  load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
+  transpose_rows(shape, tile.keys.count, buffers.values.data(), buffers.tile.columns.data());
+  const TileGemm product{.depth = shape.width,
+                         .a = {buffers.doutput.data(), shape.row_stride},
+                         .b = buffers.tile.columns.data(),
+                         .b_stride = shape.tile,
+                         .c = buffers.dscores.data(),
+                         .c_stride = shape.tile};
+  visit_row_blocks(tile.queries.count,
+                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
 }
 
-// Scores become m * p, and do · v becomes ds.
+// Scores become m * p, and do · v becomes ds, which is put on the diagonals of dband, too, where the scores had their
+// positions from.
 template <typename A>
-void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradients, const Tile& tile,
+void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradients, const Tile& tile, Range rows,
                      const Dropout& dropout, BackwardBuffers& buffers) {
-  const int64_t columns = padded(tile.keys.count);
+  const Range keys = seen_columns(shape, tile, rows);
   const float* multipliers = buffers.multipliers.data();
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     const int64_t query = tile.queries.first + row;
-    const auto element = static_cast<uint64_t>(query * shape.keys() + tile.keys.first);
-    dropout_multipliers(dropout, gradients.first_element + element, columns, buffers.multipliers.data());
-    float* scores = buffers.tile.scores.data() + row * shape.tile;
-    float* dscores = buffers.dscores.data() + row * shape.tile;
+    const auto element = static_cast<uint64_t>(query * shape.keys() + tile.keys.first + keys.first);
+    dropout_multipliers(dropout, gradients.first_element + element, keys.count, buffers.multipliers.data());
+    float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
+    float* dscores = buffers.dscores.data() + row * shape.tile + keys.first;
+    float* dband = buffers.dband.data() + (row + 1) * (2 * shape.tile - 1) - shape.tile + keys.first;
     const float lse = gradients.lse[query];
     const float delta = buffers.delta[row];
 #pragma omp simd
-    for (int64_t key = 0; key < columns; ++key) {
+    for (int64_t key = 0; key < keys.count; ++key) {
       const float p = attention_weight(scores[key] - lse);
       scores[key] = p * multipliers[key];
       dscores[key] = p * (dscores[key] * multipliers[key] - delta);
+      dband[key] += dscores[key];
     }
   }
 }
 
-// The first `count` rows of buffers.rows, added to those that row_at names; a null row is left out.
-template <typename RowAt>
-void add_rows(const AttentionShape& shape, int64_t count, const BackwardBuffers& buffers, RowAt row_at) {
-  for (int64_t row = 0; row < count; ++row) {
-    const float* from = buffers.rows.data() + row * shape.row_stride;
-    float* to = row_at(row);
-    if (to == nullptr) continue;
-#pragma omp simd
-    for (int64_t h = 0; h < shape.width; ++h) to[h] += from[h];
+// sums[target] += pairsᵀ · queries: what the queries of a tile send to its keys. Sums may have rows beyond: zeros are
+// added to those.
+void add_to_keys(const AttentionShape& shape, const Tile& tile, const float* pairs,
+                 const ScoreBuffers::RowTile& queries, float* sums) {
+  const TileGemm product{.columns = shape.row_stride,
+                         .a = TileOperand{pairs, shape.tile}.transposed(),
+                         .b = queries.data(),
+                         .b_stride = shape.row_stride,
+                         .c = sums,
+                         .c_stride = shape.row_stride,
+                         .accumulate = true};
+  for (int64_t key = 0; key < tile.keys.count; key += kLanes) {
+    const Range keys{key, std::min(kLanes, tile.keys.count - key)};
+    tile_gemm(product.for_rows(keys).for_terms(seeing_rows(shape, tile, keys)));
   }
 }
 
-// buffers.rows = pairsᵀ · queries: what the queries of a tile send to its keys, or to the distances of a block.
-void gather_from_queries(const AttentionShape& shape, int64_t queries, int64_t targets, TileOperand pairs,
-                         const ScoreBuffers::RowTile& rows, BackwardBuffers& buffers) {
-  tile_gemm({.rows = targets,
-             .columns = shape.row_stride,
-             .depth = queries,
-             .a = pairs.transposed(),
-             .b = rows.data(),
-             .b_stride = shape.row_stride,
-             .c = buffers.rows.data(),
-             .c_stride = shape.row_stride});
+// What keys send back to the queries.
+void add_content_gradients(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+  const TileGemm product{.columns = shape.row_stride,
+                         .a = {buffers.dscores.data(), shape.tile},
+                         .b = buffers.tile.keys.data(),
+                         .b_stride = shape.row_stride,
+                         .c = buffers.dcontent.data(),
+                         .c_stride = shape.row_stride,
+                         .accumulate = true};
+  visit_row_blocks(tile.queries.count,
+                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows))); });
 }
 
-// sums += pairs · rows: what keys or distances send back to the queries.
-void add_to_queries(const AttentionShape& shape, int64_t queries, int64_t sources, TileOperand pairs,
-                    const ScoreBuffers::RowTile& rows, ScoreBuffers::RowTile& sums) {
-  tile_gemm({.rows = queries,
-             .columns = shape.row_stride,
-             .depth = sources,
-             .a = pairs,
-             .b = rows.data(),
-             .b_stride = shape.row_stride,
-             .c = sums.data(),
-             .c_stride = shape.row_stride,
-             .accumulate = true});
-}
-
-void add_key_gradients(const AttentionShape& shape, const GradientSums& sums, const Tile& tile,
-                       BackwardBuffers& buffers) {
-  const int64_t queries = tile.queries.count;
-  const int64_t keys = tile.keys.count;
-  const TileOperand p{buffers.tile.scores.data(), shape.tile};
-  const TileOperand ds{buffers.dscores.data(), shape.tile};
-  gather_from_queries(shape, queries, keys, p, buffers.doutput, buffers);
-  add_rows(shape, keys, buffers, sums.values.from(tile.keys.first));
-  gather_from_queries(shape, queries, keys, ds, buffers.tile.content_queries, buffers);
-  add_rows(shape, keys, buffers, sums.keys.from(tile.keys.first));
-  add_to_queries(shape, queries, keys, ds, buffers.tile.keys, buffers.dcontent);
-}
-
-// The complete left block of dband, whose first column is `farthest` away, to dr and dq.
-void add_position_gradients(const AttentionShape& shape, const GradientSums& sums, int64_t queries, int64_t farthest,
+// The complete left block of dband, whose first column is `farthest` away, to dq and dr.
+void add_position_gradients(const AttentionShape& shape, const GradientSums& sums, Range queries, int64_t farthest,
                             const ScoreBuffers::RowTile& positions, BackwardBuffers& buffers) {
   const TileOperand block{buffers.dband.data(), 2 * shape.tile};
-  add_to_queries(shape, queries, shape.tile, block, positions, buffers.dposition);
-  gather_from_queries(shape, queries, shape.tile, block, buffers.tile.position_queries, buffers);
-  add_rows(shape, shape.tile, buffers, [&](int64_t column) -> float* {
-    const int64_t distance = farthest - column;
-    if (distance < 0 || distance >= shape.keys()) return nullptr;
-    return sums.positions(std::min(distance, shape.positions - 1));
+  const TileGemm to_queries{.columns = shape.row_stride,
+                            .a = block,
+                            .b = positions.data(),
+                            .b_stride = shape.row_stride,
+                            .c = buffers.dposition.data(),
+                            .c_stride = shape.row_stride,
+                            .accumulate = true};
+  visit_row_blocks(queries.count, [&](Range rows) {
+    const Range columns = band_columns(shape, {queries.first + rows.first, rows.count}, farthest);
+    tile_gemm(to_queries.for_rows(rows).for_terms(columns));
   });
-}
-
-// Puts ds on the diagonals of dband, where the scores had their positions from.
-void add_to_dband(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
-    const float* from = buffers.dscores.data() + row * shape.tile;
-    float* to = buffers.dband.data() + row * 2 * shape.tile + shape.tile - 1 - row;
-    for (int64_t key = 0; key < padded(tile.keys.count); key += kLanes)
-      store_vector(to + key, load_vector(to + key) + load_vector(from + key));
+  const TileGemm to_positions{.columns = shape.row_stride,
+                              .a = block.transposed(),
+                              .b = buffers.tile.position_queries.data(),
+                              .b_stride = shape.row_stride,
+                              .c = sums.positions(shape.keys() - 1 - farthest),
+                              .c_stride = shape.row_stride,
+                              .accumulate = true};
+  const Range columns = band_columns(shape, queries, farthest);
+  for (int64_t column = columns.first; column < columns.first + columns.count; column += kLanes) {
+    const Range rows = rows_at_distances(shape, queries, farthest - column - kLanes + 1);
+    tile_gemm(to_positions.for_rows({column, kLanes}).for_terms(rows));
   }
 }
 
@@ -213,8 +204,8 @@ void advance_dband(const AttentionShape& shape, int64_t queries, BackwardBuffers
 template <typename A>
 void finish_queries(const AttentionShape& shape, const HeadGradients<A>& gradients, Range queries,
                     const BackwardBuffers& buffers) {
-  float* content_bias = gradients.sums.content_bias(shape);
-  float* position_bias = gradients.sums.position_bias(shape);
+  float* content_bias = gradients.sums.content_bias;
+  float* position_bias = gradients.sums.position_bias;
   for (int64_t row = 0; row < queries.count; ++row) {
     const float* dcontent = buffers.dcontent.data() + row * shape.row_stride;
     const float* dposition = buffers.dposition.data() + row * shape.row_stride;
@@ -236,15 +227,18 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
   visit_tiles(shape, queries, [&](const Tile& tile) {
     score_tile(shape, head, tile, buffers.tile);
     compute_dprobabilities(shape, head, tile, buffers);
-    compute_dscores(shape, gradients, tile, dropout, buffers);
-    add_key_gradients(shape, gradients.sums, tile, buffers);
-    add_to_dband(shape, tile, buffers);
-    add_position_gradients(shape, gradients.sums, queries.count, farthest, buffers.tile.left_positions(), buffers);
+    visit_row_blocks(queries.count,
+                     [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
+    add_to_keys(shape, tile, buffers.tile.scores.data(), buffers.doutput, gradients.sums.values(tile.keys.first));
+    add_to_keys(shape, tile, buffers.dscores.data(), buffers.tile.content_queries,
+                gradients.sums.keys(tile.keys.first));
+    add_content_gradients(shape, tile, buffers);
+    add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.left_positions(), buffers);
     advance_dband(shape, queries.count, buffers);
     farthest -= shape.tile;
   });
   if (farthest >= 0)
-    add_position_gradients(shape, gradients.sums, queries.count, farthest, buffers.tile.right_positions(), buffers);
+    add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.right_positions(), buffers);
   finish_queries(shape, gradients, queries, buffers);
 }
 
@@ -264,7 +258,7 @@ void attend_backward(const AttentionShape& shape, const RelativeAttentionBackwar
                      BackwardBuffers& buffers) {
   const auto inputs = head_inputs<A>(shape, args.inputs, stream, head);
   const auto gradients = head_gradients<A>(shape, args, stream, head);
-  clear_vectors(gradients.sums.keys.data, GradientSums::rows(shape.keys(), shape.positions) * shape.row_stride);
+  clear_vectors(gradients.sums.keys.data, GradientSums::rows(shape.keys()) * shape.row_stride);
   for (int64_t first = 0; first < shape.queries; first += shape.tile) {
     const Range queries{first, std::min(shape.tile, shape.queries - first)};
     attend_backward(shape, inputs, gradients, args.inputs.dropout, queries, buffers);
@@ -273,23 +267,36 @@ void attend_backward(const AttentionShape& shape, const RelativeAttentionBackwar
   finish_keys(shape, gradients.sums.values, gradients.rows.values);
 }
 
-// Row `row` of every stream's sums over positions of a head, in the order of the streams whatever the number of
-// threads.
-template <typename A>
-void sum_over_streams(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head, int64_t row) {
-  std::array<float, kMaxHeadWidth> sums{};
+// The sum of rows row_of(sums) of every stream of a head, in the order of the streams whatever the number of threads.
+template <typename RowOf>
+void add_streams(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head, RowOf row_of,
+                 float* to) {
   for (int64_t stream = 0; stream < shape.streams; ++stream) {
-    const float* from = GradientSums(shape, args.workspace, stream, head).positions(row);
-    for (int64_t h = 0; h < shape.width; ++h) sums[h] += from[h];
+    const float* from = row_of(GradientSums(shape, args.workspace, stream, head));
+    for (int64_t h = 0; h < shape.width; ++h) to[h] += from[h];
   }
+}
+
+// dr of one position: that of a distance, or the last one's, of that distance and all beyond.
+template <typename A>
+void finish_position(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head,
+                     int64_t position) {
+  std::array<float, kMaxHeadWidth> sums{};
+  const int64_t end = position == shape.positions - 1 ? shape.keys() : position + 1;
+  for (int64_t distance = position; distance < end; ++distance) {
+    const auto row_of = [&](const GradientSums& of) { return of.positions(shape.keys() - 1 - distance); };
+    add_streams(shape, args, head, row_of, sums.data());
+  }
+  A* dr = args.dr.as<A>() + (position * shape.heads + head) * shape.width;
+  for (int64_t h = 0; h < shape.width; ++h) store(dr + h, sums[h]);
+}
+
+void finish_biases(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head) {
   const int64_t offset = head * shape.width;
-  if (row < shape.positions) {
-    A* dr = args.dr.as<A>() + row * shape.heads * shape.width + offset;
-    for (int64_t h = 0; h < shape.width; ++h) store(dr + h, sums[h]);
-  } else {
-    float* bias = (row == shape.positions ? args.du : args.dw).as<float>() + offset;
-    for (int64_t h = 0; h < shape.width; ++h) bias[h] += sums[h];
-  }
+  const auto content = [](const GradientSums& of) { return of.content_bias; };
+  const auto position = [](const GradientSums& of) { return of.position_bias; };
+  add_streams(shape, args, head, content, args.du.as<float>() + offset);
+  add_streams(shape, args, head, position, args.dw.as<float>() + offset);
 }
 
 template <typename A>
@@ -302,10 +309,12 @@ void attend_backward(const Stream& stream, const RelativeAttentionBackward& args
     for (int64_t b = 0; b < shape.streams; ++b) {
       for (int64_t n = 0; n < shape.heads; ++n) attend_backward<A>(shape, args, b, n, buffers);
     }
-#pragma omp for collapse(2)
-    for (int64_t n = 0; n < shape.heads; ++n) {
-      for (int64_t row = 0; row < shape.positions + 2; ++row) sum_over_streams<A>(shape, args, n, row);
+#pragma omp for collapse(2) nowait
+    for (int64_t p = 0; p < shape.positions; ++p) {
+      for (int64_t n = 0; n < shape.heads; ++n) finish_position<A>(shape, args, n, p);
     }
+#pragma omp for
+    for (int64_t n = 0; n < shape.heads; ++n) finish_biases(shape, args, n);
   }
 }
 
@@ -316,7 +325,7 @@ void relative_attention_backward(const Stream& stream, const RelativeAttentionBa
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {
-  return extents.streams * extents.heads * GradientSums::rows(extents.keys, extents.positions) * padded(extents.d_head);
+  return extents.streams * extents.heads * GradientSums::rows(extents.keys) * padded(extents.d_head);
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

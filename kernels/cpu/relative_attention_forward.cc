@@ -32,29 +32,32 @@ void begin_rows(const AttentionShape& shape, Range queries, ForwardBuffers& buff
 }
 
 void raise_maxima(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
-    const float* scores = buffers.tile.scores.data() + row * shape.tile;
-    Vector largest = load_vector(scores);
-    for (int64_t key = kLanes; key < padded(tile.keys.count); key += kLanes)
-      largest = larger(load_vector(scores + key), largest);
-    const float max = std::max(buffers.max[row], largest_lane(largest));
-    buffers.fade[row] = buffers.max[row] - max;
-    buffers.max[row] = max;
-  }
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const Range keys = seen_columns(shape, tile, rows);
+    for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+      const float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
+      Vector largest = Vector{} + buffers.max[row];
+      for (int64_t key = 0; key < keys.count; key += kLanes) largest = larger(load_vector(scores + key), largest);
+      const float max = largest_lane(largest);
+      buffers.fade[row] = buffers.max[row] - max;
+      buffers.max[row] = max;
+    }
+  });
 #pragma omp simd
   for (int64_t row = 0; row < tile.queries.count; ++row) buffers.fade[row] = attention_weight(buffers.fade[row]);
 }
 
 // Scores become exp(s - max); what was summed under the old maximum fades, and the row's new terms are added.
-void exponentiate(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
+void exponentiate(const AttentionShape& shape, Range rows, Range keys, ForwardBuffers& buffers) {
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     const float max = buffers.max[row];
     const float fade = buffers.fade[row];
-    float* scores = buffers.tile.scores.data() + row * shape.tile;
+    float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
 #pragma omp simd
-    for (int64_t key = 0; key < padded(tile.keys.count); ++key) scores[key] = attention_weight(scores[key] - max);
-    buffers.sums[row] *= fade;
-    for (int64_t key = 0; key < padded(tile.keys.count); key += kLanes) buffers.sums[row] += load_vector(scores + key);
+    for (int64_t key = 0; key < keys.count; ++key) scores[key] = attention_weight(scores[key] - max);
+    Vector sum = buffers.sums[row] * fade;
+    for (int64_t key = 0; key < keys.count; key += kLanes) sum += load_vector(scores + key);
+    buffers.sums[row] = sum;
     float* outputs = buffers.outputs.data() + row * shape.row_stride;
     for (int64_t h = 0; h < shape.row_stride; h += kLanes) store_vector(outputs + h, load_vector(outputs + h) * fade);
   }
@@ -75,15 +78,15 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
 template <typename A>
 void add_values(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ForwardBuffers& buffers) {
   load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
-  tile_gemm({.rows = tile.queries.count,
-             .columns = shape.row_stride,
-             .depth = tile.keys.count,
-             .a = {buffers.tile.scores.data(), shape.tile},
-             .b = buffers.values.data(),
-             .b_stride = shape.row_stride,
-             .c = buffers.outputs.data(),
-             .c_stride = shape.row_stride,
-             .accumulate = true});
+  const TileGemm product{.columns = shape.row_stride,
+                         .a = {buffers.tile.scores.data(), shape.tile},
+                         .b = buffers.values.data(),
+                         .b_stride = shape.row_stride,
+                         .c = buffers.outputs.data(),
+                         .c_stride = shape.row_stride,
+                         .accumulate = true};
+  visit_row_blocks(tile.queries.count,
+                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows))); });
 }
 
 // Where one head's results go, and where its multipliers are drawn.
@@ -124,7 +127,8 @@ void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const Head
   visit_tiles(shape, queries, [&](const Tile& tile) {
     score_tile(shape, inputs, tile, buffers.tile);
     raise_maxima(shape, tile, buffers);
-    exponentiate(shape, tile, buffers);
+    visit_row_blocks(queries.count,
+                     [&](Range rows) { exponentiate(shape, rows, seen_columns(shape, tile, rows), buffers); });
     drop_out(shape, tile, dropout, outputs.first_element, buffers);
     add_values(shape, inputs, tile, buffers);
   });

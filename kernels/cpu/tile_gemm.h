@@ -27,6 +27,11 @@ struct TileOperand {
   TileOperand transposed() const { return {data, column_stride, row_stride}; }
 };
 
+struct Range {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
 struct TileGemm {
   int64_t rows = 0;     // rounded up to kBlockRows by the product: a and c hold that many
   int64_t columns = 0;  // a multiple of kLanes
@@ -37,6 +42,29 @@ struct TileGemm {
   float* c = nullptr;
   int64_t c_stride = 0;
   bool accumulate = false;
+
+  // The same product for some rows of c alone, for some columns of c alone, or with some terms of each sum alone.
+  TileGemm for_rows(Range range) const {
+    TileGemm part = *this;
+    part.rows = range.count;
+    part.a.data += range.first * a.row_stride;
+    part.c += range.first * c_stride;
+    return part;
+  }
+  TileGemm for_columns(Range range) const {
+    TileGemm part = *this;
+    part.columns = range.count;
+    part.b += range.first;
+    part.c += range.first;
+    return part;
+  }
+  TileGemm for_terms(Range range) const {
+    TileGemm part = *this;
+    part.depth = range.count;
+    part.a.data += range.first * a.column_stride;
+    part.b += range.first * b_stride;
+    return part;
+  }
 };
 
 // One block, kBlockRows rows by kVectors vectors, at args.c. By value: a store to c then cannot change a stride.

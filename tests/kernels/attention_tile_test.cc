@@ -106,6 +106,38 @@ TEST(VisitTiles, CoversWhatIsVisible) {
   }
 }
 
+bool holds(Range range, int64_t i) { return i >= range.first && i < range.first + range.count; }
+
+// Rows and columns leave out the same pairs of a tile, and none that is visible.
+void expect_bounds(const AttentionShape& shape, const Tile& tile, Range rows, int64_t row, int64_t key) {
+  const int64_t distance = shape.memory + tile.queries.first + row - tile.keys.first - key;
+  const bool seen = holds(seen_columns(shape, tile, rows), key);
+  EXPECT_EQ(seen, holds(seeing_rows(shape, tile, {key / kLanes * kLanes, kLanes}), row));
+  if (distance < 0 || (shape.window > 0 && distance >= shape.window)) return;
+  EXPECT_TRUE(seen);
+  EXPECT_TRUE(holds(rows_at_distances(shape, tile.queries, distance), row));
+  const int64_t column = farthest_distance(shape, tile.queries.first, tile.keys.first) - distance;
+  const Range band = band_columns(shape, {tile.queries.first + row, 1}, column + distance);
+  EXPECT_EQ(holds(band, column), column < shape.tile);
+}
+
+TEST(SeenColumns, HoldWhatIsVisible) {
+  for (const int64_t memory : {0, 1, 63, 200}) {
+    for (const int64_t window : {0, 1, 30, 64, 65, 500}) {
+      const AttentionShape shape = shape_of(150, memory, 16, window);
+      for (int64_t first = 0; first < shape.queries; first += shape.tile) {
+        visit_tiles(shape, {first, std::min(shape.tile, shape.queries - first)}, [&](const Tile& tile) {
+          visit_row_blocks(tile.queries.count, [&](Range rows) {
+            for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+              for (int64_t key = 0; key < tile.keys.count; ++key) expect_bounds(shape, tile, rows, row, key);
+            }
+          });
+        });
+      }
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace segue::kernels::cpu

@@ -1,0 +1,119 @@
+// Where the rows of a head of attention lie in the tensors, and how they come into a tile of floats.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/code_path.h"
+#include "kernels/cpu/vector.h"
+#include "kernels/relative_attention.h"
+
+namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+
+// Queries and keys of a tile, and the floats of a tile of rows of H. 32 KiB keep a product's three tiles in the second
+// level cache, and a thread's tiles within a small stack.
+constexpr int64_t kMaxTile = 64;
+constexpr int64_t kTileFloats = 8192;
+static_assert(kMaxHeadWidth * 32 <= kTileFloats);
+constexpr size_t kMaxScratchBytes = size_t{448} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
+
+struct AttentionShape {
+  int64_t streams = 0;
+  int64_t queries = 0;     // T
+  int64_t memory = 0;      // M
+  int64_t heads = 0;       // N
+  int64_t width = 0;       // H
+  int64_t positions = 0;   // P
+  int64_t window = 0;      // 0: unlimited
+  int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
+  int64_t tile = 0;        // queries and keys of a full tile
+  float scale = 0.0F;
+
+  explicit AttentionShape(const RelativeAttentionInputs& in);
+  int64_t keys() const { return memory + queries; }
+  int64_t scores() const { return streams * heads * queries * keys(); }
+};
+
+// Rows of one head inside a tensor: row i begins at data + i * stride.
+template <typename Element>
+struct Rows {
+  Element* data = nullptr;
+  int64_t stride = 0;
+  Element* operator()(int64_t row) const { return data + row * stride; }
+  auto from(int64_t first) const {
+    return [rows = *this, first](int64_t row) { return rows(first + row); };
+  }
+};
+
+// Keys or values: the memory's rows, then the segment's, in the two tensors that hold them.
+template <typename Element>
+struct KeyRows {
+  Rows<Element> memory;
+  Rows<Element> segment;
+  int64_t memory_rows = 0;
+  Element* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
+  auto from(int64_t first) const {
+    return [rows = *this, first](int64_t row) { return rows(first + row); };
+  }
+};
+
+// Queries, keys and values of one stream and head, or their gradients.
+template <typename Element>
+struct HeadRows {
+  Rows<Element> queries;
+  KeyRows<Element> keys;
+  KeyRows<Element> values;
+
+  HeadRows(const AttentionShape& shape, Element* qkv, Element* memory_kv, int64_t memory_pitch, int64_t stream,
+           int64_t head) {
+    const int64_t model_width = shape.heads * shape.width;
+    Element* segment = qkv + stream * shape.queries * 3 * model_width + head * shape.width;
+    queries = {segment, 3 * model_width};
+    keys.segment = {segment + model_width, 3 * model_width};
+    values.segment = {segment + 2 * model_width, 3 * model_width};
+    keys.memory_rows = values.memory_rows = shape.memory;
+    if (shape.memory == 0) return;
+    Element* memory = memory_kv + stream * memory_pitch * 2 * model_width + head * shape.width;
+    keys.memory = {memory, 2 * model_width};
+    values.memory = {memory + model_width, 2 * model_width};
+  }
+};
+
+// What one head attends with.
+template <typename A>
+struct HeadInputs {
+  HeadRows<const A> rows;
+  Rows<const A> positions;
+  const float* content_bias;   // u
+  const float* position_bias;  // w
+};
+
+template <typename A>
+HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
+                          int64_t head) {
+  const int64_t offset = head * shape.width;
+  return {
+      .rows = {shape, in.qkv.as<A>(), in.memory_kv.as<A>(), in.memory_pitch > 0 ? in.memory_pitch : shape.memory,
+               stream, head},
+      .positions = {in.r.as<A>() + offset, shape.heads * shape.width},
+      .content_bias = in.u.as<float>() + offset,
+      .position_bias = in.w.as<float>() + offset,
+  };
+}
+
+// Copies rows row_at(0) .. row_at(count - 1), in either precision, padded with zeros; a null row is zeros.
+template <typename RowAt>
+void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* tile) {
+  const int64_t whole = shape.width / kLanes * kLanes;
+  for (int64_t row = 0; row < padded(count); ++row) {
+    float* to = tile + row * shape.row_stride;
+    const auto* from = row < count ? row_at(row) : nullptr;
+    if (from == nullptr || whole < shape.width) clear_vectors(to, shape.row_stride);
+    if (from == nullptr) continue;
+    for (int64_t h = 0; h < whole; h += kLanes) store_vector(to + h, load_vector(from + h));
+    for (int64_t h = whole; h < shape.width; ++h) to[h] = load(from + h);
+  }
+}
+
+}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
