@@ -19,10 +19,13 @@ struct RandomStream {
   uint16_t site = 0;  // which use inside the step: one number per dropout layer or initialised tensor
 };
 
+constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53U;
+constexpr uint32_t kPhiloxMultiplier1 = 0xCD9E8D57U;
+
 // One of the ten rounds.
 constexpr void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
-  const uint64_t p0 = uint64_t{0xD2511F53U} * c0;
-  const uint64_t p1 = uint64_t{0xCD9E8D57U} * c2;
+  const uint64_t p0 = uint64_t{kPhiloxMultiplier0} * c0;
+  const uint64_t p1 = uint64_t{kPhiloxMultiplier1} * c2;
   c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
   c1 = static_cast<uint32_t>(p1);
   c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,22 @@
 #include "kernels/cuda/queue.h"
 
 namespace segue::kernels {
+
+namespace {
+
+// A piece(first, bytes) for each thread; one thread alone does not reach what memory can carry.
+template <typename Piece>
+void for_each_piece(const Stream& stream, int64_t bytes, const Piece& piece) {
+  constexpr int64_t kBytesWorthAThread = int64_t{1} << 20;
+  const int64_t pieces = std::clamp<int64_t>(bytes / kBytesWorthAThread, 1, stream.threads());
+#pragma omp parallel for schedule(static) num_threads(static_cast <int>(pieces))
+  for (int64_t i = 0; i < pieces; ++i) {
+    const int64_t first = bytes * i / pieces;
+    piece(first, static_cast<size_t>(bytes * (i + 1) / pieces - first));
+  }
+}
+
+}  // namespace
 
 Stream::Stream(int threads) : Stream(Device{}, threads) {}
 
@@ -44,7 +61,8 @@ void Stream::copy(TensorView to, ConstTensorView from) {
   if (queue_) {
     queue_->copy(to.data, from.data, from.bytes());
   } else {
-    std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
+    for_each_piece(*this, from.bytes(),
+                   [&](int64_t first, size_t bytes) { std::memcpy(to.data + first, from.data + first, bytes); });
   }
 }
 
@@ -53,7 +71,8 @@ void Stream::fill_zero(TensorView tensor) {
   if (queue_) {
     queue_->fill_zero(tensor.data, tensor.bytes());
   } else {
-    std::memset(tensor.data, 0, static_cast<size_t>(tensor.bytes()));
+    for_each_piece(*this, tensor.bytes(),
+                   [&](int64_t first, size_t bytes) { std::memset(tensor.data + first, 0, bytes); });
   }
 }
 

@@ -14,7 +14,6 @@ inline float load(const BFloat16* from) { return static_cast<float>(*from); }
 inline void store(float* to, float value) { *to = value; }
 inline void store(BFloat16* to, float value) { *to = BFloat16(value); }
 
-using Words __attribute__((vector_size(kLanes * sizeof(uint32_t)))) = uint32_t;
 using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
 using HalvesAnywhere __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(alignof(uint16_t)), may_alias)) =
     uint16_t;

@@ -1,48 +1,63 @@
-// Dropout multipliers drawn many at a time: the numbers of base/random.h, computed for 16 blocks at once.
+// Dropout multipliers drawn many at a time: the numbers of base/random.h, computed for several blocks at once.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "kernels/cpu/vector.h"
 #include "kernels/dropout.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
-// Blocks side by side; one array per Philox word, so that the compiler keeps each in a vector register.
-constexpr int kMaskBlocks = 16;
+constexpr int kMaskBlocks = 16;  // at a time
 constexpr int kMaskElements = 4 * kMaskBlocks;
-using MaskWords = std::array<uint32_t, kMaskBlocks>;
 
-// random_block(stream, first_block + lane) for every lane: words[w][lane].
-inline std::array<MaskWords, 4> random_blocks(const RandomStream& stream, uint64_t first_block) {
-  std::array<MaskWords, 4> c;
-  for (size_t lane = 0; lane < kMaskBlocks; ++lane) {
-    const uint64_t block = first_block + lane;
-    c[0][lane] = static_cast<uint32_t>(block);
-    c[1][lane] = static_cast<uint32_t>(block >> 32) << 16 | stream.site;
-    c[2][lane] = static_cast<uint32_t>(stream.step);
-    c[3][lane] = static_cast<uint32_t>(stream.step >> 32);
+// A Philox word of several blocks side by side, each in the low half of a lane: that half is all that a product reads,
+// and what lies above it never has to be cleared.
+using MaskWord = WideVector;
+constexpr int kMaskLanes = static_cast<int>(kWideLanes);
+constexpr size_t kMaskGroups = 2;  // of lanes side by side: one's products take longer than the other's begin
+using MaskWords = std::array<std::array<MaskWord, 4>, kMaskGroups>;
+
+// random_block(stream, first_block + lane) for every lane of each group.
+inline MaskWords random_blocks(const RandomStream& stream, uint64_t first_block) {
+  MaskWords words;
+  for (auto& c : words) {
+    MaskWord block = MaskWord{} + first_block;
+    for (int lane = 0; lane < kMaskLanes; ++lane) block[lane] += static_cast<uint64_t>(lane);
+    c = {block, block >> 32 << 16 | stream.site, MaskWord{} + stream.step, MaskWord{} + (stream.step >> 32)};
+    first_block += kMaskLanes;
   }
-  uint32_t k0 = static_cast<uint32_t>(stream.seed);
-  uint32_t k1 = static_cast<uint32_t>(stream.seed >> 32);
+  MaskWord k0 = MaskWord{} + stream.seed;
+  MaskWord k1 = MaskWord{} + (stream.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-#pragma omp simd
-    for (size_t lane = 0; lane < kMaskBlocks; ++lane) {
-      philox_round(c[0][lane], c[1][lane], c[2][lane], c[3][lane], k0, k1);
+#pragma GCC unroll 2
+    for (auto& c : words) {
+      const MaskWord p0 = product_of_low_halves(c[0], MaskWord{} + kPhiloxMultiplier0);
+      const MaskWord p1 = product_of_low_halves(c[2], MaskWord{} + kPhiloxMultiplier1);
+      c = {(p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0};
     }
     k0 += kPhiloxWeyl0;
     k1 += kPhiloxWeyl1;
   }
-  return c;
+  return words;
 }
+
+// Lanes of a in the low halves, of b in the high ones.
+inline MaskWord joined_halves(MaskWord a, MaskWord b) { return (a & 0xFFFFFFFFU) | b << 32; }
 
 // The multipliers of the 64 elements of blocks first_block .. first_block + 15.
 inline void mask_chunk(const RandomStream& stream, uint64_t first_block, uint32_t threshold, float scale, float* m) {
-  const std::array<MaskWords, 4> words = random_blocks(stream, first_block);
-#pragma omp simd
-  for (size_t lane = 0; lane < kMaskBlocks; ++lane) {
-    for (size_t word = 0; word < 4; ++word) m[4 * lane + word] = words[word][lane] >= threshold ? scale : 0.0F;
+  for (int done = 0; done < kMaskBlocks; done += kMaskLanes * static_cast<int>(kMaskGroups)) {
+    for (const auto& c : random_blocks(stream, first_block + static_cast<uint64_t>(done))) {
+      const MaskWord front = joined_halves(c[0], c[1]);
+      const MaskWord back = joined_halves(c[2], c[3]);
+      for (const MaskWord blocks : {interleaved<0>(front, back), interleaved<1>(front, back)}) {
+        store_vector(m, reinterpret_cast<Words>(blocks) >= threshold ? Vector{} + scale : Vector{});
+        m += kLanes;
+      }
+    }
   }
 }
 

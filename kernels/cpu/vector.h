@@ -1,6 +1,8 @@
 // One register of floats, and the few moves of it that loops over tiles are made of.
 #pragma once
 
+#include <immintrin.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -15,6 +17,7 @@ constexpr int64_t kLanes = 8;
 
 using Vector __attribute__((vector_size(kLanes * sizeof(float)))) = float;
 using VectorAnywhere __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
+using Words __attribute__((vector_size(kLanes * sizeof(uint32_t)))) = uint32_t;
 constexpr auto kLaneNumbers = std::make_index_sequence<kLanes>();
 
 inline Vector load_vector(const float* from) { return *reinterpret_cast<const VectorAnywhere*>(from); }
@@ -32,9 +35,10 @@ inline void clear_vectors(float* to, int64_t count) {
 }
 
 // Interleaves the lower (kHalf = 0) or upper (kHalf = 1) halves of two vectors.
-template <int kHalf, size_t... kLane>
-Vector interleaved(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
-  return __builtin_shufflevector(a, b, (kLane % 2 * kLanes + kHalf * kLanes / 2 + kLane / 2)...);
+template <int kHalf, typename V, size_t... kLane>
+V interleaved(V a, V b, std::index_sequence<kLane...> /*lanes*/) {
+  constexpr size_t kCount = sizeof...(kLane);
+  return __builtin_shufflevector(a, b, (kLane % 2 * kCount + kHalf * kCount / 2 + kLane / 2)...);
 }
 
 // A square of kLanes x kLanes. Interleaving row i with row i + kLanes/2, as one shuffles two halves of a deck of cards,
@@ -54,6 +58,25 @@ inline void transpose_square(const float* from, int64_t from_stride, float* to, 
     for (int64_t i = 0; i < kLanes; ++i) rows[i] = shuffled[i];
   }
   for (int64_t i = 0; i < kLanes; ++i) store_vector(to + i * to_stride, rows[i]);
+}
+
+// A register of 64-bit numbers.
+constexpr int64_t kWideLanes = kLanes / 2;
+using WideVector __attribute__((vector_size(kWideLanes * sizeof(uint64_t)))) = uint64_t;
+
+template <int kHalf>
+WideVector interleaved(WideVector a, WideVector b) {
+  return interleaved<kHalf>(a, b, std::make_index_sequence<kWideLanes>());
+}
+
+// Of the low 32 bits of each lane, in one instruction that compilers do not find by themselves.
+inline WideVector product_of_low_halves(WideVector a, WideVector b) {
+#ifdef __AVX512F__
+  return reinterpret_cast<WideVector>(
+      _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#else
+  return reinterpret_cast<WideVector>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#endif
 }
 
 inline Vector larger(Vector a, Vector b) { return a > b ? a : b; }
