@@ -6,19 +6,9 @@
 #include <numeric>
 
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/row_sums.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
-
-namespace {
-
-double sum_of_squares(const float* g, int64_t begin, int64_t end) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(g[i]) * static_cast<double>(g[i]);
-  return sum;
-}
-
-}  // namespace
 
 void gradient_norm(const Stream& stream, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
@@ -28,7 +18,7 @@ void gradient_norm(const Stream& stream, const GradientNorm& args) {
 #pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
   for (int64_t part = 0; part < kGradientNormParts; ++part) {
     const int64_t begin = std::min(count, part * part_size);
-    parts[part] = sum_of_squares(g, begin, std::min(count, begin + part_size));
+    parts[part] = sum_of_squares(g + begin, std::min(count, begin + part_size) - begin);
   }
 }
 

@@ -2,16 +2,20 @@
 #include "kernels/cpu/lamb.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/row_sums.h"
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
 namespace {
+
+constexpr int64_t kPiece = 1024;
 
 LambChunk chunk_of(ConstTensorView chunks, int64_t c) {
   const int64_t* fields = chunks.as<int64_t>() + c * kLambChunkFields;
@@ -22,25 +26,28 @@ float direction_of(const LambDirection& k, float p, float m, float v) {
   return std::fma(k.weight_decay, p, m / (std::sqrt(v) + k.epsilon));
 }
 
+// A piece at a time, so that the sums read it from the cache.
 void update_moments(const LambMoments& args, const LambMomentScalars& k, float gradient_scale, int64_t c) {
   const LambChunk chunk = chunk_of(args.chunks, c);
-  const float* p = args.parameters.as<float>() + chunk.first;
-  const float* g = args.gradients.as<float>() + chunk.own;
-  float* m = args.first_moment.as<float>() + chunk.own;
-  float* v = args.second_moment.as<float>() + chunk.own;
-  double p_squares = 0.0;
-  double u_squares = 0.0;
-#pragma omp simd reduction(+ : p_squares, u_squares)
-  for (int64_t i = 0; i < chunk.count; ++i) {
-    const float gradient = gradient_scale * g[i];
-    m[i] = std::fma(k.rest1, gradient, k.beta1 * m[i]);
-    v[i] = std::fma(k.rest2 * gradient, gradient, k.beta2 * v[i]);
-    const double u = direction_of(k.direction, p[i], m[i], v[i]);
-    p_squares += static_cast<double>(p[i]) * static_cast<double>(p[i]);
-    u_squares += u * u;
+  double* sums = args.sums.as<double>() + 2 * c;
+  sums[0] = sums[1] = 0.0;
+  std::array<float, kPiece> u;
+  for (int64_t first = 0; first < chunk.count; first += kPiece) {
+    const int64_t size = std::min(kPiece, chunk.count - first);
+    const float* p = args.parameters.as<float>() + chunk.first + first;
+    const float* g = args.gradients.as<float>() + chunk.own + first;
+    float* m = args.first_moment.as<float>() + chunk.own + first;
+    float* v = args.second_moment.as<float>() + chunk.own + first;
+#pragma omp simd
+    for (int64_t i = 0; i < size; ++i) {
+      const float gradient = gradient_scale * g[i];
+      m[i] = std::fma(k.rest1, gradient, k.beta1 * m[i]);
+      v[i] = std::fma(k.rest2 * gradient, gradient, k.beta2 * v[i]);
+      u[i] = direction_of(k.direction, p[i], m[i], v[i]);
+    }
+    sums[0] += sum_of_squares(p, size);
+    sums[1] += sum_of_squares(u.data(), size);
   }
-  args.sums.as<double>()[2 * c] = p_squares;
-  args.sums.as<double>()[2 * c + 1] = u_squares;
 }
 
 float trust_ratio(const double* squares, double epsilon) {

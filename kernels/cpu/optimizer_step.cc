@@ -15,13 +15,14 @@ namespace {
 
 using Moments = std::array<float*, 2>;
 
-// Of element i, given its gradient: what it keeps, then the parameter.
+// Of element i, given its gradient: what it keeps, then the parameter. FMA is written out: what the compiler would fuse
+// could differ between the levels, and with it the weights of ranks on unlike processors.
 float updated(const AdamRule& k, float p, float g, const Moments& moments, int64_t i) {
   float& m = moments[0][i];
   float& v = moments[1][i];
   m = std::fma(k.rest1, g, k.beta1 * m);
   v = std::fma(k.rest2 * g, g, k.beta2 * v);
-  return p * k.decay - k.rate * m / std::fma(std::sqrt(v), k.root_scale, k.epsilon);
+  return std::fma(p, k.decay, -(k.rate * m / std::fma(std::sqrt(v), k.root_scale, k.epsilon)));
 }
 
 float updated(const AdagradRule& k, float p, float g, const Moments& moments, int64_t i) {

@@ -53,4 +53,34 @@ std::array<float, kSums> sums_over(int64_t count, const Terms& terms) {
   return totals;
 }
 
+using Doubles __attribute__((vector_size(kLanes / 2 * sizeof(double)))) = double;
+using HalfVectorAnywhere __attribute__((vector_size(kLanes / 2 * sizeof(float)), aligned(alignof(float)), may_alias)) =
+    float;
+
+// In double, where the square of a float is exact.
+inline double sum_of_squares(const float* values, int64_t count) {
+  constexpr int64_t kWidth = kLanes / 2;
+  constexpr int64_t kVectors = kPartialSums / kWidth;
+  Doubles sums[kVectors] = {};
+  int64_t i = 0;
+  for (; i + kPartialSums <= count; i += kPartialSums) {
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const auto terms = *reinterpret_cast<const HalfVectorAnywhere*>(values + i + v * kWidth);
+      const Doubles wide = __builtin_convertvector(terms, Doubles);
+      sums[v] += wide * wide;
+    }
+  }
+  double rest = 0.0;
+  for (; i < count; ++i) rest += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+#pragma GCC unroll 4
+  for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < half; ++v) sums[v] += sums[v + half];
+  }
+  for (int64_t half = kWidth / 2; half > 0; half /= 2)
+    for (int64_t lane = 0; lane < half; ++lane) sums[0][lane] += sums[0][lane + half];
+  return sums[0][0] + rest;
+}
+
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

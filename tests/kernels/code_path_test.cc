@@ -4,22 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/error.h"
+#include "tests/kernels/asked_level.h"
 #include "tests/message_of.h"
 
 namespace segue::kernels::cpu {
 namespace {
-
-// Sets the variable for as long as a test runs.
-class AskedLevel {
- public:
-  explicit AskedLevel(const char* level) { setenv("SEGUE_CPU_LEVEL", level, 1); }
-  ~AskedLevel() { unsetenv("SEGUE_CPU_LEVEL"); }
-  AskedLevel(const AskedLevel&) = delete;
-  AskedLevel& operator=(const AskedLevel&) = delete;
-};
 
 TEST(CodePath, TheBestThatTheProcessorRuns) {
   const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
