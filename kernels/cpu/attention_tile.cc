@@ -13,10 +13,9 @@ template <typename A>
 void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range queries, const float* bias, float* to) {
   load_rows(shape, queries.count, rows.from(queries.first), to);
   for (int64_t row = 0; row < queries.count; ++row) {
-    for (int64_t h = 0; h < shape.width; ++h) {
-      float& element = to[row * shape.row_stride + h];
-      element = shape.scale * (element + bias[h]);
-    }
+    float* elements = to + row * shape.row_stride;
+#pragma omp simd
+    for (int64_t h = 0; h < shape.width; ++h) elements[h] = shape.scale * (elements[h] + bias[h]);
   }
 }
 

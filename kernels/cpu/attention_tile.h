@@ -125,8 +125,8 @@ void transpose_rows(const AttentionShape& shape, int64_t count, const float* row
 // and hidden scores, -infinity, would pass through them on their way to 0.
 inline float attention_weight(float x) {
   constexpr float kSmallestExponent = -87.0F;
-  const float weight = exp_float(x < kSmallestExponent ? kSmallestExponent : x);
-  return x < kSmallestExponent ? 0.0F : weight;
+  const ExpParts e = exp_parts(x < kSmallestExponent ? kSmallestExponent : x);
+  return x < kSmallestExponent ? 0.0F : e.power * power_of_two(e.exponent);
 }
 
 // Before the first tile of some queries: scale * (q + u), scale * (q + w), and the left block of the first band.

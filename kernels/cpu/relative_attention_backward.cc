@@ -3,6 +3,8 @@
 // A tile costs eight products: two for its scores, one for dp, and one each for dv, dk, dq by keys, dq by positions and
 // dr. The gradient of a band is gathered as the band is read: two tiles add to each block, which is multiplied once,
 // when it is complete.
+#include <atomic>
+
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
@@ -26,26 +28,53 @@ struct BackwardBuffers {
 };
 static_assert(sizeof(BackwardBuffers) <= kMaxScratchBytes);
 
-// The part of the workspace that belongs to one stream and head: sums over its queries, row after row. A product adds
-// to whole blocks of rows, and to positions a whole tile of them: zeros where there is no key or no such distance.
-struct GradientSums {
-  Rows<float> keys;       // dk [K, H]
-  Rows<float> values;     // dv [K, H]
+// More threads than this do not share a backward: each has its part of the workspace.
+constexpr int64_t kMaxTeam = 128;
+
+// A thread's sums for the keys of one stream and head at a time. A product adds to whole blocks of rows: zeros where
+// there is no key.
+struct KeySums {
+  Rows<float> keys;    // dk [K, H]
+  Rows<float> values;  // dv [K, H]
+
+  KeySums(const AttentionShape& shape, float* rows)
+      : keys{rows, shape.row_stride}, values{keys(shape.keys() + kBlockRows), shape.row_stride} {}
+  static int64_t rows(int64_t keys) { return 2 * (keys + kBlockRows); }
+};
+
+// The sums of one stream and head that those of other streams are added to. A product adds to a whole tile of
+// positions: zeros where there is no such distance.
+struct PositionSums {
   Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
   float* content_bias;    // du
   float* position_bias;   // dw
 
-  GradientSums(const AttentionShape& shape, TensorView workspace, int64_t stream, int64_t head) {
-    const int64_t first = (stream * shape.heads + head) * rows(shape.keys());
-    const int64_t key_rows = shape.keys() + kBlockRows;
-    keys = {workspace.as<float>() + first * shape.row_stride, shape.row_stride};
-    values = {keys(key_rows), keys.stride};
-    positions = {values(key_rows + kMaxTile), keys.stride};
-    content_bias = positions(shape.keys() + kMaxTile);
-    position_bias = content_bias + shape.row_stride;
-  }
-  static int64_t rows(int64_t keys) { return 3 * keys + 2 * kBlockRows + 2 * kMaxTile + 2; }
+  PositionSums(const AttentionShape& shape, float* rows)
+      : positions{rows + kMaxTile * shape.row_stride, shape.row_stride},
+        content_bias(positions(shape.keys() + kMaxTile)),
+        position_bias(content_bias + shape.row_stride) {}
+  static int64_t rows(int64_t keys) { return keys + 2 * kMaxTile + 2; }
 };
+
+// The workspace: the sums of each stream and head, then those of each thread.
+struct Workspace {
+  float* data;
+  int64_t pairs;
+  int64_t position_size;
+  int64_t key_size;
+
+  int64_t team() const { return std::min(pairs, kMaxTeam); }
+  int64_t elements() const { return pairs * position_size + team() * key_size; }
+  float* of_pair(int64_t pair) const { return data + pair * position_size; }
+  float* of_thread(int64_t thread) const { return of_pair(pairs) + thread * key_size; }
+};
+
+Workspace workspace_in(float* data, int64_t pairs, int64_t keys, int64_t row_stride) {
+  return {.data = data,
+          .pairs = pairs,
+          .position_size = PositionSums::rows(keys) * row_stride,
+          .key_size = KeySums::rows(keys) * row_stride};
+}
 
 // What one stream and head reads besides its inputs, and what it writes.
 template <typename A>
@@ -55,12 +84,12 @@ struct HeadGradients {
   const float* lse;
   uint64_t first_element;  // of dropatt
   HeadRows<A> rows;        // dq, dk, dv
-  GradientSums sums;
+  PositionSums sums;
 };
 
 template <typename A>
-HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t stream,
-                                int64_t head) {
+HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAttentionBackward& args,
+                                const Workspace& workspace, int64_t stream, int64_t head) {
   const int64_t model_width = shape.heads * shape.width;
   const int64_t offset = stream * shape.queries * model_width + head * shape.width;
   const int64_t pair = stream * shape.heads + head;
@@ -70,7 +99,7 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
       .lse = args.lse.as<float>() + pair * shape.queries,
       .first_element = static_cast<uint64_t>(pair * shape.queries * shape.keys()),
       .rows = {shape, args.dqkv.as<A>(), args.dmemory_kv.as<A>(), shape.memory, stream, head},
-      .sums = {shape, args.workspace, stream, head},
+      .sums = {shape, workspace.of_pair(pair)},
   };
 }
 
@@ -164,7 +193,7 @@ void add_content_gradients(const AttentionShape& shape, const Tile& tile, Backwa
 }
 
 // The complete left block of dband, whose first column is `farthest` away, to dq and dr.
-void add_position_gradients(const AttentionShape& shape, const GradientSums& sums, Range queries, int64_t farthest,
+void add_position_gradients(const AttentionShape& shape, const PositionSums& sums, Range queries, int64_t farthest,
                             const ScoreBuffers::RowTile& positions, BackwardBuffers& buffers) {
   const TileOperand block{buffers.dband.data(), 2 * shape.tile};
   const TileGemm to_queries{.columns = shape.row_stride,
@@ -220,7 +249,7 @@ void finish_queries(const AttentionShape& shape, const HeadGradients<A>& gradien
 
 template <typename A>
 void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, const HeadGradients<A>& gradients,
-                     const Dropout& dropout, Range queries, BackwardBuffers& buffers) {
+                     const KeySums& key_sums, const Dropout& dropout, Range queries, BackwardBuffers& buffers) {
   int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
   begin_queries(shape, gradients, queries, buffers);
   begin_scores(shape, head, queries, buffers.tile);
@@ -229,9 +258,8 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
     compute_dprobabilities(shape, head, tile, buffers);
     visit_row_blocks(queries.count,
                      [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
-    add_to_keys(shape, tile, buffers.tile.scores.data(), buffers.doutput, gradients.sums.values(tile.keys.first));
-    add_to_keys(shape, tile, buffers.dscores.data(), buffers.tile.content_queries,
-                gradients.sums.keys(tile.keys.first));
+    add_to_keys(shape, tile, buffers.tile.scores.data(), buffers.doutput, key_sums.values(tile.keys.first));
+    add_to_keys(shape, tile, buffers.dscores.data(), buffers.tile.content_queries, key_sums.keys(tile.keys.first));
     add_content_gradients(shape, tile, buffers);
     add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.left_positions(), buffers);
     advance_dband(shape, queries.count, buffers);
@@ -254,67 +282,74 @@ void finish_keys(const AttentionShape& shape, const Rows<float>& sums, const Key
 }
 
 template <typename A>
-void attend_backward(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t stream, int64_t head,
-                     BackwardBuffers& buffers) {
+void attend_backward(const AttentionShape& shape, const RelativeAttentionBackward& args, const Workspace& workspace,
+                     int64_t thread, int64_t stream, int64_t head, BackwardBuffers& buffers) {
   const auto inputs = head_inputs<A>(shape, args.inputs, stream, head);
-  const auto gradients = head_gradients<A>(shape, args, stream, head);
-  clear_vectors(gradients.sums.keys.data, GradientSums::rows(shape.keys()) * shape.row_stride);
+  const auto gradients = head_gradients<A>(shape, args, workspace, stream, head);
+  const KeySums key_sums(shape, workspace.of_thread(thread));
+  clear_vectors(workspace.of_thread(thread), workspace.key_size);
+  clear_vectors(workspace.of_pair(stream * shape.heads + head), workspace.position_size);
   for (int64_t first = 0; first < shape.queries; first += shape.tile) {
     const Range queries{first, std::min(shape.tile, shape.queries - first)};
-    attend_backward(shape, inputs, gradients, args.inputs.dropout, queries, buffers);
+    attend_backward(shape, inputs, gradients, key_sums, args.inputs.dropout, queries, buffers);
   }
-  finish_keys(shape, gradients.sums.keys, gradients.rows.keys);
-  finish_keys(shape, gradients.sums.values, gradients.rows.values);
+  finish_keys(shape, key_sums.keys, gradients.rows.keys);
+  finish_keys(shape, key_sums.values, gradients.rows.values);
 }
 
 // The sum of rows row_of(sums) of every stream of a head, in the order of the streams whatever the number of threads.
 template <typename RowOf>
-void add_streams(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head, RowOf row_of,
-                 float* to) {
+void add_streams(const AttentionShape& shape, const Workspace& workspace, int64_t head, RowOf row_of, float* to) {
   for (int64_t stream = 0; stream < shape.streams; ++stream) {
-    const float* from = row_of(GradientSums(shape, args.workspace, stream, head));
+    const float* from = row_of(PositionSums(shape, workspace.of_pair(stream * shape.heads + head)));
     for (int64_t h = 0; h < shape.width; ++h) to[h] += from[h];
   }
 }
 
 // dr of one position: that of a distance, or the last one's, of that distance and all beyond.
 template <typename A>
-void finish_position(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head,
+void finish_position(const AttentionShape& shape, const Workspace& workspace, TensorView dr, int64_t head,
                      int64_t position) {
   std::array<float, kMaxHeadWidth> sums{};
   const int64_t end = position == shape.positions - 1 ? shape.keys() : position + 1;
   for (int64_t distance = position; distance < end; ++distance) {
-    const auto row_of = [&](const GradientSums& of) { return of.positions(shape.keys() - 1 - distance); };
-    add_streams(shape, args, head, row_of, sums.data());
+    const auto row_of = [&](const PositionSums& of) { return of.positions(shape.keys() - 1 - distance); };
+    add_streams(shape, workspace, head, row_of, sums.data());
   }
-  A* dr = args.dr.as<A>() + (position * shape.heads + head) * shape.width;
-  for (int64_t h = 0; h < shape.width; ++h) store(dr + h, sums[h]);
+  A* to = dr.as<A>() + (position * shape.heads + head) * shape.width;
+  for (int64_t h = 0; h < shape.width; ++h) store(to + h, sums[h]);
 }
 
-void finish_biases(const AttentionShape& shape, const RelativeAttentionBackward& args, int64_t head) {
+void finish_biases(const AttentionShape& shape, const Workspace& workspace, const RelativeAttentionBackward& args,
+                   int64_t head) {
   const int64_t offset = head * shape.width;
-  const auto content = [](const GradientSums& of) { return of.content_bias; };
-  const auto position = [](const GradientSums& of) { return of.position_bias; };
-  add_streams(shape, args, head, content, args.du.as<float>() + offset);
-  add_streams(shape, args, head, position, args.dw.as<float>() + offset);
+  const auto content = [](const PositionSums& of) { return of.content_bias; };
+  const auto position = [](const PositionSums& of) { return of.position_bias; };
+  add_streams(shape, workspace, head, content, args.du.as<float>() + offset);
+  add_streams(shape, workspace, head, position, args.dw.as<float>() + offset);
 }
 
 template <typename A>
 void attend_backward(const Stream& stream, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.inputs);
-#pragma omp parallel num_threads(threads_for(stream, shape.scores()))
+  const Workspace workspace =
+      workspace_in(args.workspace.as<float>(), shape.streams * shape.heads, shape.keys(), shape.row_stride);
+  const auto threads = std::min<int64_t>(threads_for(stream, shape.scores()), workspace.team());
+  std::atomic<int64_t> threads_here = 0;
+#pragma omp parallel num_threads(static_cast <int>(threads))
   {
     BackwardBuffers buffers;
+    const int64_t thread = threads_here++;
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t b = 0; b < shape.streams; ++b) {
-      for (int64_t n = 0; n < shape.heads; ++n) attend_backward<A>(shape, args, b, n, buffers);
+      for (int64_t n = 0; n < shape.heads; ++n) attend_backward<A>(shape, args, workspace, thread, b, n, buffers);
     }
 #pragma omp for collapse(2) nowait
     for (int64_t p = 0; p < shape.positions; ++p) {
-      for (int64_t n = 0; n < shape.heads; ++n) finish_position<A>(shape, args, n, p);
+      for (int64_t n = 0; n < shape.heads; ++n) finish_position<A>(shape, workspace, args.dr, n, p);
     }
 #pragma omp for
-    for (int64_t n = 0; n < shape.heads; ++n) finish_biases(shape, args, n);
+    for (int64_t n = 0; n < shape.heads; ++n) finish_biases(shape, workspace, args, n);
   }
 }
 
@@ -325,7 +360,7 @@ void relative_attention_backward(const Stream& stream, const RelativeAttentionBa
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {
-  return extents.streams * extents.heads * GradientSums::rows(extents.keys) * padded(extents.d_head);
+  return workspace_in(nullptr, extents.streams * extents.heads, extents.keys, padded(extents.d_head)).elements();
 }
 
 }  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL

@@ -10,14 +10,16 @@
 
 namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
 
-// e^x within 1 ulp (2 ulp allowed), also where the result is subnormal; -inf gives 0, above 88.8 infinity, NaN stays
-// NaN. x = n ln 2 + r with |r| <= ln 2 / 2, then a polynomial fitted to (e^r - 1 - r) / r² and two exact scalings.
-inline float exp_float(float x) {
+// e^x = power * 2^exponent: x = n ln 2 + r with |r| <= ln 2 / 2, then a polynomial fitted to (e^r - 1 - r) / r². For
+// finite x that is not huge.
+struct ExpParts {
+  float power;
+  int32_t exponent;
+};
+inline ExpParts exp_parts(float x) {
   constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   constexpr float kLn2High = 0x1.62e43p-1F;
   constexpr float kLn2Low = -0x1.05c61p-29F;
-  x = x < -104.0F ? -104.0F : x;  // e^-104 rounds to 0
-  x = x > 89.0F ? 89.0F : x;      // e^89 overflows
   const float rounded = std::fma(x, 1.44269504F, kRounder);
   const float n = rounded - kRounder;
   const float r = std::fma(n, -kLn2Low, std::fma(n, -kLn2High, x));
@@ -26,13 +28,21 @@ inline float exp_float(float x) {
   q = std::fma(q, r, 0.0416695438F);
   q = std::fma(q, r, 0.166665182F);
   q = std::fma(q, r, 0.499999881F);
-  const float power = 1.0F + std::fma(r * r, q, r);
-  // 2^n in two factors, because n reaches from -150 to 128 and a float's exponent does not.
-  const int32_t exponent = std::bit_cast<int32_t>(rounded) - std::bit_cast<int32_t>(kRounder);
-  const int32_t half = exponent >> 1;
-  const float scale = std::bit_cast<float>(static_cast<uint32_t>(half + 127) << 23);
-  const float other = std::bit_cast<float>(static_cast<uint32_t>(exponent - half + 127) << 23);
-  return power * scale * other;
+  return {1.0F + std::fma(r * r, q, r), std::bit_cast<int32_t>(rounded) - std::bit_cast<int32_t>(kRounder)};
+}
+
+// 2^n for n in [-126, 127].
+inline float power_of_two(int32_t n) { return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23); }
+
+// e^x within 1 ulp (2 ulp allowed), also where the result is subnormal; -inf gives 0, above 88.8 infinity, NaN stays
+// NaN.
+inline float exp_float(float x) {
+  x = x < -104.0F ? -104.0F : x;  // e^-104 rounds to 0
+  x = x > 89.0F ? 89.0F : x;      // e^89 overflows
+  const ExpParts e = exp_parts(x);
+  // In two factors, because n reaches from -150 to 128 and a float's exponent does not.
+  const int32_t half = e.exponent >> 1;
+  return e.power * power_of_two(half) * power_of_two(e.exponent - half);
 }
 
 // The standard normal distribution at one point.
