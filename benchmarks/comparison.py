@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"
 PROGRAM = pathlib.Path(sys.argv[0]).name
 QUIET = 0.05  # share of the processors that others may use
-STOPPED_BY_SIGNAL = 75  # what segue returns after SIGINT
 
 
-def busy_share(seconds: float = 2.0) -> float:
+def busy_share(seconds: float = 1.0) -> float:
     """The share of all processors' time that is in use now, by whomever."""
 
     def ticks() -> tuple[int, int]:
@@ -37,6 +35,10 @@ def without_folders(word: str) -> str:
     return re.sub(r"(^|=)/\S*/", r"\1", word)
 
 
+class PartFailed(SystemExit):
+    """Ends the program, unless it can do without the part."""
+
+
 class Bench:
     """Runs the parts of the comparison one after the other and keeps what was run and how quiet it was before."""
 
@@ -44,8 +46,8 @@ class Bench:
         self.busy_ok = busy_ok
         self.parts: list[dict] = []
 
-    def run(self, command: list[str], stop_after: float | None = None) -> tuple[str, int]:
-        """Standard output and peak resident MiB; SIGINT after `stop_after` seconds."""
+    def run(self, command: list[str]) -> tuple[str, int]:
+        """Standard output and peak resident MiB; raises PartFailed."""
         busy = busy_share()
         if busy > QUIET and not self.busy_ok:
             sys.exit(f"{PROGRAM}: others use {busy:.0%} of the processors; wait, or give --busy-ok")
@@ -53,26 +55,20 @@ class Bench:
         print("+", shlex.join(command), file=sys.stderr, flush=True)
         with tempfile.TemporaryFile("w+") as output:
             child = subprocess.Popen(command, cwd=ROOT, stdout=output)
-            code, peak_mib = wait(child, stop_after)
+            code, peak_mib = wait(child)
             output.seek(0)
             text = output.read()
-        if code not in ((0, STOPPED_BY_SIGNAL) if stop_after else (0,)):
-            sys.exit(f"{PROGRAM}: {command[0]} returned {code}; its output ends with:\n{text[-2000:]}")
+        if code != 0:
+            raise PartFailed(f"{PROGRAM}: {command[0]} returned {code}; its output ends with:\n{text[-2000:]}")
         return text, peak_mib
 
 
-def wait(child: subprocess.Popen, stop_after: float | None) -> tuple[int, int]:
-    stop_at = time.monotonic() + stop_after if stop_after else float("inf")
+def wait(child: subprocess.Popen) -> tuple[int, int]:
+    """Its exit status and peak resident MiB."""
     try:
-        while True:
-            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                child.returncode = os.waitstatus_to_exitcode(status)
-                return child.returncode, usage.ru_maxrss // 1024
-            if time.monotonic() > stop_at:
-                child.send_signal(signal.SIGINT)
-                stop_at = float("inf")
-            time.sleep(0.1)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return child.returncode, usage.ru_maxrss // 1024
     finally:
         if child.returncode is None:
             child.kill()

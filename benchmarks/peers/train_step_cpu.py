@@ -4,6 +4,7 @@ memory from the first step."""
 import argparse
 import json
 import math
+import re
 import resource
 import statistics
 import time
@@ -12,9 +13,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from flops import training_flops_per_token
 from sizes import add_size_options, sizes_of
-from training_step import EvaluationStep, TrainingStep, make_model
+from training_step import PRECISIONS, EvaluationStep, TrainingStep, make_model
 
 WARM_UP_STEPS = 3
 
@@ -32,6 +32,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--authors", metavar="DIR",
                         help="a checkout of kimiyoung/transformer-xl: time the model in it; default: the peer written here")
     parser.add_argument("--evaluate", action="store_true", help="the forward alone, without dropout and gradients")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="bf16: under autocast")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--data", help="train on the bytes of this file as contiguous streams; default: random tokens")
     parser.add_argument("--report-every", type=int, default=100, help="steps between losses printed with --data")
@@ -68,7 +69,8 @@ def file_size(path: str) -> int:
 class Stepper:
     def __init__(self, arguments: argparse.Namespace):
         model = make_model(sizes_of(arguments), arguments.authors, arguments.tgt_len)
-        place = {"batch": arguments.batch, "device": torch.device("cpu"), "compiled": arguments.compile}
+        place = {"batch": arguments.batch, "device": torch.device("cpu"), "precision": arguments.precision,
+                 "compiled": arguments.compile}
         self.call = (EvaluationStep(model, **place) if arguments.evaluate else
                      TrainingStep(model, learning_rate=arguments.learning_rate, **place))
         self.segments = file_segments(arguments) if arguments.data else random_segments(arguments)
@@ -112,6 +114,11 @@ def measure(stepper: Stepper, arguments: argparse.Namespace) -> list[float]:
             return rates
 
 
+def onednn_version() -> str | None:
+    found = re.search(r"(?:oneDNN|MKL-DNN)[^\n]*? v([\d.]+)", torch.__config__.show())
+    return found and found[1]
+
+
 def main() -> None:
     arguments = parse_arguments()
     torch.set_num_threads(arguments.threads)
@@ -120,17 +127,15 @@ def main() -> None:
     for _ in range(WARM_UP_STEPS):
         stepper.step()
     rates = measure(stepper, arguments)
-    median = statistics.median(rates)
-    flops = training_flops_per_token(sizes_of(arguments), arguments.tgt_len, arguments.batch)
     print(json.dumps({
-        "tokens_per_second": round(median, 1),
+        "tokens_per_second": round(statistics.median(rates), 1),
         "tokens_per_second_range": [round(min(rates), 1), round(max(rates), 1)],
         "windows": len(rates),
-        "gflops_per_second": round(median * flops / 1e9, 2),
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "compiled": arguments.compile,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
+        "onednn": onednn_version(),
     }))
 
 

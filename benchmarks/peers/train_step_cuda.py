@@ -9,7 +9,7 @@ import torch
 from flops import training_flops_per_token
 from sizes import add_size_options, sizes_of
 from timing import add_effort_options, describe, device_named, effort_of, peak_bytes, time_calls
-from training_step import PRECISIONS, TrainingStep
+from training_step import PRECISIONS, TrainingStep, make_model
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -28,8 +28,9 @@ def main() -> None:
     arguments = parse_arguments()
     device = device_named(arguments.device)
     torch.manual_seed(1)
-    train = TrainingStep(sizes_of(arguments), arguments.batch, device, learning_rate=2.5e-4,
-                         precision=arguments.precision, compiled=arguments.compile)
+    model = make_model(sizes_of(arguments), None, arguments.tgt_len)
+    train = TrainingStep(model, arguments.batch, device, learning_rate=2.5e-4, precision=arguments.precision,
+                         compiled=arguments.compile)
     text = torch.randint(arguments.vocab, (arguments.batch, arguments.tgt_len + 1), device=device)
     inputs, targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
 

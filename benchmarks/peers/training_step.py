@@ -39,13 +39,16 @@ class TrainingStep:
 
 
 class EvaluationStep:
-    def __init__(self, model: nn.Module, batch: int, device: torch.device, *, compiled: bool = False):
+    def __init__(self, model: nn.Module, batch: int, device: torch.device, *, precision: str = "fp32",
+                 compiled: bool = False):
         model = model.to(device).eval()
         self.memory = model.empty_memory(batch, model.sizes.mem_len)
         self.forward = torch.compile(model, dynamic=False) if compiled else model
+        self.autocast = torch.autocast(device.type, PRECISIONS["bf16"], enabled=precision == "bf16")
 
     @torch.no_grad()
     def __call__(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood in nats, on the device."""
-        nll, self.memory = self.forward(tokens, targets, self.memory)
+        with self.autocast:
+            nll, self.memory = self.forward(tokens, targets, self.memory)
         return nll.mean()

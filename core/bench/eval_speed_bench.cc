@@ -86,4 +86,11 @@ std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort
   return speeds;
 }
 
+Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size) {
+  const SegmentShape segment{.streams = config.training.batch_size,
+                             .tgt_len = config.training.tgt_len,
+                             .remembered = Remembered::kKeysAndValues};
+  return Bench(place, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
+}
+
 }  // namespace segue

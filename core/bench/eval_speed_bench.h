@@ -1,4 +1,4 @@
-// What evaluation with memory saves over computing every token's context anew (Dai et al. 2019, table 9).
+// Evaluation with memory, and what it saves over computing every token's context anew (Dai et al. 2019, table 9).
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,8 @@ struct EvalSpeed {
 std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort, const Config& config,
                                         int64_t vocab_size, int64_t streams, int64_t tgt_len,
                                         const std::vector<int64_t>& lengths);
+
+// A segment of the config's training streams and length with a full memory of keys and values, as `segue eval` runs it.
+Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size);
 
 }  // namespace segue

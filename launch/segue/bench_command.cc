@@ -34,6 +34,7 @@ constexpr const char* kExamples =
     "  segue bench attention --device cpu --streams 2 --tgt-len 128 --mem-len 128 --forward-only\n"
     "  segue bench head --vocab 267735 --cutoffs 20000,40000,200000 --div-val 4 --d-model 1024 --tokens 8192\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab 256\n"
+    "  segue bench eval configs/books.json --set model.mem_len=1024\n"
     "  segue bench eval-speed configs/books.json --lengths 800,1800 --samples 3   # memory against re-computation\n"
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
@@ -127,6 +128,26 @@ void run_head(const BenchOptions& options, const HeadShape& shape, bool loss_onl
              fmt::join(bench.cluster_tokens, " "), human_bytes(bench.scratch_bytes), human_bytes(bench.logits_bytes));
 }
 
+OrderedJson setting_of(const BenchStream& place, const char* what, const Config& config, int64_t vocab_size) {
+  OrderedJson setting = setting_of(place, what);
+  setting.update({{"vocabulary", vocab_size},
+                  {"streams", config.training.batch_size},
+                  {"tgt_len", config.training.tgt_len},
+                  {"mem_len", config.model.mem_len},
+                  {"config", to_json(config)}});
+  return setting;
+}
+
+void run_evaluation(const BenchOptions& options, const Config& config, int64_t vocab_size) {
+  BenchStream place(options.place);
+  BenchReport result;
+  result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
+  result.measurements = {bench_evaluation(place, options.effort, config, vocab_size)};
+  result.title = fmt::format("evaluation on {}: B {}, T {}, M {}", place.title(), config.training.batch_size,
+                             config.training.tgt_len, config.model.mem_len);
+  report(options, result, setting_of(place, "eval", config, vocab_size));
+}
+
 void run_step(const BenchOptions& options, const Config& config, int64_t vocab_size) {
   BenchStream place(options.place);
   BenchReport result;
@@ -135,13 +156,8 @@ void run_step(const BenchOptions& options, const Config& config, int64_t vocab_s
   result.measurements = {bench.measurement};
   result.title = fmt::format("training step on {}: {} parameters, B {}, T {}, M {}", place.title(), bench.parameters,
                              config.training.batch_size, config.training.tgt_len, config.model.mem_len);
-  OrderedJson setting = setting_of(place, "step");
-  setting.update({{"parameters", bench.parameters},
-                  {"vocabulary", vocab_size},
-                  {"streams", config.training.batch_size},
-                  {"tgt_len", config.training.tgt_len},
-                  {"mem_len", config.model.mem_len},
-                  {"activation_bytes", bench.activation_bytes}});
+  OrderedJson setting = setting_of(place, "step", config, vocab_size);
+  setting.update({{"parameters", bench.parameters}, {"activation_bytes", bench.activation_bytes}});
   fmt::print("{}", format_table(result));
   OrderedJson json = to_json(result, setting);
   if (bench.profile) {
@@ -335,6 +351,17 @@ void add_step(CLI::App& bench) {
       [options] { run_step(*options, load_config(options->config, options->overrides), options->vocab_size); });
 }
 
+void add_evaluation(CLI::App& bench) {
+  struct Options : BenchOptions, StepOptions {};
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand(
+      "eval", "Evaluation of the config's training segments with a full memory of keys and values");
+  add_step_options(*command, *options);
+  add_bench_options(*command, *options);
+  command->callback(
+      [options] { run_evaluation(*options, load_config(options->config, options->overrides), options->vocab_size); });
+}
+
 void add_eval_speed(CLI::App& bench) {
   struct Options : BenchOptions, EvalSpeedOptions {};
   auto options = std::make_shared<Options>();
@@ -390,6 +417,7 @@ void add_bench_command(CLI::App& app) {
   add_attention(*bench);
   add_head(*bench);
   add_step(*bench);
+  add_evaluation(*bench);
   add_eval_speed(*bench);
   add_exchange(*bench);
   add_gemm(*bench);

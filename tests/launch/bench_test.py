@@ -113,6 +113,16 @@ def test_eval_speed(program, device):
         check(1 < ratios["operations"], f"{ratios}")
 
 
+def test_evaluation(program):
+    config = program.config("eval.json", data={"path": "none"}, model=TINY_MODEL,
+                            training={"batch_size": 2, "tgt_len": 5})
+    (found,) = bench(program, "eval", config, "--vocab", 50, "--device", "cpu")["measurements"]
+    speed = bench(program, "eval-speed", config, "--vocab", 50, "--lengths", TINY_MODEL["mem_len"], "--streams", 2,
+                  "--tgt-len", 5, "--device", "cpu")["measurements"][0]
+    check(found["flops"] == speed["flops"], f"eval: {found}, eval-speed: {speed}")
+    check(math.isclose(found["tokens_per_second"] * found["seconds"], 10), f"eval: {found}")
+
+
 def test_refusals(program):
     for code, word, *arguments in (
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
@@ -131,6 +141,7 @@ def main():
     test_attention(emulating, "cuda", "--precision", "bf16")
     test_memory_is_linear(program)
     test_step(program)
+    test_evaluation(program)
     test_eval_speed(program, "cpu")
     test_eval_speed(emulating, "cuda")
     test_gemm(program)
