@@ -56,24 +56,15 @@ void advance_band(const AttentionShape& shape, const HeadInputs<A>& head, const 
   if (farthest >= 0) compute_band_block(shape, head, tile.queries, farthest, buffers);
 }
 
-// Of the columns that a block of rows sees, hides those that `row` does not see.
-void hide_unseen(const AttentionShape& shape, const Tile& tile, int64_t row, Range columns, float* scores) {
+// Of the columns that the block of rows sees, hides from each row those that it does not see.
+void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Range columns, Rows<float> scores) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const int64_t end = columns.first + columns.count;
-  const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
-  const int64_t seen_first = seen.first - tile.keys.first;
-  std::fill(scores + columns.first, scores + std::clamp(seen_first, columns.first, end), kHidden);
-  std::fill(scores + std::clamp(seen_first + seen.count, columns.first, end), scores + end, kHidden);
-}
-
-void add_positions_and_hide(const AttentionShape& shape, const Tile& tile, Range rows, ScoreBuffers& buffers) {
-  const Range columns = seen_columns(shape, tile, rows);
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-    float* scores = buffers.scores.data() + row * shape.tile;
-    const float* positions = buffers.band.data() + row * 2 * shape.tile + shape.tile - 1 - row;
-    for (int64_t column = columns.first; column < columns.first + columns.count; column += kLanes)
-      store_vector(scores + column, load_vector(scores + column) + load_vector(positions + column));
-    hide_unseen(shape, tile, row, columns, scores);
+    const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
+    const int64_t seen_first = seen.first - tile.keys.first;
+    std::fill(scores(row) + columns.first, scores(row) + std::clamp(seen_first, columns.first, end), kHidden);
+    std::fill(scores(row) + std::clamp(seen_first + seen.count, columns.first, end), scores(row) + end, kHidden);
   }
 }
 
@@ -108,18 +99,22 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
 
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
+  advance_band(shape, head, tile, buffers);
   load_rows(shape, tile.keys.count, head.rows.keys.from(tile.keys.first), buffers.keys.data());
   transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
+  const Rows<float> scores = buffers.scores(shape);
   const TileGemm product{.depth = shape.width,
                          .a = {buffers.content_queries.data(), shape.row_stride},
                          .b = buffers.columns.data(),
                          .b_stride = shape.tile,
-                         .c = buffers.scores.data(),
-                         .c_stride = shape.tile};
-  visit_row_blocks(tile.queries.count,
-                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
-  advance_band(shape, head, tile, buffers);
-  visit_row_blocks(tile.queries.count, [&](Range rows) { add_positions_and_hide(shape, tile, rows, buffers); });
+                         .c = scores.data,
+                         .c_stride = scores.stride,
+                         .accumulate = true};
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const Range columns = seen_columns(shape, tile, rows);
+    tile_gemm(product.for_rows(rows).for_columns(columns));
+    hide_unseen(shape, tile, rows, columns, scores);
+  });
 }
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);

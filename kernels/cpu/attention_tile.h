@@ -8,8 +8,12 @@
 //
 //                 block of `tile` distances | the next `tile` distances, nearer
 //     query 0     .  .  .  .  .  .  .  .  x | x  x  x  x  x  x  x  x  .
-//     query 1     .  .  .  .  .  .  .  x  x | x  x  x  x  x  x  x  .  .         x: added to the tile's scores
+//     query 1     .  .  .  .  .  .  .  x  x | x  x  x  x  x  x  x  .  .         x: of the tile's scores
 //     query 2     .  .  .  .  .  .  x  x  x | x  x  x  x  x  x  .  .  .
+//
+// So these runs are a tile whose rows lie one element less than a row of the band apart, and the product of queries and
+// keys is added to them where they are. Each element of a band is of one pair: of the right block, the tile takes those
+// that the next one does not.
 //
 // The next tile of keys is nearer by `tile` distances: its left block is this tile's right block. So each tile computes
 // one new block, a product as large as that of queries and keys: three tile products in all where attention without
@@ -101,19 +105,25 @@ void visit_row_blocks(int64_t rows, Visit visit) {
   for (int64_t first = 0; first < rows; first += kBlockRows) visit(Range{first, std::min(kBlockRows, rows - first)});
 }
 
-// The scratch of one thread. A row has row_stride floats in a tile of rows, `tile` in a tile of columns or scores, and
-// 2 * tile in the band.
+// The tile on a band's diagonals.
+inline Rows<float> diagonals(const AttentionShape& shape, float* band) {
+  return {band + shape.tile - 1, 2 * shape.tile - 1};
+}
+
+// The scratch of one thread. A row has row_stride floats in a tile of rows, `tile` in a tile of columns, and 2 * tile
+// in the band.
 struct ScoreBuffers {
   using RowTile = std::array<float, kTileFloats>;
+  using BandTile = std::array<float, 2 * kMaxTile * kMaxTile>;
   alignas(64) RowTile content_queries;   // scale * (q + u)
   alignas(64) RowTile position_queries;  // scale * (q + w)
   alignas(64) RowTile keys;
   alignas(64) std::array<RowTile, 2> positions;  // rows of r for the band's blocks; they take turns
   alignas(64) RowTile columns;                   // the transpose of a tile of rows
-  alignas(64) std::array<float, kMaxTile * kMaxTile> scores;
-  alignas(64) std::array<float, 2 * kMaxTile * kMaxTile> band;
-  size_t right = 0;  // which of `positions` belongs to the band's right block
+  alignas(64) BandTile band;                     // with the tile's scores on its diagonals
+  size_t right = 0;                              // which of `positions` belongs to the band's right block
 
+  Rows<float> scores(const AttentionShape& shape) { return diagonals(shape, band.data()); }
   const RowTile& left_positions() const { return positions[1 - right]; }
   const RowTile& right_positions() const { return positions[right]; }
 };
@@ -133,8 +143,9 @@ inline float attention_weight(float x) {
 template <typename A>
 void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, ScoreBuffers& buffers);
 
-// The tile's scores, -infinity where query and key do not see each other; the band moves on by one block. Leaves the
-// tile's keys and the positions of the band's blocks in their buffers, those of a block in the future as they were.
+// The tile's scores on the diagonals of the band, -infinity where query and key do not see each other; the band moves
+// on by one block. Leaves the tile's keys and the positions of the band's blocks in their buffers, those of a block in
+// the future as they were.
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers);
 

@@ -21,10 +21,11 @@ struct BackwardBuffers {
   alignas(64) ScoreBuffers::RowTile values;
   alignas(64) ScoreBuffers::RowTile dcontent;   // ds · k, the part of dq that reaches u
   alignas(64) ScoreBuffers::RowTile dposition;  // ds · r, the part that reaches w
-  alignas(64) std::array<float, kMaxTile * kMaxTile> dscores;
-  alignas(64) std::array<float, 2 * kMaxTile * kMaxTile> dband;
+  alignas(64) ScoreBuffers::BandTile dband;     // with ds on its diagonals, zero where no pair has been
   alignas(64) std::array<float, kMaxTile> delta;
   alignas(64) std::array<float, kMaxTile> multipliers;
+
+  Rows<float> dscores(const AttentionShape& shape) { return diagonals(shape, dband.data()); }
 };
 static_assert(sizeof(BackwardBuffers) <= kMaxScratchBytes);
 
@@ -130,14 +131,13 @@ void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& he
                          .a = {buffers.doutput.data(), shape.row_stride},
                          .b = buffers.tile.columns.data(),
                          .b_stride = shape.tile,
-                         .c = buffers.dscores.data(),
-                         .c_stride = shape.tile};
+                         .c = buffers.dscores(shape).data,
+                         .c_stride = buffers.dscores(shape).stride};
   visit_row_blocks(tile.queries.count,
                    [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
 }
 
-// Scores become m * p, and do · v becomes ds, which is put on the diagonals of dband, too, where the scores had their
-// positions from.
+// Scores become m * p, and do · v becomes ds.
 template <typename A>
 void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradients, const Tile& tile, Range rows,
                      const Dropout& dropout, BackwardBuffers& buffers) {
@@ -147,9 +147,8 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
     const int64_t query = tile.queries.first + row;
     const auto element = static_cast<uint64_t>(query * shape.keys() + tile.keys.first + keys.first);
     dropout_multipliers(dropout, gradients.first_element + element, keys.count, buffers.multipliers.data());
-    float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
-    float* dscores = buffers.dscores.data() + row * shape.tile + keys.first;
-    float* dband = buffers.dband.data() + (row + 1) * (2 * shape.tile - 1) - shape.tile + keys.first;
+    float* scores = buffers.tile.scores(shape)(row) + keys.first;
+    float* dscores = buffers.dscores(shape)(row) + keys.first;
     const float lse = gradients.lse[query];
     const float delta = buffers.delta[row];
 #pragma omp simd
@@ -157,17 +156,16 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
       const float p = attention_weight(scores[key] - lse);
       scores[key] = p * multipliers[key];
       dscores[key] = p * (dscores[key] * multipliers[key] - delta);
-      dband[key] += dscores[key];
     }
   }
 }
 
 // sums[target] += pairsᵀ · queries: what the queries of a tile send to its keys. Sums may have rows beyond: zeros are
 // added to those.
-void add_to_keys(const AttentionShape& shape, const Tile& tile, const float* pairs,
+void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float>& pairs,
                  const ScoreBuffers::RowTile& queries, float* sums) {
   const TileGemm product{.columns = shape.row_stride,
-                         .a = TileOperand{pairs, shape.tile}.transposed(),
+                         .a = TileOperand{pairs.data, pairs.stride}.transposed(),
                          .b = queries.data(),
                          .b_stride = shape.row_stride,
                          .c = sums,
@@ -182,7 +180,7 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const float* pai
 // What keys send back to the queries.
 void add_content_gradients(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
   const TileGemm product{.columns = shape.row_stride,
-                         .a = {buffers.dscores.data(), shape.tile},
+                         .a = {buffers.dscores(shape).data, buffers.dscores(shape).stride},
                          .b = buffers.tile.keys.data(),
                          .b_stride = shape.row_stride,
                          .c = buffers.dcontent.data(),
@@ -258,8 +256,8 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
     compute_dprobabilities(shape, head, tile, buffers);
     visit_row_blocks(queries.count,
                      [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
-    add_to_keys(shape, tile, buffers.tile.scores.data(), buffers.doutput, key_sums.values(tile.keys.first));
-    add_to_keys(shape, tile, buffers.dscores.data(), buffers.tile.content_queries, key_sums.keys(tile.keys.first));
+    add_to_keys(shape, tile, buffers.tile.scores(shape), buffers.doutput, key_sums.values(tile.keys.first));
+    add_to_keys(shape, tile, buffers.dscores(shape), buffers.tile.content_queries, key_sums.keys(tile.keys.first));
     add_content_gradients(shape, tile, buffers);
     add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.left_positions(), buffers);
     advance_dband(shape, queries.count, buffers);

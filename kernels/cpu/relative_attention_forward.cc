@@ -35,7 +35,7 @@ void raise_maxima(const AttentionShape& shape, const Tile& tile, ForwardBuffers&
   visit_row_blocks(tile.queries.count, [&](Range rows) {
     const Range keys = seen_columns(shape, tile, rows);
     for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-      const float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
+      const float* scores = buffers.tile.scores(shape)(row) + keys.first;
       Vector largest = Vector{} + buffers.max[row];
       for (int64_t key = 0; key < keys.count; key += kLanes) largest = larger(load_vector(scores + key), largest);
       const float max = largest_lane(largest);
@@ -52,7 +52,7 @@ void exponentiate(const AttentionShape& shape, Range rows, Range keys, ForwardBu
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     const float max = buffers.max[row];
     const float fade = buffers.fade[row];
-    float* scores = buffers.tile.scores.data() + row * shape.tile + keys.first;
+    float* scores = buffers.tile.scores(shape)(row) + keys.first;
 #pragma omp simd
     for (int64_t key = 0; key < keys.count; ++key) scores[key] = attention_weight(scores[key] - max);
     Vector sum = buffers.sums[row] * fade;
@@ -70,7 +70,7 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
     const int64_t element = (tile.queries.first + row) * shape.keys() + tile.keys.first;
     dropout_multipliers(dropout, first_element + static_cast<uint64_t>(element), tile.keys.count,
                         buffers.multipliers.data());
-    float* scores = buffers.tile.scores.data() + row * shape.tile;
+    float* scores = buffers.tile.scores(shape)(row);
     for (int64_t key = 0; key < tile.keys.count; ++key) scores[key] *= buffers.multipliers[key];
   }
 }
@@ -78,8 +78,9 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
 template <typename A>
 void add_values(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ForwardBuffers& buffers) {
   load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
+  const Rows<float> scores = buffers.tile.scores(shape);
   const TileGemm product{.columns = shape.row_stride,
-                         .a = {buffers.tile.scores.data(), shape.tile},
+                         .a = {scores.data, scores.stride},
                          .b = buffers.values.data(),
                          .b_stride = shape.row_stride,
                          .c = buffers.outputs.data(),
