@@ -26,7 +26,7 @@ inline Vector load_vector(const BFloat16* from) {
 inline void store_vector(BFloat16* to, Vector value) {
   const Words words = reinterpret_cast<Words>(value);
   const Words rounded = words + 0x7FFF + ((words >> 16) & 1);
-  const Words result = value == value ? rounded : words | 0x00400000;  // as BFloat16 does
+  const Words result = (words & 0x7FFFFFFF) > 0x7F800000 ? words | 0x00400000 : rounded;  // as BFloat16 does
   *reinterpret_cast<HalvesAnywhere*>(to) = __builtin_convertvector(result >> 16, Halves);
 }
 

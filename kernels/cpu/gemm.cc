@@ -6,8 +6,6 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
-#include <array>
-#include <compare>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "base/error.h"
@@ -70,15 +68,6 @@ auto describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes
 }
 
 }  // namespace
-
-// All that a kernel is compiled for.
-struct Products::Key {
-  int64_t m, n, k, a_stride, b_stride, c_stride;
-  DType operands, result;
-  bool transpose_a, transpose_b, has_bias, accumulate;
-  int threads;
-  auto operator<=>(const Key&) const = default;
-};
 
 class Products::Product {
  public:
@@ -153,8 +142,18 @@ void Products::run(const Gemm& args, int threads) {
 
 // Also what the scratch of a thread has to be for any product so far.
 Products::Product& Products::product_for(const Gemm& args, int threads, int64_t& scratch_bytes) {
-  const Key key{args.m,        args.n,      args.k,           args.a_stride,    args.b_stride,        args.c_stride,
-                args.operands, args.result, args.transpose_a, args.transpose_b, args.bias != nullptr, args.accumulate,
+  const Key key{args.m,
+                args.n,
+                args.k,
+                args.a_stride,
+                args.b_stride,
+                args.c_stride,
+                static_cast<int64_t>(args.operands),
+                static_cast<int64_t>(args.result),
+                static_cast<int64_t>(args.transpose_a),
+                static_cast<int64_t>(args.transpose_b),
+                static_cast<int64_t>(args.bias != nullptr),
+                static_cast<int64_t>(args.accumulate),
                 threads};
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Product>& product = products_[key];

@@ -3,6 +3,7 @@
 // oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,17 +22,17 @@ struct Gemm {
   int64_t m = 0;  // rows of c
   int64_t n = 0;  // columns of c
   int64_t k = 0;
-  DType operands = DType::kFloat32;  // of a and b, float32 or bfloat16
-  const void* a = nullptr;           // [m, k], or [k, m] when transpose_a
+  const void* a = nullptr;  // [m, k], or [k, m] when transpose_a
   int64_t a_stride = 0;
-  bool transpose_a = false;
   const void* b = nullptr;  // [k, n], or [n, k] when transpose_b
   int64_t b_stride = 0;
-  bool transpose_b = false;
   const float* bias = nullptr;  // [n], or null
-  DType result = DType::kFloat32;
-  void* c = nullptr;  // [m, n]
+  void* c = nullptr;            // [m, n]
   int64_t c_stride = 0;
+  DType operands = DType::kFloat32;  // of a and b, float32 or bfloat16
+  DType result = DType::kFloat32;
+  bool transpose_a = false;
+  bool transpose_b = false;
   bool accumulate = false;
 };
 
@@ -57,7 +58,7 @@ class Products {
   void run(const Gemm& args, int threads);
 
  private:
-  struct Key;
+  using Key = std::array<int64_t, 13>;  // all that a kernel is compiled for
   class Product;
   Product& product_for(const Gemm& args, int threads, int64_t& scratch_bytes);
 

@@ -145,15 +145,15 @@ void compute_logits(const Layer& layer, int64_t count) {
     gemm_in_thread(layer.stream, {.m = count,
                                   .n = block.count,
                                   .k = layer.extents.width,
-                                  .operands = layer.activations(),
                                   .a = layer.scratch.x,
                                   .a_stride = layer.extents.width,
                                   .b = block.w,
                                   .b_stride = layer.extents.width,
-                                  .transpose_b = true,
-                                  .result = layer.activations(),
                                   .c = layer.scratch.logits + layer.bytes(block.column),
-                                  .c_stride = layer.extents.classes});
+                                  .c_stride = layer.extents.classes,
+                                  .operands = layer.activations(),
+                                  .result = layer.activations(),
+                                  .transpose_b = true});
   });
 }
 
@@ -163,14 +163,14 @@ void add_dw(const Layer& layer, int64_t count) {
     gemm_in_thread(layer.stream, {.m = block.count,
                                   .n = layer.extents.width,
                                   .k = count,
-                                  .operands = layer.activations(),
                                   .a = layer.scratch.logits + layer.bytes(block.column),
                                   .a_stride = layer.extents.classes,
-                                  .transpose_a = true,
                                   .b = layer.scratch.x,
                                   .b_stride = layer.extents.width,
                                   .c = block.dw,
                                   .c_stride = layer.extents.width,
+                                  .operands = layer.activations(),
+                                  .transpose_a = true,
                                   .accumulate = true});
   });
 }
@@ -186,13 +186,13 @@ void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, 
   gemm_in_thread(layer.stream, {.m = product.rows,
                                 .n = product.columns,
                                 .k = classes,
-                                .operands = layer.activations(),
                                 .a = product.dz,
                                 .a_stride = layer.extents.classes,
                                 .b = w,
                                 .b_stride = layer.extents.width,
                                 .c = product.to,
                                 .c_stride = layer.extents.width,
+                                .operands = layer.activations(),
                                 .accumulate = accumulate});
 }
 

@@ -11,17 +11,17 @@ void matmul_and_bias(const Stream& stream, const Matmul& args, const float* bias
   gemm(stream, {.m = args.c.shape[0],
                 .n = args.c.shape[1],
                 .k = args.a.shape[args.transpose_a ? 0 : 1],
-                .operands = args.a.dtype,
                 .a = args.a.data,
                 .a_stride = args.a.shape[1],
-                .transpose_a = args.transpose_a,
                 .b = args.b.data,
                 .b_stride = args.b.shape[1],
-                .transpose_b = args.transpose_b,
                 .bias = bias,
-                .result = args.c.dtype,
                 .c = args.c.data,
                 .c_stride = args.c.shape[1],
+                .operands = args.a.dtype,
+                .result = args.c.dtype,
+                .transpose_a = args.transpose_a,
+                .transpose_b = args.transpose_b,
                 .accumulate = args.accumulate});
 }
 

@@ -27,14 +27,14 @@ class GemmTest : public testing::TestWithParam<Case> {
     return {.m = GetParam().m,
             .n = kN,
             .k = kK,
-            .operands = GetParam().operands,
             .a = a_.view().data,
             .a_stride = kAStride,
-            .transpose_a = GetParam().transpose_a,
             .b = b_.view().data,
             .b_stride = kBStride,
             .c = c_.as<float>(),
-            .c_stride = kCStride};
+            .c_stride = kCStride,
+            .operands = GetParam().operands,
+            .transpose_a = GetParam().transpose_a};
   }
   void run(const cpu::Gemm& args) {
     GetParam().in_thread ? cpu::gemm_in_thread(stream_, args) : cpu::gemm(stream_, args);
