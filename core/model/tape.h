@@ -89,7 +89,7 @@ class Tape {
     Action backward;
     std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
     Flops flops = {};         // the backward's also where the forward computes the gradient
-    std::string detail = "";  // sizes that tell operations of one name apart
+    std::string detail = {};  // sizes that tell operations of one name apart
   };
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
