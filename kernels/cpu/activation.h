@@ -6,7 +6,8 @@
 #include "base/bfloat16.h"
 #include "kernels/cpu/vector.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // One element, in loops that the compiler makes vectors of.
 inline float load(const float* from) { return *from; }
@@ -54,4 +55,5 @@ void with_activations(DType dtype, const Call& call) {
   dtype == DType::kBFloat16 ? call.template operator()<BFloat16>() : call.template operator()<float>();
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -9,7 +9,8 @@
 #include "kernels/cpu/vector.h"
 #include "kernels/relative_attention.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // Queries and keys of a tile, and the floats of a tile of rows of H. 32 KiB keep a product's three tiles in the second
 // level cache, and a thread's tiles within a small stack.
@@ -116,4 +117,5 @@ void load_rows(const AttentionShape& shape, int64_t count, RowAt row_at, float* 
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -31,7 +31,8 @@
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // A block of the score matrix.
 struct Tile {
@@ -149,4 +150,5 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers);
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

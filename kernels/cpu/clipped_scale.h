@@ -6,7 +6,8 @@
 
 #include "base/tensor.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // The factor of the gradients; nothing when their norm is not finite, and the step is left out.
 inline std::optional<float> clipped_scale(ConstTensorView clipped) {
@@ -16,4 +17,5 @@ inline std::optional<float> clipped_scale(ConstTensorView clipped) {
   return static_cast<float>(outcome[1]);
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -10,7 +10,8 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 constexpr int64_t kTileRows = 32;
 constexpr int64_t kTileColumns = 64;
@@ -36,4 +37,5 @@ void for_each_column_tile(const Stream& stream, int64_t rows, int64_t columns, c
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -6,7 +6,8 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -37,4 +38,5 @@ void copy_block(const Stream& stream, const CopyBlock& args) {
   with_activations(args.from.dtype, [&]<typename A>() { copy_rows<A>(stream, args); });
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -8,7 +8,8 @@
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/vector_math.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -103,4 +104,5 @@ void cross_entropy_backward(const Stream& stream, const CrossEntropyBackward& ar
   });
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

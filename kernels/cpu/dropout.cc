@@ -5,7 +5,8 @@
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -49,4 +50,5 @@ void dropout_backward(const Stream& stream, const DropoutBackward& args) {
   run(stream, args.dropout, args.dy, args.dx, args.accumulate);
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

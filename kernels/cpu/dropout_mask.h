@@ -8,7 +8,8 @@
 #include "kernels/cpu/vector.h"
 #include "kernels/dropout.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 constexpr int kMaskBlocks = 16;  // at a time
 constexpr int kMaskElements = 4 * kMaskBlocks;
@@ -87,4 +88,5 @@ inline void dropout_multipliers(const Dropout& dropout, uint64_t first, int64_t 
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -5,7 +5,8 @@
 #include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -81,4 +82,5 @@ void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -3,9 +3,11 @@
 
 #include "kernels/embedding.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void embedding_forward(const Stream& stream, const EmbeddingForward& args);
 void embedding_backward(const Stream& stream, const EmbeddingBackward& args);
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

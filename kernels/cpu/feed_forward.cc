@@ -7,7 +7,8 @@
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/vector_math.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -134,4 +135,5 @@ void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args
   matmul(stream, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

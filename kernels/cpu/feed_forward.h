@@ -3,9 +3,11 @@
 
 #include "kernels/feed_forward.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void feed_forward_forward(const Stream& stream, const FeedForwardForward& args);
 void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args);
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

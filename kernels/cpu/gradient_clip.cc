@@ -8,7 +8,8 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void gradient_norm(const Stream& stream, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
@@ -29,4 +30,5 @@ void clip_gradients(const Stream& /*stream*/, const GradientClip& args) {
   args.outcome.as<double>()[1] = args.clip > 0.0 ? std::min(1.0, args.clip / (norm + 1e-6)) : 1.0;
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -11,7 +11,8 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -102,4 +103,5 @@ void lamb_step(const Stream& stream, const LambStep& args, const LambStepScalars
   for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update(args, scalars, c);
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -10,7 +10,8 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -202,4 +203,5 @@ void layer_norm_backward(const Stream& stream, const LayerNormBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -3,9 +3,11 @@
 
 #include "kernels/layer_norm.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void layer_norm_forward(const Stream& stream, const LayerNormForward& args);
 void layer_norm_backward(const Stream& stream, const LayerNormBackward& args);
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -14,7 +14,8 @@
 #include "kernels/cpu/segment_memory.h"
 #include "kernels/cpu/token_clusters.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 extern const CodePath kCodePath;
 const CodePath kCodePath{
@@ -48,4 +49,5 @@ const CodePath kCodePath{
     .update_momentum = update,
 };
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -13,7 +13,8 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -311,4 +312,5 @@ int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents)
   return Workspace(extents, nullptr).taken();
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -3,9 +3,11 @@
 
 #include "kernels/linear_cross_entropy.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args);
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents);  // elements, of float32
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -9,7 +9,8 @@
 #include "kernels/cpu/clipped_scale.h"
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -71,4 +72,5 @@ void update(const Stream& stream, const UpdatedBlock& block, const AdagradRule& 
 void update(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { step(stream, block, rule); }
 void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) { step(stream, block, rule); }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

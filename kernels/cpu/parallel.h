@@ -5,7 +5,8 @@
 
 #include "kernels/stream.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // Waking a team costs some microseconds: about as much as one thread needs for this many simple element operations.
 constexpr int64_t kElementsWorthATeam = 32768;
@@ -15,4 +16,5 @@ inline int threads_for(const Stream& stream, int64_t elements) {
   return elements < kElementsWorthATeam ? 1 : stream.threads();
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

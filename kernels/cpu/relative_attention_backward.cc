@@ -10,7 +10,8 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -361,4 +362,5 @@ int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {
   return workspace_in(nullptr, extents.streams * extents.heads, extents.keys, padded(extents.d_head)).elements();
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

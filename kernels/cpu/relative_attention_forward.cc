@@ -8,7 +8,8 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/relative_attention.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -160,4 +161,5 @@ void relative_attention_forward(const Stream& stream, const RelativeAttentionFor
   with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend<A>(stream, args); });
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -7,7 +7,8 @@
 
 #include "kernels/cpu/activation.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 constexpr int64_t kPartialSums = 32;  // side by side: enough to hide how long an addition takes
 
@@ -83,4 +84,5 @@ inline double sum_of_squares(const float* values, int64_t count) {
   return sums[0][0] + rest;
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

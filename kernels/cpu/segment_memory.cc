@@ -6,7 +6,8 @@
 
 #include "kernels/cpu/parallel.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
@@ -44,4 +45,5 @@ void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

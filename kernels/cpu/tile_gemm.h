@@ -10,7 +10,8 @@
 
 #include "kernels/cpu/vector.h"
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 #ifdef __AVX512F__
 constexpr int64_t kBlockRows = 8;  // with two vectors a row: 16 sums of 32 registers
@@ -106,4 +107,5 @@ inline void tile_gemm(const TileGemm& args) {
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

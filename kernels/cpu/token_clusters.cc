@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 void token_clusters(const TokenClusters& args) {
   const int64_t targets = args.targets.shape[0];
@@ -31,4 +32,5 @@ void token_clusters(const TokenClusters& args) {
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 #ifdef __AVX512F__
 constexpr int64_t kLanes = 16;
@@ -105,4 +106,5 @@ float sum_of_lanes(Vector v) {
   }
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu

@@ -8,7 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
-namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL {
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
 
 // e^x = power * 2^exponent: x = n ln 2 + r with |r| <= ln 2 / 2, then a polynomial fitted to (e^r - 1 - r) / r². For
 // finite x that is not huge.
@@ -81,4 +82,5 @@ inline float gelu_derivative(float x) {
   return std::fma(x, normal.density, normal.cumulative);
 }
 
-}  // namespace segue::kernels::cpu::inline SEGUE_CPU_LEVEL
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu
