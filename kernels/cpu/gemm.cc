@@ -1,4 +1,4 @@
-// Chooses between oneDNN's two kinds of product, and keeps those of the kind that is worth keeping.
+// oneDNN's matmul, compiled once for each kind of product.
 #include "kernels/cpu/gemm.h"
 
 #include <fmt/format.h>
@@ -19,24 +19,8 @@ using dnnl::memory;
 // Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
 constexpr int64_t kFlopsWorthATeam = 2'000'000;
 
-// The matmul primitive copies b into an order of its own, which so few rows do not repay; sgemm then reads b as it
-// lies.
-constexpr int64_t kRowsWorthACopy = 16;
-
 [[noreturn]] void refuse(const Gemm& args, std::string_view reason) {
   throw DeviceError("oneDNN product [{}, {}, {}]: {}", args.m, args.n, args.k, reason);
-}
-
-bool is_plain_float(const Gemm& args) {
-  return args.operands == DType::kFloat32 && args.result == DType::kFloat32 && args.bias == nullptr;
-}
-
-void run_sgemm(const Gemm& args) {
-  const dnnl_status_t status =
-      dnnl_sgemm(args.transpose_a ? 'T' : 'N', args.transpose_b ? 'T' : 'N', args.m, args.n, args.k, 1.0F,
-                 static_cast<const float*>(args.a), args.a_stride, static_cast<const float*>(args.b), args.b_stride,
-                 args.accumulate ? 1.0F : 0.0F, static_cast<float*>(args.c), args.c_stride);
-  if (status != dnnl_success) refuse(args, dnnl_status2str(status));
 }
 
 memory::data_type type_of(DType dtype) {
@@ -177,7 +161,6 @@ void run_on(const Stream& stream, const Gemm& args, int threads) {
   if (args.m == 0 || args.n == 0) return;
   if (args.k == 0) return finish_without_terms(args);
   omp_set_num_threads(threads);
-  if (args.m < kRowsWorthACopy && is_plain_float(args)) return run_sgemm(args);
   stream.products().run(args, threads);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Case {
   DType operands;
-  int64_t m;  // few rows and many take different kinds of product
+  int64_t m;
   bool transpose_a, in_thread;
 };
 
@@ -79,6 +79,32 @@ std::vector<Case> cases() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmTest, testing::ValuesIn(cases()));
+
+// Evaluation counts on it: losses do not depend on the batch.
+TEST(Gemm, ARowIsTheSameInAnyCompany) {
+  constexpr int64_t kRows = 300, kColumns = 96, kDepth = 520;
+  const OwnedTensor a = random_tensor({kRows, kDepth}, 1), b = random_tensor({kColumns, kDepth}, 2);
+  for (const int threads : {1, 2}) {
+    Stream stream(threads);
+    const auto product = [&](int64_t rows) {
+      OwnedTensor c = unset_tensor({rows, kColumns});
+      cpu::gemm(stream, {.m = rows,
+                         .n = kColumns,
+                         .k = kDepth,
+                         .a = a.as<float>(),
+                         .a_stride = kDepth,
+                         .b = b.as<float>(),
+                         .b_stride = kDepth,
+                         .c = c.as<float>(),
+                         .c_stride = kColumns,
+                         .transpose_b = true});
+      return c;
+    };
+    OwnedTensor all = product(kRows);
+    for (const int64_t rows : {1, 2, 7, 16, 31, 64, 299})
+      expect_identical("rows", product(rows).view(), all.view().rows(0, rows));
+  }
+}
 
 TEST(Gemm, EmptyInnerExtentClearsOrKeeps) {
   Stream stream(1);

@@ -76,8 +76,6 @@ def test_device(program):
             ("training.device=cuda:x", CONFIG, ["training.device", '"cuda:x"']),
             ("training.precision=fp16", CONFIG, ["training.precision", '"bf16"', '"fp16"'])):
         refused(program, code, "train", file, "--set", override, "--run", "d1", says=says, leaves_nothing_at="d1")
-    refused(program, CONFIG, "train", file, "--set", "training.device=cpu", "--set", "training.precision=bf16", "--run", "d1",
-            says=["training.precision", "bf16"], leaves_nothing_at="d1")
 
 
 def test_dataset(program):
