@@ -55,7 +55,8 @@ auto describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes
 
 class Products::Product {
  public:
-  // For as many users at a time: the threads of a parallel region.
+  // For as many users at a time, the threads of a parallel region: each has its scratch from the start, whenever its
+  // first call may come.
   Product(const Gemm& args, size_t users) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const memory::desc a = block(args.m, args.k, args.operands, args.a_stride, args.transpose_a);
     const memory::desc b = block(args.k, args.n, args.operands, args.b_stride, args.transpose_b);
@@ -69,9 +70,11 @@ class Products::Product {
     for (size_t user = 0; user < users; ++user)
       users_.push_back(Operands{placeless(a), placeless(b), placeless(bias), placeless(c),
                                 placeless(description.scratchpad_desc())});
+    if (users > 1) scratch_ = std::vector<Buffer>(users);
+    for (Buffer& mine : scratch_) mine = Buffer(scratch_bytes_);
   }
 
-  int64_t scratch_bytes() const { return scratch_bytes_; }
+  int64_t shared_scratch_bytes() const { return scratch_.empty() ? scratch_bytes_ : 0; }
 
   // Nothing is allocated: the operands exist, and learn here where they lie.
   void run(const Gemm& args, size_t user, std::byte* scratch) {
@@ -80,7 +83,7 @@ class Products::Product {
     place(operands.b, args.b);
     place(operands.bias, args.bias);
     place(operands.c, args.c);
-    place(operands.scratch, scratch);
+    place(operands.scratch, scratch_.empty() ? scratch : scratch_[user].data());
     const std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, operands.a.get()},
                                                     {DNNL_ARG_WEIGHTS, operands.b.get()},
                                                     {DNNL_ARG_DST, operands.c.get()},
@@ -105,27 +108,25 @@ class Products::Product {
   dnnl::matmul product_;
   int64_t scratch_bytes_ = 0;
   std::vector<Operands> users_;
+  std::vector<Buffer> scratch_;  // by user; empty with one user
 };
 
-Products::Products(int threads) : scratch_(static_cast<size_t>(threads)) {}
+Products::Products(int threads) : threads_(static_cast<size_t>(threads)) {}
 Products::~Products() = default;
 
 // oneDNN plans for as many threads as OpenMP would give it, when it compiles and when it computes.
 void Products::run(const Gemm& args, int threads) {
   const auto user = static_cast<size_t>(omp_get_thread_num());
   try {
-    int64_t bytes = 0;
-    Product& product = product_for(args, threads, bytes);
-    Buffer& scratch = scratch_.at(user);
-    if (scratch.bytes() < bytes) scratch = Buffer(bytes);
-    product.run(args, user, scratch.data());
+    Product& product = product_for(args, threads);
+    if (scratch_.bytes() < product.shared_scratch_bytes()) scratch_ = Buffer(product.shared_scratch_bytes());
+    product.run(args, user, scratch_.data());
   } catch (const dnnl::error& error) {
     refuse(args, error.what());
   }
 }
 
-// Also what the scratch of a thread has to be for any product so far.
-Products::Product& Products::product_for(const Gemm& args, int threads, int64_t& scratch_bytes) {
+Products::Product& Products::product_for(const Gemm& args, int threads) {
   const Key key{args.m,
                 args.n,
                 args.k,
@@ -141,8 +142,7 @@ Products::Product& Products::product_for(const Gemm& args, int threads, int64_t&
                 threads};
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Product>& product = products_[key];
-  if (!product) product = std::make_unique<Product>(args, threads == 1 ? scratch_.size() : 1);
-  scratch_bytes = most_scratch_ = std::max(most_scratch_, product->scratch_bytes());
+  if (!product) product = std::make_unique<Product>(args, threads == 1 ? threads_ : 1);
   return *product;
 }
 

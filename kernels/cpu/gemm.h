@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "base/buffer.h"
 #include "base/tensor.h"
@@ -62,12 +61,12 @@ class Products {
  private:
   using Key = std::array<int64_t, 13>;  // all that a kernel is compiled for
   class Product;
-  Product& product_for(const Gemm& args, int threads, int64_t& scratch_bytes);
+  Product& product_for(const Gemm& args, int threads);
 
   std::mutex mutex_;
   std::map<Key, std::unique_ptr<Product>> products_;
-  int64_t most_scratch_ = 0;
-  std::vector<Buffer> scratch_;  // by thread
+  size_t threads_;
+  Buffer scratch_;  // of products by a team: one runs at a time
 };
 
 }  // namespace segue::kernels::cpu
