@@ -37,7 +37,7 @@ Stream::Stream(Device device, int threads)
     : device_(device), threads_(threads == 0 ? omp_get_max_threads() : threads), code_path_(cpu::best_code_path()) {
   if (threads < 0) throw ContractError("stream: expected 0 or more threads, found {}", threads);
   omp_set_num_threads(threads_);
-  products_ = std::make_unique<cpu::Products>(threads_);
+  products_ = std::make_unique<cpu::Products>();
   if (device.is_cuda()) queue_ = std::make_unique<segue::cuda::Queue>(device.index);
 }
 

@@ -42,9 +42,6 @@ struct Rows {
   Element* data = nullptr;
   int64_t stride = 0;
   Element* operator()(int64_t row) const { return data + row * stride; }
-  auto from(int64_t first) const {
-    return [rows = *this, first](int64_t row) { return rows(first + row); };
-  }
 };
 
 // Keys or values: the memory's rows, then the segment's, in the two tensors that hold them.
@@ -54,10 +51,13 @@ struct KeyRows {
   Rows<Element> segment;
   int64_t memory_rows = 0;
   Element* operator()(int64_t row) const { return row < memory_rows ? memory(row) : segment(row - memory_rows); }
-  auto from(int64_t first) const {
-    return [rows = *this, first](int64_t row) { return rows(first + row); };
-  }
 };
+
+// The same rows, counted from `first` on.
+template <typename AnyRows>
+auto rows_from(AnyRows rows, int64_t first) {
+  return [rows, first](int64_t row) { return rows(first + row); };
+}
 
 // Queries, keys and values of one stream and head, or their gradients.
 template <typename Element>

@@ -12,7 +12,7 @@ namespace {
 
 template <typename A>
 void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range queries, const float* bias, float* to) {
-  load_rows(shape, queries.count, rows.from(queries.first), to);
+  load_rows(shape, queries.count, rows_from(rows, queries.first), to);
   for (int64_t row = 0; row < queries.count; ++row) {
     float* elements = to + row * shape.row_stride;
 #pragma omp simd
@@ -101,7 +101,7 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   advance_band(shape, head, tile, buffers);
-  load_rows(shape, tile.keys.count, head.rows.keys.from(tile.keys.first), buffers.keys.data());
+  load_rows(shape, tile.keys.count, rows_from(head.rows.keys, tile.keys.first), buffers.keys.data());
   transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
   const Rows<float> scores = buffers.scores(shape);
   const TileGemm product{.depth = shape.width,

@@ -19,6 +19,8 @@ using dnnl::memory;
 // Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
 constexpr int64_t kFlopsWorthATeam = 2'000'000;
 
+constexpr size_t kMostProducts = 512;  // a training step has some 25, each of up to some megabytes
+
 [[noreturn]] void refuse(const Gemm& args, std::string_view reason) {
   throw DeviceError("oneDNN product [{}, {}, {}]: {}", args.m, args.n, args.k, reason);
 }
@@ -55,9 +57,8 @@ auto describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes
 
 class Products::Product {
  public:
-  // For as many users at a time, the threads of a parallel region: each has its scratch from the start, whenever its
-  // first call may come.
-  Product(const Gemm& args, size_t users) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+  // For as many users at a time: each has its operands and scratch from the start, whenever its first call may come.
+  Product(const Gemm& args, int users) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const memory::desc a = block(args.m, args.k, args.operands, args.a_stride, args.transpose_a);
     const memory::desc b = block(args.k, args.n, args.operands, args.b_stride, args.transpose_b);
     const memory::desc c = block(args.m, args.n, args.result, args.c_stride, false);
@@ -65,25 +66,19 @@ class Products::Product {
     const dnnl::primitive_attr attributes = attributes_of(args);
     const auto description = args.bias == nullptr ? describe<dnnl::matmul>(engine_, attributes, a, b, c)
                                                   : describe<dnnl::matmul>(engine_, attributes, a, b, bias, c);
-    scratch_bytes_ = static_cast<int64_t>(description.scratchpad_desc().get_size());
     product_ = dnnl::matmul(description);
-    for (size_t user = 0; user < users; ++user)
+    for (int user = 0; user < users; ++user)
       users_.push_back(Operands{placeless(a), placeless(b), placeless(bias), placeless(c),
-                                placeless(description.scratchpad_desc())});
-    if (users > 1) scratch_ = std::vector<Buffer>(users);
-    for (Buffer& mine : scratch_) mine = Buffer(scratch_bytes_);
+                                memory(description.scratchpad_desc(), engine_)});
   }
 
-  int64_t shared_scratch_bytes() const { return scratch_.empty() ? scratch_bytes_ : 0; }
-
   // Nothing is allocated: the operands exist, and learn here where they lie.
-  void run(const Gemm& args, size_t user, std::byte* scratch) {
+  void run(const Gemm& args, size_t user) {
     Operands& operands = users_.at(user);
     place(operands.a, args.a);
     place(operands.b, args.b);
     place(operands.bias, args.bias);
     place(operands.c, args.c);
-    place(operands.scratch, scratch_.empty() ? scratch : scratch_[user].data());
     const std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, operands.a.get()},
                                                     {DNNL_ARG_WEIGHTS, operands.b.get()},
                                                     {DNNL_ARG_DST, operands.c.get()},
@@ -106,27 +101,24 @@ class Products::Product {
   dnnl::engine engine_;
   dnnl::stream stream_;
   dnnl::matmul product_;
-  int64_t scratch_bytes_ = 0;
   std::vector<Operands> users_;
-  std::vector<Buffer> scratch_;  // by user; empty with one user
 };
 
-Products::Products(int threads) : threads_(static_cast<size_t>(threads)) {}
+Products::Products() = default;
 Products::~Products() = default;
 
 // oneDNN plans for as many threads as OpenMP would give it, when it compiles and when it computes.
-void Products::run(const Gemm& args, int threads) {
-  const auto user = static_cast<size_t>(omp_get_thread_num());
+void Products::run(const Gemm& args, int threads, int users) {
+  omp_set_num_threads(threads);
   try {
-    Product& product = product_for(args, threads);
-    if (scratch_.bytes() < product.shared_scratch_bytes()) scratch_ = Buffer(product.shared_scratch_bytes());
-    product.run(args, user, scratch_.data());
+    product_for(args, threads, users)->run(args, users == 1 ? 0 : static_cast<size_t>(omp_get_thread_num()));
   } catch (const dnnl::error& error) {
     refuse(args, error.what());
   }
 }
 
-Products::Product& Products::product_for(const Gemm& args, int threads) {
+// Texts of all lengths bring ever new shapes: from time to time those that are still met are compiled again.
+std::shared_ptr<Products::Product> Products::product_for(const Gemm& args, int threads, int users) {
   const Key key{args.m,
                 args.n,
                 args.k,
@@ -139,11 +131,13 @@ Products::Product& Products::product_for(const Gemm& args, int threads) {
                 static_cast<int64_t>(args.transpose_b),
                 static_cast<int64_t>(args.bias != nullptr),
                 static_cast<int64_t>(args.accumulate),
-                threads};
+                threads,
+                users};
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<Product>& product = products_[key];
-  if (!product) product = std::make_unique<Product>(args, threads == 1 ? threads_ : 1);
-  return *product;
+  const auto found = products_.find(key);
+  if (found != products_.end()) return found->second;
+  if (products_.size() == kMostProducts) products_.clear();
+  return products_.emplace(key, std::make_shared<Product>(args, users)).first->second;
 }
 
 namespace {
@@ -157,20 +151,19 @@ void finish_without_terms(const Gemm& args) {
     std::fill_n(static_cast<float*>(args.c) + row * args.c_stride, args.n, 0.0F);
 }
 
-void run_on(const Stream& stream, const Gemm& args, int threads) {
+void run_on(const Stream& stream, const Gemm& args, int threads, int users) {
   if (args.m == 0 || args.n == 0) return;
   if (args.k == 0) return finish_without_terms(args);
-  omp_set_num_threads(threads);
-  stream.products().run(args, threads);
+  stream.products().run(args, threads, users);
 }
 
 }  // namespace
 
-void gemm_in_thread(const Stream& stream, const Gemm& args) { run_on(stream, args, 1); }
+void gemm_in_thread(const Stream& stream, const Gemm& args) { run_on(stream, args, 1, stream.threads()); }
 
 void gemm(const Stream& stream, const Gemm& args) {
   const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
-  run_on(stream, args, is_small ? 1 : stream.threads());
+  run_on(stream, args, is_small ? 1 : stream.threads(), 1);
   omp_set_num_threads(stream.threads());
 }
 

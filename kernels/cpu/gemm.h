@@ -12,7 +12,6 @@
 #include <mutex>
 #include <string>
 
-#include "base/buffer.h"
 #include "base/tensor.h"
 #include "kernels/stream.h"
 
@@ -51,22 +50,21 @@ std::string name_of_products();
 // The products that a stream has met.
 class Products {
  public:
-  explicit Products(int threads);  // at most so many in one parallel region
+  Products();
   ~Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  void run(const Gemm& args, int threads);
+  // With so many threads; with several users the caller is one of so many threads of a parallel region.
+  void run(const Gemm& args, int threads, int users);
 
  private:
-  using Key = std::array<int64_t, 13>;  // all that a kernel is compiled for
+  using Key = std::array<int64_t, 14>;  // all that a kernel is compiled for
   class Product;
-  Product& product_for(const Gemm& args, int threads);
+  std::shared_ptr<Product> product_for(const Gemm& args, int threads, int users);
 
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Product>> products_;
-  size_t threads_;
-  Buffer scratch_;  // of products by a team: one runs at a time
+  std::map<Key, std::shared_ptr<Product>> products_;
 };
 
 }  // namespace segue::kernels::cpu

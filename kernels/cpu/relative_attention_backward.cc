@@ -108,7 +108,7 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
 template <typename A>
 void begin_queries(const AttentionShape& shape, const HeadGradients<A>& gradients, Range queries,
                    BackwardBuffers& buffers) {
-  load_rows(shape, queries.count, gradients.doutput.from(queries.first), buffers.doutput.data());
+  load_rows(shape, queries.count, rows_from(gradients.doutput, queries.first), buffers.doutput.data());
   for (int64_t row = 0; row < queries.count; ++row) {
     const A* doutput = gradients.doutput(queries.first + row);
     const A* output = gradients.output(queries.first + row);
@@ -126,7 +126,7 @@ void begin_queries(const AttentionShape& shape, const HeadGradients<A>& gradient
 template <typename A>
 void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile,
                             BackwardBuffers& buffers) {
-  load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
+  load_rows(shape, tile.keys.count, rows_from(head.rows.values, tile.keys.first), buffers.values.data());
   transpose_rows(shape, tile.keys.count, buffers.values.data(), buffers.tile.columns.data());
   const TileGemm product{.depth = shape.width,
                          .a = {buffers.doutput.data(), shape.row_stride},

@@ -78,7 +78,7 @@ void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& drop
 
 template <typename A>
 void add_values(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ForwardBuffers& buffers) {
-  load_rows(shape, tile.keys.count, head.rows.values.from(tile.keys.first), buffers.values.data());
+  load_rows(shape, tile.keys.count, rows_from(head.rows.values, tile.keys.first), buffers.values.data());
   const Rows<float> scores = buffers.tile.scores(shape);
   const TileGemm product{.columns = shape.row_stride,
                          .a = {scores.data, scores.stride},

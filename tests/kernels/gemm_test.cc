@@ -80,30 +80,43 @@ std::vector<Case> cases() {
 }
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmTest, testing::ValuesIn(cases()));
 
+// The first `rows` rows of a times b.
+OwnedTensor product_of_rows(const Stream& stream, const OwnedTensor& a, const OwnedTensor& b, int64_t rows) {
+  const int64_t columns = b.shape()[0], depth = b.shape()[1];
+  OwnedTensor c = unset_tensor({rows, columns});
+  cpu::gemm(stream, {.m = rows,
+                     .n = columns,
+                     .k = depth,
+                     .a = a.as<float>(),
+                     .a_stride = depth,
+                     .b = b.as<float>(),
+                     .b_stride = depth,
+                     .c = c.as<float>(),
+                     .c_stride = columns,
+                     .transpose_b = true});
+  return c;
+}
+
 // Evaluation counts on it: losses do not depend on the batch.
 TEST(Gemm, ARowIsTheSameInAnyCompany) {
-  constexpr int64_t kRows = 300, kColumns = 96, kDepth = 520;
-  const OwnedTensor a = random_tensor({kRows, kDepth}, 1), b = random_tensor({kColumns, kDepth}, 2);
+  constexpr int64_t kRows = 300, kDepth = 520;
+  const OwnedTensor a = random_tensor({kRows, kDepth}, 1), b = random_tensor({96, kDepth}, 2);
   for (const int threads : {1, 2}) {
-    Stream stream(threads);
-    const auto product = [&](int64_t rows) {
-      OwnedTensor c = unset_tensor({rows, kColumns});
-      cpu::gemm(stream, {.m = rows,
-                         .n = kColumns,
-                         .k = kDepth,
-                         .a = a.as<float>(),
-                         .a_stride = kDepth,
-                         .b = b.as<float>(),
-                         .b_stride = kDepth,
-                         .c = c.as<float>(),
-                         .c_stride = kColumns,
-                         .transpose_b = true});
-      return c;
-    };
-    OwnedTensor all = product(kRows);
+    const Stream stream(threads);
+    OwnedTensor all = product_of_rows(stream, a, b, kRows);
     for (const int64_t rows : {1, 2, 7, 16, 31, 64, 299})
-      expect_identical("rows", product(rows).view(), all.view().rows(0, rows));
+      expect_identical("rows", product_of_rows(stream, a, b, rows).view(), all.view().rows(0, rows));
   }
+}
+
+// Of texts of all lengths there are more products than are kept.
+TEST(Gemm, AnyNumberOfShapes) {
+  constexpr int64_t kShapes = 1100;
+  const OwnedTensor a = random_tensor({kShapes, 3}, 1), b = random_tensor({2, 3}, 2);
+  const Stream stream(1);
+  OwnedTensor all = product_of_rows(stream, a, b, kShapes);
+  for (int64_t rows = 1; rows < kShapes; ++rows)
+    expect_identical("rows", product_of_rows(stream, a, b, rows).view(), all.view().rows(0, rows));
 }
 
 TEST(Gemm, EmptyInnerExtentClearsOrKeeps) {
