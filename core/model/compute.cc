@@ -10,8 +10,8 @@ namespace segue {
 
 namespace {
 
-void check_extent(const char* key, int64_t extent, int64_t most) {
-  if (extent > most) throw ConfigError("{}: expected at most {}, found {}", key, most, extent);
+void check_extent(const char* key, int64_t extent, int64_t most, const char* where) {
+  if (extent > most) throw ConfigError("{}: expected at most {}{}, found {}", key, most, where, extent);
 }
 
 }  // namespace
@@ -25,8 +25,8 @@ DType activations_of(PrecisionKind precision, Device device) {
 
 Compute compute_of(const ModelConfig& model, PrecisionKind precision, Device device) {
   const DType activations = activations_of(precision, device);
-  if (device.is_cuda()) check_extent("model.d_head on a GPU", model.d_head, kernels::cuda::kMaxHeadWidth);
-  check_extent("model.d_model", model.d_model, kernels::kMaxNormWidth);
+  if (device.is_cuda()) check_extent("model.d_head", model.d_head, kernels::cuda::kMaxHeadWidth, " on a GPU");
+  check_extent("model.d_model", model.d_model, kernels::kMaxNormWidth, "");
   return {.device = device, .activations = activations};
 }
 
