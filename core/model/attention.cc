@@ -92,8 +92,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
   const double products = r_shape[0] > 1 ? 3.0 : 2.0;  // content, values; distances
-  const double once = 2.0 * products * static_cast<double>(output_shape.elements() / tgt_len) *
-                      visible_pairs(tgt_len, mem_len, in.window);
+  const int64_t per_query = output_shape.elements() / tgt_len;
+  const double once = 2.0 * products * static_cast<double>(per_query) * visible_pairs(tgt_len, mem_len, in.window);
   const GradientUse dqkv = tape.use_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
   const GradientUse dr = tape.use_gradient(in.r);
