@@ -1,7 +1,10 @@
 // Aligned, zero-filled memory of the CPU or a GPU.
 #include "base/buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -15,6 +18,7 @@ namespace segue {
 namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, and the width of an AVX-512 register
+constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 
 void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
   switch (kind) {
@@ -26,6 +30,15 @@ void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
       return cuda::allocate_unified(bytes, index);
   }
   throw ContractError("unknown kind of memory");
+}
+
+// Rows of a matrix lie on many small pages, more than a processor remembers the places of. No more than advice: the
+// kernel may have none to give.
+void ask_for_huge_pages(void* block, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t begin = (address + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t end = (address + bytes) / kHugePage * kHugePage;
+  if (begin < end) madvise(static_cast<std::byte*>(block) + (begin - address), end - begin, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -46,6 +59,7 @@ Buffer::Buffer(int64_t bytes, Device device, BufferKind kind) : Buffer() {
   size_t room = static_cast<size_t>(bytes) + kAlignment;
   block_ = std::calloc(room, 1);
   if (block_ == nullptr) throw OutOfMemoryError("out of memory: {} bytes asked for", bytes);
+  ask_for_huge_pages(block_, room);
   void* aligned = block_;
   data_ = static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), aligned, room));
 }
