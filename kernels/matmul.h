@@ -21,7 +21,8 @@ struct Matmul {
 };
 void matmul(Stream& stream, const Matmul& args);
 
-// Whether the device has products of bfloat16; a processor without takes many times longer for them than for float32.
+// Whether the device has products of bfloat16. A processor without refuses them, or takes many times longer for them
+// than for float32.
 bool has_bfloat16_products(Device device);
 
 }  // namespace segue::kernels

@@ -6,8 +6,13 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
+#include <vector>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 namespace segue::kernels::cpu {
@@ -19,7 +24,8 @@ using dnnl::memory;
 // Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
 constexpr int64_t kFlopsWorthATeam = 2'000'000;
 
-constexpr size_t kMostProducts = 512;  // a training step has some 25, each of up to some megabytes
+constexpr size_t kMostProducts = 512;  // a training step has some 25, and 10 more for each cluster of a vocabulary
+constexpr int64_t kMostScratchBytes = int64_t{1} << 28;  // of all products for all their users
 
 [[noreturn]] void refuse(const Gemm& args, std::string_view reason) {
   throw DeviceError("oneDNN product [{}, {}, {}]: {}", args.m, args.n, args.k, reason);
@@ -32,6 +38,14 @@ memory::data_type type_of(DType dtype) {
 // Rows of such a stride, or, transposed, columns.
 memory::desc block(int64_t rows, int64_t columns, DType dtype, int64_t stride, bool transposed) {
   return {{rows, columns}, type_of(dtype), transposed ? memory::dims{1, stride} : memory::dims{stride, 1}};
+}
+
+// oneDNN's kernels for AVX-512 write dense results only; for others it takes its sgemm, which is slower. Where that is
+// all that stands against them, the result is computed apart and copied.
+bool is_computed_apart(const Gemm& args) {
+  const bool a_dense = args.a_stride == (args.transpose_a ? args.m : args.k);
+  const bool b_dense = args.b_stride == (args.transpose_b ? args.k : args.n);
+  return a_dense && b_dense && args.c_stride != args.n && !args.accumulate;
 }
 
 dnnl::primitive_attr attributes_of(const Gemm& args) {
@@ -61,16 +75,21 @@ class Products::Product {
   Product(const Gemm& args, int users) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const memory::desc a = block(args.m, args.k, args.operands, args.a_stride, args.transpose_a);
     const memory::desc b = block(args.k, args.n, args.operands, args.b_stride, args.transpose_b);
-    const memory::desc c = block(args.m, args.n, args.result, args.c_stride, false);
+    const bool apart = is_computed_apart(args);
+    const memory::desc c = block(args.m, args.n, args.result, apart ? args.n : args.c_stride, false);
     const memory::desc bias = block(1, args.n, DType::kFloat32, args.n, false);
     const dnnl::primitive_attr attributes = attributes_of(args);
     const auto description = args.bias == nullptr ? describe<dnnl::matmul>(engine_, attributes, a, b, c)
                                                   : describe<dnnl::matmul>(engine_, attributes, a, b, bias, c);
     product_ = dnnl::matmul(description);
+    const auto result_bytes = static_cast<int64_t>(apart ? c.get_size() : 0);
     for (int user = 0; user < users; ++user)
       users_.push_back(Operands{placeless(a), placeless(b), placeless(bias), placeless(c),
-                                memory(description.scratchpad_desc(), engine_)});
+                                memory(description.scratchpad_desc(), engine_), Buffer(result_bytes)});
+    scratch_bytes_ = users * (static_cast<int64_t>(description.scratchpad_desc().get_size()) + result_bytes);
   }
+
+  int64_t scratch_bytes() const { return scratch_bytes_; }
 
   // Nothing is allocated: the operands exist, and learn here where they lie.
   void run(const Gemm& args, size_t user) {
@@ -78,7 +97,8 @@ class Products::Product {
     place(operands.a, args.a);
     place(operands.b, args.b);
     place(operands.bias, args.bias);
-    place(operands.c, args.c);
+    std::byte* const apart = operands.apart.data();
+    place(operands.c, apart == nullptr ? args.c : apart);
     const std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, operands.a.get()},
                                                     {DNNL_ARG_WEIGHTS, operands.b.get()},
                                                     {DNNL_ARG_DST, operands.c.get()},
@@ -87,11 +107,17 @@ class Products::Product {
     const int count = args.bias == nullptr ? 4 : 5;
     dnnl::error::wrap_c_api(dnnl_primitive_execute(product_.get(), stream_.get(), count, arguments.data()),
                             "could not compute the product");
+    if (apart == nullptr) return;
+    const int64_t row_bytes = args.n * bytes_of(args.result);
+    for (int64_t row = 0; row < args.m; ++row)
+      std::memcpy(static_cast<std::byte*>(args.c) + row * args.c_stride * bytes_of(args.result),
+                  apart + row * row_bytes, static_cast<size_t>(row_bytes));
   }
 
  private:
   struct Operands {
     memory a, b, bias, c, scratch;
+    Buffer apart;  // the result of a product that is computed apart
   };
   memory placeless(const memory::desc& description) const { return {description, engine_, DNNL_MEMORY_NONE}; }
   static void place(const memory& operand, const void* data) {
@@ -102,6 +128,19 @@ class Products::Product {
   dnnl::stream stream_;
   dnnl::matmul product_;
   std::vector<Operands> users_;
+  int64_t scratch_bytes_ = 0;
+};
+
+// How many threads OpenMP gives for as long as it lives.
+class TeamOf {
+ public:
+  explicit TeamOf(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~TeamOf() { omp_set_num_threads(before_); }
+  TeamOf(const TeamOf&) = delete;
+  TeamOf& operator=(const TeamOf&) = delete;
+
+ private:
+  int before_;
 };
 
 Products::Products() = default;
@@ -109,7 +148,7 @@ Products::~Products() = default;
 
 // oneDNN plans for as many threads as OpenMP would give it, when it compiles and when it computes.
 void Products::run(const Gemm& args, int threads, int users) {
-  omp_set_num_threads(threads);
+  const TeamOf team(threads);
   try {
     product_for(args, threads, users)->run(args, users == 1 ? 0 : static_cast<size_t>(omp_get_thread_num()));
   } catch (const dnnl::error& error) {
@@ -136,19 +175,25 @@ std::shared_ptr<Products::Product> Products::product_for(const Gemm& args, int t
   const std::scoped_lock lock(mutex_);
   const auto found = products_.find(key);
   if (found != products_.end()) return found->second;
-  if (products_.size() == kMostProducts) products_.clear();
-  return products_.emplace(key, std::make_shared<Product>(args, users)).first->second;
+  auto product = std::make_shared<Product>(args, users);
+  if (products_.size() == kMostProducts || scratch_bytes_ + product->scratch_bytes() > kMostScratchBytes) {
+    products_.clear();
+    scratch_bytes_ = 0;
+  }
+  scratch_bytes_ += product->scratch_bytes();
+  return products_.emplace(key, std::move(product)).first->second;
 }
 
 namespace {
 
 // What is left of a product without an inner extent.
 void finish_without_terms(const Gemm& args) {
-  const bool bfloat16 = args.result == DType::kBFloat16;
-  if (args.bias != nullptr || bfloat16) refuse(args, "expected an inner extent of 1 or more");
+  if (args.bias != nullptr) refuse(args, "expected an inner extent of 1 or more");
   if (args.accumulate) return;
+  const int64_t element = bytes_of(args.result);
   for (int64_t row = 0; row < args.m; ++row)
-    std::fill_n(static_cast<float*>(args.c) + row * args.c_stride, args.n, 0.0F);
+    std::memset(static_cast<std::byte*>(args.c) + row * args.c_stride * element, 0,
+                static_cast<size_t>(args.n * element));
 }
 
 void run_on(const Stream& stream, const Gemm& args, int threads, int users) {
@@ -164,7 +209,6 @@ void gemm_in_thread(const Stream& stream, const Gemm& args) { run_on(stream, arg
 void gemm(const Stream& stream, const Gemm& args) {
   const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
   run_on(stream, args, is_small ? 1 : stream.threads(), 1);
-  omp_set_num_threads(stream.threads());
 }
 
 bool has_bfloat16_products() {

@@ -1,8 +1,9 @@
 // Matrix products on row-major blocks that may lie inside larger tensors, by oneDNN.
 //
-// oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream. Other
-// than in oneDNN's sgemm, a row of c does not depend on how many rows there are: a text's losses are the same in any
-// batch.
+// oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream. On
+// processors with AVX-512, where a and b are dense, a row of c does not depend on how many rows there are: a text's
+// losses are the same in any batch. On others, and of strided operands, oneDNN sums few rows in another order than
+// many.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@
 
 namespace segue::kernels::cpu {
 
-// c = op(a) · op(b) + bias, or c += without one. Strides count elements from one stored row to the next.
+// c = op(a) · op(b) + bias, or c += op(a) · op(b). Strides count elements from one stored row to the next.
 struct Gemm {
   int64_t m = 0;  // rows of c
   int64_t n = 0;  // columns of c
@@ -26,7 +27,7 @@ struct Gemm {
   int64_t a_stride = 0;
   const void* b = nullptr;  // [k, n], or [n, k] when transpose_b
   int64_t b_stride = 0;
-  const float* bias = nullptr;  // [n], or null
+  const float* bias = nullptr;  // [n], or null, as it is when c accumulates
   void* c = nullptr;            // [m, n]
   int64_t c_stride = 0;
   DType operands = DType::kFloat32;  // of a and b, float32 or bfloat16
@@ -65,6 +66,7 @@ class Products {
 
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Product>> products_;
+  int64_t scratch_bytes_ = 0;  // of all
 };
 
 }  // namespace segue::kernels::cpu

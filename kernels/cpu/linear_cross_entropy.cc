@@ -4,9 +4,10 @@
 // the number of threads.
 #include "kernels/cpu/linear_cross_entropy.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <exception>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/cross_entropy.h"
@@ -26,6 +27,14 @@ constexpr int64_t kDxJobs = 16;              // where the blocks are fewer, sums
 constexpr int64_t kLeastPartClasses = 2048;  // a part of dx's sums with fewer is not worth its addition
 
 int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
+
+// So many rows and, at most an eighth more, rows of zeros. Each batch brings a cluster another number of tokens, and
+// for every number of rows there is, oneDNN compiles products of their own: so there are eight numbers for each power
+// of two.
+int64_t with_padding(int64_t rows) {
+  const auto step = std::max<int64_t>(1, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))) / 16);
+  return divide_up(rows, step) * step;
+}
 
 int64_t chunk_rows(const LinearCrossEntropyExtents& e) {
   const int64_t wanted = e.scratch_bytes / bytes_of(e.activations) / e.classes;
@@ -47,7 +56,7 @@ int64_t dx_elements(int64_t rows, int64_t width, int64_t classes) {
 class Workspace {
  public:
   Workspace(const LinearCrossEntropyExtents& e, float* data) : next_(data) {
-    const int64_t rows = chunk_rows(e);
+    const int64_t rows = with_padding(chunk_rows(e));
     logits = take_bytes(rows * e.classes * bytes_of(e.activations));
     bias = take(e.classes);
     dbias = take(e.classes);
@@ -120,14 +129,24 @@ ClassBlock class_block(const Layer& layer, int64_t index) {
           .dw = dw.empty() ? nullptr : dw.as<float>() + offset};
 }
 
-// Calls job(i) for i in [0, jobs), each on one thread.
+// Calls job(i) for i in [0, jobs), each on one thread. An error cannot leave a parallel region: the first is thrown
+// after.
 template <typename Job>
 void share_jobs(const Stream& stream, int64_t jobs, const Job& job) {
-  omp_set_num_threads(stream.threads());  // what oneDNN takes when a single thread is no parallel region
+  std::exception_ptr error;
+  std::atomic_flag failed;
 #pragma omp parallel for schedule(dynamic) num_threads(stream.threads())
-  for (int64_t i = 0; i < jobs; ++i) job(i);
+  for (int64_t i = 0; i < jobs; ++i) {
+    try {
+      job(i);
+    } catch (...) {
+      if (!failed.test_and_set()) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
+// A chunk's rows, and zeros as padding: what these add to a sum is zero, and nobody reads what comes of them.
 void gather(const Layer& layer, int64_t first, int64_t count) {
   const int64_t width = layer.extents.width;
   const int64_t row_bytes = layer.bytes(width);
@@ -138,6 +157,7 @@ void gather(const Layer& layer, int64_t first, int64_t count) {
     std::copy_n(layer.args.x.data + row * row_bytes, row_bytes, layer.scratch.x + i * row_bytes);
     layer.scratch.columns[i] = columns[row];
   }
+  std::fill_n(layer.scratch.x + count * row_bytes, (with_padding(count) - count) * row_bytes, std::byte{});
 }
 
 void compute_logits(const Layer& layer, int64_t count) {
@@ -224,11 +244,12 @@ void compute_dx(const Layer& layer, int64_t count, int64_t parts) {
 template <typename A>
 void scatter_dx(const Layer& layer, int64_t first, int64_t count, int64_t parts) {
   const int64_t width = layer.extents.width;
+  const int64_t part_elements = with_padding(count) * width;
   A* dx = layer.args.gradient.dx.as<A>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, parts* count* width))
   for (int64_t i = 0; i < count; ++i) {
     float* sum = layer.scratch.dx + i * width;
-    for (int64_t part = 1; part < parts; ++part) add_to(sum, sum + part * count * width, width);
+    for (int64_t part = 1; part < parts; ++part) add_to(sum, sum + part * part_elements, width);
     A* to = dx + layer.row(first + i) * width;
     add_to(sum, to, width);
     store_row(to, sum, width);
@@ -248,8 +269,9 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   const Shape classes{layer.extents.classes};
   const Shape rows{count};
   const TensorView logits{scratch.logits, layer.activations(), {count, layer.extents.classes}};
+  const int64_t padded = with_padding(count);
   gather(layer, first, count);
-  compute_logits(layer, count);
+  compute_logits(layer, padded);
   cross_entropy_forward(layer.stream, {.logits = logits,
                                        .bias = view_of(scratch.bias, classes),
                                        .targets = view_of(scratch.columns, rows),
@@ -263,9 +285,9 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
                                         .lse = view_of(scratch.lse, rows),
                                         .scale = layer.args.gradient.scale,
                                         .dbias = view_of(scratch.dbias, classes)});
-  add_dw(layer, count);
-  const int64_t parts = dx_parts(count, layer.extents.width, layer.table_classes());
-  compute_dx(layer, count, parts);
+  add_dw(layer, padded);
+  const int64_t parts = dx_parts(padded, layer.extents.width, layer.table_classes());
+  compute_dx(layer, padded, parts);
   with_activations(layer.activations(), [&]<typename A>() { scatter_dx<A>(layer, first, count, parts); });
 }
 
