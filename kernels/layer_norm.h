@@ -7,8 +7,7 @@
 //           ds = rstd * (g - mean(g) - n * mean(g * n)) + ds_other      (means over the row)
 //           dx = ds (or dx += ds);  dbranch = dropout'(ds);  dgain += sum over rows of dy * n;  dbias += sum of dy
 // Post-norm blocks use y as the stream and save s; pre-norm blocks carry s on as the residual stream and hand its
-// gradient back in ds_other. Row statistics in fp32. Deterministic, also over
-// thread counts.
+// gradient back in ds_other. Row statistics in fp32. Deterministic, also over thread counts.
 // A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 

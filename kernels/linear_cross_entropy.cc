@@ -127,7 +127,7 @@ LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
 
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents, DeviceKind device) {
   if (device == DeviceKind::kCuda) return cuda::linear_cross_entropy_workspace(extents);
-  return cpu::best_code_path().linear_cross_entropy_workspace(extents);
+  return cpu::largest_linear_cross_entropy_workspace(extents);
 }
 
 }  // namespace segue::kernels

@@ -122,7 +122,7 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {
   if (device == DeviceKind::kCuda) return cuda::relative_attention_workspace(extents);
-  return cpu::best_code_path().relative_attention_workspace(extents);
+  return cpu::largest_relative_attention_workspace(extents);
 }
 
 }  // namespace segue::kernels

@@ -1,7 +1,8 @@
 // The operations on the processor, compiled for several levels of x86-64, of which one is chosen at run time.
 //
-// The sources of this folder but those of matrix products are compiled once per level, in a namespace of that name; a
-// level's operations are reached through its table alone. Matrix products are oneDNN's, which chooses for itself.
+// The sources of this folder but this one's and those of matrix products are compiled once per level, in a namespace of
+// that name; a level's operations are reached through its table alone. Matrix products are oneDNN's, which chooses for
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -61,5 +62,10 @@ struct CodePath {
 // The best that this processor runs, or the one that SEGUE_CPU_LEVEL in the environment names ("x86-64-v3"). Throws
 // DeviceError when the processor does not run that level, or none of them.
 const CodePath& best_code_path();
+
+// Floats of scratch, enough for each of the levels that this processor runs: whoever reserves them need not know which
+// will run.
+int64_t largest_linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents);
+int64_t largest_relative_attention_workspace(const RelativeAttentionExtents& extents);
 
 }  // namespace segue::kernels::cpu

@@ -64,15 +64,18 @@ void exponentiate(const AttentionShape& shape, Range rows, Range keys, ForwardBu
   }
 }
 
-void drop_out(const AttentionShape& shape, const Tile& tile, const Dropout& dropout, uint64_t first_element,
+void drop_out(const AttentionShape& shape, const Tile& tile, Range rows, const Dropout& dropout, uint64_t first_element,
               ForwardBuffers& buffers) {
   if (dropout.p == 0.0F) return;
-  for (int64_t row = 0; row < tile.queries.count; ++row) {
-    const int64_t element = (tile.queries.first + row) * shape.keys() + tile.keys.first;
-    dropout_multipliers(dropout, first_element + static_cast<uint64_t>(element), tile.keys.count,
+  const Range keys = seen_columns(shape, tile, rows);
+  const float* multipliers = buffers.multipliers.data();
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    const int64_t element = (tile.queries.first + row) * shape.keys() + tile.keys.first + keys.first;
+    dropout_multipliers(dropout, first_element + static_cast<uint64_t>(element), keys.count,
                         buffers.multipliers.data());
-    float* scores = buffers.tile.scores(shape)(row);
-    for (int64_t key = 0; key < tile.keys.count; ++key) scores[key] *= buffers.multipliers[key];
+    float* scores = buffers.tile.scores(shape)(row) + keys.first;
+#pragma omp simd
+    for (int64_t key = 0; key < keys.count; ++key) scores[key] *= multipliers[key];
   }
 }
 
@@ -129,9 +132,10 @@ void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const Head
   visit_tiles(shape, queries, [&](const Tile& tile) {
     score_tile(shape, inputs, tile, buffers.tile);
     raise_maxima(shape, tile, buffers);
-    visit_row_blocks(queries.count,
-                     [&](Range rows) { exponentiate(shape, rows, seen_columns(shape, tile, rows), buffers); });
-    drop_out(shape, tile, dropout, outputs.first_element, buffers);
+    visit_row_blocks(queries.count, [&](Range rows) {
+      exponentiate(shape, rows, seen_columns(shape, tile, rows), buffers);
+      drop_out(shape, tile, rows, dropout, outputs.first_element, buffers);
+    });
     add_values(shape, inputs, tile, buffers);
   });
   finish_rows(shape, queries, outputs, buffers);

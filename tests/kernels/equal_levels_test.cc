@@ -26,7 +26,8 @@ class Rank {
                         .step = step});
   }
   void adagrad() { adagrad_step(stream_, {clipped_update(), v_.view()}); }
-  void sgd() { sgd_step(stream_, {clipped_update(), m_.view(), 0.9}); }
+  void sgd() { sgd_step(stream_, {clipped_update(), {}, 0.0}); }
+  void momentum() { sgd_step(stream_, {clipped_update(), m_.view(), 0.9}); }
   void lamb() {
     const ParameterUpdate update = clipped_update();
     lamb_moments(stream_, {.parameters = p_.view(),
@@ -107,9 +108,15 @@ TEST(EqualLevels, Adagrad) {
   });
 }
 
-TEST(EqualLevels, GradientDescentWithMomentum) {
+TEST(EqualLevels, GradientDescent) {
   expect_equal_after([](Rank& rank) {
     for (int step = 0; step < 3; ++step) rank.sgd();
+  });
+}
+
+TEST(EqualLevels, GradientDescentWithMomentum) {
+  expect_equal_after([](Rank& rank) {
+    for (int step = 0; step < 3; ++step) rank.momentum();
   });
 }
 

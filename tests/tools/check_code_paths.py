@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails when a program has AVX-512 instructions outside the operations that are compiled for them: it would stop with an
 illegal instruction on a processor without. Such code gets there when a linker keeps the wrong one of two equal inline
-functions. One that only the level's own object can reach would be harmless; until now there is none."""
+functions. One that only the level's own object can reach would be harmless; until now there is none. Fails too when
+that object shows others anything but its table of operations."""
 
 import re
 import subprocess
@@ -27,9 +28,17 @@ def functions_with_avx512(lines):
     return outside, len(inside)
 
 
+def check_object(path):
+    listed = subprocess.run(["nm", "--extern-only", "--defined-only", path], capture_output=True, text=True, check=True)
+    shown = [line.split()[-1] for line in listed.stdout.splitlines()]
+    if len(shown) != 1 or LEVEL not in shown[0] or "kCodePath" not in shown[0]:
+        sys.exit(f"{path}: expected the table of {LEVEL} as the only symbol that others see, found {shown}")
+
+
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: check_code_paths.py PROGRAM")
+    if len(sys.argv) != 3:
+        sys.exit("usage: check_code_paths.py PROGRAM OBJECT_OF_THE_LEVEL")
+    check_object(sys.argv[2])
     with subprocess.Popen(["objdump", "--disassemble", "--no-show-raw-insn", sys.argv[1]], stdout=subprocess.PIPE,
                           text=True) as objdump:
         outside, inside = functions_with_avx512(objdump.stdout)
