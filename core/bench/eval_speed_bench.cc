@@ -87,10 +87,11 @@ std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort
 }
 
 Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size) {
+  const int64_t mem_len = config.model.mem_len;
   const SegmentShape segment{.streams = config.training.batch_size,
                              .tgt_len = config.training.tgt_len,
-                             .remembered = Remembered::kKeysAndValues};
-  return Bench(place, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
+                             .remembered = mem_len > 0 ? Remembered::kKeysAndValues : Remembered::kHiddenStates};
+  return Bench(place, effort, config, vocab_size).measure(segment, mem_len, "evaluation");
 }
 
 }  // namespace segue

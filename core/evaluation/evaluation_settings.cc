@@ -89,7 +89,8 @@ void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("output", output, {.meaning = "directory for the results; replaced when it holds an evaluation"});
   fields.optional("name", name, {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run"});
   fields.optional("device", device, {.meaning = "auto, cpu, cuda or cuda:N"});
-  fields.optional("precision", precision, {.meaning = "of activations and products: fp32, or on a GPU bf16"});
+  fields.optional("precision", precision,
+                  {.meaning = "of activations and products: fp32, or bf16 where the device has it"});
   fields.optional("threads", threads, {.meaning = "of the CPU; 0: all", .minimum = 0, .maximum = 4096});
 }
 

@@ -28,7 +28,7 @@ class Transformer {
                                       const SegmentShape& shape) const;
 
   // Of a segment of `shape`, counted on a tape that never runs. Of an adaptive head's softmaxes only that of the
-  // frequent words counts.
+  // frequent words counts; where clusters have tables of their own, the projections of all clusters for every token.
   Flops flops(Parameters& parameters, const SegmentShape& shape) const;
 
   SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;

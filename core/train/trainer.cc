@@ -273,6 +273,7 @@ void Trainer::measure_model() {
   const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
   flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
   if (stream_.device().is_cuda()) return;
+  communicator_.barrier();  // ranks of a host measure what they reach together
   peak_ = measure_peak_rate(stream_, parameters_.compute().activations);
   communicator_.sum({&peak_, 1});
 }

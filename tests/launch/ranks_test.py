@@ -1,7 +1,10 @@
 """Training and evaluation on several ranks: the curve, the checkpoints and the losses that one rank would give, and an
 end with the culprit's name when a rank is killed, stopped, or differs from the others."""
 
+import json
+import math
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -10,8 +13,11 @@ import subprocess
 import sys
 import time
 
-from job import Job, check_close, losses, newest_step, require, wait_for_steps
-from program import check, check_same_run, metrics, read_evaluation
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
+from flops import training_flops_per_token  # noqa: E402
+from job import Job, check_close, losses, newest_step, require, wait_for_steps  # noqa: E402
+from program import TINY_MODEL, check, check_same_run, metrics, read_evaluation  # noqa: E402
+from sizes import Sizes  # noqa: E402
 
 STEPS = 50
 TIMEOUT_S = 3  # that ranks wait for one another
@@ -26,13 +32,28 @@ def relative(a, b):
     return abs(a - b) / abs(b)
 
 
+def check_rates(job, run):
+    """What a step computes, on all ranks, as the peers count it."""
+    with open(os.path.join(run, "metrics.jsonl")) as file:
+        steps = [step for step in map(json.loads, file) if "tokens_per_second" in step]
+    with open(job.path("text/manifest.json")) as file:
+        sizes = Sizes(vocab=json.load(file)["tokenizer"]["vocabulary"], **TINY_MODEL)
+    expected = training_flops_per_token(sizes, tgt_len=16, batch=5)
+    for step in steps:
+        found = step["model_flops_per_second"] / step["tokens_per_second"]
+        check(math.isclose(found, expected), f"{run}: {found} FLOPs for a token, expected {expected}")
+        check(0 < step["mfu"] < 1, f"{run}: {step}")
+
+
 def test_same_curve_on_any_number_of_ranks(job):
     alone = job.train(1, "alone")
+    check_rates(job, alone)
     for ranks in (2, 3, 4):
         run = job.train(ranks, f"on{ranks}")
         check(relative(losses(run)[0], losses(alone)[0]) <= 1e-6, f"{ranks} ranks: the first loss differs")
         check_close(losses(run), losses(alone), 1e-4, f"{ranks} ranks")
         check_close(evaluations(run), evaluations(alone), 1e-4, f"{ranks} ranks, evaluated")
+        check_rates(job, run)
         check_same_run(run, job.train(ranks, f"again{ranks}"), STEPS, f"{ranks} ranks twice")
 
 
