@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"
 PROGRAM = pathlib.Path(sys.argv[0]).name
 QUIET = 0.05  # share of the processors that others may use
+PATIENCE = 60  # looks, a second each, until they do
 
 
 def busy_share(seconds: float = 1.0) -> float:
@@ -48,9 +49,7 @@ class Bench:
 
     def run(self, command: list[str]) -> tuple[str, int]:
         """Standard output and peak resident MiB; raises PartFailed."""
-        busy = busy_share()
-        if busy > QUIET and not self.busy_ok:
-            sys.exit(f"{PROGRAM}: others use {busy:.0%} of the processors; wait, or give --busy-ok")
+        busy = self.wait_for_quiet()
         self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
         print("+", shlex.join(command), file=sys.stderr, flush=True)
         with tempfile.TemporaryFile("w+") as output:
@@ -61,6 +60,16 @@ class Bench:
         if code != 0:
             raise PartFailed(f"{PROGRAM}: {command[0]} returned {code}; its output ends with:\n{text[-2000:]}")
         return text, peak_mib
+
+
+    def wait_for_quiet(self) -> float:
+        """What others use, in the end."""
+        for _ in range(PATIENCE):
+            busy = busy_share()
+            if busy <= QUIET or self.busy_ok:
+                return busy
+        sys.exit(f"{PROGRAM}: for {PATIENCE} s others used more than {QUIET:.0%} of the processors, now {busy:.0%}; wait, "
+                 "or give --busy-ok")
 
 
 def wait(child: subprocess.Popen) -> tuple[int, int]:

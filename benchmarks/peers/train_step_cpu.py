@@ -32,7 +32,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--authors", metavar="DIR",
                         help="a checkout of kimiyoung/transformer-xl: time the model in it; default: the peer written here")
     parser.add_argument("--evaluate", action="store_true", help="the forward alone, without dropout and gradients")
-    parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="bf16: under autocast")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="bf16: training under autocast")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--data", help="train on the bytes of this file as contiguous streams; default: random tokens")
     parser.add_argument("--report-every", type=int, default=100, help="steps between losses printed with --data")

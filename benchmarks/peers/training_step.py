@@ -39,16 +39,17 @@ class TrainingStep:
 
 
 class EvaluationStep:
+    """bf16: weights and memory are converted once, where autocast would convert the weights for every segment."""
+
     def __init__(self, model: nn.Module, batch: int, device: torch.device, *, precision: str = "fp32",
                  compiled: bool = False):
-        model = model.to(device).eval()
-        self.memory = model.empty_memory(batch, model.sizes.mem_len)
+        dtype = PRECISIONS[precision]
+        model = model.to(device, dtype).eval()
+        self.memory = [rows.to(dtype) for rows in model.empty_memory(batch, model.sizes.mem_len)]
         self.forward = torch.compile(model, dynamic=False) if compiled else model
-        self.autocast = torch.autocast(device.type, PRECISIONS["bf16"], enabled=precision == "bf16")
 
     @torch.no_grad()
     def __call__(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood in nats, on the device."""
-        with self.autocast:
-            nll, self.memory = self.forward(tokens, targets, self.memory)
-        return nll.mean()
+        nll, self.memory = self.forward(tokens, targets, self.memory)
+        return nll.float().mean()
