@@ -43,6 +43,14 @@ function(segue_test name label)
   segue_labelled_program(${name} ${label})
 endfunction()
 
+# segue_test_objects(NAME SOURCES ... LINK ...): tests of several programs, compiled once: each takes
+# $<TARGET_OBJECTS:NAME> among its sources.
+function(segue_test_objects name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock)
+endfunction()
+
 # segue_bundled(NAME): a program that launch/bundle packs; it finds its libraries beside itself. They find theirs there
 # too, which the older of the two kinds of run path is for.
 add_custom_target(bundle_programs)
