@@ -32,7 +32,8 @@ class Bench {
     config.mem_len = mem_len;
     const Transformer model(config, vocab_size_);
     SegmentEngine engine(model, parameters_, arena_, place_.stream(), Tape::Mode::kEvaluation);
-    const std::unique_ptr<Memory> memory = make_memory(model, shape);
+    const std::unique_ptr<Memory> memory = make_evaluation_memory(shape.remembered, model, parameters_, arena_,
+                                                                  place_.stream(), shape.streams, shape.tgt_len);
     const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, vocab_size_, 1);
     const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, vocab_size_, 2);
     const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
@@ -46,13 +47,6 @@ class Bench {
   }
 
  private:
-  std::unique_ptr<Memory> make_memory(const Transformer& model, const SegmentShape& shape) {
-    if (shape.remembered == Remembered::kKeysAndValues)
-      return std::make_unique<KeyValueMemory>(model, parameters_, arena_, place_.stream(), shape.streams,
-                                              shape.tgt_len);
-    return std::make_unique<SegmentMemory>(model.make_memory(shape.streams, parameters_.compute()));
-  }
-
   BenchStream& place_;
   Effort effort_;
   ModelConfig config_;
@@ -87,11 +81,10 @@ std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort
 }
 
 Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size) {
-  const int64_t mem_len = config.model.mem_len;
   const SegmentShape segment{.streams = config.training.batch_size,
                              .tgt_len = config.training.tgt_len,
-                             .remembered = mem_len > 0 ? Remembered::kKeysAndValues : Remembered::kHiddenStates};
-  return Bench(place, effort, config, vocab_size).measure(segment, mem_len, "evaluation");
+                             .remembered = Remembered::kKeysAndValues};
+  return Bench(place, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
 }
 
 }  // namespace segue

@@ -94,21 +94,15 @@ EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, 
   if (plan.scored_rows() == 0)
     throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * plan.lanes(),
                     plan.lanes(), source.tokens());
-  Run run{.plan = plan,
-          .sink = sink,
-          .mine = mine,
-          .reader = LaneReader(std::move(source), mine.count, plan.tgt_len()),
-          .memory = make_memory(mine.count, plan.tgt_len())};
+  Run run{
+      .plan = plan,
+      .sink = sink,
+      .mine = mine,
+      .reader = LaneReader(std::move(source), mine.count, plan.tgt_len()),
+      .memory = make_evaluation_memory(remembered_, model_, parameters_, arena_, stream_, mine.count, plan.tgt_len())};
   for (int64_t group = 0; group < plan.groups(); ++group) run_group(run, group, progress);
   communicator_.sum({&run.result.total_nll, 1});
   return run.result;
-}
-
-// Without a memory there is nothing to make once for several segments.
-std::unique_ptr<Memory> Evaluator::make_memory(int64_t lanes, int64_t tgt_len) {
-  if (remembered_ == Remembered::kKeysAndValues && model_.config().mem_len > 0)
-    return std::make_unique<KeyValueMemory>(model_, parameters_, arena_, stream_, lanes, tgt_len);
-  return std::make_unique<SegmentMemory>(model_.make_memory(lanes, parameters_.compute()));
 }
 
 void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {

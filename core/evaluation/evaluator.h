@@ -51,7 +51,6 @@ class Evaluator {
  private:
   struct Run;
   struct Part;
-  std::unique_ptr<Memory> make_memory(int64_t lanes, int64_t tgt_len);
   void run_group(Run& run, int64_t index, const Told& progress);
   void run_part(Run& run, const Part& part);
   // The losses of all ranks' lanes, given to the sink by the first.

@@ -123,4 +123,12 @@ int64_t KeyValueMemory::bytes() const {
   return bytes;
 }
 
+std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const Transformer& model, Parameters& parameters,
+                                               Arena& arena, kernels::Stream& stream, int64_t streams,
+                                               int64_t tgt_len) {
+  if (asked == Remembered::kKeysAndValues && model.config().mem_len > 0)
+    return std::make_unique<KeyValueMemory>(model, parameters, arena, stream, streams, tgt_len);
+  return std::make_unique<SegmentMemory>(model.make_memory(streams, parameters.compute()));
+}
+
 }  // namespace segue

@@ -50,4 +50,9 @@ class KeyValueMemory final : public Memory {
   int64_t place_ = 0;
 };
 
+// What evaluation remembers: keys and values if they are asked for and the model has a memory, without which there is
+// nothing to make once for several segments; else hidden states. Arguments as for KeyValueMemory.
+std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const Transformer& model, Parameters& parameters,
+                                               Arena& arena, kernels::Stream& stream, int64_t streams, int64_t tgt_len);
+
 }  // namespace segue

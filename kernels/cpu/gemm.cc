@@ -24,7 +24,7 @@ using dnnl::memory;
 // Waking a team and waiting for its slowest thread costs more than a thread alone needs for so many operations.
 constexpr int64_t kFlopsWorthATeam = 2'000'000;
 
-constexpr size_t kMostProducts = 512;  // a training step has some 25, and 10 more for each cluster of a vocabulary
+constexpr size_t kMostProducts = 512;  // a step has some 25, and 6 for each number of tokens that a cluster meets
 constexpr int64_t kMostScratchBytes = int64_t{1} << 28;  // of all products for all their users
 
 [[noreturn]] void refuse(const Gemm& args, std::string_view reason) {

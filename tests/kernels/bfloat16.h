@@ -1,4 +1,4 @@
-// How tests judge bfloat16: by the error of the naive path, which rounds after every operation.
+// How tests judge bfloat16: by the error of the naive path, which rounds after every operation; and where they can.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "kernels/matmul.h"
 #include "tests/kernels/testing.h"
 
 namespace segue::kernels {
+
+// A fixture for products of bfloat16. A processor without has nothing to test: the program refuses bf16 there, which
+// bench_test demands of it on every processor.
+template <typename Fixture>
+class WithBFloat16Products : public Fixture {
+ protected:
+  void SetUp() override {
+    if (!has_bfloat16_products(test_device())) GTEST_SKIP() << "no bf16 products here";
+    Fixture::SetUp();
+  }
+};
 
 inline std::vector<double> rounded(std::vector<double> values) {
   for (double& value : values) value = static_cast<double>(static_cast<float>(BFloat16(static_cast<float>(value))));

@@ -14,12 +14,8 @@ struct FeedForwardCase {
   float p;
 };
 
-class BFloat16FeedForward : public testing::TestWithParam<FeedForwardCase> {
+class BFloat16FeedForward : public WithBFloat16Products<testing::TestWithParam<FeedForwardCase>> {
  protected:
-  void SetUp() override {
-    if (!has_bfloat16_products(test_device())) GTEST_SKIP() << "no bf16 products here";
-  }
-
   FeedForwardCase size_ = GetParam();
   bool gelu_ = size_.activation == Activation::kGelu;
   Dropout dropout_{size_.p, {5, 6, 7}, 1234567};
@@ -101,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BFloat16FeedForward,
                                          FeedForwardCase{40, 64, 128, Activation::kRelu, 0.0F},
                                          FeedForwardCase{40, 64, 264, Activation::kGelu, 0.0F}));
 
-TEST(BFloat16, MatmulIntoEitherDtype) {
-  if (!has_bfloat16_products(test_device())) GTEST_SKIP() << "no bf16 products here";
+using BFloat16Matmul = WithBFloat16Products<testing::Test>;
+TEST_F(BFloat16Matmul, IntoEitherDtype) {
   Stream stream(test_device());
   const OwnedTensor a = random_bfloat16({33, 40}, 1), b = random_bfloat16({40, 31}, 2);
   const std::vector<double> expected = oracle::matmul({33, 31, 40}, values(a), false, values(b), false);

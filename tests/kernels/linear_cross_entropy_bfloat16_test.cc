@@ -1,5 +1,4 @@
 // Cross-entropy against a linear layer with activations in bfloat16, against the oracle on the same inputs.
-#include "kernels/matmul.h"
 #include "tests/kernels/bfloat16.h"
 #include "tests/kernels/linear_cross_entropy_problem.h"
 
@@ -7,12 +6,7 @@ namespace segue::kernels {
 
 namespace {
 
-class BFloat16LinearCrossEntropy : public testing::TestWithParam<LayerSize> {
- protected:
-  void SetUp() override {
-    if (!has_bfloat16_products(test_device())) GTEST_SKIP() << "no bf16 products here";
-  }
-};
+using BFloat16LinearCrossEntropy = WithBFloat16Products<testing::TestWithParam<LayerSize>>;
 
 TEST_P(BFloat16LinearCrossEntropy, EqualsTheOracle) {
   const LayerProblem problem(GetParam(), DType::kBFloat16);

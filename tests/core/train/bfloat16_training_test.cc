@@ -1,8 +1,8 @@
 // Training in bfloat16 on the processor: near the losses of float32, and a resumed run bit for bit.
 #include <gtest/gtest.h>
 
-#include "kernels/matmul.h"
 #include "tests/core/train/small_run.h"
+#include "tests/kernels/bfloat16.h"
 
 namespace segue {
 namespace {
@@ -10,12 +10,7 @@ namespace {
 constexpr Compute kFloat32{};
 constexpr Compute kBFloat16{.activations = DType::kBFloat16};
 
-class BFloat16Training : public testing::TestWithParam<ModelVariant> {
- protected:
-  void SetUp() override {
-    if (!kernels::has_bfloat16_products({})) GTEST_SKIP() << "no bf16 products here";
-  }
-};
+using BFloat16Training = kernels::WithBFloat16Products<testing::TestWithParam<ModelVariant>>;
 INSTANTIATE_TEST_SUITE_P(All, BFloat16Training, testing::ValuesIn(model_variants()), name_of_variant);
 
 TEST_P(BFloat16Training, StaysNearFloat32) {
@@ -24,10 +19,8 @@ TEST_P(BFloat16Training, StaysNearFloat32) {
                 kTrainedLossInBFloat16);
 }
 
-TEST(BFloat16Resume, GoesOnBitForBit) {
-  if (!kernels::has_bfloat16_products({})) GTEST_SKIP() << "no bf16 products here";
-  expect_resumes_bit_for_bit(kBFloat16);
-}
+using BFloat16Resume = kernels::WithBFloat16Products<testing::Test>;
+TEST_F(BFloat16Resume, GoesOnBitForBit) { expect_resumes_bit_for_bit(kBFloat16); }
 
 }  // namespace
 }  // namespace segue
