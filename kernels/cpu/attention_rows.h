@@ -16,8 +16,9 @@ inline namespace SEGUE_CPU_LEVEL {
 // level cache, and a thread's tiles within a small stack.
 constexpr int64_t kMaxTile = 64;
 constexpr int64_t kTileFloats = 8192;
+constexpr int64_t kMaxStripTiles = 2;  // of queries that meet the same keys while these lie in cache
 static_assert(kMaxHeadWidth * 32 <= kTileFloats);
-constexpr size_t kMaxScratchBytes = size_t{448} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
+constexpr size_t kMaxScratchBytes = size_t{456} << 10;  // of a thread: OpenMP may give it as little as 512 KiB of stack
 
 struct AttentionShape {
   int64_t streams = 0;
@@ -29,6 +30,7 @@ struct AttentionShape {
   int64_t window = 0;      // 0: unlimited
   int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
   int64_t tile = 0;        // queries and keys of a full tile
+  int64_t strip = 0;       // queries of a full strip: as many tiles as a tile of rows has room for
   float scale = 0.0F;
 
   explicit AttentionShape(const RelativeAttentionInputs& in);
@@ -101,6 +103,18 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
       .content_bias = in.u.as<float>() + offset,
       .position_bias = in.w.as<float>() + offset,
   };
+}
+
+// Has rows row_at(0) .. row_at(count - 1) brought into the second level cache while others are computed with: rows of
+// one head lie too far apart for the processor to foresee them. Inline, since GCC drops calls to what only prefetches.
+template <typename RowAt>
+[[gnu::always_inline]] inline void prefetch_rows(const AttentionShape& shape, int64_t count, RowAt row_at) {
+  constexpr int kIntoSecondLevel = 2;
+  for (int64_t row = 0; row < count; ++row) {
+    const auto* from = row_at(row);
+    constexpr auto kLine = static_cast<int64_t>(64 / sizeof(*from));
+    for (int64_t h = 0; h < shape.width; h += kLine) __builtin_prefetch(from + h, 0, kIntoSecondLevel);
+  }
 }
 
 // Copies rows row_at(0) .. row_at(count - 1), in either precision, padded with zeros; a null row is zeros.

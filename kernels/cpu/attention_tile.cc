@@ -20,23 +20,28 @@ void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range q
   }
 }
 
-// The band's right block for the distances farthest, farthest - 1, ... Distances beyond the last row of r read that row
-// (the clamp); those in the future are masked later and only have to be numbers.
+// Where the columns of a block of distances lie: 0 is the one that came last, 1 the one before.
+float* columns_of_block(const AttentionShape& shape, int64_t age, ScoreBuffers& buffers) {
+  const int64_t turn = (buffers.blocks - 1 - age) % (shape.strip / shape.tile);
+  return buffers.distances.data() + turn * shape.tile * shape.row_stride;
+}
+
+// The next block: the distances farthest, farthest - 1, ..., unless they lie altogether in the future.
 template <typename A>
-void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, int64_t farthest,
-                        ScoreBuffers& buffers) {
-  const auto position = [&](int64_t column) {
-    const int64_t distance = farthest - column;
-    return distance < 0 ? nullptr : head.positions(std::min(distance, shape.positions - 1));
-  };
-  float* rows = buffers.positions[buffers.right].data();
-  load_rows(shape, shape.tile, position, rows);
-  transpose_rows(shape, shape.tile, rows, buffers.columns.data());
+void load_block(const AttentionShape& shape, const HeadInputs<A>& head, int64_t farthest, ScoreBuffers& buffers) {
+  ++buffers.blocks;
+  if (farthest < 0) return;
+  load_columns(shape, shape.tile, positions_from(shape, head, farthest), columns_of_block(shape, 0, buffers));
+}
+
+// The right block of the band of a tile of queries, from the columns of the distances farthest, farthest - 1, ...
+void compute_band_block(const AttentionShape& shape, int64_t place, Range queries, int64_t farthest,
+                        const float* columns, ScoreBuffers& buffers) {
   const TileGemm product{.depth = shape.width,
-                         .a = {buffers.position_queries.data(), shape.row_stride},
-                         .b = buffers.columns.data(),
+                         .a = {rows_of(shape, place, buffers.position_queries), shape.row_stride},
+                         .b = columns,
                          .b_stride = shape.tile,
-                         .c = buffers.band.data() + shape.tile,
+                         .c = buffers.bands[static_cast<size_t>(place)].data() + shape.tile,
                          .c_stride = 2 * shape.tile};
   visit_row_blocks(queries.count, [&](Range block) {
     const Range seeing{queries.first + block.first, block.count};
@@ -45,16 +50,16 @@ void compute_band_block(const AttentionShape& shape, const HeadInputs<A>& head, 
 }
 
 // The right block becomes the left one; the nearer block is computed, unless it lies altogether in the future.
-template <typename A>
-void advance_band(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
+void advance_band(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
   const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first) - shape.tile;
   for (int64_t row = 0; row < tile.queries.count; ++row) {
-    float* left = buffers.band.data() + row * 2 * shape.tile;
+    float* left = buffers.bands[static_cast<size_t>(tile.place)].data() + row * 2 * shape.tile;
     float* right = left + shape.tile;
     copy_vectors(right, shape.tile, left);
   }
-  buffers.right = 1 - buffers.right;
-  if (farthest >= 0) compute_band_block(shape, head, tile.queries, farthest, buffers);
+  if (farthest < 0) return;
+  const float* columns = columns_of_block(shape, tile.place, buffers);
+  compute_band_block(shape, tile.place, tile.queries, farthest, columns, buffers);
 }
 
 // Of the columns that the block of rows sees, hides from each row those that it does not see.
@@ -81,31 +86,36 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
       window(in.window),
       row_stride(padded(width)),
       tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
+      strip(tile * std::min(kMaxStripTiles, kTileFloats / (row_stride * tile))),
       scale(static_cast<float>(1.0 / std::sqrt(static_cast<double>(width)))) {}
 
-void transpose_rows(const AttentionShape& shape, int64_t count, const float* rows, float* columns) {
-  for (int64_t row = 0; row < count; row += kLanes) {
-    for (int64_t h = 0; h < shape.width; h += kLanes)
-      transpose_square(rows + row * shape.row_stride + h, shape.row_stride, columns + h * shape.tile + row, shape.tile);
-  }
+template <typename A>
+void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, ScoreBuffers& buffers) {
+  load_biased(shape, head.rows.queries, strip, head.content_bias, buffers.content_queries.data());
+  load_biased(shape, head.rows.queries, strip, head.position_bias, buffers.position_queries.data());
+  buffers.blocks = 0;
+  const int64_t farthest = farthest_distance(shape, strip.first, first_key(shape, strip));
+  for (int64_t place = (strip.count - 1) / shape.tile; place >= 0; --place)
+    load_block(shape, head, farthest + place * shape.tile, buffers);
+  visit_queries(shape, strip, [&](int64_t place, Range queries) {
+    const float* columns = columns_of_block(shape, place, buffers);
+    compute_band_block(shape, place, queries, farthest + place * shape.tile, columns, buffers);
+  });
 }
 
 template <typename A>
-void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range queries, ScoreBuffers& buffers) {
-  load_biased(shape, head.rows.queries, queries, head.content_bias, buffers.content_queries.data());
-  load_biased(shape, head.rows.queries, queries, head.position_bias, buffers.position_queries.data());
-  const int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
-  compute_band_block(shape, head, queries, farthest, buffers);
+void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys,
+                ScoreBuffers& buffers) {
+  prefetch_rows(shape, keys.count, rows_from(head.rows.values, keys.first));
+  load_columns(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.columns.data());
+  load_block(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, buffers);
 }
 
-template <typename A>
-void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
-  advance_band(shape, head, tile, buffers);
-  load_rows(shape, tile.keys.count, rows_from(head.rows.keys, tile.keys.first), buffers.keys.data());
-  transpose_rows(shape, tile.keys.count, buffers.keys.data(), buffers.columns.data());
-  const Rows<float> scores = buffers.scores(shape);
+void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
+  advance_band(shape, tile, buffers);
+  const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.depth = shape.width,
-                         .a = {buffers.content_queries.data(), shape.row_stride},
+                         .a = {rows_of(shape, tile.place, buffers.content_queries), shape.row_stride},
                          .b = buffers.columns.data(),
                          .b_stride = shape.tile,
                          .c = scores.data,
@@ -120,8 +130,8 @@ void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Ti
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);
 template void begin_scores(const AttentionShape&, const HeadInputs<BFloat16>&, Range, ScoreBuffers&);
-template void score_tile(const AttentionShape&, const HeadInputs<float>&, const Tile&, ScoreBuffers&);
-template void score_tile(const AttentionShape&, const HeadInputs<BFloat16>&, const Tile&, ScoreBuffers&);
+template void begin_keys(const AttentionShape&, const HeadInputs<float>&, Range, Range, ScoreBuffers&);
+template void begin_keys(const AttentionShape&, const HeadInputs<BFloat16>&, Range, Range, ScoreBuffers&);
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

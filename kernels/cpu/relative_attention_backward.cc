@@ -16,17 +16,20 @@ inline namespace SEGUE_CPU_LEVEL {
 namespace {
 
 // One thread's scratch, on its stack.
-struct BackwardBuffers {
-  ScoreBuffers tile;
-  alignas(64) ScoreBuffers::RowTile doutput;
-  alignas(64) ScoreBuffers::RowTile values;
-  alignas(64) ScoreBuffers::RowTile dcontent;   // ds · k, the part of dq that reaches u
-  alignas(64) ScoreBuffers::RowTile dposition;  // ds · r, the part that reaches w
-  alignas(64) ScoreBuffers::BandTile dband;     // with ds on its diagonals, zero where no pair has been
-  alignas(64) std::array<float, kMaxTile> delta;
+struct BackwardBuffers : ScoreBuffers {
+  alignas(64) RowTile doutput;                               // of a strip
+  alignas(64) RowTile dcontent;                              // of a strip: ds · k, which reaches u
+  alignas(64) RowTile dposition;                             // of a strip: ds · r, which reaches w
+  alignas(64) RowTile keys;                                  // rows of k
+  alignas(64) std::array<float, 2 * kTileFloats> positions;  // rows of r for the strip's blocks; they take turns
+  alignas(64) std::array<BandTile, kMaxStripTiles> dbands;   // ds on their diagonals, zero where no pair was
+  alignas(64) std::array<float, kMaxStripTiles * kMaxTile> delta;
   alignas(64) std::array<float, kMaxTile> multipliers;
 
-  Rows<float> dscores(const AttentionShape& shape) { return diagonals(shape, dband.data()); }
+  BandTile& dband(int64_t place) { return dbands[static_cast<size_t>(place)]; }
+  Rows<float> dscores(const AttentionShape& shape, const Tile& tile) {
+    return diagonals(shape, dband(tile.place).data());
+  }
 };
 static_assert(sizeof(BackwardBuffers) <= kMaxScratchBytes);
 
@@ -105,35 +108,51 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
   };
 }
 
+// Rows of r for a block of distances: 0 is the one that came last, 1 the one before. The band of each tile of queries
+// has two, that of one tile and of the next one share one.
+float* rows_of_block(const AttentionShape& shape, int64_t age, BackwardBuffers& buffers) {
+  const int64_t turn = (buffers.blocks - 1 - age) % (shape.strip / shape.tile + 1);
+  return buffers.positions.data() + turn * shape.tile * shape.row_stride;
+}
+
 template <typename A>
-void begin_queries(const AttentionShape& shape, const HeadGradients<A>& gradients, Range queries,
-                   BackwardBuffers& buffers) {
-  load_rows(shape, queries.count, rows_from(gradients.doutput, queries.first), buffers.doutput.data());
-  for (int64_t row = 0; row < queries.count; ++row) {
-    const A* doutput = gradients.doutput(queries.first + row);
-    const A* output = gradients.output(queries.first + row);
+void load_block_rows(const AttentionShape& shape, const HeadInputs<A>& head, int64_t farthest, int64_t age,
+                     BackwardBuffers& buffers) {
+  if (farthest < 0) return;
+  load_rows(shape, shape.tile, positions_from(shape, head, farthest), rows_of_block(shape, age, buffers));
+}
+
+template <typename A>
+void begin_strip(const AttentionShape& shape, const HeadInputs<A>& head, const HeadGradients<A>& gradients, Range strip,
+                 BackwardBuffers& buffers) {
+  begin_scores(shape, head, strip, buffers);
+  load_rows(shape, strip.count, rows_from(gradients.doutput, strip.first), buffers.doutput.data());
+  for (int64_t row = 0; row < strip.count; ++row) {
+    const A* doutput = gradients.doutput(strip.first + row);
+    const A* output = gradients.output(strip.first + row);
     float delta = 0.0F;
 #pragma omp simd reduction(+ : delta)
     for (int64_t h = 0; h < shape.width; ++h) delta += load(doutput + h) * load(output + h);
     buffers.delta[row] = delta;
   }
-  std::fill_n(buffers.dcontent.data(), padded(queries.count) * shape.row_stride, 0.0F);
-  std::fill_n(buffers.dposition.data(), padded(queries.count) * shape.row_stride, 0.0F);
-  std::fill_n(buffers.dband.data(), queries.count * 2 * shape.tile, 0.0F);
+  std::fill_n(buffers.dcontent.data(), padded(strip.count) * shape.row_stride, 0.0F);
+  std::fill_n(buffers.dposition.data(), padded(strip.count) * shape.row_stride, 0.0F);
+  visit_queries(shape, strip, [&](int64_t place, Range queries) {
+    std::fill_n(buffers.dband(place).data(), queries.count * 2 * shape.tile, 0.0F);
+    const int64_t farthest = farthest_distance(shape, queries.first, first_key(shape, strip));
+    load_block_rows(shape, head, farthest, place, buffers);
+  });
 }
 
-// do · v of every pair of the tile.
-template <typename A>
-void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile,
-                            BackwardBuffers& buffers) {
-  load_rows(shape, tile.keys.count, rows_from(head.rows.values, tile.keys.first), buffers.values.data());
-  transpose_rows(shape, tile.keys.count, buffers.values.data(), buffers.tile.columns.data());
+// do · v of every pair of the tile, from the columns of values.
+void compute_dprobabilities(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+  const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.depth = shape.width,
-                         .a = {buffers.doutput.data(), shape.row_stride},
-                         .b = buffers.tile.columns.data(),
+                         .a = {rows_of(shape, tile.place, buffers.doutput), shape.row_stride},
+                         .b = buffers.columns.data(),
                          .b_stride = shape.tile,
-                         .c = buffers.dscores(shape).data,
-                         .c_stride = buffers.dscores(shape).stride};
+                         .c = dscores.data,
+                         .c_stride = dscores.stride};
   visit_row_blocks(tile.queries.count,
                    [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
 }
@@ -148,10 +167,10 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
     const int64_t query = tile.queries.first + row;
     const auto element = static_cast<uint64_t>(query * shape.keys() + tile.keys.first + keys.first);
     dropout_multipliers(dropout, gradients.first_element + element, keys.count, buffers.multipliers.data());
-    float* scores = buffers.tile.scores(shape)(row) + keys.first;
-    float* dscores = buffers.dscores(shape)(row) + keys.first;
+    float* scores = buffers.scores(shape, tile)(row) + keys.first;
+    float* dscores = buffers.dscores(shape, tile)(row) + keys.first;
     const float lse = gradients.lse[query];
-    const float delta = buffers.delta[row];
+    const float delta = buffers.delta[static_cast<size_t>(tile.place * shape.tile + row)];
 #pragma omp simd
     for (int64_t key = 0; key < keys.count; ++key) {
       const float p = attention_weight(scores[key] - lse);
@@ -163,11 +182,11 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
 
 // sums[target] += pairsᵀ · queries: what the queries of a tile send to its keys. Sums may have rows beyond: zeros are
 // added to those.
-void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float>& pairs,
-                 const ScoreBuffers::RowTile& queries, float* sums) {
+void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float>& pairs, RowTile& queries,
+                 float* sums) {
   const TileGemm product{.columns = shape.row_stride,
                          .a = TileOperand{pairs.data, pairs.stride}.transposed(),
-                         .b = queries.data(),
+                         .b = rows_of(shape, tile.place, queries),
                          .b_stride = shape.row_stride,
                          .c = sums,
                          .c_stride = shape.row_stride,
@@ -180,26 +199,29 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float
 
 // What keys send back to the queries.
 void add_content_gradients(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+  const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.columns = shape.row_stride,
-                         .a = {buffers.dscores(shape).data, buffers.dscores(shape).stride},
-                         .b = buffers.tile.keys.data(),
+                         .a = {dscores.data, dscores.stride},
+                         .b = buffers.keys.data(),
                          .b_stride = shape.row_stride,
-                         .c = buffers.dcontent.data(),
+                         .c = rows_of(shape, tile.place, buffers.dcontent),
                          .c_stride = shape.row_stride,
                          .accumulate = true};
   visit_row_blocks(tile.queries.count,
                    [&](Range rows) { tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows))); });
 }
 
-// The complete left block of dband, whose first column is `farthest` away, to dq and dr.
-void add_position_gradients(const AttentionShape& shape, const PositionSums& sums, Range queries, int64_t farthest,
-                            const ScoreBuffers::RowTile& positions, BackwardBuffers& buffers) {
-  const TileOperand block{buffers.dband.data(), 2 * shape.tile};
+// The complete left block of a dband, whose first column is `farthest` away, to dq and dr. `age` is that of its rows of
+// r.
+void add_position_gradients(const AttentionShape& shape, const PositionSums& sums, const Tile& tile, int64_t farthest,
+                            int64_t age, BackwardBuffers& buffers) {
+  const Range queries = tile.queries;
+  const TileOperand block{buffers.dband(tile.place).data(), 2 * shape.tile};
   const TileGemm to_queries{.columns = shape.row_stride,
                             .a = block,
-                            .b = positions.data(),
+                            .b = rows_of_block(shape, age, buffers),
                             .b_stride = shape.row_stride,
-                            .c = buffers.dposition.data(),
+                            .c = rows_of(shape, tile.place, buffers.dposition),
                             .c_stride = shape.row_stride,
                             .accumulate = true};
   visit_row_blocks(queries.count, [&](Range rows) {
@@ -208,7 +230,7 @@ void add_position_gradients(const AttentionShape& shape, const PositionSums& sum
   });
   const TileGemm to_positions{.columns = shape.row_stride,
                               .a = block.transposed(),
-                              .b = buffers.tile.position_queries.data(),
+                              .b = rows_of(shape, tile.place, buffers.position_queries),
                               .b_stride = shape.row_stride,
                               .c = sums.positions(shape.keys() - 1 - farthest),
                               .c_stride = shape.row_stride,
@@ -220,24 +242,35 @@ void add_position_gradients(const AttentionShape& shape, const PositionSums& sum
   }
 }
 
-void advance_dband(const AttentionShape& shape, int64_t queries, BackwardBuffers& buffers) {
-  for (int64_t row = 0; row < queries; ++row) {
-    float* left = buffers.dband.data() + row * 2 * shape.tile;
+void advance_dband(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+  for (int64_t row = 0; row < tile.queries.count; ++row) {
+    float* left = buffers.dband(tile.place).data() + row * 2 * shape.tile;
     float* right = left + shape.tile;
     copy_vectors(right, shape.tile, left);
     clear_vectors(right, shape.tile);
   }
 }
 
+// The left block of the tile's dband is complete, and when no more keys come, the right one too.
+void pass_on_positions(const AttentionShape& shape, const PositionSums& sums, const Tile& tile,
+                       BackwardBuffers& buffers) {
+  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
+  add_position_gradients(shape, sums, tile, farthest, tile.place + 1, buffers);
+  advance_dband(shape, tile, buffers);
+  const int64_t right = farthest - shape.tile;
+  if (right < 0 || sees_beyond(shape, tile.queries, tile.keys.first + shape.tile)) return;
+  add_position_gradients(shape, sums, tile, right, tile.place, buffers);
+}
+
 template <typename A>
-void finish_queries(const AttentionShape& shape, const HeadGradients<A>& gradients, Range queries,
-                    const BackwardBuffers& buffers) {
+void finish_strip(const AttentionShape& shape, const HeadGradients<A>& gradients, Range strip,
+                  const BackwardBuffers& buffers) {
   float* content_bias = gradients.sums.content_bias;
   float* position_bias = gradients.sums.position_bias;
-  for (int64_t row = 0; row < queries.count; ++row) {
+  for (int64_t row = 0; row < strip.count; ++row) {
     const float* dcontent = buffers.dcontent.data() + row * shape.row_stride;
     const float* dposition = buffers.dposition.data() + row * shape.row_stride;
-    A* dq = gradients.rows.queries(queries.first + row);
+    A* dq = gradients.rows.queries(strip.first + row);
     for (int64_t h = 0; h < shape.width; ++h) {
       store(dq + h, shape.scale * (dcontent[h] + dposition[h]));
       content_bias[h] += shape.scale * dcontent[h];
@@ -248,25 +281,25 @@ void finish_queries(const AttentionShape& shape, const HeadGradients<A>& gradien
 
 template <typename A>
 void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, const HeadGradients<A>& gradients,
-                     const KeySums& key_sums, const Dropout& dropout, Range queries, BackwardBuffers& buffers) {
-  int64_t farthest = farthest_distance(shape, queries.first, seen_keys(shape, queries).first);
-  begin_queries(shape, gradients, queries, buffers);
-  begin_scores(shape, head, queries, buffers.tile);
-  visit_tiles(shape, queries, [&](const Tile& tile) {
-    score_tile(shape, head, tile, buffers.tile);
-    compute_dprobabilities(shape, head, tile, buffers);
-    visit_row_blocks(queries.count,
-                     [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
-    add_to_keys(shape, tile, buffers.tile.scores(shape), buffers.doutput, key_sums.values(tile.keys.first));
-    add_to_keys(shape, tile, buffers.dscores(shape), buffers.tile.content_queries, key_sums.keys(tile.keys.first));
-    add_content_gradients(shape, tile, buffers);
-    add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.left_positions(), buffers);
-    advance_dband(shape, queries.count, buffers);
-    farthest -= shape.tile;
+                     const KeySums& key_sums, const Dropout& dropout, Range strip, BackwardBuffers& buffers) {
+  begin_strip(shape, head, gradients, strip, buffers);
+  visit_keys(shape, strip, [&](Range keys) {
+    begin_keys(shape, head, strip, keys, buffers);
+    load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
+    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, tile, buffers); });
+    load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
+    load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
+    visit_tiles(shape, strip, keys, [&](const Tile& tile) {
+      compute_dprobabilities(shape, tile, buffers);
+      visit_row_blocks(tile.queries.count,
+                       [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
+      add_to_keys(shape, tile, buffers.scores(shape, tile), buffers.doutput, key_sums.values(keys.first));
+      add_to_keys(shape, tile, buffers.dscores(shape, tile), buffers.content_queries, key_sums.keys(keys.first));
+      add_content_gradients(shape, tile, buffers);
+      pass_on_positions(shape, gradients.sums, tile, buffers);
+    });
   });
-  if (farthest >= 0)
-    add_position_gradients(shape, gradients.sums, queries, farthest, buffers.tile.right_positions(), buffers);
-  finish_queries(shape, gradients, queries, buffers);
+  finish_strip(shape, gradients, strip, buffers);
 }
 
 // Rounds the complete sums of keys or values.
@@ -288,9 +321,9 @@ void attend_backward(const AttentionShape& shape, const RelativeAttentionBackwar
   const KeySums key_sums(shape, workspace.of_thread(thread));
   clear_vectors(workspace.of_thread(thread), workspace.key_size);
   clear_vectors(workspace.of_pair(stream * shape.heads + head), workspace.position_size);
-  for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-    const Range queries{first, std::min(shape.tile, shape.queries - first)};
-    attend_backward(shape, inputs, gradients, key_sums, args.inputs.dropout, queries, buffers);
+  for (int64_t first = 0; first < shape.queries; first += shape.strip) {
+    const Range strip{first, std::min(shape.strip, shape.queries - first)};
+    attend_backward(shape, inputs, gradients, key_sums, args.inputs.dropout, strip, buffers);
   }
   finish_keys(shape, key_sums.keys, gradients.rows.keys);
   finish_keys(shape, key_sums.values, gradients.rows.values);

@@ -13,53 +13,64 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-// One thread's scratch, on its stack.
-struct ForwardBuffers {
-  ScoreBuffers tile;
-  alignas(64) ScoreBuffers::RowTile values;
-  alignas(64) ScoreBuffers::RowTile outputs;     // sum of exp(s - max) v so far
-  alignas(64) std::array<float, kMaxTile> max;   // largest score so far
+// What the queries of a tile have summed so far.
+struct RowSums {
+  alignas(64) std::array<float, kMaxTile> max;   // largest score
   alignas(64) std::array<float, kMaxTile> fade;  // what a new maximum leaves of the sums: exp(old max - max)
+  std::array<Vector, kMaxTile> sums;             // of exp(s - max), each lane for the keys it met
+};
+
+// One thread's scratch, on its stack.
+struct ForwardBuffers : ScoreBuffers {
+  alignas(64) RowTile values;
+  alignas(64) RowTile outputs;  // of a strip: sums of exp(s - max) v so far
+  std::array<RowSums, kMaxStripTiles> strip;
   alignas(64) std::array<float, kMaxTile> multipliers;
-  std::array<Vector, kMaxTile> sums;  // of exp(s - max) so far, each lane for the keys it met
+
+  RowSums& rows(const Tile& tile) { return strip[static_cast<size_t>(tile.place)]; }
 };
 static_assert(sizeof(ForwardBuffers) <= kMaxScratchBytes);
 
 // The finite start keeps exp(max - max) a number for a row that sees nothing of its first tiles.
-void begin_rows(const AttentionShape& shape, Range queries, ForwardBuffers& buffers) {
-  buffers.max.fill(std::numeric_limits<float>::lowest());
-  buffers.sums.fill(Vector{});
-  std::fill_n(buffers.outputs.data(), padded(queries.count) * shape.row_stride, 0.0F);
+void begin_rows(const AttentionShape& shape, Range strip, ForwardBuffers& buffers) {
+  for (RowSums& rows : buffers.strip) {
+    rows.max.fill(std::numeric_limits<float>::lowest());
+    rows.sums.fill(Vector{});
+  }
+  std::fill_n(buffers.outputs.data(), padded(strip.count) * shape.row_stride, 0.0F);
 }
 
 void raise_maxima(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
+  RowSums& sums = buffers.rows(tile);
   visit_row_blocks(tile.queries.count, [&](Range rows) {
     const Range keys = seen_columns(shape, tile, rows);
     for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-      const float* scores = buffers.tile.scores(shape)(row) + keys.first;
-      Vector largest = Vector{} + buffers.max[row];
+      const float* scores = buffers.scores(shape, tile)(row) + keys.first;
+      Vector largest = Vector{} + sums.max[row];
       for (int64_t key = 0; key < keys.count; key += kLanes) largest = larger(load_vector(scores + key), largest);
       const float max = largest_lane(largest);
-      buffers.fade[row] = buffers.max[row] - max;
-      buffers.max[row] = max;
+      sums.fade[row] = sums.max[row] - max;
+      sums.max[row] = max;
     }
   });
 #pragma omp simd
-  for (int64_t row = 0; row < tile.queries.count; ++row) buffers.fade[row] = attention_weight(buffers.fade[row]);
+  for (int64_t row = 0; row < tile.queries.count; ++row) sums.fade[row] = attention_weight(sums.fade[row]);
 }
 
 // Scores become exp(s - max); what was summed under the old maximum fades, and the row's new terms are added.
-void exponentiate(const AttentionShape& shape, Range rows, Range keys, ForwardBuffers& buffers) {
+void exponentiate(const AttentionShape& shape, const Tile& tile, Range rows, ForwardBuffers& buffers) {
+  const Range keys = seen_columns(shape, tile, rows);
+  RowSums& sums = buffers.rows(tile);
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-    const float max = buffers.max[row];
-    const float fade = buffers.fade[row];
-    float* scores = buffers.tile.scores(shape)(row) + keys.first;
+    const float max = sums.max[row];
+    const float fade = sums.fade[row];
+    float* scores = buffers.scores(shape, tile)(row) + keys.first;
 #pragma omp simd
     for (int64_t key = 0; key < keys.count; ++key) scores[key] = attention_weight(scores[key] - max);
-    Vector sum = buffers.sums[row] * fade;
+    Vector sum = sums.sums[row] * fade;
     for (int64_t key = 0; key < keys.count; key += kLanes) sum += load_vector(scores + key);
-    buffers.sums[row] = sum;
-    float* outputs = buffers.outputs.data() + row * shape.row_stride;
+    sums.sums[row] = sum;
+    float* outputs = rows_of(shape, tile.place, buffers.outputs) + row * shape.row_stride;
     for (int64_t h = 0; h < shape.row_stride; h += kLanes) store_vector(outputs + h, load_vector(outputs + h) * fade);
   }
 }
@@ -73,21 +84,19 @@ void drop_out(const AttentionShape& shape, const Tile& tile, Range rows, const D
     const int64_t element = (tile.queries.first + row) * shape.keys() + tile.keys.first + keys.first;
     dropout_multipliers(dropout, first_element + static_cast<uint64_t>(element), keys.count,
                         buffers.multipliers.data());
-    float* scores = buffers.tile.scores(shape)(row) + keys.first;
+    float* scores = buffers.scores(shape, tile)(row) + keys.first;
 #pragma omp simd
     for (int64_t key = 0; key < keys.count; ++key) scores[key] *= multipliers[key];
   }
 }
 
-template <typename A>
-void add_values(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ForwardBuffers& buffers) {
-  load_rows(shape, tile.keys.count, rows_from(head.rows.values, tile.keys.first), buffers.values.data());
-  const Rows<float> scores = buffers.tile.scores(shape);
+void add_values(const AttentionShape& shape, const Tile& tile, ForwardBuffers& buffers) {
+  const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.columns = shape.row_stride,
                          .a = {scores.data, scores.stride},
                          .b = buffers.values.data(),
                          .b_stride = shape.row_stride,
-                         .c = buffers.outputs.data(),
+                         .c = rows_of(shape, tile.place, buffers.outputs),
                          .c_stride = shape.row_stride,
                          .accumulate = true};
   visit_row_blocks(tile.queries.count,
@@ -113,46 +122,60 @@ HeadOutputs<A> head_outputs(const AttentionShape& shape, const RelativeAttention
 }
 
 template <typename A>
-void finish_rows(const AttentionShape& shape, Range queries, const HeadOutputs<A>& outputs,
-                 const ForwardBuffers& buffers) {
+void finish_rows(const AttentionShape& shape, int64_t place, Range queries, const HeadOutputs<A>& outputs,
+                 ForwardBuffers& buffers) {
+  const RowSums& sums = buffers.strip[static_cast<size_t>(place)];
   for (int64_t row = 0; row < queries.count; ++row) {
-    const float* from = buffers.outputs.data() + row * shape.row_stride;
+    const float* from = rows_of(shape, place, buffers.outputs) + row * shape.row_stride;
     A* to = outputs.output(queries.first + row);
-    const float sum = sum_of_lanes(buffers.sums[row]);
+    const float sum = sum_of_lanes(sums.sums[row]);
     for (int64_t h = 0; h < shape.width; ++h) store(to + h, from[h] / sum);
-    outputs.lse[queries.first + row] = buffers.max[row] + std::log(sum);
+    outputs.lse[queries.first + row] = sums.max[row] + std::log(sum);
   }
 }
 
 template <typename A>
 void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const HeadOutputs<A>& outputs,
-            const Dropout& dropout, Range queries, ForwardBuffers& buffers) {
-  begin_rows(shape, queries, buffers);
-  begin_scores(shape, inputs, queries, buffers.tile);
-  visit_tiles(shape, queries, [&](const Tile& tile) {
-    score_tile(shape, inputs, tile, buffers.tile);
-    raise_maxima(shape, tile, buffers);
-    visit_row_blocks(queries.count, [&](Range rows) {
-      exponentiate(shape, rows, seen_columns(shape, tile, rows), buffers);
-      drop_out(shape, tile, rows, dropout, outputs.first_element, buffers);
+            const Dropout& dropout, Range strip, ForwardBuffers& buffers) {
+  begin_rows(shape, strip, buffers);
+  begin_scores(shape, inputs, strip, buffers);
+  visit_keys(shape, strip, [&](Range keys) {
+    begin_keys(shape, inputs, strip, keys, buffers);
+    load_rows(shape, keys.count, rows_from(inputs.rows.values, keys.first), buffers.values.data());
+    visit_tiles(shape, strip, keys, [&](const Tile& tile) {
+      score_tile(shape, tile, buffers);
+      raise_maxima(shape, tile, buffers);
+      visit_row_blocks(tile.queries.count, [&](Range rows) {
+        exponentiate(shape, tile, rows, buffers);
+        drop_out(shape, tile, rows, dropout, outputs.first_element, buffers);
+      });
+      add_values(shape, tile, buffers);
     });
-    add_values(shape, inputs, tile, buffers);
   });
-  finish_rows(shape, queries, outputs, buffers);
+  visit_queries(shape, strip,
+                [&](int64_t place, Range queries) { finish_rows(shape, place, queries, outputs, buffers); });
+}
+
+// The queries that one thread takes at a time: a strip if there are enough of them for all threads, else a tile.
+int64_t queries_of_a_part(const AttentionShape& shape, int64_t threads) {
+  const int64_t strips = (shape.queries + shape.strip - 1) / shape.strip;
+  return shape.streams * shape.heads * strips < 2 * threads ? shape.tile : shape.strip;
 }
 
 template <typename A>
 void attend(const Stream& stream, const RelativeAttentionForward& args) {
   const AttentionShape shape(args.inputs);
-#pragma omp parallel num_threads(threads_for(stream, shape.scores()))
+  const int threads = threads_for(stream, shape.scores());
+  const int64_t step = queries_of_a_part(shape, threads);
+#pragma omp parallel num_threads(threads)
   {
     ForwardBuffers buffers;
 #pragma omp for collapse(3) schedule(dynamic)
     for (int64_t b = 0; b < shape.streams; ++b) {
       for (int64_t n = 0; n < shape.heads; ++n) {
-        for (int64_t first = 0; first < shape.queries; first += shape.tile) {
+        for (int64_t first = 0; first < shape.queries; first += step) {
           attend(shape, head_inputs<A>(shape, args.inputs, b, n), head_outputs<A>(shape, args, b, n),
-                 args.inputs.dropout, {first, std::min(shape.tile, shape.queries - first)}, buffers);
+                 args.inputs.dropout, {first, std::min(step, shape.queries - first)}, buffers);
         }
       }
     }

@@ -59,16 +59,17 @@ TEST(TileGemm, EqualsPlainLoops) {
   }
 }
 
-TEST(TransposeRows, ExchangesRowsAndFeatures) {
+TEST(LoadColumns, ExchangesRowsAndFeatures) {
   for (const int64_t width : {1, 16, 33, 64, 129, 256}) {
     const AttentionShape shape = shape_of(64, 0, width);
     for (const int64_t count : {int64_t{1}, kLanes, kLanes + 1, shape.tile}) {
-      const OwnedTensor from = random_tensor({shape.tile, shape.row_stride}, 1);
+      const OwnedTensor from = random_tensor({shape.tile, width}, 1);
+      const auto row_at = [&](int64_t row) { return row == 0 ? nullptr : from.as<float>() + row * width; };
       OwnedTensor to = unset_tensor({shape.row_stride, shape.tile});
-      transpose_rows(shape, count, from.as<float>(), to.as<float>());
+      load_columns(shape, count, row_at, to.as<float>());
       for (int64_t row = 0; row < count; ++row) {
         for (int64_t h = 0; h < width; ++h)
-          ASSERT_EQ(to.as<float>()[h * shape.tile + row], from.as<float>()[row * shape.row_stride + h]);
+          ASSERT_EQ(to.as<float>()[h * shape.tile + row], row == 0 ? 0.0F : row_at(row)[h]);
       }
     }
   }
@@ -77,29 +78,44 @@ TEST(TransposeRows, ExchangesRowsAndFeatures) {
 TEST(AttentionShape, TilesFitTheirBuffers) {
   for (int64_t width = 1; width <= kMaxHeadWidth; ++width) {
     const AttentionShape shape = shape_of(1, 0, width);
-    EXPECT_LE(shape.tile * shape.row_stride, kTileFloats);
+    EXPECT_LE(shape.strip * shape.row_stride, kTileFloats);
+    EXPECT_LE((shape.strip + shape.tile) * shape.row_stride, 2 * kTileFloats);
     EXPECT_LE(shape.tile, kMaxTile);
     EXPECT_GE(shape.tile, kLanes);
     EXPECT_EQ(shape.tile % kLanes, 0);
+    EXPECT_EQ(shape.strip % shape.tile, 0);
+    EXPECT_LE(shape.strip, kMaxStripTiles * shape.tile);
   }
 }
 
-// Every visible pair lies in exactly one tile, and no tile is without one.
+template <typename Visit>
+void visit_all_tiles(const AttentionShape& shape, Visit visit) {
+  for (int64_t first = 0; first < shape.queries; first += shape.strip) {
+    const Range strip{first, std::min(shape.strip, shape.queries - first)};
+    visit_keys(shape, strip, [&](Range keys) { visit_tiles(shape, strip, keys, visit); });
+  }
+}
+
+// Every visible pair lies in exactly one tile, whose keys are the same in any strip, and no tile is all in the future.
 TEST(VisitTiles, CoversWhatIsVisible) {
   for (const int64_t memory : {0, 1, 63, 64, 200}) {
     for (const int64_t window : {0, 1, 64, 65, 500}) {
       const AttentionShape shape = shape_of(150, memory, 16, window);
-      for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-        const Range queries{first, std::min(shape.tile, shape.queries - first)};
-        std::vector<int> visits(static_cast<size_t>(shape.keys()));
-        visit_tiles(shape, queries, [&](const Tile& tile) {
-          ASSERT_LE(tile.keys.first, memory + first + queries.count - 1);
-          ASSERT_TRUE(window == 0 || tile.keys.first + tile.keys.count - 1 > memory + first - window);
-          for (int64_t key = 0; key < tile.keys.count; ++key) ++visits[static_cast<size_t>(tile.keys.first + key)];
-        });
+      std::vector<int> visits(static_cast<size_t>(shape.queries * shape.keys()));
+      visit_all_tiles(shape, [&](const Tile& tile) {
+        EXPECT_EQ(tile.queries.first % shape.strip, tile.place * shape.tile);
+        EXPECT_EQ(tile.keys.first % shape.tile, 0);
+        EXPECT_LT(tile.keys.first, memory + tile.queries.first + tile.queries.count);
+        for (int64_t query = tile.queries.first; query < tile.queries.first + tile.queries.count; ++query) {
+          for (int64_t key = tile.keys.first; key < tile.keys.first + tile.keys.count; ++key)
+            ++visits[static_cast<size_t>(query * shape.keys() + key)];
+        }
+      });
+      for (int64_t query = 0; query < shape.queries; ++query) {
         for (int64_t key = 0; key < shape.keys(); ++key) {
-          const bool seen = key < memory + first + queries.count && (window == 0 || key > memory + first - window);
-          EXPECT_EQ(visits[static_cast<size_t>(key)], seen ? 1 : 0);
+          const int times = visits[static_cast<size_t>(query * shape.keys() + key)];
+          const bool seen = key <= memory + query && (window == 0 || key > memory + query - window);
+          EXPECT_TRUE(times == 1 || (times == 0 && !seen)) << query << ' ' << key;
         }
       }
     }
@@ -125,15 +141,13 @@ TEST(SeenColumns, HoldWhatIsVisible) {
   for (const int64_t memory : {0, 1, 63, 200}) {
     for (const int64_t window : {0, 1, 30, 64, 65, 500}) {
       const AttentionShape shape = shape_of(150, memory, 16, window);
-      for (int64_t first = 0; first < shape.queries; first += shape.tile) {
-        visit_tiles(shape, {first, std::min(shape.tile, shape.queries - first)}, [&](const Tile& tile) {
-          visit_row_blocks(tile.queries.count, [&](Range rows) {
-            for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-              for (int64_t key = 0; key < tile.keys.count; ++key) expect_bounds(shape, tile, rows, row, key);
-            }
-          });
+      visit_all_tiles(shape, [&](const Tile& tile) {
+        visit_row_blocks(tile.queries.count, [&](Range rows) {
+          for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+            for (int64_t key = 0; key < tile.keys.count; ++key) expect_bounds(shape, tile, rows, row, key);
+          }
         });
-      }
+      });
     }
   }
 }

@@ -83,14 +83,16 @@ TEST(RelativeAttention, EqualsOracleForAllHeadWidths) {
 
 TEST(RelativeAttention, EqualsOracleForStreamsAndHeads) {
   for (const int64_t b : {1, 3}) {
-    for (const int64_t n : {1, 2}) expect_oracle({.b = b, .t = 33, .m = 40, .n = n, .h = 41, .dropatt = 0.3F});
+    for (const int64_t n : {1, 2}) {
+      for (const int64_t t : {33, 150}) expect_oracle({.b = b, .t = t, .m = 40, .n = n, .h = 41, .dropatt = 0.3F});
+    }
   }
 }
 
 TEST(RelativeAttention, EqualsOracleForWindows) {
   for (const auto& [t, m] : {std::pair<int64_t, int64_t>{40, 70}, {131, 64}, {67, 0}}) {
     for (const int64_t window : {int64_t{1}, int64_t{2}, t, m, t + m, t + m + 9, int64_t{63}, int64_t{65}})
-      expect_oracle({.t = t, .m = m, .h = 16, .window = window, .dropatt = 0.3F});
+      expect_oracle({.b = 2, .t = t, .m = m, .n = 2, .h = 16, .window = window, .dropatt = 0.3F});
   }
 }
 
@@ -120,11 +122,13 @@ TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
   expect_identical("dr", from_one.dr.view(), from_zero.dr.view());
 }
 
-// Nor does, on a GPU, the order of its threads.
+// Nor does, on a GPU, the order of its threads; nor, on a CPU, that more threads get smaller parts.
 TEST(RelativeAttention, ThreadsDoNotChangeABit) {
-  const AttentionProblem problem({.b = 2, .t = 65, .m = 33, .n = 2, .h = 33, .dropatt = 0.3F});
-  const AttentionSolution alone = solve(problem, 1);
-  for (const int threads : {2, 3}) expect_same(alone, solve(problem, threads));
+  for (const int64_t window : {0, 70}) {
+    const AttentionProblem problem({.b = 2, .t = 150, .m = 33, .n = 2, .h = 33, .window = window, .dropatt = 0.3F});
+    const AttentionSolution alone = solve(problem, 1);
+    for (const int threads : {2, 3, 8}) expect_same(alone, solve(problem, threads));
+  }
 }
 
 // exp(s) of these scores overflows without the running maximum; with all values 1 the output is 1 whatever they are.
