@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
@@ -20,10 +19,9 @@ void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range q
   }
 }
 
-// Where the columns of a block of distances lie: 0 is the one that came last, 1 the one before.
+// Where the columns of the block of distances of this age lie.
 float* columns_of_block(const AttentionShape& shape, int64_t age, ScoreBuffers& buffers) {
-  const int64_t turn = (buffers.blocks - 1 - age) % (shape.strip / shape.tile);
-  return buffers.distances.data() + turn * shape.tile * shape.row_stride;
+  return rows_of(shape, buffers.turn(age, shape.strip / shape.tile), buffers.distances);
 }
 
 // The next block: the distances farthest, farthest - 1, ..., unless they lie altogether in the future.

@@ -49,13 +49,16 @@ struct ScoreBuffers {
   alignas(64) std::array<BandTile, kMaxStripTiles> bands;  // with the tile's scores on their diagonals
   int64_t blocks = 0;                                      // of distances that have come since the strip began
 
+  // Which of `turns` places that blocks take in turn has that of this age: 0 came last, 1 before it.
+  int64_t turn(int64_t age, int64_t turns) const { return (blocks - 1 - age) % turns; }
   Rows<float> scores(const AttentionShape& shape, const Tile& tile) {
     return diagonals(shape, bands[static_cast<size_t>(tile.place)].data());
   }
 };
 
 // Where a strip's tile of queries begins in a tile of rows.
-inline float* rows_of(const AttentionShape& shape, int64_t place, RowTile& rows) {
+template <typename AnyTile>
+auto rows_of(const AttentionShape& shape, int64_t place, AnyTile& rows) {
   return rows.data() + place * shape.tile * shape.row_stride;
 }
 

@@ -108,11 +108,10 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
   };
 }
 
-// Rows of r for a block of distances: 0 is the one that came last, 1 the one before. The band of each tile of queries
-// has two, that of one tile and of the next one share one.
+// Where the rows of r for the block of distances of this age lie. The band of each tile of queries has two blocks, of
+// which its neighbour's has one.
 float* rows_of_block(const AttentionShape& shape, int64_t age, BackwardBuffers& buffers) {
-  const int64_t turn = (buffers.blocks - 1 - age) % (shape.strip / shape.tile + 1);
-  return buffers.positions.data() + turn * shape.tile * shape.row_stride;
+  return rows_of(shape, buffers.turn(age, shape.strip / shape.tile + 1), buffers.positions);
 }
 
 template <typename A>
@@ -182,7 +181,7 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
 
 // sums[target] += pairsᵀ · queries: what the queries of a tile send to its keys. Sums may have rows beyond: zeros are
 // added to those.
-void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float>& pairs, RowTile& queries,
+void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float>& pairs, const RowTile& queries,
                  float* sums) {
   const TileGemm product{.columns = shape.row_stride,
                          .a = TileOperand{pairs.data, pairs.stride}.transposed(),

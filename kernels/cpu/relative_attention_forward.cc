@@ -15,9 +15,8 @@ namespace {
 
 // What the queries of a tile have summed so far.
 struct RowSums {
-  alignas(64) std::array<float, kMaxTile> max;   // largest score
-  alignas(64) std::array<float, kMaxTile> fade;  // what a new maximum leaves of the sums: exp(old max - max)
-  std::array<Vector, kMaxTile> sums;             // of exp(s - max), each lane for the keys it met
+  alignas(64) std::array<float, kMaxTile> max;  // largest score
+  std::array<Vector, kMaxTile> sums;            // of exp(s - max), each lane for the keys it met
 };
 
 // One thread's scratch, on its stack.
@@ -25,6 +24,7 @@ struct ForwardBuffers : ScoreBuffers {
   alignas(64) RowTile values;
   alignas(64) RowTile outputs;  // of a strip: sums of exp(s - max) v so far
   std::array<RowSums, kMaxStripTiles> strip;
+  alignas(64) std::array<float, kMaxTile> fade;  // what a new maximum leaves of a tile's sums: exp(old max - max)
   alignas(64) std::array<float, kMaxTile> multipliers;
 
   RowSums& rows(const Tile& tile) { return strip[static_cast<size_t>(tile.place)]; }
@@ -49,12 +49,12 @@ void raise_maxima(const AttentionShape& shape, const Tile& tile, ForwardBuffers&
       Vector largest = Vector{} + sums.max[row];
       for (int64_t key = 0; key < keys.count; key += kLanes) largest = larger(load_vector(scores + key), largest);
       const float max = largest_lane(largest);
-      sums.fade[row] = sums.max[row] - max;
+      buffers.fade[row] = sums.max[row] - max;
       sums.max[row] = max;
     }
   });
 #pragma omp simd
-  for (int64_t row = 0; row < tile.queries.count; ++row) sums.fade[row] = attention_weight(sums.fade[row]);
+  for (int64_t row = 0; row < tile.queries.count; ++row) buffers.fade[row] = attention_weight(buffers.fade[row]);
 }
 
 // Scores become exp(s - max); what was summed under the old maximum fades, and the row's new terms are added.
@@ -63,7 +63,7 @@ void exponentiate(const AttentionShape& shape, const Tile& tile, Range rows, For
   RowSums& sums = buffers.rows(tile);
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     const float max = sums.max[row];
-    const float fade = sums.fade[row];
+    const float fade = buffers.fade[row];
     float* scores = buffers.scores(shape, tile)(row) + keys.first;
 #pragma omp simd
     for (int64_t key = 0; key < keys.count; ++key) scores[key] = attention_weight(scores[key] - max);
@@ -123,7 +123,7 @@ HeadOutputs<A> head_outputs(const AttentionShape& shape, const RelativeAttention
 
 template <typename A>
 void finish_rows(const AttentionShape& shape, int64_t place, Range queries, const HeadOutputs<A>& outputs,
-                 ForwardBuffers& buffers) {
+                 const ForwardBuffers& buffers) {
   const RowSums& sums = buffers.strip[static_cast<size_t>(place)];
   for (int64_t row = 0; row < queries.count; ++row) {
     const float* from = rows_of(shape, place, buffers.outputs) + row * shape.row_stride;

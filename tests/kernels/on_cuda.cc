@@ -15,6 +15,7 @@ namespace {
 class NeedsGpu : public testing::Environment {
  public:
   void SetUp() override {
+    // Without one the same tests still run on the emulated GPU: the *_simt_test beside each.
     if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU here";
   }
 };
