@@ -64,6 +64,8 @@ def test_config(program):
     refused(program, CONFIG, "train", "broken.json", "--run", "r1", says=["broken.json"], leaves_nothing_at="r1")
     refused(program, FILE, "train", "none.json", "--run", "r1", says=["none.json"], leaves_nothing_at="r1")
     refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")
+    refused(program, USAGE, "trian", file, "--run", "r1", says=["unknown command trian"], leaves_nothing_at="r1")
+    refused(program, USAGE, "bench", "step", file, "--precision", "fp8", says=["--precision", "fp8"])
     refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", says=["none"], leaves_nothing_at="r1")
     refused(program, DATA, "train", file, "--set", "training.batch_size=5000", "--run", "r1", says=["5000"])
 
