@@ -18,47 +18,29 @@
 #include "base/error.h"
 #include "base/patience.h"
 #include "distributed/heartbeat.h"
+#include "distributed/mpi_check.h"
+#include "distributed/mpi_ring.h"
 #include "distributed/start_watch.h"
 
 namespace segue {
 
 namespace {
 
+using mpi::check;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMostElements = int64_t{1} << 28;  // of one MPI call, whose counts are of 32 bits
 constexpr int kHostNameLength = 256;
+constexpr int64_t kLeastPartBytes = 1024;  // of a rank in a sum that is worth the ring's 2 (n - 1) trips
 
 // Once told to end the job, mpirun waits for a host that is gone until TCP gives it up, a quarter of an hour later. It
 // ends at once when it misses the host by itself, and is given this time to do so (see launch/hosts.conf).
 constexpr std::chrono::seconds kLaunchersTurn(15);
 
-void check(int status, std::string_view what) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw PeerError("{}: {}", what, std::string_view(text, static_cast<size_t>(length)));
-}
-
 MPI_Datatype type_of(DType dtype) {
   check_summable(dtype);
   if (dtype == DType::kInt64) return MPI_INT64_T;
   return dtype == DType::kFloat32 ? MPI_FLOAT : MPI_DOUBLE;
-}
-
-// For what is copied and not summed.
-MPI_Datatype bits_of(DType dtype) {
-  switch (bytes_of(dtype)) {
-    case 8:
-      return MPI_UINT64_T;
-    case 4:
-      return MPI_UINT32_T;
-    case 2:
-      return MPI_UINT16_T;
-    default:
-      return MPI_BYTE;
-  }
 }
 
 // Initialised MPI, and finalised unless the job is going down.
@@ -85,6 +67,8 @@ class MpiCommunicator : public Communicator {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &roll_call_), "MPI_Comm_dup");
     check(MPI_Comm_dup(MPI_COMM_WORLD, &beats_), "MPI_Comm_dup");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &around_), "MPI_Comm_dup");
+    ring_ = std::make_unique<MpiRing>(around_);
     MPI_Comm host = MPI_COMM_NULL;
     check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "MPI_Comm_split");
     MPI_Comm_rank(host, &local_rank_);
@@ -105,37 +89,33 @@ class MpiCommunicator : public Communicator {
 
   void all_reduce(TensorView values) override {
     const TensorView host = staged(values, first_stage_, Fill::kYes);
-    in_pieces(
-        host.elements(),
-        [&](int64_t begin, int count, MPI_Request& request) {
-          return MPI_Iallreduce(MPI_IN_PLACE, host.data + begin * bytes_of(host.dtype), count, type_of(host.dtype),
-                                MPI_SUM, MPI_COMM_WORLD, &request);
-        },
-        "all_reduce");
+    if (host.bytes() < size_ * kLeastPartBytes) {
+      sum_over_tree(host, "all_reduce");
+    } else {
+      ring_->start_all_reduce(host);
+      finish_ring("all_reduce");
+    }
     unstage(host, values);
   }
 
   void reduce_scatter(ConstTensorView values, TensorView my_part) override {
     const ConstTensorView all = staged(writable(values), first_stage_, Fill::kYes);
     const TensorView mine = staged(my_part, second_stage_, Fill::kNo);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ireduce_scatter_block(all.data, mine.data, count_of(mine), type_of(all.dtype), MPI_SUM, MPI_COMM_WORLD,
-                                    &request),
-          "reduce_scatter");
-    finish(request, "reduce_scatter");
+    ring_->start_reduce_scatter(all, mine);
+    finish_ring("reduce_scatter");
     unstage(mine, my_part);
   }
 
   void all_gather(ConstTensorView my_part, TensorView values) override {
-    const bool is_in_place = my_part.data == values.data + rank_ * my_part.bytes();
-    const ConstTensorView mine = is_in_place ? my_part : staged(writable(my_part), first_stage_, Fill::kYes);
-    const TensorView all = staged(values, second_stage_, is_in_place ? Fill::kYes : Fill::kNo);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int count = count_of(mine);
-    check(MPI_Iallgather(is_in_place ? MPI_IN_PLACE : mine.data, count, bits_of(mine.dtype), all.data, count,
-                         bits_of(mine.dtype), MPI_COMM_WORLD, &request),
-          "all_gather");
-    finish(request, "all_gather");
+    const TensorView all = staged(values, first_stage_, Fill::kNo);
+    std::byte* const my_place = all.data + rank_ * my_part.bytes();
+    if (device_.is_cuda()) {
+      cuda::copy(my_place, my_part.data, my_part.bytes());
+    } else if (my_part.data != my_place) {
+      std::copy_n(my_part.data, my_part.bytes(), my_place);
+    }
+    ring_->start_all_gather(all);
+    finish_ring("all_gather");
     unstage(all, values);
   }
 
@@ -157,11 +137,8 @@ class MpiCommunicator : public Communicator {
   }
 
   void sum(std::span<double> values) override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
-                         MPI_COMM_WORLD, &request),
-          "sum");
-    finish(request, "sum");
+    const Shape shape{std::ssize(values)};
+    sum_over_tree({reinterpret_cast<std::byte*>(values.data()), DType::kFloat64, shape}, "sum");
   }
 
   std::vector<std::string> gather(std::string_view mine) override;
@@ -179,12 +156,6 @@ class MpiCommunicator : public Communicator {
   static TensorView writable(ConstTensorView view) {  // MPI and staging only read it
     return {const_cast<std::byte*>(view.data), view.dtype, view.shape};
   }
-  static int count_of(ConstTensorView view) {
-    if (view.elements() > kMostElements)
-      throw ContractError("{} elements in one call, expected at most {}", view.elements(), kMostElements);
-    return static_cast<int>(view.elements());
-  }
-
   // The values where MPI can reach them: themselves, or their copy in pinned memory.
   TensorView staged(TensorView values, Buffer& stage, Fill fill) const {
     if (device_.kind == DeviceKind::kCpu) return values;
@@ -205,13 +176,45 @@ class MpiCommunicator : public Communicator {
     }
   }
 
-  // Until the request is done; PeerError when that takes longer than the time-out.
+  // Fewer trips than around the ring, of more bytes.
+  void sum_over_tree(TensorView values, const char* what) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, values.data, static_cast<int>(values.elements()), type_of(values.dtype), MPI_SUM,
+                         MPI_COMM_WORLD, &request),
+          what);
+    finish(request, what);
+  }
+
   void finish(MPI_Request& request, const char* what) {
-    const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    keep_looking(
+        [&] {
+          int done = 0;
+          check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+          return done == 0 ? MpiRing::Progress::kNone : MpiRing::Progress::kDone;
+        },
+        what);
+  }
+  void finish_ring(const char* what) {
+    keep_looking([&] { return ring_->advance(); }, what);
+  }
+
+  // Until all is done; PeerError when nothing comes for longer than the time-out.
+  template <typename Look>
+  void keep_looking(const Look& look, const char* what) {
+    using Progress = MpiRing::Progress;
+    const auto patience_ends = [this] {
+      return Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    };
+    auto deadline = patience_ends();
     Patience patience;
-    for (int done = 0; done == 0; patience.wait()) {
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
-      if (done == 0 && Clock::now() > deadline && !all_are_alive()) give_up(what);
+    for (Progress progress = look(); progress != Progress::kDone; progress = look()) {
+      if (progress == Progress::kSome) {
+        deadline = patience_ends();
+        patience = {};
+      } else {
+        if (Clock::now() > deadline && !all_are_alive()) give_up(what);
+        patience.wait();
+      }
     }
   }
 
@@ -230,9 +233,11 @@ class MpiCommunicator : public Communicator {
   int64_t step_ = 0;
   MPI_Comm roll_call_ = MPI_COMM_NULL;
   MPI_Comm beats_ = MPI_COMM_NULL;
+  MPI_Comm around_ = MPI_COMM_NULL;
   std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed
   std::vector<std::string> hosts_;        // of every rank
-  bool host_is_silent_ = false;           // no rank there has answered the roll call
+  std::unique_ptr<MpiRing> ring_;
+  bool host_is_silent_ = false;  // no rank there has answered the roll call
   Buffer first_stage_;
   Buffer second_stage_;
 };

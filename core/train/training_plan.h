@@ -37,7 +37,7 @@ struct RankPlan {
 struct TrainingPlan {
   int64_t parameters = 0;
   int64_t buckets = 0;
-  int64_t bytes_sent = 0;  // by each rank in a step, when they stand in a ring
+  int64_t bytes_sent = 0;  // by each rank in a step, around the ring
   std::vector<RankPlan> ranks;
 };
 

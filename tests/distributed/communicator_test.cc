@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/bfloat16.h"
@@ -15,7 +17,7 @@ namespace segue {
 namespace {
 
 // Small whole numbers: those of `rank` at place e.
-double number(int rank, int64_t e) { return static_cast<double>((e * 7 + rank * 13) % 101) - 50.0; }
+double number(int rank, int64_t e) { return static_cast<double>((e * 7 + int64_t{rank} * 13) % 101) - 50.0; }
 
 double sum_of_ranks(int64_t e) {
   double sum = 0.0;
@@ -59,31 +61,40 @@ void expect_reduced(int64_t count) {
 }
 
 TEST(Communicator, AllReduceSumsOverRanks) {
-  for (const int64_t count : {1, 2, 31, 1000, 300007}) {
+  for (const int64_t count : {1, 2, 31, 1000, 300007, 2000003}) {
     expect_reduced<float>(count);
     expect_reduced<double>(count);
     expect_reduced<int64_t>(count);
   }
 }
 
-TEST(Communicator, ReduceScatterGivesEachItsPart) {
-  const int64_t part = 1003;
-  const OwnedTensor values = handed_over(numbers<float>(part * job().size()));
+void expect_scattered(int64_t part) {
+  const OwnedTensor host = numbers<float>(part * job().size());
+  const OwnedTensor values = handed_over(host);
   OwnedTensor mine(DType::kFloat32, {part}, job_device());
   job().reduce_scatter(values.view(), mine.view());
   const OwnedTensor found = result(mine);
   for (int64_t e = 0; e < part; ++e)
-    ASSERT_EQ(found.as<float>()[e], static_cast<float>(sum_of_ranks(job().rank() * part + e))) << e;
+    ASSERT_EQ(found.as<float>()[e], static_cast<float>(sum_of_ranks(job().rank() * part + e))) << part << " " << e;
+  const OwnedTensor after = result(values);
+  for (int64_t e = 0; e < part * job().size(); ++e) ASSERT_EQ(after.as<float>()[e], host.as<float>()[e]) << e;
 }
 
-TEST(Communicator, AllGatherPutsPartsInOrder) {
-  const int64_t part = 517;
+TEST(Communicator, ReduceScatterGivesEachItsPartAndLeavesTheValues) {
+  for (const int64_t part : {1, 1003, 700001}) expect_scattered(part);
+}
+
+void expect_gathered(int64_t part) {
   const OwnedTensor mine = handed_over(numbers<double>(part));
   OwnedTensor all(DType::kFloat64, {part * job().size()}, job_device());
   job().all_gather(mine.view(), all.view());
   const OwnedTensor found = result(all);
   for (int64_t e = 0; e < part * job().size(); ++e)
-    ASSERT_EQ(found.as<double>()[e], number(static_cast<int>(e / part), e % part)) << e;
+    ASSERT_EQ(found.as<double>()[e], number(static_cast<int>(e / part), e % part)) << part << " " << e;
+}
+
+TEST(Communicator, AllGatherPutsPartsInOrder) {
+  for (const int64_t part : {1, 517, 300001}) expect_gathered(part);
 }
 
 TEST(Communicator, AllGatherLeavesAPartWhereItIs) {
@@ -120,16 +131,25 @@ TEST(Communicator, SmallThingsAreSummedAndGatheredOnTheCpu) {
   for (size_t r = 0; r < said.size(); ++r) EXPECT_EQ(said[r], std::string(r * 3, 'x'));
 }
 
-TEST(Communicator, TheSameSumToTheBitTwice) {
-  OwnedTensor host(DType::kFloat32, {5000});
-  for (int64_t e = 0; e < 5000; ++e) host.as<float>()[e] = static_cast<float>(number(job().rank(), e)) / 3.0F;
+// Thirds, whose sum depends on its order.
+void expect_same_bits(int64_t count) {
+  OwnedTensor host(DType::kFloat32, {count});
+  for (int64_t e = 0; e < count; ++e) host.as<float>()[e] = static_cast<float>(number(job().rank(), e)) / 3.0F;
   OwnedTensor once = handed_over(host);
   OwnedTensor twice = handed_over(host);
   job().all_reduce(once.view());
   job().all_reduce(twice.view());
   const OwnedTensor first = result(once);
   const OwnedTensor second = result(twice);
-  for (int64_t e = 0; e < 5000; ++e) ASSERT_EQ(first.as<float>()[e], second.as<float>()[e]) << e;
+  const auto size = static_cast<size_t>(count) * sizeof(float);
+  EXPECT_EQ(std::memcmp(first.as<float>(), second.as<float>(), size), 0) << count;
+  const std::string_view bits(reinterpret_cast<const char*>(first.as<float>()), size);
+  const std::vector<std::string> found = job().gather(bits);
+  for (size_t r = 0; r < found.size(); ++r) EXPECT_TRUE(found[r] == bits) << count << ", rank " << r;
+}
+
+TEST(Communicator, TheSameSumToTheBitTwiceAndOnEveryRank) {
+  for (const int64_t count : {3, 5000, 400001}) expect_same_bits(count);
 }
 
 TEST(Communicator, RanksAreNumberedAndMeet) {
