@@ -1,58 +1,37 @@
 """Ranks on two hosts, and the link between them cut while they train: the job ends in time and names the rank that is
-missing, and goes on later to the end it would have had. The hosts are two network namespaces with names of their own.
-Skipped where such namespaces are not permitted."""
+missing, and goes on later to the end it would have had; and until then sends as many bytes as the dry run says. The hosts
+are network namespaces; skipped where they are not permitted."""
 
-import os
-import pathlib
+import re
 import socket
 import subprocess
 import sys
 import time
 
+from hosts import Hosts, enter
 from job import SKIPPED, Job, newest_step, require, wait_for_steps
-from program import check, check_same_run
+from program import TINY_MODEL, check, check_same_run
 
-SETTINGS = str(pathlib.Path(__file__).resolve().parents[2] / "launch" / "hosts.conf")
 TIMEOUT_S = 20  # that ranks wait for one another, unless told otherwise
-INSIDE = "SEGUE_TEST_INSIDE_NAMESPACES"
-NAMESPACES = ["--net", "--uts"]
 ENDS_WITHIN_S = 40
-AGENT = """#!/bin/sh
-# In place of ssh: HOST COMMAND...
-shift
-exec nsenter --target {second} --net --uts -- sh -c "$*"
-"""
-
-
-def run(command):
-    subprocess.run(command, shell=True, check=True)
+UNITS = {"KiB": 2**10, "MiB": 2**20}
 
 
 class TwoHosts(Job):
-    """This process is on the first host; the second lives as long as a process that holds it."""
+    """Two ranks on the first host, where this process is, and one on the second."""
 
     def __init__(self):
         super().__init__()
-        run("hostname first && ip link set lo up")
-        self.second = subprocess.Popen(["unshare", *NAMESPACES, "sh", "-c", "hostname second; echo; exec sleep 900"],
-                                       stdout=subprocess.PIPE)
-        self.second.stdout.readline()
-        run(f"ip link add here type veth peer name there netns {self.second.pid}")
-        run("ip address add 10.77.0.1/24 dev here && ip link set here up")
-        run(f"nsenter --target {self.second.pid} --net sh -c "
-            "'ip link set lo up && ip address add 10.77.0.2/24 dev there && ip link set there up'")
-        os.chmod(self.write("agent", AGENT.format(second=self.second.pid)), 0o755)
-        self.write("hosts", "10.77.0.1 slots=2\n10.77.0.2 slots=1\n")
-        self.environment.update(OMPI_MCA_plm_rsh_agent=self.path("agent"), OMPI_MCA_orte_tmpdir_base=self.directory,
-                                OMPI_MCA_oob_tcp_if_include="10.77.0.0/24", OMPI_MCA_btl_tcp_if_include="10.77.0.0/24")
-        self.launcher = ["mpirun", "--tune", SETTINGS, "--hostfile", self.path("hosts")]
+        self.hosts = Hosts(["first", "second"], self.directory, slots=2)
+        self.environment.update(self.hosts.environment(self.directory))
+        self.launcher = self.hosts.launcher()
 
     def set_link(self, state):
-        run(f"ip link set here {state}")
+        self.hosts.hosts[0].run(f"ip link set link0 {state}")
 
     def second_answers(self):
         try:
-            socket.create_connection(("10.77.0.2", 9), timeout=1).close()
+            socket.create_connection((self.hosts.address(1), 9), timeout=1).close()
         except ConnectionRefusedError:  # nobody listens there, and that is an answer
             return True
         except OSError:
@@ -110,6 +89,31 @@ def test_it_goes_on_as_if_nothing_had_happened(job):
     check_same_run(job.train(3, "whole", "--set", f"training.max_step={steps}"), job.path("cut"), steps, "cut and resumed")
 
 
+def check_sent(job, name, *options):
+    """The difference of two runs is free of what starts and ends them."""
+    sent = []
+    for steps in (5, 25):
+        before = job.hosts.sent_bytes()
+        job.run_ranks(3, "train", "large.json", "--run", f"{name}{steps}", "--quiet", "--set", f"training.max_step={steps}",
+                      *options)
+        sent.append([after - at_first for after, at_first in zip(job.hosts.sent_bytes(), before)])
+    planned, _ = job.run_ranks(3, "train", "large.json", "--dry-run", *options)
+    number, unit = re.search(r"Each rank sends (\S+) (\S+) a step", planned).groups()
+    predicted = float(number) * UNITS[unit]
+    for host, (few, many) in enumerate(zip(*sent)):
+        found = (many - few) / 20
+        print(f"{name}: host {host} sends {found:.0f} bytes a step, {found / predicted:.3f} of what is predicted")
+        check(0.98 < found / predicted < 1.08, f"{name}: host {host}: {found} bytes a step, predicted {predicted}")
+
+
+def test_a_host_sends_what_the_dry_run_says(job):
+    """However many ranks it has: they are neighbours in the ring."""
+    job.write_config("large.json", model={**TINY_MODEL, "d_inner": 8000}, training={"log_interval": 1000, "max_step": 1},
+                     evaluation={"interval": 0})
+    check_sent(job, "whole")
+    check_sent(job, "sharded", "--set", "optimizer.shard=true", "--set", "training.precision=bf16")
+
+
 def run_tests():
     job = TwoHosts()
     try:
@@ -117,23 +121,23 @@ def run_tests():
         job.write_config(training={"max_step": 1000000}, evaluation={"interval": 20, "batch_size": 4},
                          checkpoint={"interval": 20})
         test_ranks_are_on_both_hosts(job)
+        test_a_host_sends_what_the_dry_run_says(job)
         test_a_cut_link_ends_the_job(job)
         test_it_goes_on_as_if_nothing_had_happened(job)
     finally:
-        job.second.kill()
+        job.hosts.close()
 
 
 def main():
-    if os.environ.get(INSIDE):
-        return run_tests()
     require("mpirun", "unshare", "nsenter", "ip")
-    # Processes have a namespace too: whatever a failure leaves behind ends with it.
-    enter = ["unshare", "--map-root-user", *NAMESPACES, "--pid", "--fork", "--mount-proc", "--kill-child"]
-    attempt = subprocess.run([*enter, "ip", "link", "add", "here", "type", "veth"], capture_output=True, text=True)
-    if attempt.returncode != 0:
-        print(f"skipped, namespaces are not permitted here: {attempt.stderr.strip()}")
+    try:
+        code = enter()
+    except PermissionError as error:
+        print(f"skipped, namespaces are not permitted here: {error}")
         return SKIPPED
-    return subprocess.run([*enter, sys.executable, "-B", *sys.argv], env={**os.environ, INSIDE: "1"}).returncode
+    if code is None:
+        run_tests()
+    return code
 
 
 if __name__ == "__main__":
