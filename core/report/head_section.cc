@@ -31,6 +31,8 @@ std::string joined_names(const std::vector<RunData>& runs) {
 struct BestLoss {
   double value = 0.0;
   std::string what;  // "best loss on valid"
+  int64_t step = 0;  // after which it was measured
+  int64_t tokens = 0;
 };
 
 // On text that the run was not trained on, when it was evaluated so.
@@ -39,11 +41,11 @@ std::optional<BestLoss> best_loss(const RunData& run, const LossUnit& unit) {
   if (!metrics.validation.empty()) {
     const auto best = std::min_element(metrics.validation.begin(), metrics.validation.end(),
                                        [](const auto& a, const auto& b) { return a.loss < b.loss; });
-    return BestLoss{unit.of(best->loss, best->bits_per_byte), "best loss on " + best->split};
+    return BestLoss{unit.of(best->loss, best->bits_per_byte), "best loss on " + best->split, best->step, best->tokens};
   }
   if (metrics.training.empty()) return std::nullopt;
   const TrainingPoint& last = metrics.training.back();
-  return BestLoss{unit.of(last.loss, last.bits_per_byte), "last loss in training"};
+  return BestLoss{unit.of(last.loss, last.bits_per_byte), "last loss in training", last.step, last.tokens};
 }
 
 double median_speed(const RunData& run) {
@@ -77,7 +79,8 @@ std::string row_of(const RunData& run, int64_t index, const LossUnit& unit) {
   html += cell("parameters", run.parameters ? with_prefix(static_cast<double>(*run.parameters)) : kUnknown, "");
   html += cell("tokens", is_begun ? with_prefix(static_cast<double>(training.back().tokens)) : kUnknown,
                fmt::format("step {} of {}", human_count(step), human_count(run.config.training.max_step)));
-  html += cell(loss ? loss->what : "loss", loss ? fixed(loss->value, 3) : kUnknown, unit.name());
+  html += cell(loss ? loss->what : "loss", loss ? fixed(loss->value, 3) : kUnknown,
+               loss ? fmt::format("{}, step {}", unit.name(), human_count(loss->step)) : unit.name());
   html += cell("speed", is_begun ? with_prefix(median_speed(run)) : kUnknown, "tokens per second");
   html += cell("time", is_begun ? human_duration(training.back().seconds) : kUnknown, "in steps");
   return html + "</div>\n";
@@ -94,12 +97,12 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
     best_run = &run;
   }
   if (!best) return "Nothing is logged yet.";
-  const auto tokens =
-      with_prefix(static_cast<double>(best_run->metrics.training.empty() ? best_run->metrics.validation.back().tokens
-                                                                         : best_run->metrics.training.back().tokens));
+  // Before the first line of training nothing tells how many tokens an evaluation came after.
+  const std::string when = best->tokens > 0 ? fmt::format("{} tokens", with_prefix(static_cast<double>(best->tokens)))
+                                            : fmt::format("{} steps", human_count(best->step));
   const std::string value = unit.text(best->value);
-  if (data.runs.size() == 1) return fmt::format("The {} is {}, after {} tokens.", best->what, value, tokens);
-  return fmt::format("{} has the lowest loss: {} ({}), after {} tokens.", best_run->name, value, best->what, tokens);
+  if (data.runs.size() == 1) return fmt::format("The {} is {}, after {}.", best->what, value, when);
+  return fmt::format("{} has the lowest loss: {} ({}), after {}.", best_run->name, value, best->what, when);
 }
 
 }  // namespace

@@ -106,6 +106,17 @@ def add_evaluation(program, run, name, document):
     return program.write(os.path.join(run, "evaluations", name, "evaluation.json"), json.dumps(document))
 
 
+def check_headline(program):
+    """A loss stands beside the tokens it was measured after, not those of the last step."""
+    lines = [dict(line, loss=5.0) if line["step"] == 100 and "evaluation" in line else line for line in metrics(10)]
+    make_run(program, "overfitted", lines)
+    program.run("report", "overfitted", "--output", "overfitted.html")
+    page, _, _ = read_page(program.path("overfitted.html"))
+    headline = next(line for line in page.text.splitlines() if "best loss" in line)
+    check("The best loss on valid is" in headline and " after 5" in headline, headline)
+    check("step 50" in page.text and "step 100 of" in page.text, "the rows of the runs")
+
+
 def check_pages(program):
     make_run(program, "plain", [])
     make_run(program, "name <b>&", metrics(400), model={"mem_len": 8})
@@ -120,6 +131,7 @@ def check_pages(program):
     page, _, drawings = read_page(program.path("plain.html"))
     check(not drawings and "Nothing is logged yet" in page.text, "a run that has just begun")
 
+    check_headline(program)
     program.run("report", "name <b>&", "plain", "--effective-context", "context.json", "--output", "both.html", "--figures", "figures")
     page, text, drawings = read_page(program.path("both.html"))
     check(page.tags["figure"] == 9 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
