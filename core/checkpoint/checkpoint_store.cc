@@ -201,8 +201,8 @@ Checkpoint CheckpointStore::open(int64_t step) const {
   } catch (const CheckpointError& error) {
     const IntactCheckpoint other = newest_intact_but(*this, step);
     if (!other.checkpoint) throw CheckpointError("{}; no other checkpoint of the run is intact", error.what());
-    throw CheckpointError("{}; the newest intact other checkpoint is step {}: --resume-from {}", error.what(),
-                          other.checkpoint->step(), other.checkpoint->directory().string());
+    throw CheckpointError("{}; the newest intact other checkpoint is {}, which `segue train --resume` goes on from",
+                          error.what(), other.checkpoint->directory().string());
   }
 }
 

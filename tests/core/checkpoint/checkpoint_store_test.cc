@@ -121,8 +121,8 @@ TEST_F(CheckpointStoreTest, DamageIsReportedWithTheNewestIntactOther) {
   damage(120, "weights.safetensors");
   const std::string complaint = message_of<CheckpointError>([&] { store_.open(120); });
   EXPECT_THAT(complaint, HasSubstr("step-00000120/weights.safetensors: damaged: expected "));
-  EXPECT_THAT(complaint, HasSubstr("; the newest intact other checkpoint is step 100: --resume-from " +
-                                   store_.path_of(100).string()));
+  EXPECT_THAT(complaint, HasSubstr("; the newest intact other checkpoint is " + store_.path_of(100).string() +
+                                   ", which `segue train --resume` goes on from"));
 }
 
 TEST_F(CheckpointStoreTest, NewestIntactComplainsOfTheDamagedOnesItPassed) {
@@ -171,7 +171,7 @@ TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
   EXPECT_EQ(found.checkpoint.step(), 10);
   EXPECT_THAT(found.complaints, ElementsAre(HasSubstr("state.json: damaged")));
   EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_ / "checkpoints/step-00000020"); }),
-              HasSubstr("--resume-from"));
+              HasSubstr("step-00000010, which `segue train --resume` goes on from"));
 }
 
 TEST_F(CheckpointStoreTest, ResolveSaysWhatIsNotThere) {
