@@ -97,7 +97,7 @@ class Reader : public JsonFields {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end()) {
       const std::string_view near = nearest_word(word, {names.begin(), names.end()});
-      fail(expected, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+      fail(expected, near.empty() ? "" : did_you_mean(fmt::format("\"{}\"", near)));
     }
     index = static_cast<size_t>(at - names.begin());
   }
@@ -149,9 +149,8 @@ class Reader : public JsonFields {
   }
 
   void report_unknown(const Describe& prototype) const {
-    const std::string near = nearest_key_path(unknown_, prototype);
-    raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_,
-                       near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    raise_(
+        fmt::format("{}: {}: unknown key{}", source_, unknown_, did_you_mean(nearest_key_path(unknown_, prototype))));
   }
 
   const Json absent_struct_ = Json::object();

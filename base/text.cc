@@ -41,21 +41,30 @@ std::string human_duration(double seconds) {
 
 namespace {
 
-// Levenshtein distance with one row of state.
-size_t edit_distance(std::string_view a, std::string_view b) {
+char folded(char letter) {
+  if (letter == '_') return '-';
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+// The least cost of making `a` of `b` by dropping and adding letters, 1 each, and by replacing them (Levenshtein), with
+// one row of state.
+size_t edit_distance(std::string_view a, std::string_view b, size_t replacement) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const size_t replaced = diagonal + (folded(a[i - 1]) == folded(b[j - 1]) ? 0 : replacement);
       diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
     }
   }
   return row.back();
 }
+
+// Replacing costs as much as dropping and adding: fewer when more letters stay in their order.
+size_t letters_lost(std::string_view a, std::string_view b) { return edit_distance(a, b, 2); }
 
 }  // namespace
 
@@ -66,14 +75,19 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
   for (const std::string_view candidate : candidates) {
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());
-    if (longer - shorter >= best_distance) continue;  // the distance is at least the difference of the lengths
-    const size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
+    if (longer - shorter > best_distance) continue;  // the distance is at least the difference of the lengths
+    const size_t distance = edit_distance(word, candidate, 1);
+    const bool is_tie = distance == best_distance && !best.empty();
+    if (distance >= best_distance && !is_tie) continue;
+    if (is_tie && letters_lost(word, candidate) >= letters_lost(word, best)) continue;
+    best = candidate;
+    best_distance = distance;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view near) {
+  return near.empty() ? std::string() : fmt::format("; did you mean {}?", near);
 }
 
 std::string shell_word(const std::string& text) {

@@ -45,8 +45,18 @@ struct EvalFlags {
   EvaluationSettings resolve() const {
     EvaluationSettings resolved = config.empty() ? EvaluationSettings{} : load_evaluation_settings(config);
     for (const auto& replace : replacements) replace(resolved);
+    check_given(resolved);
     check_settings(resolved);
     return resolved;
+  }
+
+  // A config file is not for most people: who gives none hears of flags.
+  void check_given(const EvaluationSettings& resolved) const {
+    if (!config.empty()) return;
+    std::string missing = resolved.checkpoint.empty() ? "--checkpoint, a run or a checkpoint" : "";
+    if (resolved.data.empty())
+      missing += fmt::format("{}--data, the directory of a dataset", missing.empty() ? "" : ", and ");
+    if (!missing.empty()) throw UsageError("eval: expected {}", missing);
   }
 };
 

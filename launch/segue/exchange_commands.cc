@@ -20,6 +20,7 @@
 #include "core/model/stored_model.h"
 #include "core/model/transformer.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -78,7 +79,7 @@ void add_format_option(CLI::App& command, const std::string& option, ExchangeFor
             format = choices[static_cast<size_t>(place)];
           },
           meaning)
-      ->check(CLI::IsMember(names))
+      ->check(one_of(names))
       ->default_str(names.front());
 }
 

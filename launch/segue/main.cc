@@ -2,11 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/usage_error.h"
 
 namespace {
 
@@ -24,20 +23,12 @@ int report(const char* message, segue::ExitCode code) {
   return static_cast<int>(code);
 }
 
-// One line, as for all other errors; of a word that is no command, that word.
-std::string usage_error(const CLI::App* app, const CLI::Error& error) {
-  const std::vector<std::string> unknown = app->remaining(true);
-  const bool is_unknown = error.get_name() == "RequiredError" && !unknown.empty();
-  const std::string what = is_unknown ? "unknown command " + unknown.front() : error.what();
-  return "segue: " + what + "; --help tells what there is\n";
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Segue trains and evaluates language models that carry memory from segment to segment.", "segue");
   app.footer(kExamples);
   app.set_version_flag("--version", SEGUE_VERSION);
   app.require_subcommand(1);
-  app.failure_message(usage_error);
+  app.failure_message(segue::usage_error);
   segue::add_prepare_command(app);
   segue::add_train_command(app);
   segue::add_eval_command(app);

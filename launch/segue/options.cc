@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.h"
+
 namespace segue {
 
 CLI::Validator at_least(double least) {
@@ -15,11 +17,12 @@ CLI::Validator at_least(double least) {
   return {check, fmt::format(">= {:g}", least)};
 }
 
-CLI::Validator one_of(std::span<const std::string_view> words) {
+CLI::Validator one_of(const std::vector<std::string>& words) {
   const std::string all = fmt::format("{}", fmt::join(words, ", "));
   const auto check = [words, all](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return "";
-    return fmt::format("expected one of {}, found \"{}\"", all, text);
+    return fmt::format("expected one of {}, found \"{}\"{}", all, text,
+                       did_you_mean(nearest_word(text, {words.begin(), words.end()})));
   };
   return {check, all};
 }

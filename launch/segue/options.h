@@ -3,9 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "core/config/kinds.h"
 
@@ -14,8 +13,15 @@ namespace segue {
 // What a number of the command line must be. CLI11's own checks name their limits with 300 digits.
 CLI::Validator at_least(double least);
 
-// One of these words: an error names them all.
-CLI::Validator one_of(std::span<const std::string_view> words);
+// One of these words: an error names them all, and the one that was meant.
+CLI::Validator one_of(const std::vector<std::string>& words);
+
+// The words of a choice.
+template <typename Choice>
+std::vector<std::string> words_of(Choice choice) {
+  const auto words = choices_of(choice);
+  return {words.begin(), words.end()};
+}
 
 // An option that takes one of the words of a choice; what `chosen` holds is the default.
 template <typename Choice>
@@ -25,7 +31,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& names, Choice& cho
     chosen = static_cast<Choice>(std::find(words.begin(), words.end(), word) - words.begin());
   };
   return command.add_option_function<std::string>(names, choose, meaning)
-      ->check(one_of(words))
+      ->check(one_of(words_of(chosen)))
       ->default_str(std::string(words[static_cast<size_t>(chosen)]));
 }
 

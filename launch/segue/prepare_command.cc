@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "data_pipeline/prepare.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -42,7 +43,7 @@ void add_sources(CLI::App& command, PrepareOptions& options) {
       .add_option_function<std::string>(
           "--format", [&options](const std::string& name) { options.format = formats().at(name); },
           "What the files hold: text, or raw little-endian tokens")
-      ->check(CLI::IsMember(formats()))
+      ->check(one_of({"text", "uint16", "uint32"}))
       ->type_name("FORMAT")
       ->default_str("text");
   command.add_option("--separator", options.separator, "Byte or raw token to put between two files [none]")
@@ -57,7 +58,7 @@ CLI::Option* add_choice(CLI::App& command, const char* name, Target& target, con
   return command
       .add_option_function<std::string>(
           name, [&target, choices](const std::string& choice) { target = choices.at(choice); }, meaning)
-      ->check(CLI::IsMember(choices));
+      ->check(one_of(words_of(T{})));
 }
 
 void add_tokenizer(CLI::App& command, PrepareOptions& options) {

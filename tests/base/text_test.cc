@@ -48,6 +48,17 @@ TEST(NearestWord, FindsTheTypoAndOnlyThat) {
   EXPECT_EQ(nearest_word("x", {}), "");
 }
 
+TEST(NearestWord, DoesNotCountCaseAndDashes) {
+  const std::vector<std::string_view> words{"adam", "adamw", "--mem-len"};
+  EXPECT_EQ(nearest_word("AdamW", words), "adamw");
+  EXPECT_EQ(nearest_word("--MEM_LEN", words), "--mem-len");
+}
+
+TEST(NearestWord, OfEqualsKeepsTheMostLetters) {
+  EXPECT_EQ(nearest_word("fp16", {"fp32", "bf16"}), "bf16");
+  EXPECT_EQ(nearest_word("fp64", {"fp32", "bf16"}), "fp32");
+}
+
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 TEST(Checksum, PiecesAndWholeAgreeAndABitMatters) {

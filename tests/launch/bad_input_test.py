@@ -64,10 +64,27 @@ def test_config(program):
     refused(program, CONFIG, "train", "broken.json", "--run", "r1", says=["broken.json"], leaves_nothing_at="r1")
     refused(program, FILE, "train", "none.json", "--run", "r1", says=["none.json"], leaves_nothing_at="r1")
     refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")
-    refused(program, USAGE, "trian", file, "--run", "r1", says=["unknown command trian"], leaves_nothing_at="r1")
-    refused(program, USAGE, "bench", "step", file, "--precision", "fp8", says=["--precision", "fp8"])
+    refused(program, CONFIG, "train", file, "--set", "optimizer.kind=AdamW", "--run", "r1", says=['did you mean "adamw"?'])
     refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", says=["none"], leaves_nothing_at="r1")
     refused(program, DATA, "train", file, "--set", "training.batch_size=5000", "--run", "r1", says=["5000"])
+
+
+def test_command_line(program):
+    """What was meant, of commands, flags and words alike; flags that are missing by their names."""
+    for arguments, says in (
+            (("trian", "run.json", "--run", "r1"), "unknown command trian; did you mean train?"),
+            (("bench", "stpe"), "bench: unknown command stpe; did you mean step?"),
+            (("eval", "--memlen", 5), "eval: unknown flag --memlen; did you mean --mem-len?"),
+            (("eval", "--memlen=5"), "eval: unknown flag --memlen; did you mean --mem-len?"),
+            (("generate", "--topp", 5), "generate: unknown flag --topp; did you mean --top-p?"),
+            (("train", "run.json", "other.json"), 'train: expected no argument "other.json"'),
+            (("bench", "step", "run.json", "--precision", "fp16"), 'found "fp16"; did you mean bf16?'),
+            (("prepare", "--tokenizer", "sentencepeice", "--output", "d1"), "did you mean sentencepiece?"),
+            (("prepare", "--format", "UINT16", "--output", "d1"), "did you mean uint16?"),
+            (("import", "--from", "hugingface", "--output", "i1"), "did you mean huggingface?"),
+            (("eval",), "eval: expected --checkpoint, a run or a checkpoint, and --data, the directory of a dataset"),
+            (("eval", "--checkpoint", "run"), "eval: expected --data, the directory of a dataset")):
+        refused(program, USAGE, *arguments, says=[says])
 
 
 def test_device(program):
@@ -144,7 +161,8 @@ def test_signal(program):
     file = config(program, "long.json", max_step=1000000)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         process = program.start("train", file, "--run", f"run-{number}")
-        while not os.path.isdir(program.path(f"run-{number}", "checkpoints", "step-00000002")):
+        checkpoints = program.path(f"run-{number}", "checkpoints")
+        while not os.path.isdir(checkpoints) or not any(name.startswith("step-") for name in os.listdir(checkpoints)):
             check(process.poll() is None, "ended before the signal")
             time.sleep(0.01)
         refused(program, FILE, "train", file, "--run", f"run-{number}", "--resume", says=["in use by another process"])
@@ -181,7 +199,7 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_device, test_dataset, test_checkpoint, test_position_table,
+    for test in (test_prepare, test_config, test_command_line, test_device, test_dataset, test_checkpoint, test_position_table,
                  test_signal, test_divergence, test_full_disk):
         test(program)
 
