@@ -1,12 +1,26 @@
-# CUDA, where there is nvcc: SEGUE_CUDA_ENABLED tells.
+# CUDA, where SEGUE_CUDA asks for it and there is nvcc: SEGUE_CUDA_ENABLED tells.
 find_program(SEGUE_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+include(${CMAKE_CURRENT_LIST_DIR}/gpus_here.cmake)
+set(architectures 80-real 90-real 100)  # the newest also as PTX
+set(words "")
+if(SEGUE_CUDA STREQUAL "HERE")
+  segue_gpus_here(architectures words)
+endif()
 set(SEGUE_CUDA_ENABLED OFF)
-if(SEGUE_CUDA STREQUAL "ON" OR (SEGUE_CUDA STREQUAL "AUTO" AND SEGUE_NVCC))
+if(SEGUE_CUDA STREQUAL "ON" OR (NOT SEGUE_CUDA STREQUAL "OFF" AND SEGUE_NVCC AND architectures))
   set(SEGUE_CUDA_ENABLED ON)
+elseif(NOT SEGUE_CUDA STREQUAL "OFF" AND NOT SEGUE_NVCC)
+  set(words "there is no nvcc")
+endif()
+if(SEGUE_CUDA_ENABLED)
   if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND SEGUE_NVCC)
     set(CMAKE_CUDA_COMPILER ${SEGUE_NVCC})
   endif()
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100 CACHE STRING "GPUs to compile for; the newest also as PTX")
+  if(SEGUE_CUDA STREQUAL "HERE")
+    set(CMAKE_CUDA_ARCHITECTURES ${architectures})
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPUs to compile for")
+  endif()
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   enable_language(CUDA)
   if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc can
@@ -19,7 +33,10 @@ if(SEGUE_CUDA STREQUAL "ON" OR (SEGUE_CUDA STREQUAL "AUTO" AND SEGUE_NVCC))
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${SEGUE_CCACHE})
   endif()
 endif()
-message(STATUS "CUDA: ${SEGUE_CUDA_ENABLED}")
+if(words)
+  string(PREPEND words ", ")
+endif()
+message(STATUS "CUDA: ${SEGUE_CUDA_ENABLED}${words}")
 
 # What stands for the GPU in a program, for base and for kernels: CUDA (in a build without it, refusals), unless the
 # program's target property SEGUE_EMULATES_CUDA asks for the emulated GPU.
