@@ -2,7 +2,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +54,21 @@ std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const
     done += static_cast<size_t>(got);
   }
   return block.first(done);
+}
+
+// What stays and why, of a file or a directory; empty when all is gone.
+std::string remove_what_goes(const std::filesystem::path& path) {
+  std::string complaint;
+  std::error_code error;
+  if (std::filesystem::is_directory(std::filesystem::symlink_status(path, error))) {
+    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      std::string inside = remove_what_goes(entry->path());
+      if (complaint.empty()) complaint = std::move(inside);
+    }
+  }
+  std::filesystem::remove(path, error);
+  if (error && complaint.empty()) complaint = fmt::format("{}: cannot remove: {}", path.string(), error.message());
+  return complaint;
 }
 
 }  // namespace
@@ -128,9 +142,8 @@ void make_directories(const std::filesystem::path& directory) {
 }
 
 void remove_tree(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (error) throw FileError("{}: cannot remove: {}", path.string(), error.message());
+  const std::string complaint = remove_what_goes(path);
+  if (!complaint.empty()) throw FileError("{}", complaint);
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
@@ -146,16 +159,6 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
     throw;
   }
 }
-
-DirectoryLock::DirectoryLock(const std::filesystem::path& directory) {
-  Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
-  if (::flock(handle.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw FileError("{}: in use by another process: {}", directory.string(), reason());
-  }
-  descriptor_ = handle.release();
-}
-
-DirectoryLock::~DirectoryLock() { ::close(descriptor_); }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file(path, O_RDONLY);

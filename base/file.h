@@ -56,24 +56,12 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 // Creates a directory and its parents; one that exists already is fine.
 void make_directories(const std::filesystem::path& directory);
 
-// Removes a file or a directory with all it holds; one that does not exist is fine.
+// Removes a file or a directory with all it holds; one that does not exist is fine. The first thing that the system
+// does not let go is named, after all others are gone.
 void remove_tree(const std::filesystem::path& path);
 
 // Writes beside, syncs, renames: a reader sees the old file or the whole of the new one.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
-
-// Keeps a directory for this process while it lives, or until the process ends in whatever way. Others that ask for the
-// same lock are refused with a FileError; those that do not ask are not held off.
-class DirectoryLock {
- public:
-  explicit DirectoryLock(const std::filesystem::path& directory);
-  ~DirectoryLock();
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
 
 // A file mapped read-only.
 class MappedFile {

@@ -52,10 +52,6 @@ ManifestFile write_tensor_file(const fs::path& directory, const TensorFile& file
   return {file.name, result.bytes, result.checksum};
 }
 
-fs::path partial_path(const fs::path& target) {
-  return target.parent_path() / fmt::format(".{}.partial", target.filename().string());
-}
-
 Manifest read_manifest(const fs::path& directory) {
   constexpr int64_t kLongest = int64_t{16} << 20;
   const fs::path path = directory / kManifestName;
@@ -87,34 +83,35 @@ SafetensorsFile Checkpoint::tensors(const std::string& name) const { return Safe
 
 std::string Checkpoint::text(const std::string& name) const { return read_file(checked_path(name)); }
 
-PartialCheckpoint::PartialCheckpoint(const fs::path& target)
-    : target_(without_trailing_slash(target)), partial_(partial_path(target_)) {
-  remove_tree(partial_);
-  make_directories(partial_);
+PartialCheckpoint::PartialCheckpoint(CheckpointPaths paths) : paths_(std::move(paths)) {
+  remove_tree(paths_.partial);
+  make_directories(paths_.partial);
 }
 
 // Delegates, so that the destructor cleans up after an exception in this body too.
-PartialCheckpoint::PartialCheckpoint(const fs::path& target, int64_t step, int64_t saved,
+PartialCheckpoint::PartialCheckpoint(const CheckpointPaths& paths, int64_t step, int64_t saved,
                                      const CheckpointContents& contents, const FilesOfOthers& others)
-    : PartialCheckpoint(target) {
-  Manifest manifest{.step = step, .saved = saved, .files = write_files(partial_, contents)};
+    : PartialCheckpoint(paths) {
+  Manifest manifest{.step = step, .saved = saved, .files = write_files(paths_.partial, contents)};
   if (others) {
-    for (ManifestFile& file : others(partial_)) manifest.files.push_back(std::move(file));
+    for (ManifestFile& file : others(paths_.partial)) manifest.files.push_back(std::move(file));
   }
-  write_file_atomically(partial_ / kManifestName, manifest_text(manifest));
+  write_file_atomically(paths_.partial / kManifestName, manifest_text(manifest));
 }
 
 // After publish() nothing is left under the partial name, and this does nothing.
 PartialCheckpoint::~PartialCheckpoint() {
   std::error_code ignored;
-  fs::remove_all(partial_, ignored);
+  fs::remove_all(paths_.partial, ignored);
 }
 
-void PartialCheckpoint::publish() { rename_durably(partial_, target_); }
+void PartialCheckpoint::publish() { rename_durably(paths_.partial, paths_.target); }
 
 void write_checkpoint(const fs::path& directory, int64_t step, const CheckpointContents& contents) {
   if (path_exists(directory)) throw CheckpointError("{}: exists already", directory.string());
-  PartialCheckpoint(directory, step, 0, contents).publish();
+  const fs::path target = without_trailing_slash(directory);
+  const fs::path partial = target.parent_path() / fmt::format(".{}.partial", target.filename().string());
+  PartialCheckpoint({.target = target, .partial = partial}, step, 0, contents).publish();
 }
 
 }  // namespace segue

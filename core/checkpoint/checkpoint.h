@@ -57,16 +57,19 @@ ManifestFile write_tensor_file(const std::filesystem::path& directory, const Ten
 // Files of a save that other processes write into its directory: called when that is there, returns when they are done.
 using FilesOfOthers = std::function<std::vector<ManifestFile>(const std::filesystem::path& directory)>;
 
-// The directory of a save that will become `target`.
-std::filesystem::path partial_path(const std::filesystem::path& target);
+// Where a save writes, and what that is renamed to in the end: siblings.
+struct CheckpointPaths {
+  std::filesystem::path target;
+  std::filesystem::path partial;
+};
 
-// A directory that exists for the time of a save: `.NAME.partial` beside the `target` it will be renamed to. What an
-// earlier, killed save left there is removed; what this one leaves is removed unless it was published.
+// A directory that exists for the time of a save. What an earlier, killed save left there is removed; what this one
+// leaves is removed unless it was published.
 class PartialCheckpoint {
  public:
   // Writes and syncs every file, the manifest last. Throws FileError, also when the disk is full.
-  PartialCheckpoint(const std::filesystem::path& target, int64_t step, int64_t saved,
-                    const CheckpointContents& contents, const FilesOfOthers& others = nullptr);
+  PartialCheckpoint(const CheckpointPaths& paths, int64_t step, int64_t saved, const CheckpointContents& contents,
+                    const FilesOfOthers& others = nullptr);
   ~PartialCheckpoint();
   PartialCheckpoint(const PartialCheckpoint&) = delete;
   PartialCheckpoint& operator=(const PartialCheckpoint&) = delete;
@@ -74,9 +77,8 @@ class PartialCheckpoint {
   void publish();
 
  private:
-  explicit PartialCheckpoint(const std::filesystem::path& target);
-  std::filesystem::path target_;
-  std::filesystem::path partial_;
+  explicit PartialCheckpoint(CheckpointPaths paths);
+  CheckpointPaths paths_;
 };
 
 // A checkpoint on its own, such as an import. Throws CheckpointError when `directory` exists already.

@@ -28,14 +28,27 @@ std::optional<int64_t> step_of_name(std::string_view name) {
   return step;
 }
 
-// The step of a hidden name such as ".step-00000120.partial".
-std::optional<int64_t> step_of_hidden(std::string_view name, std::string_view suffix) {
-  if (!name.starts_with('.') || !name.ends_with(suffix)) return std::nullopt;
-  return step_of_name(name.substr(1, name.size() - 1 - suffix.size()));
+// ".step-00000120.partial" is the first of its step, ".step-00000120.2.partial" the second.
+struct Hidden {
+  int64_t step = 0;
+  int64_t number = 1;
+};
+
+std::string hidden_name(const Hidden& hidden, std::string_view suffix) {
+  const std::string number = hidden.number == 1 ? "" : fmt::format(".{}", hidden.number);
+  return fmt::format(".{}{}{}", step_name(hidden.step), number, suffix);
 }
 
-fs::path hidden_path(const fs::path& directory, int64_t step, std::string_view suffix) {
-  return directory / fmt::format(".{}{}", step_name(step), suffix);
+std::optional<Hidden> hidden_of_name(std::string_view name, std::string_view suffix) {
+  if (!name.starts_with('.') || !name.ends_with(suffix)) return std::nullopt;
+  const std::string_view inner = name.substr(1, name.size() - 1 - suffix.size());
+  const size_t dot = std::min(inner.find('.'), inner.size());
+  const std::optional<int64_t> step = step_of_name(inner.substr(0, dot));
+  if (!step) return std::nullopt;
+  Hidden hidden{.step = *step, .number = 1};
+  if (dot < inner.size()) std::from_chars(inner.data() + dot + 1, inner.data() + inner.size(), hidden.number);
+  if (hidden_name(hidden, suffix) != name) return std::nullopt;
+  return hidden;
 }
 
 constexpr std::string_view kPartial = ".partial";
@@ -55,12 +68,29 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
+// The newest hidden one of a step; number 0 when there is none.
+Hidden last_hidden(const fs::path& directory, int64_t step, std::string_view suffix) {
+  Hidden last{.step = step, .number = 0};
+  for (const std::string& name : names_in(directory)) {
+    const std::optional<Hidden> hidden = hidden_of_name(name, suffix);
+    if (hidden && hidden->step == step) last.number = std::max(last.number, hidden->number);
+  }
+  return last;
+}
+
+// A name that nothing has: the first, unless one is in the way that cannot be deleted.
+fs::path free_path(const fs::path& directory, int64_t step, std::string_view suffix) {
+  Hidden hidden = last_hidden(directory, step, suffix);
+  ++hidden.number;
+  return directory / hidden_name(hidden, suffix);
+}
+
 // Every step that has a directory, whole or not, in ascending order.
 std::vector<int64_t> steps_in(const fs::path& directory) {
   std::vector<int64_t> steps;
   for (const std::string& name : names_in(directory)) {
     if (const auto step = step_of_name(name)) steps.push_back(*step);
-    if (const auto step = step_of_hidden(name, kReplaced)) steps.push_back(*step);
+    if (const auto hidden = hidden_of_name(name, kReplaced)) steps.push_back(hidden->step);
   }
   std::sort(steps.begin(), steps.end());
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
@@ -91,21 +121,6 @@ Scan scan(const CheckpointStore& store) {
   return result;
 }
 
-// Finishes what a killed process began: clears what was half-written or half-deleted, puts back what was set aside.
-void clear_leftovers(const fs::path& directory) {
-  for (const std::string& name : names_in(directory)) {
-    const fs::path path = directory / name;
-    if (step_of_hidden(name, kPartial) || step_of_hidden(name, kRemoved)) remove_tree(path);
-    const auto replaced = step_of_hidden(name, kReplaced);
-    if (!replaced) continue;
-    if (path_exists(directory / step_name(*replaced))) {
-      remove_tree(path);
-    } else {
-      rename_durably(path, directory / step_name(*replaced));
-    }
-  }
-}
-
 IntactCheckpoint newest_intact_but(const CheckpointStore& store, std::optional<int64_t> excluded) {
   Scan found = scan(store);
   IntactCheckpoint result{.checkpoint = {}, .complaints = std::move(found.complaints)};
@@ -131,24 +146,57 @@ ResolvedCheckpoint newest_in(const fs::path& directory) {
 }  // namespace
 
 fs::path CheckpointStore::path_of(int64_t step) const {
-  const fs::path path = directory_ / step_name(step);
-  const fs::path replaced = hidden_path(directory_, step, kReplaced);
-  return !path_exists(path) && path_exists(replaced) ? replaced : path;
+  fs::path path = directory_ / step_name(step);
+  if (path_exists(path)) return path;
+  const Hidden replaced = last_hidden(directory_, step, kReplaced);
+  return replaced.number > 0 ? directory_ / hidden_name(replaced, kReplaced) : path;
 }
 
-fs::path CheckpointStore::partial_path_of(int64_t step) const { return partial_path(directory_ / step_name(step)); }
+void CheckpointStore::warn_once(const fs::path& path, const std::string& complaint) {
+  if (warned_of_.insert(path).second && warn_) warn_(complaint + "; left there");
+}
+
+void CheckpointStore::discard(const fs::path& path) try { remove_tree(path); } catch (const FileError& error) {
+  warn_once(path, error.what());
+}
+
+bool CheckpointStore::move_or_warn(const fs::path& from, const fs::path& to) try {
+  rename_durably(from, to);
+  return true;
+} catch (const FileError& error) {
+  warn_once(from, error.what());
+  return false;
+}
+
+// Finishes what a killed process began: clears what was half-written or half-deleted, puts back what was set aside.
+void CheckpointStore::clear_leftovers() {
+  for (const std::string& name : names_in(directory_)) {
+    const fs::path path = directory_ / name;
+    if (hidden_of_name(name, kPartial) || hidden_of_name(name, kRemoved)) discard(path);
+    const auto replaced = hidden_of_name(name, kReplaced);
+    if (!replaced) continue;
+    if (path == path_of(replaced->step)) {
+      move_or_warn(path, directory_ / step_name(replaced->step));
+    } else {
+      discard(path);
+    }
+  }
+}
 
 void CheckpointStore::save(int64_t step, const CheckpointContents& contents, const FilesOfOthers& others) {
+  if (check_owner_) check_owner_();
   make_directories(directory_);
-  clear_leftovers(directory_);
+  clear_leftovers();
   const Scan earlier = scan(*this);
   const int64_t number = earlier.saved.empty() ? 1 : earlier.saved.back().number + 1;
   const fs::path target = directory_ / step_name(step);
-  const fs::path replaced = hidden_path(directory_, step, kReplaced);
-  PartialCheckpoint partial(target, step, number, contents, others);
+  const fs::path replaced = free_path(directory_, step, kReplaced);
+  PartialCheckpoint partial({.target = target, .partial = free_path(directory_, step, kPartial)}, step, number,
+                            contents, others);
+  if (check_owner_) check_owner_();
   if (path_exists(target)) rename_durably(target, replaced);
   partial.publish();
-  remove_tree(replaced);
+  discard(replaced);
 }
 
 void CheckpointStore::mark_best(int64_t step) {
@@ -171,9 +219,8 @@ void CheckpointStore::prune(int64_t keep_last) {
   for (int64_t i = 0; i < excess; ++i) {
     const int64_t step = steps[static_cast<size_t>(i)];
     if (step == kept_as_best) continue;
-    const fs::path removed = hidden_path(directory_, step, kRemoved);
-    rename_durably(path_of(step), removed);
-    remove_tree(removed);
+    const fs::path removed = free_path(directory_, step, kRemoved);
+    if (move_or_warn(path_of(step), removed)) discard(removed);
   }
 }
 

@@ -2,15 +2,21 @@
 //
 //   checkpoints/step-00000120/   one checkpoint
 //   checkpoints/best             symbolic link to the one with the best score, so that its path can be given to
-//   programs checkpoints/.step-*.partial  being written                  ) left only by a killed process;
-//   checkpoints/.step-*.removed  being deleted                  ) the next save clears them
+//                                programs
+//   checkpoints/.step-*.partial  being written; left only by a killed process, and cleared by the next save
+//   checkpoints/.step-*.removed  being deleted; likewise
 //   checkpoints/.step-*.replaced the old one while a save of the same step takes its place; counts while that is
-//   missing
+//                                missing
+//
+// A leftover that the system does not let go (an immutable file, one that an NFS client still has open) is told once
+// and left there. Where its name is needed, the next is ".step-00000120.2.partial".
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +35,13 @@ struct IntactCheckpoint {
 // there.
 class CheckpointStore {
  public:
-  explicit CheckpointStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  using Warn = std::function<void(const std::string& warning)>;
+  using CheckOwner = std::function<void()>;
+
+  // `warn` is told what cannot be deleted; `check_owner` is called before a save begins and right before it is
+  // published, and throws when another process writes now.
+  explicit CheckpointStore(std::filesystem::path directory, Warn warn = nullptr, CheckOwner check_owner = nullptr)
+      : directory_(std::move(directory)), warn_(std::move(warn)), check_owner_(std::move(check_owner)) {}
 
   const std::filesystem::path& directory() const { return directory_; }
   std::filesystem::path path_of(int64_t step) const;
@@ -38,14 +50,11 @@ class CheckpointStore {
   // (a full disk): then everything saved earlier is as it was.
   void save(int64_t step, const CheckpointContents& contents, const FilesOfOthers& others = nullptr);
 
-  // Where the other processes of a save write their files while `others` runs.
-  std::filesystem::path partial_path_of(int64_t step) const;
-
   // Points `best` at a saved step, in one rename.
   void mark_best(int64_t step);
 
-  // Deletes all but the `keep_last` newest (at least 1) and the best one. Damaged manifests are left for a person to
-  // see.
+  // Deletes all but the `keep_last` newest (at least 1) and the best one, as far as the system lets them go. Damaged
+  // manifests are left for a person to see.
   void prune(int64_t keep_last);
 
   std::vector<int64_t> list() const;  // steps in the order of their saves; only those with a readable manifest
@@ -59,7 +68,15 @@ class CheckpointStore {
   IntactCheckpoint newest_intact() const;
 
  private:
+  void clear_leftovers();
+  void discard(const std::filesystem::path& path);
+  bool move_or_warn(const std::filesystem::path& from, const std::filesystem::path& to);
+  void warn_once(const std::filesystem::path& path, const std::string& complaint);
+
   std::filesystem::path directory_;
+  Warn warn_;
+  CheckOwner check_owner_;
+  std::set<std::filesystem::path> warned_of_;
 };
 
 // What a person may give as a checkpoint: a run's directory or its `checkpoints` (then the newest intact one), or one

@@ -1,13 +1,24 @@
 // Creation of a run's directory.
 #include "core/train/run_directory.h"
 
+#include <utility>
+
 #include "base/error.h"
+#include "base/file.h"
 
 namespace segue {
 
-std::unique_ptr<DirectoryLock> RunDirectory::lock() const {
+void RunDirectory::lock() {
   make_directories(path_ / "checkpoints");
-  return std::make_unique<DirectoryLock>(path_);
+  lock_ = std::make_unique<DirectoryLock>(path_);
+}
+
+void RunDirectory::check_lock() const {
+  if (lock_) lock_->check();
+}
+
+CheckpointStore RunDirectory::checkpoints(CheckpointStore::Warn warn) const {
+  return CheckpointStore(path_ / "checkpoints", std::move(warn), [this] { check_lock(); });
 }
 
 void RunDirectory::begin(const Config& run_config, bool resuming) const {

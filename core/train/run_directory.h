@@ -2,6 +2,7 @@
 //
 //   config.json      the resolved configuration
 //   metrics.jsonl    one line per logged step and per evaluation
+//   lock             held by the process that trains, with its name
 //   checkpoints/     see core/checkpoint/checkpoint_store.h
 //   evaluations/     results of `segue eval --name`, see core/evaluation/evaluation_report.h
 #pragma once
@@ -9,7 +10,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/file.h"
+#include "base/directory_lock.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/config.h"
 
@@ -19,19 +20,25 @@ class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Makes the directory and keeps it from other processes that train. Throws FileError when one of them has it.
-  std::unique_ptr<DirectoryLock> lock() const;
+  // Makes the directory and keeps it, while this object lives, from other processes that train. Throws FileError when
+  // one of them has it.
+  void lock();
+
+  // To be called right before anything is written, by the process that has the lock; of others it asks nothing. Throws
+  // FileError when another one has taken the directory over.
+  void check_lock() const;
 
   // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
   void begin(const Config& config, bool resuming) const;
 
   std::filesystem::path config() const { return path_ / "config.json"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-  CheckpointStore checkpoints() const { return CheckpointStore(path_ / "checkpoints"); }
+  CheckpointStore checkpoints(CheckpointStore::Warn warn = nullptr) const;
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
+  std::unique_ptr<DirectoryLock> lock_;
 };
 
 }  // namespace segue

@@ -42,7 +42,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
     : config_(config),
       dataset_(dataset),
       run_(run),
-      store_(run.checkpoints()),
+      store_(run.checkpoints([&logger](const std::string& warning) { logger.warn("{}", warning); })),
       logger_(logger),
       stream_(stream),
       communicator_(communicator),
@@ -201,7 +201,10 @@ void Trainer::log_interval() {
                             .exchange = exchange_ ? std::optional(exchange_->take_times()) : std::nullopt};
   const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
   const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
-  if (metrics_) metrics_->write(metrics);
+  if (metrics_) {
+    run_.check_lock();
+    metrics_->write(metrics);
+  }
   logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
   interval_ = {};
   update_report();
@@ -224,6 +227,7 @@ bool Trainer::evaluate() {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
     add_loss(line, result.loss(), units);
     line["tokens"] = result.tokens;
+    run_.check_lock();
     metrics_->write(line);
   }
   update_report();

@@ -169,9 +169,9 @@ void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    const std::vector<TextFile>& tokenizer, Communicator& communicator) {
   const LongWork saving(communicator);
-  // Twice the ranks meet: when the directory is there, and when all files are.
-  const auto write_memories = [&](const std::filesystem::path& directory) {
-    communicator.barrier();
+  // Twice the ranks meet: when the directory is there, whose name the first one tells, and when all files are.
+  const auto write_memories = [&](const std::filesystem::path& made) {
+    const std::filesystem::path directory = store.directory() / communicator.gather(made.filename().string()).front();
     std::vector<ManifestFile> files;
     for (const std::string& text : communicator.gather(text_of(write_memory(directory, parts))))
       files.push_back(file_of(text));
@@ -187,7 +187,7 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
                 .text_files = std::move(text_files)},
                write_memories);
   } else {
-    write_memories(store.partial_path_of(parts.state.step));
+    write_memories({});
   }
   communicator.barrier();
 }

@@ -129,10 +129,9 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
 }
 
 // The first rank holds the run's directory for all.
-std::unique_ptr<DirectoryLock> open_run(const RunDirectory& run, Communicator& communicator) {
-  std::unique_ptr<DirectoryLock> lock = communicator.is_first() ? run.lock() : nullptr;
+void open_run(RunDirectory& run, Communicator& communicator) {
+  if (communicator.is_first()) run.lock();
   communicator.barrier();
-  return lock;
 }
 
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
@@ -156,7 +155,7 @@ void check_vocabulary(const Config& config, const Dataset& dataset) {
   check_cutoffs(config.model, dataset.vocabulary(), source);
 }
 
-TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory& run, const Config& config,
+TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, const Config& config,
                                 const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
                                 Logger& logger) {
   std::optional<LongWork> starting(std::in_place, communicator);
@@ -166,7 +165,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
   compute_of(config.model, config.training.precision, stream.device());
   Origin origin;
   if (!options.resume) origin.weights = checkpoint_to_start_from(config, dataset);
-  const std::unique_ptr<DirectoryLock> lock = open_run(run, communicator);
+  open_run(run, communicator);
   if (options.resume) origin = resumed_origin(config, dataset, run, logger);
   communicator.barrier();  // nobody reads what begin() replaces
   if (communicator.is_first()) run.begin(config, options.resume);
@@ -179,7 +178,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, const RunDirectory&
   return outcome;
 }
 
-TrainingOutcome train_as_rank(const TrainOptions& options, const RunDirectory& run, const Config& config,
+TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, const Config& config,
                               const StopSignal& stop, Communicator& job) {
   const std::shared_ptr<Logger> logger = make_job_logger(job, options.quiet);
   check_agreement(job, config);
@@ -206,7 +205,7 @@ std::exception_ptr error_of(const std::function<void()>& work) try {
 
 // An error in the config waits until the ranks can tell it together.
 void run_train(const TrainOptions& options) {
-  const RunDirectory run(run_path(options));
+  RunDirectory run(run_path(options));
   Config config;
   const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });
   const StopSignal stop;

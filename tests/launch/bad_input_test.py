@@ -165,7 +165,8 @@ def test_signal(program):
         while not os.path.isdir(checkpoints) or not any(name.startswith("step-") for name in os.listdir(checkpoints)):
             check(process.poll() is None, "ended before the signal")
             time.sleep(0.01)
-        refused(program, FILE, "train", file, "--run", f"run-{number}", "--resume", says=["in use by another process"])
+        refused(program, FILE, "train", file, "--run", f"run-{number}", "--resume", 
+                says=["in use by ", f" pid {process.pid}"])
         process.send_signal(number)
         _, errors = process.communicate()
         check(process.returncode == INTERRUPTED, f"signal {number}: exit {process.returncode}, expected {INTERRUPTED}")

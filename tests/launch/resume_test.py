@@ -6,13 +6,15 @@ Dropout is on, the batch is cut in two, and the data are so short that epochs en
 
 import os
 import random
+import subprocess
 import time
 
-from program import TINY_MODEL, Program, check, check_same_run
+from program import TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 20
 MANY_STEPS = 300
 KILLS = 20
+FILE = 6  # an exit code
 
 
 def write_config(program, name, max_step, **checkpoint):
@@ -70,6 +72,42 @@ def kill_often(program, config, run):
     return inside_a_save
 
 
+def resume_with_leftovers(program, config):
+    """Of a killed process, and cannot be deleted: said once each, and training goes on."""
+    leftovers = [program.path("leftovers", "checkpoints", name) for name in (".step-00000020.partial", ".step-00000030.removed")]
+    for path in leftovers:
+        os.makedirs(path)
+        open(os.path.join(path, "held"), "w").close()
+        if subprocess.run(["chattr", "+i", os.path.join(path, "held")], capture_output=True).returncode != 0:
+            print("leftovers were not tested: files cannot be made immutable here")
+            return
+    try:
+        _, errors = program.run("train", config, "--run", "leftovers", "--resume")
+        for path in leftovers:
+            check(errors.count(f"{os.path.basename(path)}/held: cannot remove: Operation not permitted") == 1, errors)
+            check(os.listdir(path) == ["held"], f"{path} is gone")
+    finally:
+        for path in leftovers:
+            subprocess.run(["chattr", "-i", os.path.join(path, "held")], check=True)
+    check_same_run(program.path("whole"), program.path("leftovers"), STEPS, "with leftovers")
+
+
+def end_where_another_takes_over(program, config):
+    """Another host that does not see this one's lock puts its name into the file: nothing is written any more."""
+    process = program.start("train", config, "--run", "taken", "--set", "training.max_step=1000000")
+    while not os.path.isdir(program.path("taken", "checkpoints", "step-00000010")):
+        check(process.poll() is None, "the run ended before it was taken over")
+        time.sleep(0.001)
+    program.write("taken/lock", '{"host": "elsewhere", "process": 7, "random": "1"}')
+    written = metrics(program.path("taken"))[-1]["step"]
+    _, errors = process.communicate(timeout=60)
+    check(process.returncode == FILE, f"taken over: exit {process.returncode}\n{errors}")
+    lines = [line for line in errors.splitlines() if line.startswith("segue: ")]
+    check(len(lines) == 1 and "lock: taken over by elsewhere pid 7" in lines[0], f"taken over: {errors}")
+    check(metrics(program.path("taken"))[-1]["step"] <= written + 1, "went on writing metrics")
+    program.run("train", config, "--run", "taken", "--resume")
+
+
 def main():
     program = Program()
     program.prepare_text("text", 1000, seed=1)
@@ -77,6 +115,8 @@ def main():
     program.run("train", config, "--run", "whole")
     kill_once(program, config)
     check_same_run(program.path("whole"), program.path("once"), STEPS, "killed once")
+    resume_with_leftovers(program, config)
+    end_where_another_takes_over(program, config)
 
     config = write_config(program, "often.json", MANY_STEPS, interval=1, keep_last=2)
     program.run("train", config, "--run", "saved")

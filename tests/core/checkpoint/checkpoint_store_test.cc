@@ -1,8 +1,12 @@
 // The checkpoints of a run: order, replacement, pruning, damage and the ways to name one.
 #include "core/checkpoint/checkpoint_store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -20,6 +24,31 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
+// A file that its directory cannot be rid of while this lives, as one that an NFS client still has open.
+class StuckFile {
+ public:
+  explicit StuckFile(fs::path path) : path_(std::move(path)) {
+    std::ofstream(path_) << "x";
+    is_stuck_ = set_flags(FS_IMMUTABLE_FL);
+  }
+  ~StuckFile() {
+    if (is_stuck_) set_flags(0);
+  }
+  StuckFile(const StuckFile&) = delete;
+  StuckFile& operator=(const StuckFile&) = delete;
+  bool is_stuck() const { return is_stuck_; }
+
+ private:
+  bool set_flags(int flags) const {
+    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool done = ::ioctl(descriptor, FS_IOC_SETFLAGS, &flags) == 0;
+    ::close(descriptor);
+    return done;
+  }
+  fs::path path_;
+  bool is_stuck_ = false;
+};
+
 class CheckpointStoreTest : public testing::Test {
  protected:
   void save(int64_t step, float value) { store_.save(step, SampleCheckpoint(value).contents()); }
@@ -33,7 +62,8 @@ class CheckpointStoreTest : public testing::Test {
     return names;
   }
   const TemporaryDirectory run_;
-  CheckpointStore store_{run_ / "checkpoints"};
+  std::vector<std::string> warnings_;
+  CheckpointStore store_{run_ / "checkpoints", [this](const std::string& text) { warnings_.push_back(text); }};
 };
 
 TEST_F(CheckpointStoreTest, EmptyStoreHasNothing) {
@@ -104,6 +134,54 @@ TEST_F(CheckpointStoreTest, LeftoversOfKilledProcessesAreClearedByTheNextSave) {
   EXPECT_THAT(store_.list(), ElementsAre(10));
   save(30);
   EXPECT_THAT(names(), UnorderedElementsAre("step-00000010", "step-00000030", ".notes of a person"));
+}
+
+TEST_F(CheckpointStoreTest, LeftoversThatCannotBeDeletedAreToldOnceAndLeft) {
+  save(10, 1.0F);
+  for (const std::string name : {".step-00000020.partial", ".step-00000010.removed", ".step-00000020.replaced"})
+    fs::copy(store_.directory() / "step-00000010", store_.directory() / name);
+  save(20, 2.0F);
+  for (const std::string name : {".step-00000020.partial", ".step-00000010.removed", ".step-00000020.replaced"})
+    fs::create_directory(store_.directory() / name);
+  const StuckFile partial(store_.directory() / ".step-00000020.partial/.nfs1");
+  const StuckFile removed(store_.directory() / ".step-00000010.removed/.nfs2");
+  const StuckFile replaced(store_.directory() / ".step-00000020.replaced/.nfs3");
+  if (!partial.is_stuck()) GTEST_SKIP() << "files cannot be made immutable here";
+  std::ofstream(store_.directory() / ".step-00000020.partial/weights.safetensors") << "half";
+  save(20, 3.0F);
+  save(30, 4.0F);
+  store_.prune(1);
+  EXPECT_THAT(store_.list(), ElementsAre(30));
+  EXPECT_EQ(value_of(store_.open(30)), 4.0F);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000030", ".step-00000020.partial", ".step-00000010.removed",
+                                            ".step-00000020.replaced"));
+  EXPECT_FALSE(path_exists(store_.directory() / ".step-00000020.partial/weights.safetensors"));
+  EXPECT_THAT(
+      warnings_,
+      UnorderedElementsAre(HasSubstr("/.step-00000020.partial/.nfs1: cannot remove: Operation not permitted; left"),
+                           HasSubstr("/.step-00000010.removed/.nfs2: cannot remove: Operation not permitted; left"),
+                           HasSubstr("/.step-00000020.replaced/.nfs3: cannot remove: Operation not permitted; left")));
+}
+
+TEST_F(CheckpointStoreTest, NewestSetAsideCountsWhereAnOlderOneCannotBeDeleted) {
+  save(10, 1.0F);
+  const fs::path at = store_.directory();
+  save(20, 2.0F);
+  fs::rename(at / "step-00000020", at / ".step-00000010.2.replaced");
+  fs::rename(at / "step-00000010", at / ".step-00000010.replaced");
+  EXPECT_EQ(value_of(store_.open(10)), 2.0F);
+  save(30, 3.0F);
+  EXPECT_EQ(value_of(store_.open(10)), 2.0F);
+  EXPECT_THAT(names(), UnorderedElementsAre("step-00000010", "step-00000030"));
+}
+
+TEST_F(CheckpointStoreTest, NothingIsPublishedWhereAnotherProcessWritesNow) {
+  int calls = 0;
+  CheckpointStore store(run_ / "checkpoints", nullptr, [&] {
+    if (++calls == 2) throw FileError("taken over");
+  });
+  EXPECT_EQ(message_of<FileError>([&] { store.save(10, SampleCheckpoint(1.0F).contents()); }), "taken over");
+  EXPECT_THAT(names(), ElementsAre());
 }
 
 TEST_F(CheckpointStoreTest, CheckpointSetAsideCountsUntilItsSuccessorIsThere) {
