@@ -98,7 +98,7 @@ def end_where_another_takes_over(program, config):
     while not os.path.isdir(program.path("taken", "checkpoints", "step-00000010")):
         check(process.poll() is None, "the run ended before it was taken over")
         time.sleep(0.001)
-    program.write("taken/lock", '{"host": "elsewhere", "process": 7, "random": "1"}')
+    os.replace(program.write("other", '{"host": "elsewhere", "process": 7, "random": "1"}'), program.path("taken", "lock"))
     written = metrics(program.path("taken"))[-1]["step"]
     _, errors = process.communicate(timeout=60)
     check(process.returncode == FILE, f"taken over: exit {process.returncode}\n{errors}")
