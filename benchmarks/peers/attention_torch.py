@@ -1,4 +1,5 @@
-"""Times Transformer-XL's attention in PyTorch, on the shapes of `segue bench attention`. Three ways:
+"""Times Transformer-XL's attention in PyTorch, on the shapes of `segue bench attention`. Each case is WAY:B,N,H,T,M, such
+as flash:16,8,64,512,3584: one of three ways, streams, heads, width of a head, and the lengths of segment and memory.
 
 eager   the scores by content and by position as two products, the second shifted by padding and reshaping, then mask,
         softmax and a product with the values: what published implementations do. Several matrices [B, N, T, M + T].
@@ -11,7 +12,8 @@ flash   scaled_dot_product_attention with the flash backend, causal, without any
 All start from queries, keys and values of memory and segment together, [B, N, length, H], and position vectors
 [N, M + T, H], the farthest first. FLOPs are counted on visible pairs: three products of length H forward and six
 backward; flash has two and four. On a GPU each is timed as a CUDA graph where it can be recorded: "graph" in the JSON.
-The last line printed is JSON. A way that fails is reported with its error; when all do, the exit status is 1.
+Each case prints a line of JSON when it is done, with an "error" where it failed; when all do, or one leaves the GPU
+unusable, which ends the program, the exit status is 1.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -27,7 +30,7 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from timing import Effort, add_effort_options, as_graph, describe, device_named, effort_of, peak_bytes, time_calls
+from timing import Effort, add_effort_options, as_graph, describe, device_named, effort_of, peak_bytes, synchronize, time_calls
 from training_step import PRECISIONS
 from transformer_xl import shift_to_distance
 
@@ -36,25 +39,35 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
-    parser.add_argument("--streams", type=int, default=16)
-    parser.add_argument("--heads", type=int, default=8)
-    parser.add_argument("--d-head", type=int, default=64)
-    parser.add_argument("--tgt-len", type=int, default=512)
-    parser.add_argument("--mem-len", type=int, default=512)
     parser.add_argument("--forward-only", action="store_true", help="FlexAttention has no backward on the CPU")
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("cases", nargs="*", type=case_named, metavar="WAY:B,N,H,T,M",
+                        default=[case_named(f"{way}:16,8,64,512,512") for way in WAYS])
     add_effort_options(parser, Effort.sample_seconds)
     return parser.parse_args()
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    way: str
+    shape: tuple[int, ...]  # B, N, H, T, M
+
+
+def case_named(text: str) -> Case:
+    way, _, extents = text.partition(":")
+    shape = tuple(map(int, extents.split(",")))
+    if way not in WAYS or len(shape) != 5:
+        raise ValueError
+    return Case(text, way, shape)
 
 
 class Problem:
     """Random inputs, and what the ways share."""
 
-    def __init__(self, arguments: argparse.Namespace, device: torch.device):
-        self.queries, self.memory = arguments.tgt_len, arguments.mem_len
+    def __init__(self, arguments: argparse.Namespace, shape: tuple[int, ...], device: torch.device):
+        streams, heads, width, self.queries, self.memory = shape
         self.keys = self.queries + self.memory
         self.device = device
-        streams, heads, width = arguments.streams, arguments.heads, arguments.d_head
         self.scale = 1 / math.sqrt(width)
         self.product = 2 * streams * heads * width * sum(self.memory + i + 1 for i in range(self.queries))
 
@@ -134,7 +147,7 @@ def measure(name: str, problem: Problem, effort: Effort, forward_only: bool) -> 
         return torch.autograd.grad(attend(), inputs, problem.doutput)
 
     products = 2 if name == "flash" else 3
-    result: dict = {"name": name}
+    result: dict = {}
     parts = (("forward", forward, 1), ("forward and backward", both, 3))
     for part, call, share in parts[:1] if forward_only else parts:
         call()  # compiles
@@ -150,38 +163,49 @@ def measure(name: str, problem: Problem, effort: Effort, forward_only: bool) -> 
     return result
 
 
-def print_table(results: list[dict]) -> None:
-    print(f"{'':<8}{'':<22}{'ms, median':>11}{'TFLOP/s':>10}{'peak MiB':>10}")
-    for result in results:
-        if "error" in result:
-            print(f"{result['name']:<8}{result['error']}")
-            continue
-        for part in ("forward", "forward and backward"):
-            if part not in result:
-                continue
+def measure_case(case: Case, arguments: argparse.Namespace, device: torch.device) -> dict:
+    torch.manual_seed(1)
+    torch.compiler.reset()
+    try:
+        problem = Problem(arguments, case.shape, device)
+        return measure(case.way, problem, effort_of(arguments), arguments.forward_only)
+    except Exception as error:  # a way may be missing from this version, or too large for this device
+        return {"error": f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"}
+
+
+def print_table(name: str, result: dict) -> None:
+    for part in ("forward", "forward and backward"):
+        if part in result:
             found = result[part]
             mib = "-" if found["peak_bytes"] is None else f"{found['peak_bytes'] / 2**20:.0f}"
-            tflops = found["flops_per_second"] / 1e12
-            print(f"{result['name']:<8}{part:<22}{found['seconds'] * 1e3:>11.4f}{tflops:>10.2f}{mib:>10}")
+            print(f"{name:<30}{part:<22}{found['seconds'] * 1e3:>10.4f} ms{found['flops_per_second'] / 1e12:>9.2f} TFLOP/s"
+                  f"{mib:>8} MiB")
+
+
+def is_usable(device: torch.device) -> bool:
+    """After some errors a GPU refuses whatever this process asks for."""
+    try:
+        synchronize(device)
+        return True
+    except RuntimeError:
+        return False
 
 
 def main() -> int:
     arguments = parse_arguments()
     device = device_named(arguments.device)
-    torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
-    problem = Problem(arguments, device)
-    effort = effort_of(arguments)
-    results = []
-    for name in arguments.ways:
-        try:
-            results.append(measure(name, problem, effort, arguments.forward_only))
-        except Exception as error:  # a way may be missing from this version, or too large for this device
-            results.append({"name": name, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"})
-    print_table(results)
-    setting = {key: value for key, value in vars(arguments).items() if key != "ways"}
-    print(json.dumps({**setting, "gpu": describe(device), "torch": torch.__version__, "results": results}))
-    return all("error" in result for result in results)
+    setting = {key: value for key, value in vars(arguments).items() if key != "cases"}
+    failures = 0
+    for case in arguments.cases:
+        result = measure_case(case, arguments, device)
+        print_table(case.name, result)
+        print(json.dumps({"case": case.name, **setting, "gpu": describe(device), "torch": torch.__version__, **result}),
+              flush=True)
+        failures += "error" in result
+        if not is_usable(device):
+            return 1
+    return failures == len(arguments.cases)
 
 
 if __name__ == "__main__":

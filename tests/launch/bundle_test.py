@@ -72,6 +72,26 @@ def unpack(program, build):
     return root
 
 
+def test_gpu_check(root):
+    """In the bundle, too, it finds its own parts and says that there is no GPU."""
+    done = subprocess.run([sys.executable, root.path / "bundle/gpu_check"], capture_output=True, text=True,
+                          env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    check(done.returncode == DEVICE_ERROR and len(done.stderr.splitlines()) == 1, f"{done.returncode}: {done.stdout}{done.stderr}")
+    check(not (root.path / "bundle/__pycache__").exists(), "gpu_check left something in the bundle")
+
+
+def test_missing_tools(program):
+    """Named before anything is built."""
+    os.mkdir(program.path("bin"))
+    for tool in ("bash", "dirname", "cmake", "git", "sed", "tar"):
+        os.symlink(shutil.which(tool), program.path("bin", tool))
+    done = subprocess.run([PACK], capture_output=True, text=True, env={"PATH": program.path("bin")})
+    check(done.returncode == 1 and len(done.stderr.splitlines()) == 1, f"{done.returncode}: {done.stdout}{done.stderr}")
+    for tool in ("objdump (binutils)", "patchelf", "xz (xz-utils)", "launch/install_packages"):
+        check(tool in done.stderr, f"expected {tool}: {done.stderr}")
+    check("cmake" not in done.stderr, done.stderr)
+
+
 def add_glibc(root):
     bundle = root.path / "bundle"
     for library in libraries_of(*(bundle / "bin").iterdir()):
@@ -114,9 +134,11 @@ def main():
         print("skipped: this user may not change the root")
         sys.exit(SKIPPED)
     program = Program()
+    test_missing_tools(program)
     root = unpack(program, sys.argv[2])
     readme = (root.path / "bundle/README.md").read_text()
     check(re.search(r"glibc 2\.\d+ ", readme) and "@" not in readme, f"README.md is not filled in:\n{readme}")
+    test_gpu_check(root)
     add_glibc(root)
     test_program(program, root)
     test_libraries_of_cuda(root)

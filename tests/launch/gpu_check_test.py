@@ -1,5 +1,5 @@
 """launch/gpu_check: without a GPU one line and exit code 7; with programs that stand in for those of a GPU host, results
-that gather over several runs, goals met and missed, and failures that are noted.
+that gather over several runs, goals met and missed, failures that are noted, and no process that stays.
 
 The first argument is the program.
 """
@@ -9,11 +9,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 from program import Program, check
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "gpu_check"
-NO_GPU = 7
+NO_GPU, GO_ON = 7, 75
 
 # Prints what the checks read: attention takes half a millisecond forward and one and a half in all, losses fall.
 STAND_IN = """#!{python}
@@ -39,14 +40,50 @@ result = {{"setting": {{"tensor_bytes": 100 * keys, "workspace_bytes": 7}},
 if "--json" in words:
     pathlib.Path(after("--json")).write_text(json.dumps(result))
 """
+# Of attention_torch.py and train_step_cuda.py, with what a library says at exit.
 TORCH = """#!{python}
 import json, sys
-if sys.argv[1] != "-c":
-    ways = {{"eager": 5e-3, "flash": 4e-4}}
-    parts = ("forward", "forward and backward")
-    print(json.dumps({{"tokens_per_second": 5e5, "results": [{{"name": "flex", "error": "not here"}}] + [
-        {{"name": name, **{{part: {{"seconds": seconds}} for part in parts}}}} for name, seconds in ways.items()]}}))
+ways = {{"eager": 5e-3, "flash": 4e-4, "flex": 3e-3}}
+for case in (word for word in sys.argv if word.split(":")[0] in ways):
+    if case in {fatal}:
+        sys.exit("killed by " + case)
+    found = {{part: {{"seconds": ways[case.split(":")[0]]}} for part in ("forward", "forward and backward")}}
+    print(json.dumps({{"case": case, **(found if case not in {failing} else {{"error": "too large"}})}}), flush=True)
+if any("train_step" in word for word in sys.argv):
+    print(json.dumps({{"tokens_per_second": 5e5}}))
+print("{{destroy_process_group() was not called}}")
 """
+KERNELS = """#!/bin/sh
+echo "==PROF== Connected to process 1"
+echo '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+echo '"0","void keys<64>(float *)","gpu__time_duration.sum","nsecond","1,500"'
+echo '"1","void queries(int)","gpu__time_duration.sum","usecond","6.0"'
+echo '"2","void keys<64>(float *)","gpu__time_duration.sum","ns","500"'
+"""
+SANITIZER = """#!/bin/sh
+echo "========= ERROR SUMMARY: 0 errors"
+"""
+REFUSING_SANITIZER = """#!/bin/sh
+echo "========= COMPUTE-SANITIZER"
+echo "========= Error: Device not supported. Please refer to the documentation"
+exit 1
+"""
+SLEEPER = """#!{python}
+import os, pathlib, subprocess, sys, time
+words = sys.argv[1:]
+if "gemm" in words and not {hangs_at_once}:
+    print("matrix products on cuda:0 (NVIDIA Stand-In 1), bf16")
+    sys.exit()
+child = subprocess.Popen(["sleep", "600"], start_new_session=False, preexec_fn=os.setpgrp)
+pathlib.Path("{pids}").write_text(f"{{os.getpid()}} {{child.pid}}")
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+def torch(program, failing=(), fatal=()):
+    script(program, "torch", TORCH.format(python=sys.executable, failing=list(failing), fatal=list(fatal)))
+    return program.path("torch")
 
 
 def script(program, path, text):
@@ -61,9 +98,12 @@ def stand_in(program, broken_heads=0, bad_step=-1):
            STAND_IN.format(python=sys.executable, broken_heads=broken_heads, bad_step=bad_step))
 
 
+def command_of(program, *arguments):
+    return [sys.executable, SCRIPT, "--build", program.path("build"), "--output", program.path("results"), *arguments]
+
+
 def gpu_check(program, *arguments, expect):
-    command = [sys.executable, SCRIPT, "--build", program.path("build"), "--output", program.path("results"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=program.environment)
+    done = subprocess.run(command_of(program, *arguments), capture_output=True, text=True, env=program.environment)
     check(done.returncode == expect, f"{arguments}: exit {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
     return done
 
@@ -83,26 +123,116 @@ def test_without_gpu(program):
 
 
 def test_results_gather(program):
-    torch = program.path("torch")
-    script(program, "torch", TORCH.format(python=sys.executable))
     stand_in(program, broken_heads=16)
     done = gpu_check(program, "--part", "attention", expect=1)
-    check("segue: broken" in done.stdout, "the table does not name the failure")
+    check("segue: broken" in done.stdout and "5 of 9 cases; FAILED" in done.stdout,
+          f"no failure in the table: {done.stdout}{done.stderr}")
     stand_in(program)
-    gpu_check(program, "--part", "attention", "--part", "attention_peers", "--python", torch, expect=0)
+    peers = ("--part", "flash_peers", "--part", "attention_peers", "--python", torch(program))
+    gpu_check(program, "--part", "attention", *peers, expect=0)
     found, table = results(program)
-    check(len(found["parts"]["attention"]["results"]) == 9, "not every shape was measured")
-    check(len(found["parts"]["attention"]["commands"]) == 9 + 4, "measured again what was there")
+    parts = found["parts"]
+    check(len(parts["attention"]["results"]) == 9 and not parts["attention"]["problems"], "not every shape was measured")
+    check(len(parts["attention_peers"]["results"]) == 10 and len(parts["attention_peers"]["commands"]) == 1,
+          f"eager for eight shapes and FlexAttention for two in one process: {parts['attention_peers']}")
     met = {goal["goal"]: goal["met"] for goal in found["goals"]}
     check(met["B 16 N 8 H 64 T 512 M 512: forward, time over flash without positions at most 1.6"], f"goals: {met}")
     check(not met["B 16 N 8 H 64 T 512 M 512: forward and backward, time over flash without positions at most 1.8"],
           f"goals: {met}")
     check(met["attention's memory per key, long over short (linear: 1) at most 1.05"], f"goals: {met}")
-    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 100.0 | 50.0% | 5.000 | - | 0.400 |" in table, table)
-    gpu_check(program, "--part", "step", "--part", "step_peers", "--python", torch, expect=0)
+    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 100.0 | 50.0% | 5.000 | 3.000 | 0.400 |" in table, table)
+    gpu_check(program, "--part", "step", "--part", "step_peers", "--python", torch(program), expect=0)
     found, table = results(program)
     check(len(found["parts"]["attention"]["results"]) == 9, "another part lost the attention's results")
     check("| enwik8_12_layers | 10.00 | 1000000 | 100.0 | 50.0% | 500000 |" in table, table)
+
+
+def test_peers_fail_alone(program):
+    """One case that throws and one that ends the process."""
+    bad, fatal = "flash:16,8,64,512,512", "flash:16,16,64,512,512"
+    gpu_check(program, "--part", "flash_peers", "--again", "--python", torch(program, [bad], [fatal]), expect=1)
+    part = results(program)[0]["parts"]["flash_peers"]
+    check(len(part["results"]) == 6 and set(part["problems"]) == {bad, fatal}, f"flash_peers: {part}")
+    check("too large" in part["problems"][bad] and "killed by" in part["problems"][fatal], f"flash_peers: {part}")
+
+
+def is_running(pid):
+    try:
+        return "\nState:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def check_gone(program):
+    pids = pathlib.Path(program.path("pids")).read_text().split()
+    end = time.monotonic() + 10
+    while any(map(is_running, pids)):
+        check(time.monotonic() < end, f"on the GPU stay {pids}")
+        time.sleep(0.01)
+
+
+def test_what_hangs(program):
+    """A command that hangs is over with --limit and takes its children with it; the second time it is its own fault."""
+    def sleeper(hangs_at_once):
+        script(program, "build/launch/segue/segue",
+               SLEEPER.format(python=sys.executable, hangs_at_once=hangs_at_once, pids=program.path("pids")))
+
+    sleeper(True)
+    start = time.monotonic()
+    done = gpu_check(program, "--limit", "1", expect=NO_GPU)
+    check("no answer before --limit" in done.stderr and time.monotonic() - start < 10, f"a GPU that hangs: {done.stderr}")
+    check_gone(program)
+    sleeper(False)
+    for _ in range(2):
+        done = gpu_check(program, "--part", "step", "--again", "--limit", "1", expect=GO_ON)
+        check("2 left for a later call" in done.stdout, done.stdout)
+        check_gone(program)
+    done = gpu_check(program, "--part", "step", "--limit", "1", expect=GO_ON)
+    check("twice cut short by --limit" in done.stdout and "1 left for a later call" in done.stdout, done.stdout)
+    stand_in(program)
+    gpu_check(program, "--part", "step", expect=0)
+    check("| step | passed |" in results(program)[1], "what failed was not tried again")
+    sleeper(False)
+    pathlib.Path(program.path("pids")).unlink()
+    killed = subprocess.Popen(command_of(program, "--part", "step", "--again"), env=program.environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not os.path.exists(program.path("pids")) or len(open(program.path("pids")).read().split()) < 2:
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    check_gone(program)
+    stand_in(program)
+
+
+def test_tools_of_cuda(program):
+    script(program, "bin/ncu", KERNELS)
+    script(program, "bin/compute-sanitizer", REFUSING_SANITIZER)
+    script(program, "build/tests/kernels_gpu_test", "#!/bin/sh\n")
+    path = program.environment.get("PATH")
+    program.environment["PATH"] = f"{program.path('bin')}:{path}"
+    gpu_check(program, "--part", "kernels", "--part", "sanitizer", expect=0)
+    found, table = results(program)
+    check("| enwik8_12_layers | void queries | 1 | 0.006 | 75.0% |" in table, table)
+    check("| enwik8_12_layers | void keys<64> | 2 | 0.002 | 25.0% |" in table, table)
+    check("refuses this device: ========= Error: Device not supported" in found["parts"]["sanitizer"]["skipped"],
+          f"{found['parts']['sanitizer']}")
+    script(program, "bin/compute-sanitizer", SANITIZER)
+    gpu_check(program, "--part", "sanitizer", expect=0)
+    check("| sanitizer | passed |" in results(program)[1], "sanitizer: not passed")
+    program.environment["PATH"] = path
+
+
+def test_previous(program):
+    """A call on another host goes on from the JSON of this one; from another commit's it does not."""
+    (path,) = pathlib.Path(program.path("results")).glob("*.json")
+    gpu_check(program, "--part", "attention", "--output", program.path("other_host"), "--previous", path, expect=0)
+    (other,) = pathlib.Path(program.path("other_host")).glob("*.json")
+    before, after = json.loads(path.read_text()), json.loads(other.read_text())
+    check({name: part["results"] for name, part in before["parts"].items()} ==
+          {name: part["results"] for name, part in after["parts"].items()}, "results were lost on the way")
+    other.write_text(json.dumps({**before, "commit": "another"}))
+    done = gpu_check(program, "--output", program.path("third_host"), "--previous", other, expect=1)
+    check("found another" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
 
 
 def test_precision(program):
@@ -115,14 +245,12 @@ def test_precision(program):
 
 
 def test_what_is_missing(program):
-    script(program, "no_torch", "#!/bin/sh\nexit 1\n")
+    script(program, "no_torch", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\"; exit 1\n")
     gpu_check(program, "--part", "attention_peers", "--part", "precision", "--python", program.path("no_torch"), "--again",
               expect=0)
     parts = results(program)[0]["parts"]
     check("cannot import torch" in parts["attention_peers"]["skipped"], "attention_peers: not skipped")
     check("--text" in parts["precision"]["skipped"], "precision: not skipped")
-    gpu_check(program, "--part", "step", "--again", "--limit", "0", expect=1)
-    check("--limit" in results(program)[0]["parts"]["step"]["problem"], "step: not cut short")
 
 
 def main():
@@ -130,6 +258,10 @@ def main():
     test_without_gpu(program)
     del program.environment["CUDA_VISIBLE_DEVICES"]
     test_results_gather(program)
+    test_peers_fail_alone(program)
+    test_what_hangs(program)
+    test_tools_of_cuda(program)
+    test_previous(program)
     test_precision(program)
     test_what_is_missing(program)
 
