@@ -1,6 +1,7 @@
 """What gpu_check has found: kept on disk from case to case, merged with that of earlier calls, held against the goals
 and shown as a table."""
 
+import csv
 import json
 import os
 import pathlib
@@ -122,6 +123,33 @@ def write_whole(path: pathlib.Path, text: str) -> None:
     part.replace(path)
 
 
+def kernels_in(output: str) -> list[dict]:
+    """What ncu printed with --csv, summed by name, the longest first."""
+    sums: dict[str, list[float]] = {}
+    for row in csv.DictReader(line for line in output.splitlines() if line.startswith('"')):
+        kernel = sums.setdefault(without_arguments(row["Kernel Name"]), [0, 0.0])
+        kernel[0] += 1
+        kernel[1] += float(row["Metric Value"].replace(",", "")) * second_of(row["Metric Unit"])
+    whole = sum(seconds for _, seconds in sums.values())
+    return [{"name": kernel, "calls": calls, "seconds": seconds, "share": seconds / whole}
+            for kernel, (calls, seconds) in sorted(sums.items(), key=lambda item: -item[1][1])]
+
+
+def without_arguments(kernel: str) -> str:
+    """The list that ends the name: in unnamed namespaces and template arguments there are parentheses, too."""
+    name = kernel.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
+    depth = 0
+    for place in reversed(range(len(name))):
+        depth += (name[place] == ")") - (name[place] == "(")
+        if depth == 0:
+            return name[:place] if name[place] == "(" else name
+    return name
+
+
+def second_of(unit: str) -> float:
+    return {"n": 1e-9, "u": 1e-6, "m": 1e-3, "s": 1.0}[unit[0]]
+
+
 def seconds_of(result: dict, part: str) -> float:
     return next(found["seconds"] for found in result["measurements"] if found["name"] == part)
 
@@ -237,7 +265,7 @@ def markdown(data: dict) -> str:
                       "|---|---|---:|---:|---:|---:|---:|---:|", attention_rows(parts)),
              *section("Training steps in bf16.", "| model | ms | tokens/s | TFLOP/s | of peak | tokens/s in PyTorch |",
                       "|---|---:|---:|---:|---:|---:|", step_rows(parts)),
-             *section("The kernels that take longest, of a few steps; `step` in the JSON has it by operation.",
+             *section("The kernels that take longest, of a few steps.",
                       "| model | kernel | launches | ms | of all |", "|---|---|---:|---:|---:|", kernel_rows(parts)),
              "", "Commands:", "", "```"]
     lines += [command for part in parts.values() for command in part["commands"]]

@@ -56,9 +56,9 @@ print("{{destroy_process_group() was not called}}")
 KERNELS = """#!/bin/sh
 echo "==PROF== Connected to process 1"
 echo '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
-echo '"0","void keys<64>(float *)","gpu__time_duration.sum","nsecond","1,500"'
-echo '"1","void queries(int)","gpu__time_duration.sum","usecond","6.0"'
-echo '"2","void keys<64>(float *)","gpu__time_duration.sum","ns","500"'
+echo '"0","void segue::(anonymous namespace)::keys<(int)64>(float *, void (*)())","gpu__time_duration.sum","nsecond","1,500"'
+echo '"1","queries","gpu__time_duration.sum","usecond","6.0"'
+echo '"2","void segue::<unnamed>::keys<(int)64>(float *, void (*)())","gpu__time_duration.sum","ns","500"'
 """
 SANITIZER = """#!/bin/sh
 echo "========= ERROR SUMMARY: 0 errors"
@@ -212,8 +212,8 @@ def test_tools_of_cuda(program):
     program.environment["PATH"] = f"{program.path('bin')}:{path}"
     gpu_check(program, "--part", "kernels", "--part", "sanitizer", expect=0)
     found, table = results(program)
-    check("| enwik8_12_layers | void queries | 1 | 0.006 | 75.0% |" in table, table)
-    check("| enwik8_12_layers | void keys<64> | 2 | 0.002 | 25.0% |" in table, table)
+    check("| enwik8_12_layers | queries | 1 | 0.006 | 75.0% |" in table, table)
+    check("| enwik8_12_layers | void segue::keys<(int)64> | 2 | 0.002 | 25.0% |" in table, table)
     check("refuses this device: ========= Error: Device not supported" in found["parts"]["sanitizer"]["skipped"],
           f"{found['parts']['sanitizer']}")
     script(program, "bin/compute-sanitizer", SANITIZER)
