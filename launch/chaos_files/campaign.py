@@ -133,7 +133,8 @@ class Campaign:
             return
         is_allowed = (code not in NEVER if allowed == () else code in allowed) if allowed is not None else False
         if not is_allowed:
-            raise Finding(f"{what}: ended with {code}: {' | '.join(lines[-3:])}")
+            said = [line for line in lines if line.startswith("segue: ")] or lines[-3:]
+            raise Finding(f"{what}: ended with {code}: {' | '.join(said)}")
 
     def leave_stuck(self, directory):
         directory.mkdir(exist_ok=True)
