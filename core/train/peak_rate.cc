@@ -6,13 +6,19 @@
 #include <limits>
 
 #include "base/buffer.h"
+#include "base/random.h"
 #include "kernels/matmul.h"
 
 namespace segue {
 
 namespace {
 
-constexpr int64_t kExtent = 1024;
+constexpr int64_t kExtent = 1024;  // on a CPU
+// A GPU needs larger ones, and how large depends on the GPU.
+constexpr int64_t kLeastGpuExtent = 256;
+constexpr int64_t kMostGpuExtent = 8192;
+constexpr double kLongProduct = 1e-3;  // against which queueing one and waiting for it is nothing
+
 constexpr double kSeconds = 0.04;  // of products, after which no other begins
 constexpr int kLeastProducts = 3;
 
@@ -20,14 +26,26 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace
+// Normal numbers, since a GPU multiplies zeros faster; rows of few repeat them.
+OwnedTensor random_matrix(int64_t extent, DType dtype, Device device) {
+  constexpr int64_t kDrawn = (int64_t{1} << 16) - 5;  // odd, so that rows differ
+  const RandomStream random{.seed = 1, .step = 0, .site = 1};
+  OwnedTensor matrix(DType::kFloat32, {extent, extent});
+  auto* const values = matrix.as<float>();
+  for (int64_t i = 0; i < extent * extent; ++i)
+    values[i] = i < kDrawn ? static_cast<float>(random_normal(random, static_cast<uint64_t>(i))) : values[i - kDrawn];
+  return converted_copy(matrix.view(), dtype, device);
+}
 
-double measure_peak_rate(kernels::Stream& stream, DType dtype) {
-  const OwnedTensor zeros(DType::kFloat32, {kExtent, kExtent});  // as fast as other numbers, on a CPU
-  const OwnedTensor factor = converted_copy(zeros.view(), dtype, stream.device());
-  OwnedTensor product(dtype, zeros.shape(), stream.device());
-  const auto multiply = [&] { kernels::matmul(stream, {.a = factor.view(), .b = factor.view(), .c = product.view()}); };
-  multiply();  // makes oneDNN compile it, touches the memory and wakes the threads
+// Seconds of the fastest.
+double time_products(kernels::Stream& stream, DType dtype, int64_t extent) {
+  const OwnedTensor factor = random_matrix(extent, dtype, stream.device());
+  OwnedTensor product(dtype, factor.shape(), stream.device());
+  const auto multiply = [&] {
+    kernels::matmul(stream, {.a = factor.view(), .b = factor.view(), .c = product.view()});
+    stream.synchronize();
+  };
+  multiply();  // makes the library choose or compile it, touches the memory and wakes the threads
   double least = std::numeric_limits<double>::infinity();
   const auto begin = std::chrono::steady_clock::now();
   for (int products = 0; products < kLeastProducts || seconds_since(begin) < kSeconds; ++products) {
@@ -35,7 +53,19 @@ double measure_peak_rate(kernels::Stream& stream, DType dtype) {
     multiply();
     least = std::min(least, seconds_since(start));
   }
-  return 2.0 * static_cast<double>(kExtent * kExtent * kExtent) / least;
+  return least;
+}
+
+}  // namespace
+
+double measure_peak_rate(kernels::Stream& stream, DType dtype) {
+  int64_t extent = stream.device().is_cuda() ? kLeastGpuExtent : kExtent;
+  double seconds = time_products(stream, dtype, extent);
+  while (stream.device().is_cuda() && seconds < kLongProduct && extent < kMostGpuExtent) {
+    extent *= 2;
+    seconds = time_products(stream, dtype, extent);
+  }
+  return 2.0 * static_cast<double>(extent * extent * extent) / seconds;
 }
 
 }  // namespace segue

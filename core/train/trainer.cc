@@ -97,8 +97,8 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (communicator_.is_first() && config_.training.report)
     report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
   log_plan();
+  measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
-  measure_model();
   int64_t saved_step = state_.step;
   while (state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
@@ -271,12 +271,10 @@ EvaluationPlan Trainer::evaluation_plan() const {
                      evaluation_tgt_len(config_), config_.evaluation.max_tokens);
 }
 
-// Nobody says what a GPU's peak is.
 void Trainer::measure_model() {
   const int64_t streams = config_.training.batch_size;
   const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
   flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
-  if (stream_.device().is_cuda()) return;
   communicator_.barrier();  // ranks of a host measure what they reach together
   peak_ = measure_peak_rate(stream_, parameters_.compute().activations);
   communicator_.sum({&peak_, 1});

@@ -4,6 +4,7 @@ on bit for bit.
 The first argument is the program with the emulated GPU.
 """
 
+import json
 import resource
 import shutil
 import subprocess
@@ -63,6 +64,9 @@ def main():
     program.run("train", config, "--set", "training.device=cpu", "--run", "cpu")
     _, log = program.run("train", config, "--run", "gpu")
     check("cuda:0 (emulated GPU" in log and "activations" in log, f"the log lacks device or memory: {log}")
+    with open(program.path("gpu", "metrics.jsonl")) as lines:
+        steps = [line for line in map(json.loads, lines) if "evaluation" not in line]
+    check(steps and all(line["mfu"] > 0 for line in steps), f"no mfu on the GPU: {steps}")
     check_near(program.path("cpu"), program.path("gpu"), 1e-4, "float32")
     program.run("train", config, "--set", "training.precision=bf16", "--run", "bf16")
     check_near(program.path("cpu"), program.path("bf16"), 0.01, "bfloat16")
