@@ -7,103 +7,45 @@ file holds the model's arguments.
   pytorch_model.bin of Hugging Face     a state_dict                segue import --from huggingface --args config.json
   a state_dict of the first two         tensors by name             write args.json yourself
 
-Nothing of a file is run: classes it names are not imported, whoever wrote it. Needs torch and safetensors.
+Nothing of a file is run, whoever wrote it: neither torch nor Python's unpickler reads it, and a file that asks for anything
+but tensors, containers and the classes of these programs is refused; of other classes, save the state_dict alone. Needs
+nothing but Python.
 """
 
 import argparse
+import contextlib
 import json
+import math
 import os
-import pickle
+import struct
 import sys
+import tempfile
+
+from torch_file import Object, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file, require
 
 EXAMPLES = """examples:
   launch/convert_torch.py workdir/model.pt converted
   launch/convert_torch.py checkpoint_best.pt converted
   launch/convert_torch.py transfo-xl-wt103/pytorch_model.bin converted
 """
-try:
-    import torch
-    from safetensors.torch import save_file
-except ImportError as error:
-    sys.exit(f"convert_torch: this Python has no {error.name}: pip install torch safetensors")
-
-# What a file may call while it is read: makers of tensors, and containers.
-ALLOWED = {
-    ("torch._utils", "_rebuild_tensor"), ("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_parameter"),
-    ("torch._utils", "_rebuild_parameter_with_state"), ("collections", "OrderedDict"), ("collections", "defaultdict"),
-    ("torch", "Size"), ("torch", "device"), ("builtins", "set"), ("__builtin__", "set"), ("builtins", "int"),
-    ("builtins", "float"), ("builtins", "bool"), ("builtins", "list"), ("builtins", "dict"),
-}
-
-
-class Stub:
-    """Stands for an object of any other class: keeps its attributes and does nothing."""
-
-    def __init__(self, *arguments, **keywords):
-        pass
-
-    def __setstate__(self, state):
-        if isinstance(state, tuple) and len(state) == 2:  # of __dict__ and of slots
-            state = {**(state[0] or {}), **(state[1] or {})}
-        if isinstance(state, dict):
-            self.__dict__.update({str(key): value for key, value in state.items()})
-
-    def __setitem__(self, key, value):
-        pass
-
-    def append(self, item):
-        pass
-
-    def extend(self, items):
-        pass
-
-    def __call__(self, *arguments, **keywords):
-        return Stub()
-
-    def __hash__(self):
-        return id(self)
-
-
-class RestrictedUnpickler(pickle.Unpickler):
-    def find_class(self, module, name):
-        is_storage = module in ("torch", "torch.storage") and name.endswith("Storage")
-        is_dtype = module == "torch" and isinstance(getattr(torch, name, None), torch.dtype)
-        if (module, name) in ALLOWED or is_storage or is_dtype:
-            return super().find_class(module, name)
-        return type(name, (Stub,), {"__module__": module})
-
-
-class RestrictedPickle:
-    """What torch.load asks of a `pickle_module`."""
-
-    Unpickler = RestrictedUnpickler
-    UnpicklingError = pickle.UnpicklingError
-
-    @staticmethod
-    def load(file, **options):
-        return RestrictedUnpickler(file, **options).load()
-
-
-class Refusal(Exception):
-    pass
-
-
-def read(path):
-    try:
-        return torch.load(path, map_location="cpu", pickle_module=RestrictedPickle, weights_only=False)
-    except Exception as error:  # a file that is none fails in many ways
-        text = " ".join(str(error).split())[:200]
-        raise Refusal(f"expected a file of torch.save, found something else: {type(error).__name__}: {text}") from error
+MOST_COPIES = 4  # tied tables are written once for each of their names
+DEEPEST_MODULE, MOST_MODULES, LONGEST_NAME = 64, 10000, 200
 
 
 def is_state_dict(value):
     return isinstance(value, dict) and value and all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in value.items())
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in value.items())
+
+
+def parts_of(module, kind):
+    parts = module.attributes.get(kind)
+    return parts if isinstance(parts, dict) else {}
 
 
 def attribute(module, name, default=None):
     """Of a model whose class is not there: parameters and modules lie in dictionaries beside its own attributes."""
-    for place in (module.__dict__, *(module.__dict__.get(kind) or {} for kind in ("_modules", "_parameters", "_buffers"))):
+    require(isinstance(module, Object), "expected a MemTransformerLM of the authors' code, found another model")
+    for place in (module.attributes, *(parts_of(module, kind) for kind in ("_modules", "_parameters", "_buffers"))):
         if place.get(name) is not None:
             return place[name]
     return default
@@ -112,43 +54,59 @@ def attribute(module, name, default=None):
 def reach(module, path):
     for name in path.split("."):
         module = attribute(module, name)
-        if module is None:
-            raise Refusal(f"expected a MemTransformerLM of the authors' code, found a model without {path}")
+        require(module is not None, f"expected a MemTransformerLM of the authors' code, found a model without {path}")
     return module
 
 
-def state_dict_of(module, prefix=""):
-    tensors = {}
-    for kind in ("_parameters", "_buffers"):
-        for name, tensor in (module.__dict__.get(kind) or {}).items():
-            if isinstance(tensor, torch.Tensor):
-                tensors[prefix + name] = tensor
-    for name, child in (module.__dict__.get("_modules") or {}).items():
-        if child is not None:
-            tensors.update(state_dict_of(child, f"{prefix}{name}."))
+def state_dict_of(model):
+    tensors, modules, waiting = {}, 0, [((), model)]
+    while waiting:
+        path, module = waiting.pop()
+        modules += 1
+        require(modules <= MOST_MODULES and len(path) <= DEEPEST_MODULE, "the model has too many modules")
+        for kind in ("_parameters", "_buffers", "_modules"):
+            for name, part in parts_of(module, kind).items():
+                require(isinstance(name, str) and len(name) <= LONGEST_NAME, "the model has a part without a proper name")
+                if isinstance(part, Tensor):
+                    tensors[".".join((*path, name))] = part
+                elif isinstance(part, Object) and kind == "_modules":
+                    waiting.append(((*path, name), part))
     return tensors
 
 
 def is_shared(tensors, name, other):
-    return name in tensors and other in tensors and tensors[name].data_ptr() == tensors[other].data_ptr()
+    return name in tensors and other in tensors and tensors[name] == tensors[other]
 
 
 def arguments_of(model, tensors):
     """The arguments of MemTransformerLM, from what its constructor made of them."""
-    cutoffs = [int(cutoff) for cutoff in attribute(reach(model, "crit"), "cutoffs", [])][:-1]  # the last is the vocabulary
-    div_val = int(attribute(reach(model, "crit"), "div_val", 1))
+    cutoffs = list(attribute(reach(model, "crit"), "cutoffs", []))[:-1]  # the last is the vocabulary
+    div_val = attribute(reach(model, "crit"), "div_val", 1)
     attention = reach(model, "layers.0.dec_attn")
     arguments = {name: attribute(model, name) for name in (
         "n_token", "n_layer", "n_head", "d_model", "d_head", "d_embed", "tgt_len", "mem_len", "ext_len", "same_length",
         "attn_type", "clamp_len", "sample_softmax")}
+    inner = reach(model, "layers.0.pos_ff.CoreNet.0.weight")
+    require(isinstance(inner, Tensor) and inner.shape and is_count(div_val), "expected a MemTransformerLM, found another model")
     arguments.update(
-        d_inner=reach(model, "layers.0.pos_ff.CoreNet.0.weight").shape[0],
+        d_inner=inner.shape[0],
         dropout=attribute(reach(model, "drop"), "p", 0.0), dropatt=attribute(reach(attention, "dropatt"), "p", 0.0),
         pre_lnorm=bool(attribute(attention, "pre_lnorm", False)), cutoffs=cutoffs, div_val=div_val,
         tied=is_shared(tensors, "crit.out_layers.0.weight", "word_emb.emb_layers.0.weight"),
         tie_projs=[is_shared(tensors, f"crit.out_projs.{i}", f"word_emb.emb_projs.{i if div_val > 1 else 0}")
                    for i in range(len(cutoffs) + 1)])
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def plain_arguments(arguments):
+    """Without what is neither a number nor text nor a list of these."""
+    require(isinstance(arguments, dict), f"expected the model's arguments, found {kind_of(arguments)}")
+
+    def is_plain(value):
+        return value is None or isinstance(value, (bool, int, float, str))
+
+    return {name: value for name, value in arguments.items() if isinstance(name, str) and (
+        is_plain(value) or (type(value) in (list, tuple) and all(map(is_plain, value))))}
 
 
 def without_prefix(tensors, prefix="module."):
@@ -165,7 +123,8 @@ def source_of(names):
         return "nvidia"
     if "word_emb.emb_layers.0.weight" in names:
         return "transformer-xl"
-    raise Refusal("expected the tensors of a Transformer-XL, found others: " + ", ".join(sorted(names)[:3]))
+    found = ", ".join(one_line(name) for name in sorted(names)[:3])
+    raise Refusal(f"expected the tensors of a Transformer-XL, found others: {found}")
 
 
 def contents_of(value):
@@ -173,23 +132,64 @@ def contents_of(value):
     if is_state_dict(value):
         return without_prefix(value), None
     if isinstance(value, dict) and is_state_dict(value.get("model_state")):
-        return without_prefix(value["model_state"]), value.get("model_config")
-    if isinstance(value, Stub) and "_modules" in value.__dict__:
-        model = value.__dict__["_modules"].get("module") or value
+        arguments = value.get("model_config")
+        return without_prefix(value["model_state"]), None if arguments is None else plain_arguments(arguments)
+    if isinstance(value, Object) and "_modules" in value.attributes:
+        inner = parts_of(value, "_modules").get("module")
+        model = inner if isinstance(inner, Object) else value
         tensors = state_dict_of(model)
         source_of(tensors)
-        return tensors, arguments_of(model, tensors)
-    kind = f"a dictionary with {', '.join(map(str, list(value)[:5]))}" if isinstance(value, dict) else type(value).__name__
-    raise Refusal(f"expected a model, a state_dict or a checkpoint with model_state, found {kind}")
+        return tensors, plain_arguments(arguments_of(model, tensors))
+    raise Refusal(f"expected a model, a state_dict or a checkpoint with model_state, found {kind_of(value)}")
 
 
-def write(tensors, arguments, directory):
+def header_of(tensors):
+    """Of safetensors; wide elements come first, so that each tensor is aligned."""
+    order = sorted(tensors, key=lambda name: (-tensors[name].storage.item_bytes, name))
+    header, end = {"__metadata__": {"format": "pt"}}, 0
+    for name in order:
+        begin, end = end, end + math.prod(tensors[name].shape) * tensors[name].storage.item_bytes
+        header[name] = {"dtype": tensors[name].storage.dtype, "shape": list(tensors[name].shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return order, struct.pack("<Q", len(text)) + text
+
+
+@contextlib.contextmanager
+def replaced(path):
+    """A file that takes its place when it is whole."""
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as file:
+        try:
+            yield file
+            file.close()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def write(tensors, arguments, file, directory):
+    order, header = header_of(tensors)
+    text = None if arguments is None else json.dumps(arguments, indent=1).encode()
+    with replaced(os.path.join(directory, "model.safetensors")) as output:
+        output.write(header)
+        for name in order:
+            output.write(data_of(tensors[name], file.bytes_of(tensors[name].storage)))
+    if text is not None:
+        with replaced(os.path.join(directory, "args.json")) as output:
+            output.write(text)
+
+
+def write_in_directory(tensors, arguments, file, directory):
+    is_new = not os.path.isdir(directory)
     os.makedirs(directory, exist_ok=True)
-    separate = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
-    save_file(separate, os.path.join(directory, "model.safetensors"), metadata={"format": "pt"})
-    if arguments is not None:
-        with open(os.path.join(directory, "args.json"), "w") as file:
-            json.dump(arguments, file, indent=1)
+    try:
+        write(tensors, arguments, file, directory)
+    except BaseException:
+        if is_new:
+            os.rmdir(directory)
+        raise
 
 
 def next_step(source, directory, has_arguments):
@@ -200,6 +200,18 @@ def next_step(source, directory, has_arguments):
     return f"{command}\n(the file holds no arguments: write {args} first; segue import --help says which)"
 
 
+def convert(path, directory):
+    file = open_file(path)
+    tensors, arguments = contents_of(file.value())
+    source = source_of(tensors)
+    size, most = sum(math.prod(t.shape) * t.storage.item_bytes for t in tensors.values()), MOST_COPIES * os.path.getsize(path)
+    require(size <= most, f"its tensors are views that would take {size} bytes, expected at most {most}")
+    require("__metadata__" not in tensors, "a tensor is named __metadata__, which safetensors cannot hold")
+    write_in_directory(tensors, arguments, file, directory)
+    print(f"{directory}: {len(tensors)} tensors{'' if arguments is None else ' and arguments'}; next:")
+    print(next_step(source, directory, arguments is not None))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -207,15 +219,14 @@ def main():
     parser.add_argument("output", help="directory to write model.safetensors and args.json to")
     options = parser.parse_args()
     try:
-        if not os.path.isfile(options.file):
-            raise Refusal("no such file")
-        tensors, arguments = contents_of(read(options.file))
-        source = source_of(tensors)
-        write(tensors, arguments, options.output)
+        convert(options.file, options.output)
     except Refusal as refusal:
         sys.exit(f"convert_torch: {options.file}: {refusal}")
-    print(f"{options.output}: {len(tensors)} tensors{'' if arguments is None else ' and arguments'}; next:")
-    print(next_step(source, options.output, arguments is not None))
+    except OSError as error:
+        sys.exit(f"convert_torch: {options.file}: {one_line(error, 300)}")
+    except Exception as error:  # a file that is none fails in many ways
+        sys.exit(f"convert_torch: {options.file}: expected a file of torch.save, found a damaged one: "
+                 f"{type(error).__name__}: {one_line(error, 200)}")
 
 
 if __name__ == "__main__":

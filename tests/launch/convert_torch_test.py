@@ -1,71 +1,79 @@
 """launch/convert_torch.py: files of torch.save become what `segue import` reads, nothing of a file is run, and whatever
-is no such file is refused in one line. Skipped where Python lacks torch or safetensors.
+is no such file, or a hostile one, is refused in one line.
 """
 
+import argparse
 import json
+import os
 import pathlib
+import pickle
+import struct
 import subprocess
 import sys
+import zipfile
 
+import fake_torch
+from fake_torch import Parameter, Storage, Tensor, save_archive, save_old, save_zip
 from program import Program, check, evaluate
 
 CONVERTER = pathlib.Path(__file__).resolve().parents[2] / "launch" / "convert_torch.py"
-SKIPPED = 77
 VOCABULARY = 60
+SECONDS = 20
 MODEL = {
     "n_layer": 2, "n_head": 2, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 24, "dropout": 0.1, "dropatt": 0.05,
     "head": {"kind": "adaptive", "cutoffs": [10, 30], "div_val": 2, "tie_projs": [False, True, False]},
 }
 
-# Modules that keep what the authors' code keeps, under its module's name; gone when the file is read.
-CLASSES = '''
-import torch
-from torch import nn
-
-class Part(nn.Module):
-    pass
-
-class MemTransformerLM(nn.Module):
-    def __init__(self, tensors, args):
-        super().__init__()
-        parameters = {}
-        for name, tensor in tensors.items():
-            *path, last = name.split(".")
-            part = self
-            for step in path:
-                if not hasattr(part, step):
-                    setattr(part, step, Part())
-                part = getattr(part, step)
-            if name == "pos_emb.inv_freq":
-                part.register_buffer(last, tensor)
-            else:
-                known = parameters.setdefault(tensor.numpy().tobytes(), nn.Parameter(tensor))
-                part.register_parameter(last, known)
-        for name in ("n_token", "n_layer", "n_head", "d_model", "d_head", "d_embed", "tgt_len", "mem_len", "same_length",
-                     "attn_type", "clamp_len", "sample_softmax", "ext_len"):
-            setattr(self, name, args[name])
-        self.drop = nn.Dropout(args["dropout"])
-        for layer in self.layers.children():
-            layer.dec_attn.dropatt = nn.Dropout(args["dropatt"])
-            layer.dec_attn.pre_lnorm = args["pre_lnorm"]
-        self.crit.cutoffs = args["cutoffs"] + [args["n_token"]]
-        self.crit.div_val = args["div_val"]
-'''
+Module = fake_torch.add_class("torch.nn.modules.module", "Module")
+Dropout = fake_torch.add_class("torch.nn.modules.dropout", "Dropout", Module)
+MemTransformerLM = fake_torch.add_class("mem_transformer", "MemTransformerLM", Module)
 
 
-def import_or_skip():
-    try:
-        import torch
-        from safetensors.torch import load_file
-        return torch, load_file
-    except ImportError as error:
-        print(f"skipped: {error}")
-        sys.exit(SKIPPED)
+def module_of(cls, **attributes):
+    module = cls()
+    module.__dict__.update(_parameters={}, _buffers={}, _modules={}, **attributes)
+    return module
+
+
+def model_of_the_authors(tensors, args):
+    """A module for each step of the tensors' names, tied tables once, and the attributes that the constructor keeps."""
+    model, known = module_of(MemTransformerLM), {}
+    for name, tensor in tensors.items():
+        *path, last = name.split(".")
+        part = model
+        for step in path:
+            part = part._modules.setdefault(step, module_of(Module))
+        if name == "pos_emb.inv_freq":
+            part._buffers[last] = tensor
+        else:
+            part._parameters[last] = known.setdefault(tensor.storage.data, Parameter(tensor))
+    for name in ("n_token", "n_layer", "n_head", "d_model", "d_head", "d_embed", "tgt_len", "mem_len", "same_length",
+                 "attn_type", "clamp_len", "sample_softmax", "ext_len"):
+        setattr(model, name, args[name])
+    model._modules["drop"] = module_of(Dropout, p=args["dropout"])
+    for layer in model._modules["layers"]._modules.values():
+        attention = layer._modules["dec_attn"]
+        attention._modules["dropatt"] = module_of(Dropout, p=args["dropatt"])
+        attention.pre_lnorm = args["pre_lnorm"]
+    model._modules["crit"].cutoffs = args["cutoffs"] + [args["n_token"]]
+    model._modules["crit"].div_val = args["div_val"]
+    return model
+
+
+def load(path):
+    """{name: Tensor} of a safetensors file."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = file.read()
+    header.pop("__metadata__", None)
+    return {name: Tensor(Storage(data[slice(*entry["data_offsets"])], entry["dtype"]), entry["shape"])
+            for name, entry in header.items()}
 
 
 def convert(program, file, output, expect=0):
     done = subprocess.run([sys.executable, "-B", CONVERTER, file, output], cwd=program.directory, capture_output=True,
-                          text=True, env=program.environment)
+                          text=True, env=program.environment, timeout=SECONDS)
     check(done.returncode == expect, f"convert_torch {file}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout if expect == 0 else done.stderr
 
@@ -73,7 +81,8 @@ def convert(program, file, output, expect=0):
 def check_same(found, expected, what):
     check(sorted(found) == sorted(expected), f"{what}: tensors {sorted(set(found) ^ set(expected))} on one side only")
     for name, tensor in expected.items():
-        check(found[name].equal(tensor), f"{what}: {name} differs")
+        same = [(t.shape, t.storage.dtype, t.storage.data) for t in (found[name], tensor)]
+        check(same[0] == same[1], f"{what}: {name} differs")
 
 
 def loss_of(program, checkpoint):
@@ -100,78 +109,204 @@ def nvidia_names(tensors):
     return named
 
 
-def test_models_of_the_authors(torch, program, load_file, tensors, args, loss):
-    program.write("mem_transformer.py", CLASSES)
-    sys.path.insert(0, program.directory)
-    from mem_transformer import MemTransformerLM
-    model = MemTransformerLM(tensors, args)
-    for name, new_format in (("model.pt", True), ("old.pt", False)):
-        torch.save(model, program.path(name), _use_new_zipfile_serialization=new_format)
-    (pathlib.Path(program.directory) / "mem_transformer.py").unlink()
-    for name in ("model.pt", "old.pt"):
-        directory = name + "-converted"
-        convert(program, name, directory)
-        check_same(load_file(program.path(directory, "model.safetensors")), tensors, name)
-        with open(program.path(directory, "args.json")) as file:
-            found = json.load(file)
-        wrong = {key: value for key, value in found.items() if args[key] != value}
-        check(not wrong, f"{name}: arguments {wrong}, expected {args}")
-        check_imports(program, "transformer-xl", f"{directory}/args.json", directory, loss)
+def check_model_of_the_authors(program, name, tensors, args, loss):
+    directory = name + "-converted"
+    convert(program, name, directory)
+    check_same(load(program.path(directory, "model.safetensors")), tensors, name)
+    with open(program.path(directory, "args.json")) as file:
+        found = json.load(file)
+    wrong = {key: value for key, value in found.items() if args[key] != value}
+    check(not wrong, f"{name}: arguments {wrong}, expected {args}")
+    check_imports(program, "transformer-xl", f"{directory}/args.json", directory, loss)
 
 
-def test_checkpoints_of_nvidia(torch, program, tensors, args, loss):
+def test_models_of_the_authors(program, tensors, args, loss):
+    save_archive(program.path("model.pt"), model_of_the_authors(tensors, args))
+    save_old(program.path("old.pt"), model_of_the_authors(tensors, args))
+    parallel = module_of(Module)
+    parallel._modules["module"] = model_of_the_authors(tensors, args)
+    save_old(program.path("parallel.pt"), parallel)
+    for name in ("model.pt", "old.pt", "parallel.pt"):
+        check_model_of_the_authors(program, name, tensors, args, loss)
+
+
+def test_checkpoints_of_nvidia(program, tensors, args, loss):
     config = {"tie_weight" if key == "tied" else key: value for key, value in args.items() if key not in ("untie_r", "batch")}
     state = {f"module.{name}": tensor for name, tensor in nvidia_names(tensors).items()}
-    torch.save({"args": None, "model_config": {**config, "dtype": None}, "model_state": state, "epoch": 3},
-               program.path("nvidia.pt"))
+    save_archive(program.path("nvidia.pt"),
+                 {"args": argparse.Namespace(work_dir="LM-TFXL"), "model_config": {**config, "dtype": None}, "model_state": state,
+                  "epoch": 3})
     check("--from nvidia" in convert(program, "nvidia.pt", "nvidia"), "nvidia.pt: the next command is not told")
     check_imports(program, "nvidia", "nvidia/args.json", "nvidia", loss)
 
 
-def test_files_of_hugging_face(torch, program, load_file):
+def test_files_of_hugging_face(program):
     program.run("export", "--checkpoint", "run", "--format", "huggingface", "--output", "exported")
-    tensors = load_file(program.path("exported", "model.safetensors"))
-    torch.save(tensors, program.path("pytorch_model.bin"))
+    tensors = load(program.path("exported", "model.safetensors"))
+    save_archive(program.path("pytorch_model.bin"), tensors, [("byteorder", "little")], root="pytorch_model")
     convert(program, "pytorch_model.bin", "hugging-face")
-    check_same(load_file(program.path("hugging-face", "model.safetensors")), tensors, "pytorch_model.bin")
+    check_same(load(program.path("hugging-face", "model.safetensors")), tensors, "pytorch_model.bin")
     program.run("import", "--from", "huggingface", "--model", "hugging-face/model.safetensors", "--args",
                 "exported/config.json", "--output", "hugging-face-imported")
 
 
+def test_layouts(program):
+    """Views of storages that are not contiguous, other types, and those of the old format with an offset."""
+    numbers = Storage(struct.pack("<24f", *range(24)))
+    half = Storage(bytes(range(12)), "F16")
+    state = {"word_emb.emb_layers.0.weight": Tensor(numbers, (4, 3), (1, 4), 2),
+             "three": Tensor(numbers, (2, 3, 2), (1, 4, 13)), "row": Tensor(numbers, (5,), (4,), 3),
+             "half": Tensor(half, (3, 2), (1, 3)), "none": Tensor(numbers, (0, 3)), "one": Tensor(numbers, (), (), 7)}
+    expected = {"word_emb.emb_layers.0.weight": [2 + i + 4 * j for i in range(4) for j in range(3)],
+                "three": [i + 4 * j + 13 * k for i in range(2) for j in range(3) for k in range(2)],
+                "row": [3, 7, 11, 15, 19], "none": [], "one": [7]}
+    for save in (save_archive, save_old):
+        save(program.path("layouts.pt"), state)
+        convert(program, "layouts.pt", "layouts")
+        found = load(program.path("layouts", "model.safetensors"))
+        for name, values in expected.items():
+            check(found[name].storage.data == struct.pack(f"<{len(values)}f", *values), f"{save.__name__}: {name} differs")
+        check(found["half"].storage.data == bytes([0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11]), "half differs")
+    view = Storage(struct.pack("<8f", *range(8)), view=("v", 3, 4))
+    save_old(program.path("view.pt"), {"word_emb.emb_layers.0.weight": Tensor(view, (2, 2))})
+    convert(program, "view.pt", "view")
+    found = load(program.path("view", "model.safetensors"))["word_emb.emb_layers.0.weight"]
+    check(found.storage.data == struct.pack("<4f", 3, 4, 5, 6), "a view of the old format differs")
+
+
 class Harmful:
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
     def __reduce__(self):
-        return exec, ("open('harmed', 'w').close()",)
+        return self.call
 
 
-def test_refusals(torch, program):
-    program.write("text.pt", "no file of torch.save")
-    torch.save([1, 2], program.path("list.pt"))
-    torch.save({"weight": torch.ones(2)}, program.path("other.pt"))
-    torch.save({"model_state": Harmful()}, program.path("harmful.pt"))
-    for file, says in (("none.pt", "no such file"), ("text.pt", "expected a file of torch.save"), ("list.pt", "found list"),
-                       ("other.pt", "expected the tensors of a Transformer-XL"), ("harmful.pt", "expected a model")):
-        errors = convert(program, file, "refused", expect=1)
-        check(len(errors.splitlines()) == 1 and says in errors and file in errors, f"{file}: {errors}")
-        check(not pathlib.Path(program.path("refused")).exists(), f"{file}: something was written")
-    check(not pathlib.Path(program.path("harmed")).exists(), "harmful.pt was run")
+def weights(storage, *layout):
+    return {"word_emb.emb_layers.0.weight": Tensor(storage, *layout)}
+
+
+def nested_lists(levels):
+    """A list of two that are the same list of two, and so on: small in the file, endless for who walks through it."""
+    value = []
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
+def shared_modules(levels):
+    module = module_of(Module)
+    for _ in range(levels):
+        outer = module_of(Module)
+        outer._modules.update(a=module, b=module)
+        module = outer
+    return module
+
+
+def hostile_files(program):
+    """Name, who writes it, and words of the refusal."""
+    path, eight = program.path, Storage(bytes(32))
+
+    def pickled(data):
+        return lambda file: save_zip(file, data)
+
+    def written(data):
+        return lambda file: pathlib.Path(file).write_bytes(data)
+
+    def archived(value, *arguments, **keywords):
+        return lambda file: save_archive(file, value, *arguments, **keywords)
+
+    def old(value, *arguments):
+        return lambda file: save_old(file, value, *arguments)
+
+    def cut(save, value, bytes_kept):
+        def save_cut(file):
+            save(file, value)
+            data = pathlib.Path(file).read_bytes()
+            pathlib.Path(file).write_bytes(data[:bytes_kept])
+        return save_cut
+
+    touch = f"touch {path('harmed')}"
+    key = b"\x8c\x1cword_emb.emb_layers.0.weight"
+    tuples = b"\x80\x04)\x94" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x94" for i in range(100))
+    yield "system", archived({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
+    yield "system-old", old({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
+    yield "exec", archived(Harmful(exec, f"open({path('harmed')!r}, 'w')")), "asks for __builtin__.exec"
+    yield "getattr", archived(Harmful(getattr, "a", "upper")), "asks for __builtin__.getattr"
+    yield "protocol0", written(b"cos\nsystem\n(S'" + touch.encode() + b"'\ntR."), "expected a file of torch.save"
+    yield "plain-pickle", written(pickle.dumps(Harmful(os.system, touch))), "asks for posix.system"
+    yield "inst", pickled(b"(S'" + touch.encode() + b"'\nios\nsystem\n."), "asks for os.system"
+    yield "stack-global", pickled(b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x01a\x85R."), "asks for os.system"
+    yield "hub", pickled(b"\x80\x02ctorch.hub\nload\nU\x01a\x85R."), "asks for torch.hub.load"
+    yield "terminal", pickled(b"\x80\x02c\x1b[31mos\nsystem\n."), "asks for ?[31mos.system"
+    yield "extension", pickled(b"\x80\x02\x82\x01."), "opcode EXT1"
+    yield "buffers", pickled(b"\x80\x05\x97."), "opcode NEXT_BUFFER"
+    yield "state-of-a-function", pickled(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}U\x04codeK\x01sb."), "found Global"
+    yield "script", archived(weights(eight, (2, 4)), [("constants.pkl", b""), ("code/__torch__.py", b"")]), "TorchScript"
+    yield "compressed", archived(weights(Storage(bytes(1 << 22)), (1 << 20,)), compression=zipfile.ZIP_DEFLATED), "uncompressed"
+    yield "big-endian", archived(weights(eight, (2, 4)), [("byteorder", "big")]), "little-endian"
+    yield "big-endian-old", old(weights(eight, (2, 4)), False), "little-endian"
+    yield "beyond", archived(weights(eight, (3, 3))), "reaches element 8 of a storage of 8"
+    yield "offset", archived(weights(eight, (2, 2), (2, 1), 5)), "reaches element 8 of a storage of 8"
+    yield "strides", archived(weights(eight, (2, 2), (7, 1))), "reaches element 8 of a storage of 8"
+    yield "expanded", archived(weights(eight, (1 << 40, 1), (0, 0))), "repeats elements"
+    yield "negative", archived(weights(eight, (2, 2), (-1, 1))), "expected a tensor of"
+    yield "huge", archived(weights(eight, (1 << 70,))), "expected a tensor of"
+    large = Tensor(Storage(bytes(1 << 16)), (1 << 14,))
+    yield "copies", archived(weights(eight, (8,)) | {f"copy{i}": large for i in range(500)}), "views"
+    yield "size", archived(weights(Storage(bytes(32), numel=9), (3, 3))), "expected 36 bytes, found 32"
+    yield "size-old", cut(save_old, weights(eight, (2, 4)), -4), "the file ends at byte"
+    yield "member", archived(weights(Storage(bytes(32), key="../../0"), (3, 4))), "reaches element"
+    yield "cut-archive", cut(save_archive, weights(eight, (2, 4)), 200), "a damaged one"
+    yield "cut-old", cut(save_old, weights(eight, (2, 4)), 150), "a damaged one"
+    yield "no-pickle", lambda file: zipfile.ZipFile(file, "w").writestr("a", "b"), "data.pkl"
+    yield "memo", pickled(b"\x80\x02Nr\xff\xff\xff\x7f."), "found NoneType"
+    yield "long-text", pickled(b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b"a."), "a damaged one"
+    yield "deep", pickled(b"\x80\x04" + b"(" * 1000000 + b"l" * 1000000 + b"."), "found list"
+    yield "number", pickled(b"I" + b"9" * 1000000 + b"\n."), "a damaged one"
+    yield "hash", pickled(tuples + b"}" + b"h\x64K\x01s."), "expected a plain key, found tuple"
+    yield "lists", archived({"model_state": weights(eight, (2, 4)), "model_config": {"n_layer": nested_lists(60)}}), None
+    yield "modules", archived(shared_modules(40)), "too many modules"
+    yield "text-key", pickled(b"\x80\x04}" + key + b"K\x01s."), "expected a model"
+    yield "underflow", pickled(b"\x80\x04R."), "an object that is not there"
+    yield "empty", written(b""), "found an empty one"
+    yield "text", written(b"no file of torch.save"), "expected a file of torch.save"
+    yield "list", archived([1, 2]), "found list"
+    yield "other", archived({"weight": Tensor(eight, (8,))}), "expected the tensors of a Transformer-XL"
+
+
+def test_refusals(program):
+    count = 0
+    for name, save, says in hostile_files(program):
+        save(program.path(name + ".pt"))
+        errors = convert(program, name + ".pt", "refused", expect=1 if says else 0)
+        if says:
+            check(len(errors.splitlines()) == 1 and says in errors and name + ".pt: " in errors, f"{name}: {errors}")
+            check(not os.path.exists(program.path("refused")), f"{name}: something was written")
+        else:
+            subprocess.run(["rm", "-r", program.path("refused")], check=True)
+        check(not os.path.exists(program.path("harmed")), f"{name} was run")
+        count += 1
+    check("no such file" in convert(program, "none.pt", "refused", expect=1), "none.pt")
+    print(f"{count} hostile files")
 
 
 def main():
-    torch, load_file = import_or_skip()
     program = Program()
     program.prepare_tokens("text", VOCABULARY, train=[(i * i + i // 7) % VOCABULARY for i in range(2000)])
     config = program.config("config.json", data={"path": "text"}, model=MODEL, evaluation={"interval": 0},
                             training={"batch_size": 2, "tgt_len": 16, "max_step": 3}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run")
     program.run("export", "--checkpoint", "run", "--output", "model.safetensors", "--args", "args.json")
-    tensors = load_file(program.path("model.safetensors"))
+    tensors = load(program.path("model.safetensors"))
     with open(program.path("args.json")) as file:
         args = json.load(file)
     loss = loss_of(program, "run")
-    test_models_of_the_authors(torch, program, load_file, tensors, args, loss)
-    test_checkpoints_of_nvidia(torch, program, tensors, args, loss)
-    test_files_of_hugging_face(torch, program, load_file)
-    test_refusals(torch, program)
+    test_models_of_the_authors(program, tensors, args, loss)
+    test_checkpoints_of_nvidia(program, tensors, args, loss)
+    test_files_of_hugging_face(program)
+    test_layouts(program)
+    test_refusals(program)
 
 
 main()

@@ -1,0 +1,422 @@
+"""Reads files of torch.save without torch and without Python's unpickler: nothing of them is run, whoever wrote them.
+
+A pickle is a program; its opcodes are carried out here as far as they make data. A file that asks for anything but tensors,
+containers and the classes of the programs named in convert_torch.py is refused.
+"""
+
+import collections
+import itertools
+import math
+import mmap
+import os
+import pickletools
+import zipfile
+
+MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001  # of files before PyTorch 1.6, which are no archives
+LARGEST_PICKLE = 256 << 20  # tensors lie outside of it
+LARGEST_STORAGE = 1 << 48
+MOST_DIMENSIONS = 8
+
+# By PyTorch's names of storages: as safetensors writes them, and bytes of an element.
+STORAGES = {
+    "FloatStorage": ("F32", 4), "DoubleStorage": ("F64", 8), "HalfStorage": ("F16", 2), "BFloat16Storage": ("BF16", 2),
+    "LongStorage": ("I64", 8), "IntStorage": ("I32", 4), "ShortStorage": ("I16", 2), "CharStorage": ("I8", 1),
+    "ByteStorage": ("U8", 1), "BoolStorage": ("BOOL", 1),
+}
+DTYPES = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"}
+
+# Classes whose objects are kept as attributes: of PyTorch, of these programs, and of what their checkpoints hold besides.
+PACKAGES = ("torch.nn", "torch.optim", "mem_transformer", "proj_adaptive_softmax", "log_uniform_sampler", "data_parallel",
+            "vocabulary", "data_utils", "lamb")
+CLASSES = {
+    ("argparse", "Namespace"), ("collections", "Counter"), ("numpy", "dtype"), ("numpy", "ndarray"),
+    ("numpy.core.multiarray", "scalar"), ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "scalar"), ("numpy._core.multiarray", "_reconstruct"),
+}
+
+
+class Refusal(Exception):
+    pass
+
+
+Global = collections.namedtuple("Global", "module name")
+Storage = collections.namedtuple("Storage", "dtype item_bytes key numel first")  # `first` element within the stored ones
+Tensor = collections.namedtuple("Tensor", "storage offset shape stride")
+MARK = object()
+
+
+class Object:
+    """Stands for an object of a class: has its attributes and does nothing."""
+
+    def __init__(self):
+        self.attributes = {}
+
+
+def require(condition, message):
+    if not condition:
+        raise Refusal(message)
+
+
+def is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 48
+
+
+def known_global(module, name):
+    package = module.removeprefix("utils.")
+    is_class = (module, name) in MAKERS or (module, name) in CLASSES or any(
+        package == known or package.startswith(known + ".") for known in PACKAGES)
+    is_type = module in ("torch", "torch.storage") and (name in STORAGES or name in DTYPES)
+    require(is_class or is_type, f"the pickle asks for {one_line(f'{module}.{name}')}, which no weights of a "
+            "Transformer-XL need: refused, and nothing of it was run")
+    return Global(module, name)
+
+
+def make_tensor(storage, offset, shape, stride, *_):
+    fits = isinstance(storage, Storage) and is_count(offset) and isinstance(shape, tuple) and isinstance(stride, tuple)
+    fits = fits and len(shape) == len(stride) <= MOST_DIMENSIONS and all(map(is_count, shape + stride))
+    require(fits, "expected a tensor of a storage, an offset, a shape and strides, found others")
+    numel = math.prod(shape)
+    last = offset + sum((extent - 1) * step for extent, step in zip(shape, stride)) if numel else offset - 1
+    require(last < storage.numel, f"a tensor of shape {list(shape)}, strides {list(stride)} and offset {offset} reaches "
+            f"element {last} of a storage of {storage.numel}")
+    repeats = numel > storage.numel or any(extent > 1 and step == 0 for extent, step in zip(shape, stride))
+    require(not repeats, f"a tensor of shape {list(shape)} and strides {list(stride)} repeats elements of its storage")
+    return Tensor(storage, offset, shape, stride)
+
+
+def make_dict(items=(), *_):
+    made = {}
+    require(isinstance(items, (list, tuple)), "expected a list of pairs, found something else")
+    for item in items:
+        require(isinstance(item, (list, tuple)) and len(item) == 2, "expected a list of pairs, found something else")
+        set_item(made, *item)
+    return made
+
+
+def set_item(target, key, value):
+    if isinstance(target, dict):  # what else is a key could take for ever to hash
+        require(key is None or isinstance(key, (str, bytes, int, float)), f"expected a plain key, found {kind_of(key)}")
+        target[key] = value
+    else:
+        require(isinstance(target, Object), f"expected a dictionary, found {kind_of(target)}")
+
+
+# What a file may call while it is read.
+MAKERS = {
+    ("torch._utils", "_rebuild_tensor"): make_tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): make_tensor,
+    ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,
+    ("torch._utils", "_rebuild_parameter_with_state"): lambda tensor, *_: tensor,
+    ("collections", "OrderedDict"): make_dict,
+    ("collections", "defaultdict"): lambda *_: {},
+    ("torch", "Size"): lambda extents, *_: extents,
+    ("torch", "device"): lambda *_: Object(),
+    ("_codecs", "encode"): lambda text, *_: text,
+    ("builtins", "set"): lambda *_: Object(),
+    ("__builtin__", "set"): lambda *_: Object(),
+}
+
+
+def call(function, arguments):
+    require(isinstance(function, Global) and isinstance(arguments, tuple), "the pickle calls what is no function")
+    return MAKERS.get(tuple(function), lambda *_: Object())(*arguments)
+
+
+def one_line(text, longest=100):
+    return "".join(c if 0x20 <= ord(c) <= 0x7E else "?" for c in str(text)[:longest])
+
+
+def kind_of(value):
+    if isinstance(value, dict):
+        return f"a dictionary with {', '.join(one_line(key) for key in list(value)[:5])}"
+    return type(value).__name__
+
+
+class PickleReader:
+    """Carries out the opcodes that make data; there is none that runs anything."""
+
+    CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+    LITERALS = {
+        "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING",
+        "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES",
+        "BINBYTES8",
+    }
+    EMPTY = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple, "EMPTY_SET": Object}
+
+    def __init__(self, find_storage):
+        self.find_storage = find_storage
+        self.stack = []
+        self.memo = {}
+
+    def read(self, file):
+        for opcode, argument, _ in pickletools.genops(file):
+            self.step(opcode.name, argument)
+        require(len(self.stack) == 1, "the pickle leaves more than one object")
+        return self.stack.pop()
+
+    def step(self, name, argument):
+        push = self.stack.append
+        if name in self.LITERALS:
+            push(argument)
+        elif name in self.CONSTANTS:
+            push(self.CONSTANTS[name])
+        elif name in self.EMPTY:
+            push(self.EMPTY[name]())
+        elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
+            self.memo[argument] = self.top()
+        elif name == "MEMOIZE":
+            self.memo[len(self.memo)] = self.top()
+        elif name in ("GET", "BINGET", "LONG_BINGET"):
+            push(self.memo[argument])
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            handler = getattr(self, "do_" + name.lower(), None)
+            require(handler, f"the pickle has the opcode {name}, which no weights need")
+            handler(argument)
+
+    def top(self):
+        require(self.stack and self.stack[-1] is not MARK, "the pickle takes an object that is not there")
+        return self.stack[-1]
+
+    def pop(self):
+        self.top()
+        return self.stack.pop()
+
+    def pop_marked(self):
+        items = []
+        while self.stack[-1] is not MARK:
+            items.append(self.stack.pop())
+        self.stack.pop()
+        return items[::-1]
+
+    def do_mark(self, _):
+        self.stack.append(MARK)
+
+    def do_pop(self, _):
+        self.stack.pop()
+
+    def do_pop_mark(self, _):
+        self.pop_marked()
+
+    def do_dup(self, _):
+        self.stack.append(self.top())
+
+    def do_list(self, _):
+        self.stack.append(self.pop_marked())
+
+    def do_tuple(self, _):
+        self.stack.append(tuple(self.pop_marked()))
+
+    def push_tuple(self, size):
+        items = [self.pop() for _ in range(size)]
+        self.stack.append(tuple(items[::-1]))
+
+    def do_tuple1(self, _):
+        self.push_tuple(1)
+
+    def do_tuple2(self, _):
+        self.push_tuple(2)
+
+    def do_tuple3(self, _):
+        self.push_tuple(3)
+
+    def set_items(self, items):
+        for key, value in zip(items[::2], items[1::2]):
+            set_item(self.top(), key, value)
+
+    def do_dict(self, _):
+        items = self.pop_marked()
+        self.stack.append({})
+        self.set_items(items)
+
+    def do_setitem(self, _):
+        value, key = self.pop(), self.pop()
+        self.set_items([key, value])
+
+    def do_setitems(self, _):
+        self.set_items(self.pop_marked())
+
+    def append_items(self, items):
+        require(isinstance(self.top(), (list, Object)), "the pickle appends to what is no list")
+        if isinstance(self.top(), list):
+            self.top().extend(items)
+
+    def do_append(self, _):
+        self.append_items([self.pop()])
+
+    def do_appends(self, _):
+        self.append_items(self.pop_marked())
+
+    def do_additems(self, _):
+        self.append_items(self.pop_marked())
+
+    def do_frozenset(self, _):
+        self.pop_marked()
+        self.stack.append(Object())
+
+    def do_global(self, argument):
+        self.stack.append(known_global(*argument.split(" ", 1)))
+
+    def do_stack_global(self, _):
+        name, module = self.pop(), self.pop()
+        require(isinstance(name, str) and isinstance(module, str), "the pickle names a class by what is no name")
+        self.stack.append(known_global(module, name))
+
+    def do_inst(self, argument):
+        arguments = tuple(self.pop_marked())
+        self.stack.append(call(known_global(*argument.split(" ", 1)), arguments))
+
+    def do_obj(self, _):
+        function, *arguments = self.pop_marked()
+        self.stack.append(call(function, tuple(arguments)))
+
+    def do_reduce(self, _):
+        arguments, function = self.pop(), self.pop()
+        self.stack.append(call(function, arguments))
+
+    do_newobj = do_reduce
+
+    def do_newobj_ex(self, _):
+        self.pop()  # named arguments
+        self.do_reduce(None)
+
+    def do_build(self, _):
+        state = self.pop()
+        target = self.top()
+        for part in state if isinstance(state, tuple) and len(state) == 2 else (state,):  # of __dict__ and of slots
+            if isinstance(target, Object) and isinstance(part, dict):
+                target.attributes.update((key, value) for key, value in part.items() if isinstance(key, str))
+
+    def do_binpersid(self, _):
+        kind, *rest = self.checked_identity(self.pop())
+        if kind == "module":  # a class beside its source, before PyTorch 1.6
+            self.stack.append(rest[0])
+        else:
+            storage_type, key, _, numel, *view = rest
+            require(isinstance(storage_type, Global) and storage_type.name in STORAGES and isinstance(key, str)
+                    and is_count(numel), "expected a storage with a type, a key and a size, found others")
+            self.stack.append(self.find_storage(Storage(*STORAGES[storage_type.name], key, numel, 0), *view))
+
+    @staticmethod
+    def checked_identity(identity):
+        known = isinstance(identity, tuple) and identity and (
+            (identity[0] == "storage" and len(identity) in (5, 6)) or (identity[0] == "module" and len(identity) >= 2))
+        require(known, "the pickle names something outside of it that is no storage")
+        return identity
+
+
+class Archive:
+    """A file since PyTorch 1.6: an uncompressed zip of a pickle and of a member for each storage."""
+
+    def __init__(self, file):
+        self.zip = zipfile.ZipFile(file)
+        names = self.zip.namelist()
+        is_script = any(name.endswith("/constants.pkl") or "/code/" in name for name in names)
+        require(not is_script, "a TorchScript archive, which holds a program: save the model's state_dict instead")
+        pickles = [name for name in names if name.endswith("/data.pkl") and name.count("/") == 1]
+        require(len(pickles) == 1, "expected an archive of torch.save, found none or many data.pkl in it")
+        self.root = pickles[0].removesuffix("data.pkl")
+        order = self.root + "byteorder"
+        require(order not in names or self.member(order, 16).read() == b"little", "expected little-endian numbers")
+
+    def member(self, name, most):
+        info = self.zip.getinfo(name)
+        is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
+        require(is_plain, f"{one_line(name)}: expected an uncompressed member")
+        require(info.file_size <= most, f"{one_line(name)}: expected at most {most} bytes, found {info.file_size}")
+        return self.zip.open(info)
+
+    def value(self):
+        with self.member(self.root + "data.pkl", LARGEST_PICKLE) as member:
+            return PickleReader(self.find).read(member.read())
+
+    def find(self, storage, view=None):
+        name = f"{self.root}data/{storage.key}"
+        require(name in self.zip.NameToInfo, f"expected the storage {one_line(name)}, found none")
+        found, expected = self.zip.getinfo(name).file_size, storage.numel * storage.item_bytes
+        require(found == expected and view is None, f"{one_line(name)}: expected {expected} bytes, found {found}")
+        return storage
+
+    def bytes_of(self, storage):
+        with self.member(f"{self.root}data/{storage.key}", LARGEST_STORAGE) as member:
+            data = member.read()
+        require(len(data) == storage.numel * storage.item_bytes, f"storage {one_line(storage.key)} is cut off")
+        return memoryview(data)
+
+
+class OldFile:
+    """A file before PyTorch 1.6: four pickles, the keys of the storages, and the storages."""
+
+    def __init__(self, data):
+        self.data = data
+        self.storages = {}
+
+    def value(self):
+        read_plain = PickleReader(lambda *_: require(False, "expected no storage before the model")).read
+        require(read_plain(self.data) == MAGIC_NUMBER, "expected a file of torch.save, found another pickle")
+        require(read_plain(self.data) == PROTOCOL_VERSION, f"expected protocol version {PROTOCOL_VERSION}")
+        system = read_plain(self.data)
+        require(isinstance(system, dict) and system.get("little_endian") is True, "expected little-endian numbers")
+        value = PickleReader(self.find).read(self.data)
+        self.place_storages(read_plain(self.data))
+        return value
+
+    def find(self, storage, view=None):
+        known = self.storages.setdefault(storage.key, storage)
+        require(known == storage, f"storage {one_line(storage.key)}: expected one type and size, found two")
+        if view is None:
+            return storage
+        fits = isinstance(view, tuple) and len(view) == 3 and is_count(view[1]) and is_count(view[2])
+        require(fits and view[1] + view[2] <= storage.numel, f"storage {one_line(storage.key)}: a view reaches beyond it")
+        return storage._replace(first=view[1], numel=view[2])
+
+    def place_storages(self, keys):
+        require(isinstance(keys, list) and sorted(map(str, keys)) == sorted(self.storages),
+                "expected the keys of all storages, found others")
+        self.begins = {}
+        for key in keys:
+            storage = self.storages[key]
+            numel = int.from_bytes(self.data.read(8), "little")
+            require(numel == storage.numel, f"storage {one_line(key)}: expected {storage.numel} elements, found {numel}")
+            self.begins[key] = self.data.tell()
+            end = self.begins[key] + numel * storage.item_bytes
+            require(end <= len(self.data), f"storage {one_line(key)}: the file ends at byte {len(self.data)}, expected {end}")
+            self.data.seek(end)
+
+    def bytes_of(self, storage):
+        begin = self.begins[storage.key] + storage.first * storage.item_bytes
+        return memoryview(self.data)[begin:begin + storage.numel * storage.item_bytes]
+
+
+def open_file(path):
+    """Archive or OldFile: value() is what was saved, bytes_of(storage) the data of one that its tensors name."""
+    require(os.path.isfile(path), "no such file")
+    require(os.path.getsize(path) > 0, "expected a file of torch.save, found an empty one")
+    file = open(path, "rb")
+    data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if data[:4] == b"PK\x03\x04":
+        return Archive(file)
+    require(data[:1] == b"\x80", "expected a file of torch.save, found something else")
+    return OldFile(data)
+
+
+def is_contiguous(tensor):
+    steps = [math.prod(tensor.shape[i + 1:]) for i in range(len(tensor.shape))]
+    return all(extent == 1 or step == expected for extent, step, expected in zip(tensor.shape, tensor.stride, steps))
+
+
+def data_of(tensor, stored):
+    """The bytes of its elements in their order, of those of its storage."""
+    item_bytes, numel = tensor.storage.item_bytes, math.prod(tensor.shape)
+    if numel == 0 or is_contiguous(tensor):
+        return stored[tensor.offset * item_bytes:(tensor.offset + numel) * item_bytes]
+    code = {1: "B", 2: "H", 4: "I", 8: "Q"}[item_bytes]
+    data = bytearray(numel * item_bytes)
+    source, target = memoryview(stored).cast(code), memoryview(data).cast(code)
+    steps = [math.prod(tensor.shape[i + 1:]) for i in range(len(tensor.shape))]
+    dimensions = sorted(zip(tensor.shape, tensor.stride, steps))
+    extent, stride, step = dimensions.pop()  # the longest one at once
+    for index in itertools.product(*(range(length) for length, _, _ in dimensions)):
+        begin = tensor.offset + sum(i * dimension[1] for i, dimension in zip(index, dimensions))
+        to = sum(i * dimension[2] for i, dimension in zip(index, dimensions))
+        target[to:to + (extent - 1) * step + 1:step] = source[begin:begin + (extent - 1) * stride + 1:stride]
+    return data
