@@ -40,8 +40,8 @@ std::string_view reason_of(std::string_view message) {
 
 class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
-  DocumentBuilder(std::string_view text, std::string_view source, RaiseError raise, int64_t max_depth)
-      : text_(text), source_(source), raise_(raise), max_depth_(max_depth) {}
+  DocumentBuilder(std::string_view text, std::string_view source, RaiseError raise, const JsonLimits& limits)
+      : text_(text), source_(source), raise_(raise), limits_(limits) {}
 
   Json take() { return std::move(root_); }
 
@@ -74,6 +74,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   void fail(const std::string& what) const { raise_(fmt::format("{}: {}", source_, what)); }
 
   Json* add(Json value) {
+    if (++values_ > limits_.max_values) fail(fmt::format("expected at most {} values, found more", limits_.max_values));
     if (open_.empty()) return &(root_ = std::move(value));
     Json& parent = *open_.back();
     if (parent.is_object()) return &(parent[keys_.back()] = std::move(value));
@@ -87,8 +88,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool open(Json container) {
-    if (static_cast<int64_t>(open_.size()) >= max_depth_)
-      fail(fmt::format("nested more than {} levels deep", max_depth_));
+    if (static_cast<int64_t>(open_.size()) >= limits_.max_depth)
+      fail(fmt::format("nested more than {} levels deep", limits_.max_depth));
     open_.push_back(add(std::move(container)));
     keys_.emplace_back();
     return true;
@@ -115,7 +116,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   std::string_view text_;
   std::string_view source_;
   RaiseError raise_;
-  int64_t max_depth_;
+  const JsonLimits& limits_;
+  int64_t values_ = 0;
   Json root_;
   std::vector<Json*> open_;  // the containers around the next value; stable, since only the innermost one grows
   std::vector<std::string> keys_;
@@ -127,7 +129,7 @@ Json parse_json(std::string_view text, std::string_view source, RaiseError raise
   if (static_cast<int64_t>(text.size()) > limits.max_bytes)
     raise(fmt::format("{}: expected at most {} of JSON, found {}", source, human_bytes(limits.max_bytes),
                       human_bytes(static_cast<int64_t>(text.size()))));
-  DocumentBuilder builder(text, source, raise, limits.max_depth);
+  DocumentBuilder builder(text, source, raise, limits);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();
 }

@@ -21,10 +21,11 @@ template <typename Error>
 struct JsonLimits {
   int64_t max_bytes = int64_t{16} << 20;
   int64_t max_depth = 64;
+  int64_t max_values = int64_t{2} << 20;  // each takes some hundred bytes of memory
 };
 
-// Refuses, naming `source`: bad syntax (with line and column), text or nesting beyond the limits, duplicate keys (with
-// their path), numbers no double can hold, anything after the document.
+// Refuses, naming `source`: bad syntax (with line and column), text, nesting or values beyond the limits, duplicate
+// keys (with their path), numbers no double can hold, anything after the document.
 Json parse_json(std::string_view text, std::string_view source, RaiseError raise, const JsonLimits& limits = {});
 template <typename Error>
 Json parse_json(std::string_view text, std::string_view source, const JsonLimits& limits = {}) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 namespace segue {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr double kMostTokens = 1e15;
 
 constexpr size_t kLongestSplitName = 64;
+
+// Room for some 300,000 sources; more do not fit into a command line.
+constexpr JsonLimits kLimits{.max_bytes = int64_t{64} << 20};
 
 // A name that stays inside the dataset's directory, on one line.
 bool is_plain_name(std::string_view name) {
@@ -157,7 +161,7 @@ void complete_bytes(DatasetManifest& manifest) {
 }  // namespace
 
 DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source) {
-  auto manifest = read_fields<DataError, DatasetManifest>(parse_json<DataError>(text, source), source);
+  auto manifest = read_fields<DataError, DatasetManifest>(parse_json<DataError>(text, source, kLimits), source);
   if (manifest.tokenizer.kind == TokenizerKind::kByte) complete_bytes(manifest);
   Checks(source).run(manifest);
   return manifest;
@@ -169,6 +173,21 @@ DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
   if (!std::filesystem::exists(path))
     throw DataError("{}: not a dataset: {} is missing", directory.string(), kManifestFile);
   return parse_dataset_manifest(read_file(path), path.string());
+}
+
+void check_manifest_size(const DatasetManifest& manifest, std::string_view source) {
+  constexpr int64_t kValuesBesides = 1000;  // the symbols of a tokenizer among them
+  int64_t shards = 0;
+  for (const SplitInfo& split : manifest.splits) shards += std::ssize(split.shards);
+  int64_t values = kValuesBesides + 4 * shards;
+  for (const SourceInfo& info : manifest.sources) values += 5 + std::ssize(info.splits);
+  const int64_t bytes = values > kLimits.max_values ? 0 : std::ssize(dataset_manifest_text(manifest));
+  if (values > kLimits.max_values || bytes > kLimits.max_bytes)
+    throw UsageError(
+        "{}: {} sources and {} shards are more than the manifest has room for: expected at most {} values "
+        "and {}; join sources, or make larger shards",
+        source, human_count(std::ssize(manifest.sources)), human_count(shards), human_count(kLimits.max_values),
+        human_bytes(kLimits.max_bytes));
 }
 
 std::string dataset_manifest_text(const DatasetManifest& manifest) { return format_json(write_fields(manifest)); }

@@ -58,6 +58,9 @@ struct DatasetManifest {
 DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source);
 DatasetManifest read_dataset_manifest(const std::filesystem::path& directory);
 
+// Throws UsageError, naming `source`, for more sources or shards than a manifest that can be read again has room for.
+void check_manifest_size(const DatasetManifest& manifest, std::string_view source);
+
 std::string dataset_manifest_text(const DatasetManifest& manifest);
 
 }  // namespace segue

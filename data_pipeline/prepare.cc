@@ -1,11 +1,13 @@
 // The path from source files to a finished dataset.
 #include "data_pipeline/prepare.h"
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -130,6 +132,26 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   return manifest;
 }
 
+// The manifest as far as it is known beforehand, with the shards where tokens are counted by bytes.
+DatasetManifest planned_manifest(const PrepareOptions& options, const std::vector<Corpus>& corpora) {
+  constexpr int64_t kTooManyShards = int64_t{1} << 20;
+  const std::string checksum = checksum_of({});
+  const bool counts_bytes = options.format != SourceFormat::kText || options.tokenizer.kind == TokenizerKind::kByte;
+  const int64_t shard_bytes = options.shard_tokens * bytes_of(source_type_of(options.format));
+  DatasetManifest manifest;
+  manifest.command = options.command;
+  for (const Corpus& corpus : corpora) {
+    for (const PlannedFile& file : corpus.files)
+      manifest.sources.push_back({file.path.string(), file.bytes, checksum, {corpus.splits[0].name}});
+    for (const PlannedSplit& split : corpus.splits) {
+      const int64_t shards = counts_bytes ? std::min((split.end - split.begin) / shard_bytes, kTooManyShards) : 0;
+      manifest.splits.push_back({.name = split.name});
+      manifest.splits.back().shards.resize(static_cast<size_t>(shards), {split.name + "-00000.h5", 1, checksum});
+    }
+  }
+  return manifest;
+}
+
 std::string summary(const DatasetManifest& manifest) {
   std::string text;
   for (const SplitInfo& split : manifest.splits)
@@ -155,9 +177,12 @@ void prepare(const PrepareOptions& options, Logger& logger) {
   check_tokenizer_options(options);
   const std::vector<Corpus> corpora = plan_corpora(options);
   check_output(options);
+  const std::string manifest_path = (options.output / kManifestFile).string();
+  check_manifest_size(planned_manifest(options, corpora), manifest_path);
   StagedDirectory staged(options.output);
   const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora);
   const DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
+  check_manifest_size(manifest, manifest_path);
   if (const std::string_view file = file_of(manifest.tokenizer.kind); !file.empty())
     write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));

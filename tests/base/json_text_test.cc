@@ -40,6 +40,8 @@ TEST(JsonText, DuplicateKeysAreRefused) {
 
 TEST(JsonText, DepthAndSizeAreBounded) {
   EXPECT_EQ(error_of("[[[]]]", {.max_depth = 3}), "no error");
+  EXPECT_EQ(error_of("[1, 2, {\"a\": 3}]", {.max_values = 5}), "no error");
+  EXPECT_EQ(error_of("[1, 2, {\"a\": 3}]", {.max_values = 4}), "f: expected at most 4 values, found more");
   EXPECT_EQ(error_of("[[[[]]]]", {.max_depth = 3}), "f: nested more than 3 levels deep");
   EXPECT_EQ(error_of(std::string(1'000'000, '[')), "f: nested more than 64 levels deep");
   EXPECT_EQ(error_of("[1, 2]", {.max_bytes = 5}), "f: expected at most 5 B of JSON, found 6 B");

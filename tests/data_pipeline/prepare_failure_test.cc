@@ -78,6 +78,12 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .shard_tokens = 0}), HasSubstr("found 0"));
 }
 
+TEST_F(PrepareFailureTest, MoreShardsThanAManifestHoldsAreRefusedBeforeAnyWork) {
+  const auto source = write_text(directory_ / "large", std::string(2000000, 'a'));
+  EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {source}, .shard_tokens = 1}),
+              HasSubstr("manifest.json: 1 sources and 1,048,576 shards are more than the manifest has room for"));
+}
+
 TEST_F(PrepareFailureTest, AnExistingDatasetIsReplacedOnlyWhenForcedAndOnlyByAWholeOne) {
   prepare_silently({.output = output_, .train = {text_}});
   const auto other = write_text(directory_ / "other", "other");

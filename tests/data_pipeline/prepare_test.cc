@@ -215,5 +215,13 @@ TEST_F(PrepareTest, SizesCutExactlyAndWordsAtTheNextLine) {
   EXPECT_EQ(all_tokens(output_, "valid"), (std::vector<int32_t>{1, 1, 0}));
 }
 
+// Its manifest is larger than other JSON may be.
+TEST_F(PrepareTest, MoreSourcesThanACommandLineHoldsAreOpenedAgain) {
+  constexpr size_t kSources = 110000;
+  const auto source = write_text(directory_ / "text", "0123456789");
+  prepare_silently({.output = output_, .train = std::vector(kSources, source)});
+  EXPECT_EQ(Dataset(output_).manifest().sources.size(), kSources);
+}
+
 }  // namespace
 }  // namespace segue
