@@ -14,6 +14,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "data_pipeline/tokenizer/sentencepiece_check.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
 
 namespace segue {
@@ -184,6 +185,7 @@ class PieceTokenizer : public Tokenizer {
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_sentencepiece_model(const std::string& model, const std::string& source) {
+  check_sentencepiece_model(model, source);
   return std::make_unique<PieceTokenizer>(model, source);
 }
 

@@ -9,7 +9,7 @@ import re
 import struct
 import subprocess
 
-from program import TINY_MODEL, Program, check, evaluate
+from program import TINY_MODEL, Program, check, evaluate, refused
 
 DATA, USAGE = 4, 2
 WHITE_SPACE = [chr(c) for c in range(0x110000) if chr(c).isspace()]
@@ -202,9 +202,45 @@ def test_options_that_do_not_fit(program):
     check(not os.path.exists(program.path("none")), "a refusal left something behind")
 
 
+def wire_field(number, data):
+    """Of a message of protocol buffers."""
+    length, left = b"", len(data)
+    while left >= 0x80:
+        length, left = length + bytes([left & 0x7F | 0x80]), left >> 7
+    return bytes([number << 3 | 2]) + length + bytes([left]) + data
+
+
+def piece(text, kind=1):
+    return wire_field(1, wire_field(1, text) + b"\x15" + struct.pack("<f", -1) + b"\x18" + bytes([kind]))
+
+
+def test_hostile_models(program):
+    """What makes the SentencePiece library read outside of its memory ends in one line, never in a signal."""
+    program.write("text.txt", "a bb ccc uuuu\n" * 100)
+    model = piece(b"<unk>", 2) + piece(b"a") + piece("\u2581".encode())
+    steps = [0xFFFFFFFF] * 512
+    for at in range(255):
+        steps[at] = at | (1 << 30)
+    units = {"far": [1 << 30 | 1 << 9] + [0x61 | 0x1FFFFF << 10] * 255, "none": [0], "circle": [0] * 256, "steps": steps}
+    hostile = {name: model + wire_field(3, wire_field(2, struct.pack(f"<I{len(map_)}I", 4 * len(map_), *map_) + b"b\0"))
+               for name, map_ in units.items()}
+    hostile["long"] = model + piece(b"b" * (4 << 20))
+    hostile["nested"] = model + b"".join(piece(b"u" * length, 4) for length in range(1, 1000))
+    hostile["size"] = model + wire_field(3, wire_field(2, b"\xf0\xff\xff\xff" + b"b" * 100))
+    hostile["cut"] = (model + piece(b"b" * 1000))[:-500]
+    for name, data in hostile.items():
+        program.write(name + ".model", data)
+        _, errors = program.run("prepare", "--tokenizer", "sentencepiece", "--model", name + ".model", "--train", "text.txt",
+                                "--output", "hostile", expect=None)
+        if "built without it" in errors:
+            return
+        refused(program, DATA, "prepare", "--tokenizer", "sentencepiece", "--model", name + ".model", "--train", "text.txt",
+                "--output", "hostile", says=(name + ".model: not a SentencePiece model",), leaves_nothing_at="hostile")
+
+
 def main():
     program = Program()
-    for test in (test_words, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit):
+    for test in (test_words, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit, test_hostile_models):
         test(program)
 
 

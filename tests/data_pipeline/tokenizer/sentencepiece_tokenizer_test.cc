@@ -1,6 +1,10 @@
 // No byte of a text is lost in its pieces.
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
 
+#include <sentencepiece_trainer.h>
+
+#include <cmath>
+#include <cstring>
 #include <random>
 
 #include "data_pipeline/tokenizer/utf8_lines.h"
@@ -123,6 +127,102 @@ TEST_F(SentencePieceTest, TextTooSmallForTheVocabularySaysWhatFits) {
               HasSubstr("sentencepiece: Vocabulary size too high (9000)"));
   EXPECT_THAT(message_of<DataError>([] { learned(make_sentencepiece_learner(300), "\t\n\n"); }),
               HasSubstr("nothing to learn from"));
+}
+
+// A message of protocol buffers, field by field.
+std::string field(uint32_t number, std::string_view bytes) {
+  std::string text(1, static_cast<char>(number << 3 | 2));
+  for (size_t left = bytes.size(); true; left >>= 7) {
+    text += static_cast<char>((left & 0x7f) | (left >= 0x80 ? 0x80 : 0));
+    if (left < 0x80) break;
+  }
+  return text.append(bytes);
+}
+
+std::string piece(std::string_view text, char type = 1, float score = -1.0F) {
+  std::string number(4, '\0');
+  std::memcpy(number.data(), &score, sizeof score);
+  return field(1, field(1, text) + "\x15" + number + "\x18" + type);
+}
+
+std::string map_of(std::vector<uint32_t> units, std::string_view texts) {
+  const auto bytes = static_cast<uint32_t>(units.size() * sizeof(uint32_t));
+  units.insert(units.begin(), bytes);
+  std::string map(units.size() * sizeof(uint32_t), '\0');
+  std::memcpy(map.data(), units.data(), map.size());
+  return map.append(texts);
+}
+
+std::string model_with(const std::string& more) {
+  return piece("<unk>", 2) + piece("a") + piece("\xe2\x96\x81") + more;
+}
+std::string model_with_map(const std::vector<uint32_t>& units, std::string_view texts) {
+  return model_with(field(3, field(2, map_of(units, texts))));
+}
+
+// Of 512 units, all in reach.
+std::vector<uint32_t> units_with(std::initializer_list<std::pair<size_t, uint32_t>> some) {
+  std::vector<uint32_t> units(512, 0xffffffff);
+  for (const auto& [at, unit] : some) units.at(at) = unit;
+  return units;
+}
+
+TEST_F(SentencePieceTest, ModelsThatTheLibraryWouldBreakAtAreRefused) {
+  using namespace std::string_view_literals;
+  std::string nested;
+  for (size_t length = 1; length < 70; ++length) nested += piece(std::string(length, 'u'), 4);
+  const auto offset = [](uint32_t by) { return by << 10; };
+  const std::pair<std::string, std::string> cases[] = {
+      {model_with(piece(std::string(1 << 20, 'a'))), "pieces of at most 4096 bytes"},
+      {model_with(piece("\xff")), "pieces in UTF-8"},
+      {model_with(piece("b", 1, NAN)), "finite scores"},
+      {model_with(nested), "fewer user-defined pieces"},
+      {model_with("\x0b"), "fields of a known type"},
+      {model_with(field(1, "a").substr(0, 2)), "fields that lie inside"},
+      {model_with(std::string(11, '\xff')), "numbers of at most ten bytes"},
+      {model_with(field(3, field(2, "\xff\xff\xff\x7f a"))), "a character map of its size"},
+      {model_with(field(5, field(2, "\x08\0\0\0abcdefgh"sv))), "a character map of its size"},
+      {model_with_map({0}, "a\0"sv), "steps that stay inside"},
+      {model_with_map(units_with({{0, offset(1U << 20)}}), "a\0"sv), "steps that stay inside"},
+      {model_with_map(units_with({{0, 0}, {'a', 'a' | offset(1U << 20)}}), "a\0"sv), "steps that stay inside"},
+      {model_with_map(units_with({{0, 0}, {'a', 'a' | 0x100 | offset(256)}, {256 + 'a', 0x80000099}}), "a\0"sv),
+       "texts that lie inside"},
+      {model_with_map(units_with({{0, 0}}), "a"), "texts in the character map"},
+      {model_with_map(units_with({{0, 0}}), "\xff\0"sv), "texts in the character map"},
+      {model_with_map(units_with({{0, 0}, {'a', 'a'}}), "a\0"sv), "a character map without circles"},
+  };
+  for (const auto& [model, expected] : cases)
+    EXPECT_THAT(message_of<DataError>([&model = model] { read_sentencepiece_model(model, "crafted"); }),
+                HasSubstr("crafted: not a SentencePiece model: expected " + expected));
+}
+
+class Sentences : public sentencepiece::SentenceIterator {
+ public:
+  bool done() const override { return at_ == 100; }
+  void Next() override { ++at_; }
+  const std::string& value() const override { return sentence_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  std::string sentence_ = "some \xef\xac\x81ne words that are not many";
+  int at_ = 0;
+};
+
+TEST_F(SentencePieceTest, ModelsOfEveryNormalisationAreRead) {
+  for (const char* rule : {"nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity"}) {
+    std::string model;
+    Sentences sentences;
+    ASSERT_TRUE(sentencepiece::SentencePieceTrainer::Train({{"vocab_size", "40"},
+                                                            {"model_type", "bpe"},
+                                                            {"normalization_rule_name", rule},
+                                                            {"user_defined_symbols", "u,uu,uuu"},
+                                                            {"minloglevel", "2"}},
+                                                           &sentences, &model)
+                    .ok());
+    const auto tokenizer = read_sentencepiece_model(model, rule);
+    EXPECT_EQ(tokenizer->info().vocabulary, 40) << rule;
+    EXPECT_FALSE(encoded(*tokenizer, "\xef\xac\x81 uuuu \xe3\x8e\x8f\n").empty()) << rule;
+  }
 }
 
 }  // namespace
