@@ -93,6 +93,10 @@ FileReader::~FileReader() { ::close(descriptor_); }
 
 std::span<std::byte> FileReader::read(std::span<std::byte> block) { return read_into(block, descriptor_, path_); }
 
+std::span<std::byte> StandardInput::read(std::span<std::byte> block) {
+  return read_into(block, STDIN_FILENO, "standard input");
+}
+
 FileWriter::FileWriter(const std::filesystem::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) throw FileError("{}: cannot create: {}", path_.string(), reason());

@@ -28,6 +28,12 @@ class FileReader {
   int descriptor_ = -1;
 };
 
+// Standard input, read like a file.
+class StandardInput {
+ public:
+  std::span<std::byte> read(std::span<std::byte> block);
+};
+
 // An open file for sequential writing. Every short write, full disk or failed sync throws FileError naming the path.
 class FileWriter {
  public:

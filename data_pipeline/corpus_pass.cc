@@ -12,7 +12,7 @@ namespace {
 int64_t bytes_of_corpora(const std::vector<Corpus>& corpora) {
   int64_t bytes = 0;
   for (const Corpus& corpus : corpora)
-    for (const PlannedFile& file : corpus.files) bytes += file.bytes;
+    for (const SourceFile& file : corpus.files) bytes += file.bytes;
   return bytes;
 }
 
@@ -40,9 +40,10 @@ class CorpusPass {
   CorpusPass(const Corpus& corpus, bool whole_lines, const SinkOfSplit& sink_of)
       : corpus_(corpus), whole_lines_(whole_lines), sink_of_(sink_of), sink_(sink_of(corpus.splits[0].name)) {}
 
-  void begin_file(SourceInfo& source) {
+  // The text begins `skipped` bytes into the file.
+  void begin_file(SourceInfo& source, int64_t skipped) {
     source_ = &source;
-    file_begin_ = position_;
+    file_begin_ = position_ - skipped;
   }
 
   void append(std::string_view text) {
@@ -124,16 +125,18 @@ PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>
   PassResult result;
   for (const Corpus& corpus : corpora) {
     CorpusPass pass(corpus, keeps_lines_whole(options), sink_of);
-    for (const PlannedFile& file : corpus.files) {
+    for (const SourceFile& file : corpus.files) {
       if (&file != &corpus.files.front() && options.separator) {
         pass.append(separator);
         result.largest_token = std::max(result.largest_token, *options.separator);
       }
       SourceReader reader(file, type, limit);
-      SourceInfo source{.file = file.path.string(), .bytes = file.bytes, .checksum = {}, .splits = {}};
-      pass.begin_file(source);
+      SourceInfo source{.file = file.path.string(), .bytes = file.file_bytes, .checksum = {}, .splits = {}};
+      pass.begin_file(source, file.skipped);
+      result.signs.begin_file(source.file, file.skipped > 0);
       for (std::span<const std::byte> block = reader.next(); !block.empty(); block = reader.next()) {
         pass.append(as_text(block));
+        if (text && !options.as_is) result.signs.count(block);
         progress.advance_to(done += std::ssize(block));
       }
       pass.end_file();

@@ -76,8 +76,10 @@ class SplitPreparation : public TextSink {
     info_.bytes = bytes_;
     info_.unknown = encoder_ ? encoder_->unknown() : 0;
     if (info_.tokens < kSmallestSplit)
-      throw DataError("split \"{}\": expected at least {} tokens, found {} in {} bytes of text", info_.name,
-                      kSmallestSplit, info_.tokens, bytes_);
+      throw DataError(
+          "split \"{}\": expected at least {} tokens, found {} in {} bytes of text: no line may begin where "
+          "it should (shares of words and pieces are cut at lines)",
+          info_.name, kSmallestSplit, info_.tokens, bytes_);
   }
 
   const SplitInfo& info() const { return info_; }
@@ -121,6 +123,7 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
     manifest.splits.push_back(split->info());
     if (!split->note().empty()) logger.warn("split {}: {}", split->info().name, split->note());
   }
+  for (const std::string& warning : read.signs.warnings(options.tokenizer.kind)) logger.warn("{}", warning);
   manifest.tokenizer = tokenizer != nullptr
                            ? tokenizer->info()
                            : TokenizerInfo{.kind = TokenizerKind::kReadyMade,
@@ -141,8 +144,8 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
   DatasetManifest manifest;
   manifest.command = options.command;
   for (const Corpus& corpus : corpora) {
-    for (const PlannedFile& file : corpus.files)
-      manifest.sources.push_back({file.path.string(), file.bytes, checksum, {corpus.splits[0].name}});
+    for (const SourceFile& file : corpus.files)
+      manifest.sources.push_back({file.path.string(), file.file_bytes, checksum, {corpus.splits[0].name}});
     for (const PlannedSplit& split : corpus.splits) {
       const int64_t shards = counts_bytes ? std::min((split.end - split.begin) / shard_bytes, kTooManyShards) : 0;
       manifest.splits.push_back({.name = split.name});
@@ -175,14 +178,18 @@ TokenType source_type_of(SourceFormat format) {
 
 void prepare(const PrepareOptions& options, Logger& logger) {
   check_tokenizer_options(options);
-  const std::vector<Corpus> corpora = plan_corpora(options);
+  check_source_options(options);
   check_output(options);
+  StagedDirectory staged(options.output);
+  const std::vector<Corpus> corpora = plan_corpora(options, staged.path());
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);
-  StagedDirectory staged(options.output);
   const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora);
   const DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
   check_manifest_size(manifest, manifest_path);
+  for (const Corpus& corpus : corpora)
+    for (const SourceFile& file : corpus.files)
+      if (file.content != file.path) remove_tree(file.content);
   if (const std::string_view file = file_of(manifest.tokenizer.kind); !file.empty())
     write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));

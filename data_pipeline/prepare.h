@@ -34,7 +34,7 @@ struct TokenizerOptions {
 struct PrepareOptions {
   std::filesystem::path output = {};
 
-  // The splits as files of their own (`train` at least)...
+  // The splits as files of their own (`train` at least); "-" among all sources once, for standard input...
   std::vector<std::filesystem::path> train = {};
   std::vector<std::filesystem::path> valid = {};
   std::vector<std::filesystem::path> test = {};
@@ -45,10 +45,16 @@ struct PrepareOptions {
   std::vector<double> fractions{0.9, 0.05, 0.05};
 
   SourceFormat format = SourceFormat::kText;
+  // Of text: the sources are lines of JSON, each an object with the text of a document in this field; empty: they are
+  // not.
+  std::string field = {};
+  // Sources are taken as they are, whatever they look like. Otherwise gzip, bzip2, xz and zstd are decompressed, a byte
+  // order mark is left out, and what is neither text nor tokens is refused.
+  bool as_is = false;
   TokenizerOptions tokenizer = {};
   // Of ready-made tokens; absent: the largest token found, plus 1. The most words, or the number of pieces.
   std::optional<int64_t> vocabulary = {};
-  std::optional<int64_t> separator = {};  // byte or ready-made token put between two files
+  std::optional<int64_t> separator = {};  // byte or ready-made token put between two files or documents
 
   int compression = 0;                       // deflate level, 0: none
   int64_t shard_tokens = int64_t{64} << 20;  // at most so many in a shard; one shard is held in memory
@@ -58,8 +64,9 @@ struct PrepareOptions {
 };
 
 // Writes the dataset `output`, or throws and leaves nothing: UsageError for options that contradict each other,
-// DataError for a source that is missing, empty, cut off inside a token, changing, or outside the vocabulary, FileError
-// when the disk refuses. Memory does not depend on the size of the sources, only on the number of distinct words.
+// DataError for a source that is missing, empty, of another format, damaged, cut off inside a token, changing, or
+// outside the vocabulary, FileError when the disk refuses. Memory does not depend on the size of the sources, only on
+// the number of distinct words.
 void prepare(const PrepareOptions& options, Logger& logger);
 
 }  // namespace segue

@@ -56,15 +56,16 @@ void check_numbers(const PrepareOptions& options) {
   if (options.shard_tokens < 1) throw UsageError("shard tokens: expected at least 1, found {}", options.shard_tokens);
 }
 
-PlannedFile inspect_file(const std::filesystem::path& path, int64_t token_bytes) {
-  if (!std::filesystem::exists(path)) throw DataError("{}: there is no such file", path.string());
-  if (!std::filesystem::is_regular_file(path)) throw DataError("{}: expected a regular file", path.string());
-  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
-  if (bytes == 0) throw DataError("{}: the file is empty", path.string());
-  if (bytes % token_bytes != 0)
-    throw DataError("{}: expected whole tokens of {} bytes, found {} bytes: the file is cut off or of another type",
-                    path.string(), token_bytes, bytes);
-  return {path, bytes};
+// Standard input is read once, and lines of JSON are text.
+void check_wrapping(const PrepareOptions& options) {
+  int64_t inputs = 0;
+  for (const auto* files : {&options.train, &options.valid, &options.test, &options.input})
+    inputs += std::count(files->begin(), files->end(), kStandardInput);
+  if (inputs > 1) throw UsageError("sources: expected standard input (-) once, found it {} times", inputs);
+  if (!options.field.empty() && options.format != SourceFormat::kText)
+    throw UsageError("field: expected text, found ready-made tokens");
+  if (!options.field.empty() && options.as_is)
+    throw UsageError("field: expected lines of JSON, found sources taken as they are");
 }
 
 // Where the splits end. The last one ends with the corpus, however the shares round.
@@ -97,12 +98,12 @@ void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) 
 }
 
 Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names, const std::vector<double>& fractions,
-                   const PrepareOptions& options) {
+                   const PrepareOptions& options, const std::filesystem::path& directory) {
   const int64_t token_bytes = bytes_of(source_type_of(options.format));
   Corpus corpus;
   int64_t bytes = 0;
   for (const std::filesystem::path& path : paths) {
-    corpus.files.push_back(inspect_file(path, token_bytes));
+    corpus.files.push_back(inspect_source(path, options, directory));
     bytes += corpus.files.back().bytes;
   }
   const int64_t separator_tokens = options.separator ? 1 : 0;
@@ -116,17 +117,20 @@ Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names,
 
 }  // namespace
 
-std::vector<Corpus> plan_corpora(const PrepareOptions& options) {
+void check_source_options(const PrepareOptions& options) {
   check_files_given(options);
   check_numbers(options);
-  if (!options.input.empty()) {
-    check_fractions(options.fractions);
-    return {plan_corpus(options.input, kSplitNames, options.fractions, options)};
-  }
+  check_wrapping(options);
+  if (!options.input.empty()) check_fractions(options.fractions);
+}
+
+std::vector<Corpus> plan_corpora(const PrepareOptions& options, const std::filesystem::path& directory) {
+  if (!options.input.empty()) return {plan_corpus(options.input, kSplitNames, options.fractions, options, directory)};
   std::vector<Corpus> corpora;
   const std::array files{&options.train, &options.valid, &options.test};
   for (size_t i = 0; i < files.size(); ++i)
-    if (!files[i]->empty()) corpora.push_back(plan_corpus(*files[i], Names(kSplitNames).subspan(i, 1), {1.0}, options));
+    if (!files[i]->empty())
+      corpora.push_back(plan_corpus(*files[i], Names(kSplitNames).subspan(i, 1), {1.0}, options, directory));
   return corpora;
 }
 

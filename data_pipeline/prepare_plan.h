@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "data_pipeline/prepare.h"
+#include "data_pipeline/source_file.h"
 
 namespace segue {
 
 // A token and its target.
 constexpr int64_t kSmallestSplit = 2;
-
-struct PlannedFile {
-  std::filesystem::path path;
-  int64_t bytes = 0;
-};
 
 // The part [begin, end) of a corpus, in bytes of its files and the separators between them.
 struct PlannedSplit {
@@ -27,11 +23,14 @@ struct PlannedSplit {
 
 // Files that follow each other, and the splits they are cut into.
 struct Corpus {
-  std::vector<PlannedFile> files;
+  std::vector<SourceFile> files;
   std::vector<PlannedSplit> splits;
 };
 
-// Throws UsageError and DataError as prepare() does.
-std::vector<Corpus> plan_corpora(const PrepareOptions& options);
+// Throws UsageError for options that no sources can meet.
+void check_source_options(const PrepareOptions& options);
+
+// Throws DataError as prepare() does; `directory` takes what cannot be read twice.
+std::vector<Corpus> plan_corpora(const PrepareOptions& options, const std::filesystem::path& directory);
 
 }  // namespace segue

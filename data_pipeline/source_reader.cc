@@ -46,17 +46,17 @@ int64_t first_at_least(int64_t limit, std::span<const std::byte> bytes, TokenTyp
 
 }  // namespace
 
-SourceReader::SourceReader(const PlannedFile& file, TokenType type, int64_t vocabulary)
-    : file_(file), type_(type), vocabulary_(vocabulary), reader_(file.path), block_(kBlockBytes) {}
+SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary)
+    : file_(file), type_(type), vocabulary_(vocabulary), stream_(open_source(file)), block_(kBlockBytes) {}
 
 std::span<const std::byte> SourceReader::next() {
-  const std::span<std::byte> tokens = reader_.read({block_.data(), static_cast<size_t>(block_.bytes())});
+  const std::span<std::byte> tokens = stream_->read({block_.data(), static_cast<size_t>(block_.bytes())});
   const int64_t bytes = done_ + static_cast<int64_t>(tokens.size());
   if (bytes > file_.bytes || (tokens.empty() && bytes < file_.bytes))
     throw DataError("{}: expected {} bytes, found {}: the file changed while it was read", file_.path.string(),
                     file_.bytes, bytes);
   check_tokens(tokens);
-  checksum_.update(tokens);
+  if (file_.checksum.empty()) checksum_.update(tokens);
   done_ = bytes;
   return tokens;
 }

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "base/buffer.h"
 #include "base/checksum.h"
-#include "base/file.h"
-#include "data_pipeline/prepare_plan.h"
+#include "data_pipeline/source_file.h"
 #include "data_pipeline/token_type.h"
 
 namespace segue {
@@ -17,22 +17,23 @@ namespace segue {
 class SourceReader {
  public:
   // Tokens must be below `vocabulary`.
-  SourceReader(const PlannedFile& file, TokenType type, int64_t vocabulary);
+  SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary);
 
   // The next tokens, valid until the next call; empty at the end. DataError naming the file and the offset when a token
   // is outside the vocabulary, or when the file is no longer as long as planned.
   std::span<const std::byte> next();
 
-  int64_t largest_token() const { return largest_; }         // of those read so far
-  std::string checksum() const { return checksum_.text(); }  // of those read so far
+  int64_t largest_token() const { return largest_; }  // of those read so far
+  // Of the file, once it is read to its end.
+  std::string checksum() const { return file_.checksum.empty() ? checksum_.text() : file_.checksum; }
 
  private:
   void check_tokens(std::span<const std::byte> tokens);
 
-  PlannedFile file_;
+  SourceFile file_;
   TokenType type_;
   int64_t vocabulary_;
-  FileReader reader_;
+  std::unique_ptr<ByteStream> stream_;
   Buffer block_;
   int64_t done_ = 0;  // bytes
   int64_t largest_ = 0;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "data_pipeline/tokenizer/utf8_lines.h"
 
 namespace segue {
 namespace {
@@ -74,7 +75,7 @@ void WordScanner::append(std::string_view text, Visitor& visitor) {
       throw DataError("{}: byte {}: expected words of at most {} bytes, found a longer one", file_, offset_,
                       kLongestWord);
     if (word == left.size()) break;
-    if (word > 0) visitor.word(left.substr(0, word), offset_);
+    if (word > 0) give_word(left.substr(0, word), visitor);
     const char byte = left[word];
     const size_t bytes = word + white_space_at(left.substr(word));
     offset_ += static_cast<int64_t>(bytes);
@@ -82,6 +83,14 @@ void WordScanner::append(std::string_view text, Visitor& visitor) {
     left.remove_prefix(bytes);
   }
   pending_ = left;
+}
+
+void WordScanner::give_word(std::string_view word, Visitor& visitor) const {
+  const size_t valid = valid_utf8_bytes(word);
+  if (valid < word.size())
+    throw DataError("{}: byte {}: expected UTF-8, found byte 0x{:02x}", file_, offset_ + static_cast<int64_t>(valid),
+                    byte_at(word, valid));
+  visitor.word(word, offset_);
 }
 
 // `offset` is that behind the byte.
@@ -93,7 +102,7 @@ void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
 }
 
 void WordScanner::end_file(Visitor& visitor) {
-  if (!pending_.empty()) visitor.word(pending_, offset_);
+  if (!pending_.empty()) give_word(pending_, visitor);
   offset_ += static_cast<int64_t>(pending_.size());
   if (offset_ > line_begin_) visitor.end_line();
   pending_.clear();

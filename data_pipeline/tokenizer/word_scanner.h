@@ -1,7 +1,7 @@
 // Lines and words of text that comes in pieces, as Python's text mode and str.split() find them.
 //
 // A line ends at "\n", "\r\n" or "\r"; a last line without an end counts when it holds a byte. White space is what
-// Unicode calls so; bytes that are not UTF-8 belong to words.
+// Unicode calls so.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,15 @@ class WordScanner {
     virtual void end_line() = 0;
   };
 
-  // Throws DataError naming the file when a word is longer than kLongestWord.
+  // append() and end_file() throw DataError naming file and byte for a word that is longer than kLongestWord, and for
+  // what is not UTF-8.
   void begin_file(const std::string& file, int64_t offset);
   void append(std::string_view text, Visitor& visitor);
   void end_file(Visitor& visitor);
 
  private:
   size_t word_bytes(std::string_view text) const;
+  void give_word(std::string_view word, Visitor& visitor) const;
   void end_line_at(char byte, int64_t offset, Visitor& visitor);
 
   std::string file_;

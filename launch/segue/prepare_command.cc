@@ -21,7 +21,10 @@ constexpr const char* kExamples =
     "  segue prepare --tokenizer sentencepiece --vocab-size 8000 --input books/*.txt --output data/pieces\n"
     "  segue prepare --tokenizer enwik8 --input enwik8 --split 90000000,5000000,5000000 --output data/enwik8\n"
     "  segue prepare --format uint16 --train train.bin --valid val.bin --vocab-size 50257 --output data/web\n"
+    "  zcat wiki.gz | segue prepare --train - --output data/wiki\n"
+    "  segue prepare --field text --input pages.jsonl.zst --output data/pages\n"
     "  segue inspect data/books\n"
+    "Files compressed by gzip, bzip2, xz or zstd are decompressed.\n"
     "The dataset appears whole or not at all; an interrupted prepare is simply run again.";
 
 std::map<std::string, SourceFormat> formats() {
@@ -32,7 +35,8 @@ void add_sources(CLI::App& command, PrepareOptions& options) {
   command.add_option("--train", options.train, "Files of split train")->type_name("FILE");
   command.add_option("--valid", options.valid, "Files of split valid")->type_name("FILE");
   command.add_option("--test", options.test, "Files of split test")->type_name("FILE");
-  command.add_option("--input", options.input, "Files to be joined and cut by --split instead")->type_name("FILE");
+  command.add_option("--input", options.input, "Files to be joined and cut by --split instead; - is standard input")
+      ->type_name("FILE");
   command
       .add_option("--split", options.fractions,
                   "Shares of train, valid and test in --input, sum 1; or their sizes in bytes or raw tokens")
@@ -46,7 +50,11 @@ void add_sources(CLI::App& command, PrepareOptions& options) {
       ->check(one_of({"text", "uint16", "uint32"}))
       ->type_name("FORMAT")
       ->default_str("text");
-  command.add_option("--separator", options.separator, "Byte or raw token to put between two files [none]")
+  command.add_option("--field", options.field, "Files are lines of JSON: take the text of this field of each")
+      ->type_name("NAME");
+  command.add_flag("--as-is", options.as_is, "Take files as they are: decompress, leave out and refuse nothing");
+  command
+      .add_option("--separator", options.separator, "Byte or raw token to put between two files or documents [none]")
       ->type_name("TOKEN");
 }
 

@@ -43,11 +43,20 @@ TEST(WordScannerTest, LinesAndWordsHoweverTheTextIsCut) {
       {" a \t\v\f b ", "[a][b]/"},
       {"", ""},
       {"a\xc2\xa0z\xc2\x85y\xe2\x80\xa8x\xe3\x80\x80w\xe1\x9a\x80v\xe2\x81\x9fu", "[a][z][y][x][w][v][u]/"},
-      {"a\xe2\x80\xff\xc2", "[a\xe2\x80\xff\xc2]/"},
       {"\xe6\xbc\xa2 \xe3\x80\x81\xe2\x80\x8b", "[\xe6\xbc\xa2][\xe3\x80\x81\xe2\x80\x8b]/"}};
   for (const auto& [text, expected] : cases)
     for (size_t piece = 1; piece <= 9; ++piece) EXPECT_EQ(scanned(text, piece).text_, expected) << text << piece;
   EXPECT_EQ(scanned("ab  c\r\nd", 3).offsets_, (std::vector<int64_t>{0, 4, 7}));
+}
+
+TEST(WordScannerTest, WhatIsNotUtf8IsNamedWithItsPlaceHoweverTheTextIsCut) {
+  const std::pair<const char*, int> cases[] = {{"a b\xff", 3},          {"\xc2", 0},
+                                               {"a\n\xe2\x80 b", 2},    {"\x80", 0},
+                                               {"ab\xed\xa0\x80 c", 2}, {"\xc3\xa9 \xe1\x9a", 3}};
+  for (const auto& [text, offset] : cases)
+    for (size_t piece = 1; piece <= 9; ++piece)
+      EXPECT_THAT(message_of<DataError>([&text = text, piece] { scanned(text, piece); }),
+                  HasSubstr(fmt::format("text: byte {}: expected UTF-8, found byte", offset)));
 }
 
 TEST(WordScannerTest, AWordWithoutEndIsNoText) {
@@ -105,9 +114,9 @@ TEST(WordTokenizerTest, UnknownWordsAreCountedAndDecoded) {
 }
 
 TEST(WordTokenizerTest, WhatIsStoredIsReadAndDamageIsRefused) {
-  const auto tokenizer = words_of({.line_marks = LineMarks::kLine}, "b a\xff b\n");
+  const auto tokenizer = words_of({.line_marks = LineMarks::kLine}, "b a\xc3\xa9 b\n");
   EXPECT_EQ(reloaded(*tokenizer)->info(), tokenizer->info());
-  EXPECT_EQ(encoded(*reloaded(*tokenizer), "a\xff b"), encoded(*tokenizer, "a\xff b"));
+  EXPECT_EQ(encoded(*reloaded(*tokenizer), "a\xc3\xa9 b"), encoded(*tokenizer, "a\xc3\xa9 b"));
   std::string text = tokenizer->file_text();
   for (size_t at = 0; at < text.size(); ++at) {
     std::string damaged = text;

@@ -1,0 +1,225 @@
+// One decoder for each compression, all driven alike.
+#include "data_pipeline/byte_stream.h"
+
+#include <bzlib.h>
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace segue {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 18;
+constexpr uint64_t kMostDecoderBytes = uint64_t{256} << 20;  // more than any preset of xz asks for
+
+class FileStream : public ByteStream {
+ public:
+  explicit FileStream(const std::filesystem::path& path) : reader_(path) {}
+  std::span<std::byte> read(std::span<std::byte> block) override { return reader_.read(block); }
+
+ private:
+  FileReader reader_;
+};
+
+// What a decoder has taken and given so far in one call.
+struct Flow {
+  std::span<const std::byte> in;  // left
+  std::span<std::byte> out;       // room left
+};
+
+enum class Outcome : uint8_t { kGoesOn, kMemberEnded, kDamaged };
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  virtual void begin_member() = 0;  // before the first step, and the first one behind the end of a member
+  virtual Outcome step(Flow& flow) = 0;
+};
+
+template <typename T>
+T* as(std::span<const std::byte> bytes) {
+  return reinterpret_cast<T*>(const_cast<std::byte*>(bytes.data()));
+}
+
+// Moves on by what zlib, bzip2 or lzma say is left.
+template <typename Stream>
+void advance(Flow& flow, const Stream& stream) {
+  flow.in = flow.in.last(stream.avail_in);
+  flow.out = flow.out.last(stream.avail_out);
+}
+
+class GzipDecoder : public Decoder {
+ public:
+  GzipDecoder() {
+    constexpr int kGzipOnly = 16;
+    if (inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) throw OutOfMemoryError("gzip: no memory left");
+  }
+  ~GzipDecoder() override { inflateEnd(&stream_); }
+  void begin_member() override { inflateReset(&stream_); }
+  Outcome step(Flow& flow) override {
+    stream_.next_in = as<Bytef>(flow.in);
+    stream_.avail_in = static_cast<uInt>(flow.in.size());
+    stream_.next_out = as<Bytef>(flow.out);
+    stream_.avail_out = static_cast<uInt>(flow.out.size());
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    advance(flow, stream_);
+    if (result == Z_STREAM_END) return Outcome::kMemberEnded;
+    return result == Z_OK || result == Z_BUF_ERROR ? Outcome::kGoesOn : Outcome::kDamaged;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+class Bzip2Decoder : public Decoder {
+ public:
+  Bzip2Decoder() { begin(); }
+  ~Bzip2Decoder() override { BZ2_bzDecompressEnd(&stream_); }
+  void begin_member() override {
+    BZ2_bzDecompressEnd(&stream_);
+    begin();
+  }
+  Outcome step(Flow& flow) override {
+    stream_.next_in = as<char>(flow.in);
+    stream_.avail_in = static_cast<unsigned>(flow.in.size());
+    stream_.next_out = as<char>(flow.out);
+    stream_.avail_out = static_cast<unsigned>(flow.out.size());
+    const int result = BZ2_bzDecompress(&stream_);
+    advance(flow, stream_);
+    if (result == BZ_STREAM_END) return Outcome::kMemberEnded;
+    return result == BZ_OK ? Outcome::kGoesOn : Outcome::kDamaged;
+  }
+
+ private:
+  void begin() {
+    stream_ = {};
+    if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw OutOfMemoryError("bzip2: no memory left");
+  }
+  bz_stream stream_{};
+};
+
+class XzDecoder : public Decoder {
+ public:
+  ~XzDecoder() override { lzma_end(&stream_); }
+  void begin_member() override {
+    if (lzma_stream_decoder(&stream_, kMostDecoderBytes, 0) != LZMA_OK) throw OutOfMemoryError("xz: no memory left");
+  }
+  Outcome step(Flow& flow) override {
+    stream_.next_in = as<uint8_t>(flow.in);
+    stream_.avail_in = flow.in.size();
+    stream_.next_out = as<uint8_t>(flow.out);
+    stream_.avail_out = flow.out.size();
+    const lzma_ret result = lzma_code(&stream_, LZMA_RUN);
+    advance(flow, stream_);
+    if (result == LZMA_STREAM_END) return Outcome::kMemberEnded;
+    return result == LZMA_OK || result == LZMA_BUF_ERROR ? Outcome::kGoesOn : Outcome::kDamaged;
+  }
+
+ private:
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+};
+
+class ZstdDecoder : public Decoder {
+ public:
+  ZstdDecoder() : context_(ZSTD_createDCtx()) {
+    if (context_ == nullptr) throw OutOfMemoryError("zstd: no memory left");
+  }
+  ~ZstdDecoder() override { ZSTD_freeDCtx(context_); }
+  void begin_member() override { ZSTD_DCtx_reset(context_, ZSTD_reset_session_only); }
+  Outcome step(Flow& flow) override {
+    ZSTD_inBuffer in{flow.in.data(), flow.in.size(), 0};
+    ZSTD_outBuffer out{flow.out.data(), flow.out.size(), 0};
+    const size_t result = ZSTD_decompressStream(context_, &out, &in);
+    flow.in = flow.in.subspan(in.pos);
+    flow.out = flow.out.subspan(out.pos);
+    if (ZSTD_isError(result) != 0) return Outcome::kDamaged;
+    return result == 0 ? Outcome::kMemberEnded : Outcome::kGoesOn;
+  }
+
+ private:
+  ZSTD_DCtx* context_;
+};
+
+std::unique_ptr<Decoder> make_decoder(Compression compression) {
+  switch (compression) {
+    case Compression::kGzip:
+      return std::make_unique<GzipDecoder>();
+    case Compression::kBzip2:
+      return std::make_unique<Bzip2Decoder>();
+    case Compression::kXz:
+      return std::make_unique<XzDecoder>();
+    case Compression::kZstd:
+      return std::make_unique<ZstdDecoder>();
+    case Compression::kNone:
+      break;
+  }
+  throw ContractError("compression {} has no decoder", static_cast<int>(compression));
+}
+
+class DecodedStream : public ByteStream {
+ public:
+  DecodedStream(const std::filesystem::path& path, Compression compression, std::string name)
+      : name_(std::move(name)), file_(path), decoder_(make_decoder(compression)), block_(kBlockBytes) {}
+
+  std::span<std::byte> read(std::span<std::byte> block) override {
+    Flow flow{waiting_, block};
+    while (!flow.out.empty() && has_input(flow)) step(flow);
+    waiting_ = flow.in;
+    return block.first(block.size() - flow.out.size());
+  }
+
+ private:
+  // At the end of the file a decoder may still hold what found no room before.
+  bool has_input(Flow& flow) {
+    if (flow.in.empty() && !file_ended_) {
+      flow.in = file_.read(block_);
+      bytes_ += std::ssize(flow.in);
+      file_ended_ = flow.in.empty();
+    }
+    return !flow.in.empty() || in_member_;
+  }
+
+  void step(Flow& flow) {
+    if (!std::exchange(in_member_, true)) decoder_->begin_member();
+    const Flow before = flow;
+    const Outcome outcome = decoder_->step(flow);
+    if (outcome == Outcome::kMemberEnded) in_member_ = false;
+    const bool stuck = flow.in.size() == before.in.size() && flow.out.size() == before.out.size();
+    if (outcome == Outcome::kGoesOn && stuck && file_ended_)
+      throw DataError("{}: the compressed data is cut off at byte {}", name_, bytes_);
+    if (outcome == Outcome::kDamaged || (outcome == Outcome::kGoesOn && stuck && !flow.in.empty()))
+      throw DataError("{}: the compressed data is damaged before byte {}", name_, bytes_ - std::ssize(flow.in));
+  }
+
+  std::string name_;
+  FileReader file_;
+  std::unique_ptr<Decoder> decoder_;
+  std::vector<std::byte> block_;
+  std::span<const std::byte> waiting_;  // of block_, not decoded yet
+  int64_t bytes_ = 0;                   // read from the file
+  bool file_ended_ = false;
+  bool in_member_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
+                                             const std::string& name) {
+  if (compression == Compression::kNone) return std::make_unique<FileStream>(path);
+  return std::make_unique<DecodedStream>(path, compression, name);
+}
+
+int64_t count_bytes(ByteStream& stream) {
+  std::vector<std::byte> block(kBlockBytes);
+  int64_t bytes = 0;
+  for (auto part = stream.read(block); !part.empty(); part = stream.read(block)) bytes += std::ssize(part);
+  return bytes;
+}
+
+}  // namespace segue

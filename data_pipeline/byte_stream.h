@@ -1,0 +1,31 @@
+// Bytes in their order: of a file, of what a compressed file holds, or of what is made of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace segue {
+
+// How a file is compressed.
+enum class Compression : uint8_t { kNone, kGzip, kBzip2, kXz, kZstd };
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Fills `block` as far as the bytes go; the part of it that was filled, empty at the end.
+  virtual std::span<std::byte> read(std::span<std::byte> block) = 0;
+};
+
+// What `path` holds, which messages call `name`. Members that follow each other are read as one. Throws FileError, and
+// DataError for data that is damaged or cut off: checksums are looked at wherever the file has them.
+std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
+                                             const std::string& name);
+
+// The bytes from here to the end.
+int64_t count_bytes(ByteStream& stream);
+
+}  // namespace segue

@@ -1,0 +1,109 @@
+// Cutting lines, and their field.
+#include "data_pipeline/json_lines.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json_text.h"
+#include "base/text.h"
+
+namespace segue {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 18;
+constexpr int64_t kLongestLine = int64_t{64} << 20;
+
+class JsonLineStream : public ByteStream {
+ public:
+  JsonLineStream(std::unique_ptr<ByteStream> lines, JsonLineOptions options, std::string name)
+      : lines_(std::move(lines)), options_(std::move(options)), name_(std::move(name)), block_(kBlockBytes) {}
+
+  std::span<std::byte> read(std::span<std::byte> block) override {
+    size_t done = 0;
+    while (done < block.size() && (given_ < text_.size() || next_document())) {
+      const size_t part = std::min(block.size() - done, text_.size() - given_);
+      std::memcpy(block.data() + done, text_.data() + given_, part);
+      done += part;
+      given_ += part;
+    }
+    return block.first(done);
+  }
+
+ private:
+  // Into text_; false at the end.
+  bool next_document() {
+    text_.clear();
+    given_ = 0;
+    while (text_.empty())
+      if (!next_line()) return false;
+    return true;
+  }
+
+  bool next_line() {
+    size_t feed = block_text_.find('\n');
+    while (feed == std::string_view::npos && !ended_) {
+      line_ += block_text_;
+      read_block();
+      feed = block_text_.find('\n');
+    }
+    line_ += block_text_.substr(0, feed);
+    if (ended_ && line_.empty() && block_text_.empty()) return false;
+    block_text_.remove_prefix(feed == std::string_view::npos ? block_text_.size() : feed + 1);
+    ++number_;
+    take_line();
+    line_.clear();
+    return true;
+  }
+
+  void read_block() {
+    const std::span<std::byte> bytes = lines_->read(block_);
+    block_text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    ended_ = bytes.empty();
+    if (std::ssize(line_) > kLongestLine)
+      throw DataError("{}: line {}: expected at most {} of JSON, found a longer line", name_, number_ + 1,
+                      human_bytes(kLongestLine));
+  }
+
+  void take_line() {
+    if (line_.find_first_not_of(" \t\r") == std::string::npos) return;
+    const std::string place = fmt::format("{}: line {}", name_, number_);
+    Json document = parse_json<DataError>(line_, place, {.max_bytes = kLongestLine + std::ssize(block_)});
+    if (!document.is_object()) throw DataError("{}: expected an object, found {}", place, describe_json(document));
+    const auto found = document.find(options_.field);
+    if (found == document.end() || !found->is_string())
+      throw DataError("{}: expected a text {}, found {}", place, describe_json(Json(options_.field)),
+                      found == document.end() ? "no such field" : describe_json(*found));
+    add(found->get_ref<const std::string&>());
+  }
+
+  void add(const std::string& text) {
+    if (text.empty()) return;
+    if (options_.separator && std::exchange(begun_, true)) text_ += *options_.separator;
+    text_ += text;
+    if (!options_.separator && text.back() != '\n') text_ += '\n';
+  }
+
+  std::unique_ptr<ByteStream> lines_;
+  JsonLineOptions options_;
+  std::string name_;
+  std::vector<std::byte> block_;
+  std::string_view block_text_;  // of block_, not yet cut into lines
+  std::string line_;
+  int64_t number_ = 0;  // of the last line
+  bool ended_ = false;
+  std::string text_;  // of the last document
+  size_t given_ = 0;  // of it
+  bool begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> make_json_line_stream(std::unique_ptr<ByteStream> lines, const JsonLineOptions& options,
+                                                  const std::string& name) {
+  return std::make_unique<JsonLineStream>(std::move(lines), options, name);
+}
+
+}  // namespace segue

@@ -1,0 +1,24 @@
+// What a source is, by its first bytes: names of files are not believed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "data_pipeline/byte_stream.h"
+
+namespace segue {
+
+// As many of a source's first bytes as these functions look at.
+constexpr size_t kBeginningBytes = size_t{64} << 10;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8
+
+Compression compression_of(std::string_view beginning);
+
+// "a Parquet file", and what can be done about it; empty for what may be text, or tokens where `text` is false.
+std::string foreign_format_of(std::string_view beginning, bool text);
+
+// "JSON lines with the text fields ...", as the first line has them; empty for other text.
+std::string json_lines_of(std::string_view beginning);
+
+}  // namespace segue

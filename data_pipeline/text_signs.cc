@@ -1,0 +1,53 @@
+// Counting, and saying what was counted.
+#include "data_pipeline/text_signs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace segue {
+
+void TextSigns::begin_file(const std::string& file, bool has_byte_order_mark) {
+  file_ = file;
+  has_zeros_ = has_returns_ = ends_with_return_ = false;
+  bool has_mark = false;
+  if (has_byte_order_mark) add(marks_, 1, has_mark);
+}
+
+void TextSigns::add(Sign& sign, int64_t count, bool& in_this_file) {
+  if (count == 0) return;
+  if (sign.count == 0) sign.first = file_;
+  if (!std::exchange(in_this_file, true)) ++sign.files;
+  sign.count += count;
+}
+
+void TextSigns::count(std::span<const std::byte> text) {
+  if (text.empty()) return;
+  add(zeros_, std::count(text.begin(), text.end(), std::byte{0}), has_zeros_);
+  int64_t returns = ends_with_return_ && text.front() == std::byte{'\n'} ? 1 : 0;
+  const auto end = text.end() - 1;
+  for (auto at = std::find(text.begin(), end, std::byte{'\r'}); at != end; at = std::find(at + 1, end, std::byte{'\r'}))
+    if (*(at + 1) == std::byte{'\n'}) ++returns;
+  ends_with_return_ = text.back() == std::byte{'\r'};
+  add(returns_, returns, has_returns_);
+}
+
+std::vector<std::string> TextSigns::warnings(TokenizerKind kind) const {
+  std::vector<std::string> lines;
+  const auto warn = [&lines](const Sign& sign, std::string_view what, std::string_view done) {
+    if (sign.count > 0)
+      lines.push_back(fmt::format("{} {} in {} {}, the first {}: {}", human_count(sign.count), what,
+                                  human_count(sign.files), sign.files == 1 ? "source" : "sources", sign.first, done));
+  };
+  const bool is_word = kind == TokenizerKind::kWord;
+  const bool drops_returns = is_word || kind == TokenizerKind::kText8;
+  warn(marks_, "byte order marks", "left out");
+  warn(zeros_, "zero bytes", is_word ? "kept, as part of words" : "kept, as tokens like other bytes; text has none");
+  warn(returns_, "lines end with CR LF",
+       drops_returns ? "read like LF" : "kept, so a model learns to write them; dos2unix makes them LF");
+  return lines;
+}
+
+}  // namespace segue

@@ -1,0 +1,233 @@
+"""What `segue prepare` makes of sources as people have them: compressed, as lines of JSON, through a pipe, or in formats
+that are no text and are refused by name.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import struct
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+
+from program import Program, check, refused
+
+DATA, USAGE = 4, 2
+TEXT = ("It was a bright day, naïve and cold; the clocks struck thirteen.\n" * 4000).encode()
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+
+
+COMPRESSIONS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+
+
+def prepare(program, *arguments, stdin=None):
+    """Exit code and lines of standard error."""
+    done = subprocess.run([program.binary, "prepare", "--output", "data", "--force", *map(str, arguments)], input=stdin,
+                          cwd=program.directory, capture_output=True, env=program.environment, timeout=60)
+    return done.returncode, done.stderr.decode(errors="replace")
+
+
+def manifest(program):
+    with open(program.path("data", "manifest.json")) as file:
+        return json.load(file)
+
+
+def shards(program):
+    """Checksums of the tokens, which are those of the text for bytes."""
+    return [(split["name"], split["tokens"], [shard["checksum"] for shard in split["shards"]])
+            for split in manifest(program)["splits"]]
+
+
+def prepared(program, *arguments, stdin=None):
+    code, errors = prepare(program, *arguments, stdin=stdin)
+    check(code == 0, f"prepare {arguments}: exit {code}\n{errors}")
+    return shards(program)
+
+
+def warnings(program, *arguments):
+    code, errors = prepare(program, *arguments, "--quiet")
+    check(code == 0, f"prepare {arguments}: exit {code}\n{errors}")
+    return errors
+
+
+def test_compressed(program):
+    """Text and tokens are those of the plain file, however a file is compressed and put together."""
+    program.write("plain.txt", TEXT)
+    plain = program.path("plain.txt")
+    for options in ((), ("--tokenizer", "word", "--eos", "line")):
+        expected = prepared(program, *options, "--input", plain)
+        for ending, compress in COMPRESSIONS.items():
+            program.write("text." + ending, compress(TEXT))
+            found = prepared(program, *options, "--input", "text." + ending)
+            check(found == expected, f"{ending} {options}: other tokens than of the plain file")
+    source = manifest(program)["sources"][0]
+    check(source["bytes"] == len(zstd(TEXT)), "a source's size is not that of its file")
+    expected = prepared(program, "--train", plain)
+    for ending, compress in COMPRESSIONS.items():
+        cut = random.Random(ending).randrange(len(TEXT))
+        program.write("text", compress(TEXT[:cut]) + compress(TEXT[cut:]))
+        check(prepared(program, "--train", "text") == expected, f"{ending}: two members are not read as one")
+    tokens = struct.pack("<1000H", *range(1000))
+    program.write("tokens.bin", tokens)
+    program.write("tokens.bin.gz", gzip.compress(tokens))
+    expected = prepared(program, "--format", "uint16", "--train", "tokens.bin")
+    check(prepared(program, "--format", "uint16", "--train", "tokens.bin.gz") == expected, "compressed tokens differ")
+
+
+def test_damaged(program):
+    for ending, compress in COMPRESSIONS.items():
+        data = bytearray(compress(random.Random(1).randbytes(200000)))
+        program.write("cut", bytes(data[:len(data) // 2]))
+        refused(program, DATA, "prepare", "--train", "cut", "--output", "none", says=("cut: the compressed data is cut off",),
+                leaves_nothing_at="none")
+        data[len(data) // 2] ^= 16
+        program.write("damaged", bytes(data))
+        refused(program, DATA, "prepare", "--train", "damaged", "--output", "none",
+                says=("damaged: the compressed data is damaged before byte",), leaves_nothing_at="none")
+    stored = bytearray(gzip.compress(TEXT, 0))  # only its checksum can tell
+    stored[5000] ^= 1
+    program.write("stored.gz", bytes(stored))
+    refused(program, DATA, "prepare", "--train", "stored.gz", "--output", "none", says=("stored.gz: the compressed data is",))
+
+
+def test_standard_input(program):
+    program.write("plain.txt", TEXT)
+    for options in ((), ("--tokenizer", "word"), ("--separator", "0")):
+        expected = prepared(program, *options, "--input", "plain.txt")
+        for data in (TEXT, gzip.compress(TEXT)):
+            check(prepared(program, *options, "--input", "-", stdin=data) == expected, f"{options}: another text from a pipe")
+    check([s["file"] for s in manifest(program)["sources"]] == ["-"], "standard input is not named")
+    check(sorted(os.listdir(program.path("data"))) == ["manifest.json", "test-00000.h5", "train-00000.h5", "valid-00000.h5"],
+          "a copy of standard input was left behind")
+    refused(program, USAGE, "prepare", "--train", "-", "--valid", "-", "--output", "none", says=("once",))
+    code, errors = prepare(program, "--train", "-", stdin=b"")
+    check(code == DATA and "-: the file is empty" in errors, errors)
+
+
+def lines(*documents):
+    return "".join(json.dumps(document) + "\n" for document in documents).encode()
+
+
+def test_json_lines(program):
+    documents = [f"Document {i} of naïve\nlines \U0001f600.{chr(10) if i % 3 == 0 else ''}" for i in range(2000)]
+    written = lines(*({"id": i, "text": text, "meta": {"text": 1}} for i, text in enumerate(documents)))
+    program.write("pages.jsonl", written + b"\n" + lines({"text": ""}))
+    program.write("pages.jsonl.zst", zstd(b"\xef\xbb\xbf" + written[:-1]))
+    program.write("joined.txt", "".join(text if text.endswith("\n") else text + "\n" for text in documents).encode())
+    program.write("separated.txt", "\0".join(documents).encode())
+    for options, plain in (((), "joined.txt"), (("--separator", "0"), "separated.txt"),
+                           (("--tokenizer", "word", "--eos", "line"), "joined.txt")):
+        expected = prepared(program, *options, "--input", plain)
+        for file in ("pages.jsonl", "pages.jsonl.zst"):
+            check(prepared(program, *options, "--field", "text", "--input", file) == expected, f"{file} {options}: another text")
+    for content, says in ((lines({"text": "a"}, {"body": "b"}), 'line 2: expected a text "text", found no such field'),
+                          (lines({"text": 5}), 'line 1: expected a text "text", found 5'), (b"[1]\n", "expected an object"),
+                          (lines({"text": "a"}) + b'{"text": "b', "line 2"), (b'{"text": "\xff"}\n', "line 1"),
+                          (b'{"text": "' + b"x" * (70 << 20), "line 1: expected at most 64.0 MiB of JSON")):
+        program.write("bad.jsonl", content)
+        refused(program, DATA, "prepare", "--field", "text", "--train", "bad.jsonl", "--output", "none",
+                says=("bad.jsonl: ", says), leaves_nothing_at="none")
+    refused(program, USAGE, "prepare", "--field", "text", "--format", "uint16", "--train", "joined.txt", "--output", "none",
+            says=("field",))
+
+
+def tar_of(data):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        info = tarfile.TarInfo("text.txt")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def zip_of(data):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("text.txt", data)
+    return buffer.getvalue()
+
+
+def test_other_formats(program):
+    text, header = TEXT[:5000].decode(), [0] * 256
+    header[:3] = 20240520, 1, 100
+    llm_c = struct.pack("<256i", *header) + struct.pack("<100H", *range(100))
+    cases = {
+        "a.parquet": (b"PAR1" + bytes(500), "a Parquet file"), "a.arrow": (b"ARROW1\0\0" + bytes(100), "an Arrow file"),
+        "le.txt": (b"\xff\xfe" + text.encode("utf-16-le"), "UTF-16"), "be.txt": (b"\xfe\xff" + text.encode("utf-16-be"), "UTF-16"),
+        "le": (text.encode("utf-16-le"), "UTF-16"), "be": (text.encode("utf-16-be"), "UTF-16"),
+        "32.txt": (text.encode("utf-32"), "UTF-32"), "32be": (text.encode("utf-32-be"), "UTF-32"),
+        "train.bin": (llm_c, "a token file of llm.c"), "a.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
+        "a.zip": (zip_of(TEXT), "a zip archive"), "a.tar": (tar_of(TEXT), "a tar archive"),
+        "a.tar.gz": (gzip.compress(tar_of(TEXT)), "a tar archive"), "twice.gz": (gzip.compress(gzip.compress(TEXT)), "twice"),
+        "a.npy": (b"\x93NUMPY\x01\0" + bytes(100), "a NumPy array"), "a.pdf": (b"%PDF-1.7\n" + TEXT, "a PDF file"),
+        "a.jsonl": (lines({"text": "a b", "url": "c"}), 'JSON lines with the text fields "text", "url"; --field'),
+        "a.jsonl.gz": (gzip.compress(lines({"text": "a" * 100000})), "JSON lines"),
+    }
+    for name, (content, says) in cases.items():
+        program.write(name, content)
+        refused(program, DATA, "prepare", "--train", name, "--output", "none", says=(name + ": expected text", says),
+                leaves_nothing_at="none")
+        refused(program, DATA, "prepare", "--input", "plain.txt", name, "--output", "none", says=(name, says))
+        check(prepared(program, "--as-is", "--train", name)[0][1] == len(content), f"{name}: --as-is is not as it is")
+    for name in ("train.bin", "a.npy", "a.parquet"):
+        refused(program, DATA, "prepare", "--format", "uint16", "--train", name, "--output", "none", says=(cases[name][1],))
+    program.write("tokens.bin", struct.pack("<100H", 0xfeff, *range(1, 100)))  # no text, so no mark of UTF-16
+    prepared(program, "--format", "uint16", "--train", "tokens.bin")
+
+
+def test_signs(program):
+    program.write("clean.txt", TEXT)
+    check(warnings(program, "--train", "clean.txt") == "", "a clean text is warned of")
+    program.write("marked.txt", b"\xef\xbb\xbf" + TEXT)
+    check("1 byte order marks in 1 source, the first marked.txt: left out" in warnings(program, "--train", "marked.txt"),
+          "a byte order mark is not told")
+    marked = shards(program)
+    check(prepared(program, "--train", "clean.txt") == marked, "a byte order mark was not left out")
+    program.write("bad.txt", b"\xef\xbb\xbfab\xff\n" + TEXT)
+    refused(program, DATA, "prepare", "--tokenizer", "word", "--train", "bad.txt", "--output", "none",
+            says=("bad.txt: byte 5: expected UTF-8",))
+    returns = TEXT.replace(b"\n", b"\r\n")
+    program.write("returns.txt", returns)
+    found = warnings(program, "--train", "returns.txt", "--valid", "clean.txt")
+    check("4,000 lines end with CR LF in 1 source, the first returns.txt: kept" in found, found)
+    found = warnings(program, "--tokenizer", "word", "--train", "returns.txt")
+    check("read like LF" in found, found)
+    program.write("zeros.txt", b"a\0b" * 1000 + TEXT)
+    found = warnings(program, "--train", "zeros.txt")
+    check("1,000 zero bytes in 1 source, the first zeros.txt: kept" in found and len(found.splitlines()) == 1, found)
+
+
+def test_one_line(program):
+    """A text without an end of line: bytes and pieces are read, words where there is white space, and shares say why not."""
+    source = random.Random(2)
+    words = ["".join(source.choice("abcdefg") for _ in range(source.randint(1, 7))) for _ in range(300)]
+    program.write("line.txt", " ".join(source.choice(words) for _ in range(100000)))
+    prepared(program, "--input", "line.txt")
+    prepared(program, "--tokenizer", "word", "--train", "line.txt")
+    prepared(program, "--tokenizer", "sentencepiece", "--vocab-size", 400, "--train", "line.txt")
+    refused(program, DATA, "prepare", "--tokenizer", "word", "--input", "line.txt", "--output", "none",
+            says=('split "valid"', "no line may begin"), leaves_nothing_at="none")
+    program.write("word.txt", b"x" * 3000000)
+    refused(program, DATA, "prepare", "--tokenizer", "word", "--train", "word.txt", "--output", "none",
+            says=("word.txt: byte 0: expected words of at most 65536 bytes",))
+
+
+def main():
+    program = Program()
+    for test in (test_compressed, test_damaged, test_standard_input, test_json_lines, test_other_formats, test_signs,
+                 test_one_line):
+        began = time.monotonic()
+        test(program)
+        print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+
+main()
