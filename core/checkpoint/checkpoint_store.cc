@@ -168,6 +168,12 @@ bool CheckpointStore::move_or_warn(const fs::path& from, const fs::path& to) try
   return false;
 }
 
+// Under a name that never counts before anything of it is deleted.
+void CheckpointStore::remove(const fs::path& path, int64_t step) {
+  const fs::path removed = free_path(directory_, step, kRemoved);
+  if (move_or_warn(path, removed)) discard(removed);
+}
+
 // Finishes what a killed process began: clears what was half-written or half-deleted, puts back what was set aside.
 void CheckpointStore::clear_leftovers() {
   for (const std::string& name : names_in(directory_)) {
@@ -178,7 +184,7 @@ void CheckpointStore::clear_leftovers() {
     if (path == path_of(replaced->step)) {
       move_or_warn(path, directory_ / step_name(replaced->step));
     } else {
-      discard(path);
+      remove(path, replaced->step);
     }
   }
 }
@@ -196,7 +202,7 @@ void CheckpointStore::save(int64_t step, const CheckpointContents& contents, con
   if (check_owner_) check_owner_();
   if (path_exists(target)) rename_durably(target, replaced);
   partial.publish();
-  discard(replaced);
+  if (path_exists(replaced)) remove(replaced, step);
 }
 
 void CheckpointStore::mark_best(int64_t step) {
@@ -219,8 +225,7 @@ void CheckpointStore::prune(int64_t keep_last) {
   for (int64_t i = 0; i < excess; ++i) {
     const int64_t step = steps[static_cast<size_t>(i)];
     if (step == kept_as_best) continue;
-    const fs::path removed = free_path(directory_, step, kRemoved);
-    if (move_or_warn(path_of(step), removed)) discard(removed);
+    remove(path_of(step), step);
   }
 }
 

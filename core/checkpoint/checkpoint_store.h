@@ -70,6 +70,7 @@ class CheckpointStore {
  private:
   void clear_leftovers();
   void discard(const std::filesystem::path& path);
+  void remove(const std::filesystem::path& path, int64_t step);
   bool move_or_warn(const std::filesystem::path& from, const std::filesystem::path& to);
   void warn_once(const std::filesystem::path& path, const std::string& complaint);
 
