@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <new>
+
+#include "base/activity.h"
 
 namespace segue {
 
@@ -25,7 +28,11 @@ Checksum::Checksum(Checksum&&) noexcept = default;
 Checksum& Checksum::operator=(Checksum&&) noexcept = default;
 
 void Checksum::update(std::span<const std::byte> bytes) {
-  if (!bytes.empty()) XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+  constexpr size_t kPiece = size_t{16} << 20;  // of what may be a mapped file on a slow disk
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
+    XXH3_128bits_update(state_->xxh, bytes.data(), std::min(kPiece, bytes.size()));
+    note_progress();
+  }
 }
 
 std::string Checksum::text() const {

@@ -6,15 +6,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "base/activity.h"
 #include "base/error.h"
 
 namespace segue {
 
 namespace {
+
+// What a file may hold that is not synced yet: a sync of it all at the end of a large file could take longer than
+// others wait for a sign of progress.
+constexpr size_t kUnsyncedBytes = size_t{64} << 20;
 
 std::string reason() { return std::generic_category().message(errno); }
 
@@ -52,6 +58,7 @@ std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const
     if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
     if (got == 0) break;
     done += static_cast<size_t>(got);
+    note_progress();
   }
   return block.first(done);
 }
@@ -108,21 +115,32 @@ FileWriter::~FileWriter() {
 
 void FileWriter::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+    const size_t most = std::min(bytes.size(), kUnsyncedBytes - unsynced_);
+    const ssize_t put = ::write(descriptor_, bytes.data(), most);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) throw FileError("{}: cannot write: {}", path_.string(), reason());
     bytes = bytes.subspan(static_cast<size_t>(put));
+    unsynced_ += static_cast<size_t>(put);
+    note_progress();
+    if (unsynced_ == kUnsyncedBytes) sync();
   }
+}
+
+void FileWriter::sync() {
+  const Activity syncing("syncing " + path_.string());
+  if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason());
+  unsynced_ = 0;
 }
 
 void FileWriter::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void FileWriter::sync_and_close() {
-  if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason());
+  sync();
   if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("{}: cannot close: {}", path_.string(), reason());
 }
 
 void sync_directory(const std::filesystem::path& directory) {
+  const Activity syncing("syncing " + directory.string());
   const Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
   if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason());
 }

@@ -46,8 +46,10 @@ class FileWriter {
   void sync_and_close();  // without it the destructor closes and the content is not promised
 
  private:
+  void sync();
   std::filesystem::path path_;
   int descriptor_ = -1;
+  size_t unsynced_ = 0;  // bytes
 };
 
 // Makes the entries of a directory durable after a rename or an unlink.

@@ -7,12 +7,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/activity.h"
 #include "base/device.h"
 #include "base/tensor.h"
 
@@ -55,7 +58,7 @@ class Communicator {
   virtual void barrier() = 0;
 
   // From now on, or no longer, a rank may be busy on its own for longer than the time-out: the others wait for it as
-  // long as it shows signs of life.
+  // long as it shows signs of life and gets on (base/activity.h). As often allowed as forbidden again.
   virtual void allow_long_work(bool allowed) = 0;
 
   // The cudaStream_t on which collectives on tensors are only queued: their tensors belong to it until an event behind
@@ -85,20 +88,27 @@ class Communicator {
   virtual void abort(int exit_code) noexcept = 0;
 };
 
-// Ranks may be busy on their own while one exists: to write large weights to a slow file system takes minutes.
+// Ranks may be busy on their own while one exists, with `what`: to write large weights to a slow file system takes
+// minutes.
 class LongWork {
  public:
-  explicit LongWork(Communicator& communicator) : communicator_(communicator) { communicator_.allow_long_work(true); }
+  LongWork(Communicator& communicator, std::string what) : communicator_(communicator), activity_(std::move(what)) {
+    communicator_.allow_long_work(true);
+  }
   ~LongWork() { communicator_.allow_long_work(false); }
   LongWork(const LongWork&) = delete;
   LongWork& operator=(const LongWork&) = delete;
 
  private:
   Communicator& communicator_;
+  Activity activity_;
 };
 
 struct CommunicatorOptions {
   double timeout_seconds = 20.0;
+  double stall_seconds = 900.0;  // that a rank may be busy on its own without getting on
+  // Called in the first rank, by another thread, with a line that says whom the job has been waiting for.
+  std::function<void(const std::string& line)> tell = nullptr;
 };
 
 // Of the job this process was launched into: MPI's when there is one, otherwise of one rank alone.

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/activity.h"
 #include "base/buffer.h"
 #include "base/cuda.h"
 #include "base/error.h"
@@ -60,6 +62,24 @@ class Session {
   Session& operator=(const Session&) = delete;
 };
 
+// While one exists this rank waits for others: it has got on as far as it can.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<int>& waits) : waits_(waits) {
+    ++waits_;
+    note_progress();
+  }
+  ~Waiting() {
+    --waits_;
+    note_progress();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<int>& waits_;
+};
+
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
@@ -83,9 +103,7 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return hosts_[static_cast<size_t>(rank_)]; }
   void use_device(Device device) override { device_ = device; }
   void at_step(int64_t step) override { step_ = step; }
-  void allow_long_work(bool allowed) override {
-    heartbeat_ = allowed ? std::make_unique<Heartbeat>(beats_, std::min(1.0, options_.timeout_seconds / 4.0)) : nullptr;
-  }
+  void allow_long_work(bool allowed) override;
 
   void all_reduce(TensorView values) override {
     const TensorView host = staged(values, first_stage_, Fill::kYes);
@@ -202,6 +220,7 @@ class MpiCommunicator : public Communicator {
   template <typename Look>
   void keep_looking(const Look& look, const char* what) {
     using Progress = MpiRing::Progress;
+    const Waiting waiting(waits_);
     const auto patience_ends = [this] {
       return Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
     };
@@ -211,17 +230,20 @@ class MpiCommunicator : public Communicator {
       if (progress == Progress::kSome) {
         deadline = patience_ends();
         patience = {};
+        note_progress();
       } else {
-        if (Clock::now() > deadline && !all_are_alive()) give_up(what);
+        if (Clock::now() > deadline) check_others(what);
         patience.wait();
       }
     }
   }
 
-  // Busy, as they may be: nobody has been silent for the time-out.
-  bool all_are_alive() const { return heartbeat_ && heartbeat_->longest_silence() < options_.timeout_seconds; }
-
+  void check_others(const char* what);
+  void tell_of_wait(const Heartbeat& heartbeat);
   std::vector<int> call_roll();
+  std::string name_of(int rank) const { return fmt::format("rank {} on {}", rank, hosts_[static_cast<size_t>(rank)]); }
+  std::string describe(const Heartbeat::Stuck& stuck) const;
+  [[noreturn]] void end_for_lack_of(const std::vector<int>& ranks, const std::string& line);
   bool misses_a_host(const std::vector<int>& missing) const;
   void gather_hosts();
 
@@ -234,12 +256,15 @@ class MpiCommunicator : public Communicator {
   MPI_Comm roll_call_ = MPI_COMM_NULL;
   MPI_Comm beats_ = MPI_COMM_NULL;
   MPI_Comm around_ = MPI_COMM_NULL;
-  std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed
-  std::vector<std::string> hosts_;        // of every rank
+  std::atomic<int> waits_ = 0;  // for other ranks that are under way in this one
+  int long_works_ = 0;
+  double told_of_ = 0.0;            // the wait that the log was last told of, in seconds
+  std::vector<std::string> hosts_;  // of every rank
   std::unique_ptr<MpiRing> ring_;
   bool host_is_silent_ = false;  // no rank there has answered the roll call
   Buffer first_stage_;
   Buffer second_stage_;
+  std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed; its thread reads what is above
 };
 
 void MpiCommunicator::gather_hosts() {
@@ -310,14 +335,59 @@ void MpiCommunicator::give_up(std::string_view what) {
   const std::vector<int> missing = call_roll();
   host_is_silent_ = misses_a_host(missing);
   std::string names;
-  for (const int r : missing)
-    names += fmt::format("{}rank {} on {}", names.empty() ? "" : ", ", r, hosts_[static_cast<size_t>(r)]);
+  for (const int r : missing) names += (names.empty() ? "" : ", ") + name_of(r);
+  end_for_lack_of(missing, fmt::format("{}: {} did not come within {:g} s", what, names.empty() ? "some rank" : names,
+                                       options_.timeout_seconds));
+}
+
+// One line for the job: whoever is not the first of those that can speak waits for that one to end it.
+void MpiCommunicator::end_for_lack_of(const std::vector<int>& ranks, const std::string& line) {
   int speaker = 0;
-  while (std::find(missing.begin(), missing.end(), speaker) != missing.end()) ++speaker;
-  // One line for the job: whoever is not the first of those present waits for that one to end it.
+  while (std::find(ranks.begin(), ranks.end(), speaker) != ranks.end()) ++speaker;
   if (rank_ != speaker) std::this_thread::sleep_for(kLaunchersTurn + std::chrono::seconds(5));
-  throw PeerError("step {}: {}: {} did not come within {:g} s", step_, what, names.empty() ? "some rank" : names,
-                  options_.timeout_seconds);
+  throw PeerError("step {}: {}", step_, line);
+}
+
+void MpiCommunicator::allow_long_work(bool allowed) {
+  long_works_ += allowed ? 1 : -1;
+  if ((long_works_ > 0) == (heartbeat_ != nullptr)) return;
+  if (!allowed) return heartbeat_.reset();
+  told_of_ = 0.0;
+  const auto tell = [this](const Heartbeat& heartbeat) { tell_of_wait(heartbeat); };
+  heartbeat_ = std::make_unique<Heartbeat>(
+      beats_, std::min(1.0, options_.timeout_seconds / 4.0), [this] { return waits_ > 0; },
+      rank_ == 0 && options_.tell ? tell : std::function<void(const Heartbeat&)>());
+}
+
+// After the time-out: nobody may be silent for so long, and none that is busy may be stuck.
+void MpiCommunicator::check_others(const char* what) {
+  if (!heartbeat_ || heartbeat_->longest_silence() > options_.timeout_seconds) give_up(what);
+  const std::vector<Heartbeat::Stuck> stuck = heartbeat_->stuck_for(options_.stall_seconds);
+  if (stuck.empty()) return;
+  std::vector<int> ranks;
+  std::string names;
+  for (const Heartbeat::Stuck& each : stuck) {
+    if (!each.what.empty()) ranks.push_back(each.rank);
+    names += (names.empty() ? "" : ", ") + describe(each);
+  }
+  end_for_lack_of(ranks, fmt::format("{}: no progress for {:g} s: {}", what, options_.stall_seconds, names));
+}
+
+std::string MpiCommunicator::describe(const Heartbeat::Stuck& stuck) const {
+  return fmt::format("{}, {}", name_of(stuck.rank), stuck.what.empty() ? "waiting for others" : stuck.what);
+}
+
+// After the time-out, then after twice as long, and so on.
+void MpiCommunicator::tell_of_wait(const Heartbeat& heartbeat) {
+  const Heartbeat::Wait wait = heartbeat.longest_wait();
+  if (wait.seconds < options_.timeout_seconds) told_of_ = 0.0;
+  if (wait.seconds < std::max(options_.timeout_seconds, 2.0 * told_of_)) return;
+  told_of_ = wait.seconds;
+  std::string names;
+  for (const Heartbeat::Stuck& each : wait.awaited)
+    names += fmt::format("{}{} (last progress {:.0f} s ago)", names.empty() ? "" : "; ", describe(each), each.seconds);
+  options_.tell(fmt::format("step {}: the job has waited {:.0f} s for {}", step_, wait.seconds,
+                            names.empty() ? "ranks that wait for one another" : names));
 }
 
 // The communicator and the MPI that it needs, in the order they come and go.

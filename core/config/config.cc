@@ -114,10 +114,17 @@ void TrainingConfig::describe(JsonFields& fields) {
       "peer_timeout", peer_timeout,
       {.meaning =
            "how long ranks wait for one that does not come, at the start and later, before they give the job up; "
-           "while files are read and written, for one that shows no sign of life",
+           "while files are read and written or the model is evaluated, for one that shows no sign of life",
        .unit = "seconds",
        .minimum = 1,
        .maximum = 86400});
+  fields.optional(
+      "stall_timeout", stall_timeout,
+      {.meaning = "how long ranks wait for one that is alive and does not get on while files are read and written or "
+                  "the model is evaluated, as on a file system that has stalled, before they give the job up",
+       .unit = "seconds",
+       .minimum = 1,
+       .maximum = 604800});
   fields.optional("bucket_mb", bucket_mb,
                   {.meaning = "gradients that ranks sum at once while backward goes on; 0: all, after backward",
                    .unit = "MiB",

@@ -57,9 +57,10 @@ struct TrainingConfig {
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;  // 0: all
   CommunicatorKind communicator = CommunicatorKind::kAuto;
-  double peer_timeout = 20.0;  // seconds that ranks wait for one another
-  double bucket_mb = 4.0;      // MiB of gradients that ranks sum at once; 0: all
-  std::string init_from = {};  // empty: weights are drawn
+  double peer_timeout = 20.0;    // seconds that ranks wait for one another
+  double stall_timeout = 900.0;  // seconds that a rank may be busy without getting on
+  double bucket_mb = 4.0;        // MiB of gradients that ranks sum at once; 0: all
+  std::string init_from = {};    // empty: weights are drawn
   bool report = false;
   void describe(JsonFields& fields);
 };

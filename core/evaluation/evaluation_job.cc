@@ -121,7 +121,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, Parameters& param
 }
 
 void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory) {
-  const LongWork writing(communicator_);
+  const LongWork writing(communicator_, "writing losses");
   const EvaluationPoint& lengths = result.pass.lengths;
   result.per_token = settings_.tgt_len.size() > 1
                          ? fmt::format("losses-tgt-{}-mem-{}.h5", lengths.tgt_len, lengths.mem_len)

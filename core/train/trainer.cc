@@ -253,7 +253,7 @@ void Trainer::save(bool is_best) {
 // The others wait for the rank that writes the page.
 void Trainer::update_report() {
   if (!config_.training.report) return;
-  const LongWork writing(communicator_);
+  const LongWork writing(communicator_, "writing the report");
   if (report_) report_->update();
   communicator_.barrier();
 }

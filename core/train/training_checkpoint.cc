@@ -168,7 +168,7 @@ void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int
 
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    const std::vector<TextFile>& tokenizer, Communicator& communicator) {
-  const LongWork saving(communicator);
+  const LongWork saving(communicator, fmt::format("saving step {}", parts.state.step));
   // Twice the ranks meet: when the directory is there, whose name the first one tells, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& made) {
     const std::filesystem::path directory = store.directory() / communicator.gather(made.filename().string()).front();

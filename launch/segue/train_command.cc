@@ -158,7 +158,7 @@ void check_vocabulary(const Config& config, const Dataset& dataset) {
 TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, const Config& config,
                                 const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
                                 Logger& logger) {
-  std::optional<LongWork> starting(std::in_place, communicator);
+  std::optional<LongWork> starting(std::in_place, communicator, "starting");
   const Dataset dataset(config.data.path);
   check_vocabulary(config, dataset);
   check_dataset(communicator, dataset, config.data.train_split);
@@ -203,6 +203,12 @@ std::exception_ptr error_of(const std::function<void()>& work) try {
   return std::current_exception();
 }
 
+CommunicatorOptions communicator_options(const TrainingConfig& training, bool quiet) {
+  return {.timeout_seconds = training.peer_timeout,
+          .stall_seconds = training.stall_timeout,
+          .tell = [logger = make_logger(quiet)](const std::string& line) { logger->warn("{}", line); }};
+}
+
 // An error in the config waits until the ranks can tell it together.
 void run_train(const TrainOptions& options) {
   RunDirectory run(run_path(options));
@@ -214,7 +220,7 @@ void run_train(const TrainOptions& options) {
   auto outcome = TrainingOutcome::kFinished;
   {
     const std::unique_ptr<Communicator> communicator =
-        open_communicator({.timeout_seconds = config.training.peer_timeout});
+        open_communicator(communicator_options(config.training, options.quiet));
     run_as_rank(*communicator, [&] {
       if (error) std::rethrow_exception(error);
       outcome = train_as_rank(options, run, config, stop, *communicator);

@@ -1,0 +1,32 @@
+// What this process is doing, and that it gets on with it: ranks tell each other while one waits for another. A count
+// moves with every piece of work, so that a process which is alive and stuck can be told from one that is slow.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <string>
+
+namespace segue {
+
+// To be called by whoever works, after every piece that takes no longer than seconds on a slow file system.
+void note_progress() noexcept;
+
+// While one exists, `what` is what the process does: "syncing runs/books/...". The one made last hides the others.
+class Activity {
+ public:
+  explicit Activity(std::string what);
+  ~Activity();
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+ private:
+  std::list<std::string>::iterator place_;
+};
+
+struct ActivityReport {
+  uint64_t progress = 0;  // pieces of work done so far
+  std::string what;       // empty: nothing that has a name
+};
+ActivityReport current_activity();
+
+}  // namespace segue
