@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/activity.h"
 #include "core/model/key_value_memory.h"
 
 namespace segue {
@@ -14,10 +15,6 @@ namespace segue {
 namespace {
 
 Share my_lanes(const Communicator& communicator, int64_t lanes) {
-  if (lanes < communicator.size()) {
-    throw ConfigError("evaluation: expected a batch of at least {} streams, one for each rank, found {}",
-                      communicator.size(), lanes);
-  }
   return share_of(lanes, communicator.size(), communicator.rank());
 }
 
@@ -40,10 +37,10 @@ std::vector<float> join(const std::vector<std::string>& parts) {
 
 struct Evaluator::Run {
   const EvaluationPlan& plan;
-  const Sink& sink;
+  Listeners listeners;
   Share mine;
-  LaneReader reader;
-  std::unique_ptr<Memory> memory;
+  std::optional<LaneReader> reader = {};  // where there are lanes
+  std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
 };
 
@@ -83,44 +80,76 @@ Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& ar
       communicator_(communicator) {}
 
 void Evaluator::prepare(const EvaluationPlan& plan) {
-  engine_.prepare({.streams = my_lanes(communicator_, plan.lanes()).count,
-                   .tgt_len = plan.tgt_len(),
-                   .memory_length = model_.config().mem_len});
+  const int64_t lanes = my_lanes(communicator_, plan.lanes()).count;
+  if (lanes == 0) return;
+  engine_.prepare({.streams = lanes, .tgt_len = plan.tgt_len(), .memory_length = model_.config().mem_len});
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
                                 const Told& progress) {
-  const Share mine = my_lanes(communicator_, plan.lanes());
+  return *run_until({.sink = sink, .progress = progress, .stop = nullptr}, std::move(source), plan);
+}
+
+std::optional<EvaluationResult> Evaluator::run_unless(const Asked& stop, TokenSource source,
+                                                      const EvaluationPlan& plan) {
+  return run_until({.sink = nullptr, .progress = nullptr, .stop = stop}, std::move(source), plan);
+}
+
+std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners, TokenSource source,
+                                                     const EvaluationPlan& plan) {
   if (plan.scored_rows() == 0)
     throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * plan.lanes(),
                     plan.lanes(), source.tokens());
-  Run run{
-      .plan = plan,
-      .sink = sink,
-      .mine = mine,
-      .reader = LaneReader(std::move(source), mine.count, plan.tgt_len()),
-      .memory = make_evaluation_memory(remembered_, model_, parameters_, arena_, stream_, mine.count, plan.tgt_len())};
-  for (int64_t group = 0; group < plan.groups(); ++group) run_group(run, group, progress);
+  const LongWork evaluating(communicator_, "evaluating");  // some ranks have more lanes than others
+  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(communicator_, plan.lanes())};
+  if (run.mine.count > 0) {
+    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len());
+    run.memory =
+        make_evaluation_memory(remembered_, model_, parameters_, arena_, stream_, run.mine.count, plan.tgt_len());
+  }
+  for (int64_t group = 0; group < plan.groups(); ++group) {
+    if (!run_group(run, group)) return std::nullopt;
+  }
   communicator_.sum({&run.result.total_nll, 1});
   return run.result;
 }
 
-void Evaluator::run_group(Run& run, int64_t index, const Told& progress) {
+// All ranks stop before the same part.
+bool Evaluator::is_stopped(const Asked& stop) {
+  if (!stop) return false;
+  double asked = stop() ? 1.0 : 0.0;
+  communicator_.sum({&asked, 1});
+  return asked > 0.0;
+}
+
+bool Evaluator::run_group(Run& run, int64_t index) {
   const std::vector<Lane> lanes = run.plan.group(index);
   const int64_t rows = std::max_element(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
                          return a.rows() < b.rows();
                        })->rows();
-  run.reader.enter(std::span(lanes).subspan(static_cast<size_t>(run.mine.first), static_cast<size_t>(run.mine.count)));
-  run.memory->reset();
-  for (int64_t row = 0; row < rows; row += run.plan.tgt_len()) {
-    run_part(run, {.lanes = lanes, .row = row, .length = std::min(run.plan.tgt_len(), rows - row)});
-    if (progress) progress(run.result.tokens);
+  if (run.reader) {
+    run.reader->enter(
+        std::span(lanes).subspan(static_cast<size_t>(run.mine.first), static_cast<size_t>(run.mine.count)));
+    run.memory->reset();
   }
+  for (int64_t row = 0; row < rows; row += run.plan.tgt_len()) {
+    if (is_stopped(run.listeners.stop)) return false;
+    run_part(run, {.lanes = lanes, .row = row, .length = std::min(run.plan.tgt_len(), rows - row)});
+    note_progress();
+    if (run.listeners.progress) run.listeners.progress(run.result.tokens);
+  }
+  return true;
 }
 
 void Evaluator::run_part(Run& run, const Part& part) {
+  const std::span<const float> nll = run.reader ? losses_of(run, part) : std::span<const float>();
+  run.result.tokens += part.tokens();
+  if (run.listeners.sink) hand_over(part, nll, run.listeners.sink);
+}
+
+std::span<const float> Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
-  const auto [tokens, targets] = run.reader.read(part.row, part.length, newest);
+  const auto [tokens, targets] = run.reader->read(part.row, part.length, newest);
   const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, *run.memory);
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
@@ -135,8 +164,7 @@ void Evaluator::run_part(Run& run, const Part& part) {
     }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
   }
-  run.result.tokens += part.tokens();
-  if (run.sink) hand_over(part, nll, run.sink);
+  return nll;
 }
 
 void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Sink& sink) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/evaluation/evaluation_plan.h"
@@ -34,6 +35,8 @@ class Evaluator {
   using Sink = std::function<void(const ScoredTokens& scored)>;
   // Called after every segment with the number of tokens scored so far, of all ranks.
   using Told = std::function<void(int64_t tokens)>;
+  // Whether this rank has been asked to stop.
+  using Asked = std::function<bool()>;
 
   // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator. Keys
   // and values are remembered faster than hidden states, and take more memory.
@@ -43,16 +46,28 @@ class Evaluator {
   // Reserves the memory that such a plan needs with hidden states.
   void prepare(const EvaluationPlan& plan);
 
-  // Each rank takes its share of the lanes; all of them return the sums over all. Sink and progress may be missing
-  // (null), the sink in all ranks or in none. Throws ConfigError when there are fewer lanes than ranks, DataError when
-  // the plan scores nothing, and DivergedError naming the token whose loss is not finite.
+  // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
+  // sums over all. Sink and progress may be missing (null), the sink in all ranks or in none. Throws DataError when the
+  // plan scores nothing, and DivergedError naming the token whose loss is not finite.
   EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
 
+  // The same without listeners, given up in all ranks as soon as `stop` says so in one: it is asked before every
+  // segment. Then there is no result.
+  std::optional<EvaluationResult> run_unless(const Asked& stop, TokenSource source, const EvaluationPlan& plan);
+
  private:
+  struct Listeners {
+    Sink sink;
+    Told progress;
+    Asked stop;
+  };
   struct Run;
   struct Part;
-  void run_group(Run& run, int64_t index, const Told& progress);
+  std::optional<EvaluationResult> run_until(const Listeners& listeners, TokenSource source, const EvaluationPlan& plan);
+  bool is_stopped(const Asked& stop);
+  bool run_group(Run& run, int64_t index);  // false: stopped
   void run_part(Run& run, const Part& part);
+  std::span<const float> losses_of(Run& run, const Part& part);  // in this rank's lanes
   // The losses of all ranks' lanes, given to the sink by the first.
   void hand_over(const Part& part, std::span<const float> nll, const Sink& sink);
 

@@ -14,21 +14,24 @@ namespace segue {
 namespace {
 
 // A killed process may leave half a line; it is dropped with those that come after the step.
-std::string lines_up_to(const std::string& text, int64_t step) {
+std::string lines_up_to(const std::string& text, int64_t step, bool evaluation_pending) {
   std::string kept;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Json parsed = Json::parse(line, nullptr, false);
     if (!parsed.is_object() || !parsed.contains("step") || !parsed["step"].is_number_integer()) continue;
-    if (parsed["step"].get<int64_t>() <= step) kept += line + "\n";
+    const auto found = parsed["step"].get<int64_t>();
+    const bool is_pending = evaluation_pending && found == step && parsed.contains("evaluation");
+    if (found <= step && !is_pending) kept += line + "\n";
   }
   return kept;
 }
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t resumed_step) : path_(path) {
-  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(read_file(path), resumed_step));
+MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t resumed_step, bool evaluation_pending) : path_(path) {
+  if (std::filesystem::exists(path))
+    write_file_atomically(path, lines_up_to(read_file(path), resumed_step, evaluation_pending));
   file_.open(path, std::ios::app);
   if (!file_) throw FileError("{}: cannot open for appending", path.string());
 }

@@ -31,8 +31,8 @@ struct StepMetrics {
 class MetricsLog {
  public:
   // Opens `path` for appending; lines of steps beyond `resumed_step`, written after the checkpoint that is resumed
-  // from, are dropped. Throws FileError.
-  MetricsLog(const std::filesystem::path& path, int64_t resumed_step);
+  // from, are dropped, and with `evaluation_pending` what that evaluation may have left. Throws FileError.
+  MetricsLog(const std::filesystem::path& path, int64_t resumed_step, bool evaluation_pending = false);
 
   void write(const OrderedJson& line);  // throws FileError, a full disk included
   void write(const StepMetrics& metrics);

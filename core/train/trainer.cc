@@ -86,6 +86,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
                           state_.dataset, dataset_.directory().string(), dataset);
   }
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
+  state_.evaluation_pending = state_.evaluation_pending && config_.evaluation.interval > 0;
   // A process killed between a save and the mark left the mark behind.
   if (communicator_.is_first() && state_.evaluations > 0 && state_.best_step == state_.step)
     store_.mark_best(state_.best_step);
@@ -93,28 +94,35 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 }
 
 TrainingOutcome Trainer::run(const StopSignal& stop) {
-  if (communicator_.is_first()) metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step);
+  if (communicator_.is_first())
+    metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
   if (communicator_.is_first() && config_.training.report)
     report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
-  int64_t saved_step = state_.step;
-  while (state_.step < config_.training.max_step && goes_on(stop)) {
+  if (!state_.evaluation_pending) saved_step_ = state_.step;
+  while (evaluate_and_save(stop) && state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
     if (state_.step % config_.training.log_interval == 0) log_interval();
-
-    const auto due = [&](int64_t interval) { return interval > 0 && state_.step % interval == 0; };
-    const bool is_best = due(config_.evaluation.interval) && evaluate() && config_.checkpoint.keep_best;
-    if (is_best || due(config_.checkpoint.interval)) {
-      save(is_best);
-      saved_step = state_.step;
-    }
+    state_.evaluation_pending = is_due(config_.evaluation.interval);
   }
   if (interval_.steps > 0) log_interval();
-  if (saved_step != state_.step) save(false);
+  if (saved_step_ != state_.step) save(false);
   if (report_) report_->finish();
-  return state_.step < config_.training.max_step ? TrainingOutcome::kStopped : TrainingOutcome::kFinished;
+  const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
+  return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+}
+
+bool Trainer::evaluate_and_save(const StopSignal& stop) {
+  bool is_best = false;
+  if (state_.evaluation_pending) {
+    const std::optional<bool> evaluated_best = evaluate(stop);
+    if (!evaluated_best) return false;
+    is_best = *evaluated_best && config_.checkpoint.keep_best;
+  }
+  if (is_best || (saved_step_ != state_.step && is_due(config_.checkpoint.interval))) save(is_best);
+  return true;
 }
 
 // All ranks stop after the same step.
@@ -210,11 +218,15 @@ void Trainer::log_interval() {
   update_report();
 }
 
-bool Trainer::evaluate() {
+std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   settle();
-  const EvaluationResult result =
-      evaluator_.run(dataset_.split(config_.evaluation.split), evaluation_plan(), nullptr, nullptr);
+  const std::optional<EvaluationResult> made =
+      evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
+                            evaluation_plan());
+  if (!made) return std::nullopt;
+  const EvaluationResult& result = *made;
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
+  state_.evaluation_pending = false;
   ++state_.evaluations;
   if (config_.schedule.kind == ScheduleKind::kPlateau)
     follow_loss(config_.schedule, config_.optimizer.lr, state_.step, result.loss(), state_.plateau);
@@ -245,6 +257,7 @@ void Trainer::save(bool is_best) {
                  .tgt_len = config_.training.tgt_len,
                  .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
                 tokenizer_files_, communicator_);
+  saved_step_ = state_.step;
   if (!communicator_.is_first()) return;
   if (is_best) store_.mark_best(state_.step);
   store_.prune(config_.checkpoint.keep_last);

@@ -60,7 +60,10 @@ class Trainer {
   void reserve_memory();
   void log_interval();
   void update_report();
-  bool evaluate();  // true when it is the best so far
+  bool is_due(int64_t interval) const { return interval > 0 && state_.step % interval == 0; }
+  // What the last step calls for. False when the run is asked to stop during the evaluation, which then stays pending.
+  bool evaluate_and_save(const StopSignal& stop);
+  std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);
   void measure_model();
   void log_plan() const;
@@ -97,6 +100,7 @@ class Trainer {
 
   std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
   TrainingState state_;
+  std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;
   double flops_per_token_ = 0.0;  // of a training step with full memory
   double peak_ = 0.0;             // FLOP/s of all ranks together; 0: not known

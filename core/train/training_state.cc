@@ -17,6 +17,9 @@ void TrainingState::describe(JsonFields& fields) {
   fields.required("best_step", best_step, {.meaning = "step of the lowest loss", .unit = "steps", .minimum = 0});
   fields.required("dataset", dataset, {.meaning = "checksum of the dataset's manifest"});
   fields.optional("plateau", plateau, {.meaning = "what schedule.kind = plateau has come to"});
+  fields.optional(
+      "evaluation_pending", evaluation_pending,
+      {.meaning = "the run was stopped during the evaluation after this step, and makes it when it goes on"});
 }
 
 }  // namespace segue

@@ -32,6 +32,8 @@ struct TrainingState {
   int64_t best_step = 0;    // after which it was measured
   std::string dataset;      // checksum of its manifest
   PlateauState plateau;     // of that schedule
+  // The evaluation after the last step is still to be made: the run was stopped during it.
+  bool evaluation_pending = false;
   void describe(JsonFields& fields);
 };
 
