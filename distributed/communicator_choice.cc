@@ -84,7 +84,7 @@ std::unique_ptr<Communicator> open_gpu_communicator(Communicator& job, Device de
   for (const std::string& text : job.gather(describe_mine(job.host(), device))) ranks.push_back(rank_gpu_of(text));
   const CommunicatorChoice choice = choose_communicator(wanted, ranks);
   if (choice.is_nccl) return std::make_unique<NcclCommunicator>(job, device, timeout_seconds);
-  if (!choice.obstacle.empty())
+  if (!choice.obstacle.empty() && job.is_first())
     logger.warn("gradients go through the host's memory and {}, not NCCL: {}", job.name(), choice.obstacle);
   return nullptr;
 }

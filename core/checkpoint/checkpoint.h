@@ -36,6 +36,7 @@ class Checkpoint {
 
   const std::filesystem::path& directory() const { return directory_; }
   int64_t step() const { return manifest_.step; }
+  std::string manifest_checksum() const { return checksum_of(manifest_); }
   bool contains(std::string_view name) const;
   std::vector<std::string> names() const;  // of its files
   // Throw CheckpointError when the manifest does not list the file.

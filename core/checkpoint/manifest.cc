@@ -70,6 +70,11 @@ std::string manifest_text(const Manifest& manifest) {
   return text_of(document);
 }
 
+std::string checksum_of(const Manifest& manifest) {
+  const std::string text = manifest_text(manifest);
+  return checksum_of(std::as_bytes(std::span(text)));
+}
+
 Manifest parse_manifest(std::string_view text, const std::string& source) {
   const auto document =
       read_fields<CheckpointError, ManifestDocument>(parse_json<CheckpointError>(text, source), source);

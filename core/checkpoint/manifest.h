@@ -28,6 +28,9 @@ struct Manifest {
 // The file's text: `format`, `version`, the members above, and a checksum over all of them.
 std::string manifest_text(const Manifest& manifest);
 
+// Of that text: tells a checkpoint from any other, whatever directory it lies in.
+std::string checksum_of(const Manifest& manifest);
+
 // Throws CheckpointError naming `source` and the key for anything but what manifest_text writes, white space aside:
 // also for a file name that leaves the directory or appears twice, and for content that does not match the checksum.
 Manifest parse_manifest(std::string_view text, const std::string& source);

@@ -1,6 +1,7 @@
 // model.json and weights.safetensors.
 #include "core/model/stored_model.h"
 
+#include "base/activity.h"
 #include "base/json_fields.h"
 
 namespace segue {
@@ -22,14 +23,27 @@ std::vector<NamedTensor> named_parts(const Parameters& parameters, ConstTensorVi
   return parts;
 }
 
-void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat) {
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
-    parameters.upload(flat, i, file.tensor(spec.name, DType::kFloat32, spec.shape));
-  }
+namespace {
+
+// The tensors of a file that are the model's, each of its shape, and no others.
+std::vector<ConstTensorView> tensors_of(const SafetensorsFile& file, const Parameters& parameters) {
+  std::vector<ConstTensorView> tensors;
+  for (const ParameterSpec& spec : parameters.specs())
+    tensors.push_back(file.tensor(spec.name, DType::kFloat32, spec.shape));
   for (const std::string& name : file.names()) {
     if (!parameters.contains(name))
       throw CheckpointError("{}: tensor {} is not one of the model's", file.source(), name);
+  }
+  return tensors;
+}
+
+}  // namespace
+
+void read_parts(const SafetensorsFile& file, const Parameters& parameters, TensorView flat) {
+  const std::vector<ConstTensorView> tensors = tensors_of(file, parameters);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    parameters.upload(flat, i, tensors[i]);
+    note_progress();
   }
 }
 
@@ -43,6 +57,10 @@ StoredModel read_model(const Checkpoint& checkpoint) {
   auto stored = read_fields<CheckpointError, StoredModel>(document, source);
   check_model(stored.model, source);
   return stored;
+}
+
+void check_weights(const Checkpoint& checkpoint, const Parameters& parameters) {
+  tensors_of(checkpoint.tensors(kWeightsFile), parameters);
 }
 
 void read_weights(const Checkpoint& checkpoint, Parameters& parameters) {

@@ -30,6 +30,7 @@ TensorFile weights_file(const Parameters& parameters, ConstTensorView values);
 
 // Throw CheckpointError naming file and tensor, expected and found.
 StoredModel read_model(const Checkpoint& checkpoint);
+void check_weights(const Checkpoint& checkpoint, const Parameters& parameters);  // whether they could be read
 void read_weights(const Checkpoint& checkpoint, Parameters& parameters);
 
 // The tensors of a flat block (parameters, gradients, moments) on the CPU under the parameters' names.

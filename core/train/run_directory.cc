@@ -21,11 +21,14 @@ CheckpointStore RunDirectory::checkpoints(CheckpointStore::Warn warn) const {
   return CheckpointStore(path_ / "checkpoints", std::move(warn), [this] { check_lock(); });
 }
 
-void RunDirectory::begin(const Config& run_config, bool resuming) const {
-  if (!resuming && std::filesystem::exists(config())) {
+void RunDirectory::check_new() const {
+  if (std::filesystem::exists(config()))
     throw UsageError("{}: a run is there already; continue it with --resume or name another directory with --run",
                      path_.string());
-  }
+}
+
+void RunDirectory::begin(const Config& run_config, bool resuming) const {
+  if (!resuming) check_new();
   write_file_atomically(config(), to_json(run_config).dump(2) + "\n");
 }
 

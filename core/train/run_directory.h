@@ -28,6 +28,9 @@ class RunDirectory {
   // FileError when another one has taken the directory over.
   void check_lock() const;
 
+  // Throws UsageError when a run is there already.
+  void check_new() const;
+
   // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
   void begin(const Config& config, bool resuming) const;
 

@@ -8,6 +8,7 @@
 #include "core/evaluation/loss_units.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/train/peak_rate.h"
+#include "core/train/replicas.h"
 #include "core/train/schedule.h"
 #include "core/train/training_plan.h"
 
@@ -79,12 +80,8 @@ void Trainer::start_from(const Checkpoint& checkpoint) {
 }
 
 void Trainer::resume_from(const Checkpoint& checkpoint) {
-  const std::string dataset = state_.dataset;
+  check_resumable(checkpoint, config_, dataset_);
   restore_training(checkpoint, parts(), config_.training.batch_size);
-  if (state_.dataset != dataset) {
-    throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
-                          state_.dataset, dataset_.directory().string(), dataset);
-  }
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
   state_.evaluation_pending = state_.evaluation_pending && config_.evaluation.interval > 0;
   // A process killed between a save and the mark left the mark behind.
@@ -98,6 +95,7 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
     metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
   if (communicator_.is_first() && config_.training.report)
     report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
+  check_replicas(parts(), communicator_);
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
@@ -220,9 +218,10 @@ void Trainer::log_interval() {
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   settle();
+  check_replicas(parts(), communicator_);
   const std::optional<EvaluationResult> made =
       evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
-                            evaluation_plan());
+                            evaluation_plan(config_, dataset_));
   if (!made) return std::nullopt;
   const EvaluationResult& result = *made;
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
@@ -251,6 +250,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
 
 void Trainer::save(bool is_best) {
   settle();
+  check_replicas(parts(), communicator_);
   save_training(store_, parts(), config_,
                 {.model = config_.model,
                  .vocab_size = dataset_.vocabulary(),
@@ -279,11 +279,6 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
                            : std::string("there is no checkpoint yet"));
 }
 
-EvaluationPlan Trainer::evaluation_plan() const {
-  return plan_blocks(dataset_.split_info(config_.evaluation.split).tokens, config_.evaluation.batch_size,
-                     evaluation_tgt_len(config_), config_.evaluation.max_tokens);
-}
-
 void Trainer::measure_model() {
   const int64_t streams = config_.training.batch_size;
   const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
@@ -296,7 +291,7 @@ void Trainer::measure_model() {
 // All that a step needs once the memory is full, before the first one.
 void Trainer::reserve_memory() {
   const int64_t activations = engine_.prepare(training_shape(config_, groups_.front().count));
-  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_plan());
+  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_plan(config_, dataset_));
   log_memory(activations);
 }
 

@@ -71,8 +71,6 @@ class Trainer {
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
 
-  EvaluationPlan evaluation_plan() const;
-
   const Config& config_;
   const Dataset& dataset_;
   const RunDirectory& run_;

@@ -152,6 +152,21 @@ class SavedMemory {
   int64_t streams_ = 0;
 };
 
+void check_streams(const Checkpoint& checkpoint, const SavedMemory& memory, int64_t expected) {
+  if (memory.streams() != expected)
+    throw CheckpointError("{}: holds the memory of {} streams, expected {}", checkpoint.directory().string(),
+                          memory.streams(), expected);
+}
+
+TrainingState read_state(const Checkpoint& checkpoint) {
+  const std::string source = (checkpoint.directory() / kStateFile).string();
+  if (!checkpoint.contains(kStateFile))
+    throw CheckpointError("{}: holds weights only, no training state; start from it with training.init_from",
+                          checkpoint.directory().string());
+  return read_fields<CheckpointError, TrainingState>(parse_json<CheckpointError>(checkpoint.text(kStateFile), source),
+                                                     source);
+}
+
 void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int64_t layers) {
   for (StreamGroup& group : groups) {
     std::vector<OwnedTensor> rows;
@@ -192,21 +207,22 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
   communicator.barrier();
 }
 
+void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset) {
+  const TrainingState state = read_state(checkpoint);
+  const std::string tokens = dataset.identity(config.data.train_split);
+  if (state.dataset != tokens)
+    throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
+                          state.dataset, dataset.directory().string(), tokens);
+  check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
+  check_streams(checkpoint, SavedMemory(checkpoint), config.training.batch_size);
+}
+
 void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size) {
-  const std::string source = (checkpoint.directory() / kStateFile).string();
-  if (!checkpoint.contains(kStateFile)) {
-    throw CheckpointError("{}: holds weights only, no training state; start from it with training.init_from",
-                          checkpoint.directory().string());
-  }
-  parts.state = read_fields<CheckpointError, TrainingState>(
-      parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
+  parts.state = read_state(checkpoint);
   read_weights(checkpoint, parts.parameters);
   restore_optimizer(checkpoint, parts);
   const SavedMemory memory(checkpoint);
-  if (memory.streams() != batch_size) {
-    throw CheckpointError("{}: holds the memory of {} streams, expected {}", checkpoint.directory().string(),
-                          memory.streams(), batch_size);
-  }
+  check_streams(checkpoint, memory, batch_size);
   restore_memory(memory, parts.groups, parts.groups[0].memory.layers());
 }
 

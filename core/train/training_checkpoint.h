@@ -9,6 +9,7 @@
 #include "core/train/optimizer.h"
 #include "core/train/stream_group.h"
 #include "core/train/training_state.h"
+#include "data_pipeline/dataset.h"
 #include "distributed/communicator.h"
 
 namespace segue {
@@ -26,6 +27,10 @@ struct TrainingParts {
 // refuses; earlier checkpoints are then as they were.
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    const std::vector<TextFile>& tokenizer, Communicator& communicator);
+
+// Throws CheckpointError when a run of this config cannot go on from the checkpoint: when that holds no training state,
+// belongs to other tokens, another kind of optimizer or another number of streams.
+void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset);
 
 // On any number of ranks, whatever number saved it; `batch_size` streams all together. Throws CheckpointError when the
 // checkpoint holds no training state, that of another kind of optimizer, or one that does not fit the parts.

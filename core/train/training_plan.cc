@@ -51,6 +51,28 @@ Buckets make_buckets(const Config& config, Parameters& parameters, int ranks) {
           parts_of(config.optimizer, ranks)};
 }
 
+EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset) {
+  return plan_blocks(dataset.split_info(config.evaluation.split).tokens, config.evaluation.batch_size,
+                     evaluation_tgt_len(config), config.evaluation.max_tokens);
+}
+
+void check_fit(const Config& config, const Dataset& dataset) {
+  const std::string source = dataset.directory().string();
+  const int64_t expected = config.data.vocab_size;
+  if (expected > 0 && expected != dataset.vocabulary())
+    throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
+                    dataset.vocabulary());
+  check_cutoffs(config.model, dataset.vocabulary(), source);
+  const auto check_split = [&](const std::string& split, int64_t streams) {
+    const int64_t tokens = dataset.split_info(split).tokens;
+    if (tokens / streams < 2)
+      throw DataError("{}: split {}: expected at least {} tokens for {} streams of 2, found {}", source, split,
+                      2 * streams, streams, tokens);
+  };
+  check_split(config.data.train_split, config.training.batch_size);
+  if (config.evaluation.interval > 0) check_split(config.evaluation.split, config.evaluation.batch_size);
+}
+
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {
   const Transformer model(config.model, vocab_size);
   const bool bf16 = config.training.precision == PrecisionKind::kBf16;

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/evaluation/evaluation_plan.h"
 #include "core/model/parameters.h"
 #include "core/model/transformer.h"
 #include "core/train/stream_group.h"
+#include "data_pipeline/dataset.h"
 #include "distributed/buckets.h"
 
 namespace segue {
@@ -40,6 +42,13 @@ struct TrainingPlan {
   int64_t bytes_sent = 0;  // by each rank in a step, around the ring
   std::vector<RankPlan> ranks;
 };
+
+// Of the evaluations inside a run.
+EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
+
+// Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
+// or a split is missing or too short.
+void check_fit(const Config& config, const Dataset& dataset);
 
 // Of a job of `ranks`, without one: nothing is drawn, read or filled. Activations are those of the CPU's kernels, which
 // differ from a GPU's in what attention needs besides.

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
-#include "launch/segue/job.h"
 
 namespace segue {
 
@@ -35,7 +34,6 @@ std::string buckets_text(int64_t buckets, double mebibytes) {
 
 std::string describe_training(const Config& config, const std::vector<std::string>& places) {
   const auto ranks = static_cast<int>(places.size());
-  check_shares(config, ranks);
   const int64_t vocab_size =
       config.data.vocab_size > 0 ? config.data.vocab_size : Dataset(config.data.path).vocabulary();
   const TrainingPlan plan = plan_training(config, vocab_size, ranks);

@@ -9,7 +9,7 @@
 namespace segue {
 
 // A table for people, one line for each rank. `places`: of every rank, where it would run. Reads nothing but the
-// dataset's manifest. Throws ConfigError when there are more ranks than streams.
+// dataset's manifest.
 std::string describe_training(const Config& config, const std::vector<std::string>& places);
 
 }  // namespace segue

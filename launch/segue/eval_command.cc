@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
 #include "core/evaluation/evaluation_report.h"
 #include "core/model/stored_tokenizer.h"
@@ -70,26 +71,37 @@ void report(const EvaluationSettings& settings, const EvaluationJob& job, const 
   fmt::print("{}", describe_evaluation(evaluation, loss_units(dataset, settings.split)));
 }
 
+// The first rank's choice, opened by all.
+Checkpoint checkpoint_of(const EvaluationSettings& settings, Communicator& communicator, Logger& logger) {
+  const LongWork reading(communicator, "reading " + settings.checkpoint);
+  std::optional<Checkpoint> chosen;
+  if (communicator.is_first()) {
+    ResolvedCheckpoint resolved = resolve_checkpoint(settings.checkpoint);
+    for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
+    chosen = std::move(resolved.checkpoint);
+  }
+  return *open_together(std::move(chosen), communicator, logger);
+}
+
 void eval_as_rank(const EvaluationSettings& settings, bool quiet, Communicator& communicator) try {
   const std::shared_ptr<Logger> logger = make_job_logger(communicator, quiet);
+  check_build(communicator);
   kernels::Stream stream(choose_device(settings.device, "--device", communicator.local_rank()),
                          static_cast<int>(settings.threads));
-  const ResolvedCheckpoint resolved = resolve_checkpoint(settings.checkpoint);
-  for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
+  const Checkpoint checkpoint = checkpoint_of(settings, communicator, *logger);
   const Dataset dataset(settings.data);
   check_dataset(communicator, dataset, settings.split);
-  check_tokenizer(resolved.checkpoint, dataset);
-  EvaluationJob job(settings, resolved.checkpoint, dataset, stream, communicator);
+  check_tokenizer(checkpoint, dataset);
+  EvaluationJob job(settings, checkpoint, dataset, stream, communicator);
 
-  const std::filesystem::path output = output_of(settings, resolved.checkpoint.directory());
+  const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<StagedDirectory> staged;
   if (!output.empty() && communicator.is_first()) staged.emplace(output);
   Progress progress("eval", job.scored_tokens(), "k tokens", 1e3, quiet || !communicator.is_first());
   const std::vector<PassResult> results =
       job.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });
   progress.finish();
-  if (communicator.is_first())
-    report(settings, job, results, resolved.checkpoint, dataset, staged ? &*staged : nullptr);
+  if (communicator.is_first()) report(settings, job, results, checkpoint, dataset, staged ? &*staged : nullptr);
 } catch (const OutOfMemoryError& error) {
   throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), settings.batch_size);
 }

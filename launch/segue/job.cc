@@ -9,7 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "distributed/communicator_choice.h"
 
@@ -33,7 +35,9 @@ void end_job(Communicator& communicator, const char* message, ExitCode code) {
 
 std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet) {
   std::shared_ptr<Logger> logger = make_logger(quiet);
-  if (!communicator.is_first()) logger->set_level(spdlog::level::err);
+  if (communicator.is_first()) return logger;
+  logger->set_level(spdlog::level::warn);
+  logger->set_pattern(fmt::format("%H:%M:%S %^%L%$ rank {} on {}: %v", communicator.rank(), communicator.host()));
   return logger;
 }
 
@@ -77,19 +81,26 @@ void run_as_rank(Communicator& communicator, const std::function<void()>& comman
   throw;
 }
 
-void check_agreement(Communicator& communicator, const Config& config) {
-  const std::string mine = OrderedJson{{"version", SEGUE_VERSION}, {"config", to_json(config)}}.dump();
+void check_build(Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  const MappedFile program("/proc/self/exe");
+  const std::string mine = fmt::format("{}, {}", SEGUE_VERSION, checksum_of(program.bytes()));
+  const std::vector<std::string> hosts = communicator.gather(communicator.host());
   const std::vector<std::string> all = communicator.gather(mine);
   for (size_t r = 1; r < all.size(); ++r) {
-    if (all[r] == all[0]) continue;
-    const OrderedJson first = OrderedJson::parse(all[0]);
-    const OrderedJson other = OrderedJson::parse(all[r]);
-    if (first["version"] != other["version"])
-      throw ConfigError("rank {} runs version {}, rank 0 version {}", r, other["version"].dump(),
-                        first["version"].dump());
-    const auto config_of = [](const OrderedJson& said) { return parse_config(said["config"].dump(), "config"); };
-    throw ConfigError("rank {} has another config than rank 0: {}", r,
-                      diff_configs(config_of(first), config_of(other)).front());
+    if (all[r] != all[0])
+      throw ConfigError("rank {} on {} runs another build of the program than rank 0 on {}: expected {}, found {}", r,
+                        hosts[r], hosts[0], all[0], all[r]);
+  }
+}
+
+void check_agreement(Communicator& communicator, const Config& config) {
+  check_build(communicator);
+  const std::vector<std::string> all = communicator.gather(to_json(config).dump());
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r] != all[0])
+      throw ConfigError("rank {} has another config than rank 0: {}", r,
+                        diff_configs(parse_config(all[0], "config"), parse_config(all[r], "config")).front());
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace segue {
 
-// For people: the first rank speaks for all; the others only of errors.
+// For people: the first rank speaks for all; the others only warn, and say who they are.
 std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet);
 
 // The last line of a command that ends otherwise than it would by itself, once for all ranks. Said before they take
@@ -31,7 +31,11 @@ std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device
 // alone, it is thrown on.
 void run_as_rank(Communicator& communicator, const std::function<void()>& command);
 
-// Throws ConfigError in every rank when one of them has another program version or configuration than the first.
+// Throws ConfigError in every rank when one of them runs another build of the program than the first: their arithmetic
+// may differ.
+void check_build(Communicator& communicator);
+
+// The same, or when one of them has another configuration.
 void check_agreement(Communicator& communicator, const Config& config);
 
 // Throws ConfigError when a rank would have no stream.

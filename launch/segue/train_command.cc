@@ -8,9 +8,11 @@
 
 #include "base/cuda.h"
 #include "base/text.h"
+#include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/train/trainer.h"
+#include "core/train/training_plan.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
@@ -58,26 +60,37 @@ bool is_fixed(const std::string& difference) {
   return std::any_of(kFixed.begin(), kFixed.end(), [&](std::string_view key) { return difference.starts_with(key); });
 }
 
-void check_differences(const Config& config, const Checkpoint& checkpoint, Logger& logger) {
+void check_differences(const Config& config, const Checkpoint& checkpoint, const Communicator& communicator,
+                       Logger& logger) {
   const std::string source = (checkpoint.directory() / kConfigFile).string();
   for (const std::string& difference : diff_configs(parse_config(checkpoint.text(kConfigFile), source), config)) {
     if (is_fixed(difference)) {
       throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
                         checkpoint.directory().string(), difference);
     }
-    logger.warn("resumed with {}", difference);
+    if (communicator.is_first()) logger.warn("resumed with {}", difference);
   }
 }
 
-std::optional<Checkpoint> checkpoint_to_resume(const Config& config, const RunDirectory& run, Logger& logger) {
-  IntactCheckpoint found = run.checkpoints().newest_intact();
+// The first rank's choice, opened by all.
+std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Communicator& communicator, Logger& logger) {
+  IntactCheckpoint found;
+  if (communicator.is_first()) found = run.checkpoints().newest_intact();
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
-  if (found.checkpoint) {
-    check_differences(config, *found.checkpoint, logger);
-  } else {
+  if (communicator.is_first() && !found.checkpoint)
     logger.warn("{}: no checkpoint to resume from, starting at the beginning", run.path().string());
+  return open_together(std::move(found.checkpoint), communicator, logger);
+}
+
+std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Communicator& communicator, Logger& logger) {
+  if (config.training.init_from.empty()) return std::nullopt;
+  std::optional<Checkpoint> chosen;
+  if (communicator.is_first()) {
+    ResolvedCheckpoint resolved = resolve_checkpoint(config.training.init_from);
+    for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
+    chosen = std::move(resolved.checkpoint);
   }
-  return std::move(found.checkpoint);
+  return open_together(std::move(chosen), communicator, logger);
 }
 
 std::string where_it_runs(const kernels::Stream& stream) {
@@ -97,18 +110,32 @@ struct Origin {
   std::optional<Checkpoint> weights;
 };
 
-std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, const Dataset& dataset) {
-  if (config.training.init_from.empty()) return std::nullopt;
-  Checkpoint checkpoint = resolve_checkpoint(config.training.init_from).checkpoint;
-  check_tokenizer(checkpoint, dataset);
-  return checkpoint;
+// What a run begins with, found and checked: all that training refuses before its first step it refuses here, so that a
+// dry run refuses the same.
+Origin find_origin(const TrainOptions& options, const Config& config, const Dataset& dataset, const RunDirectory& run,
+                   Communicator& communicator, Logger& logger) {
+  Origin origin;
+  if (options.resume) origin.resumed = checkpoint_to_resume(run, communicator, logger);
+  if (origin.resumed) {
+    check_differences(config, *origin.resumed, communicator, logger);
+    check_tokenizer(*origin.resumed, dataset);
+    check_resumable(*origin.resumed, config, dataset);
+    return origin;
+  }
+  origin.weights = checkpoint_to_start_from(config, communicator, logger);
+  if (origin.weights) {
+    const Transformer model(config.model, dataset.vocabulary());
+    check_tokenizer(*origin.weights, dataset);
+    check_weights(*origin.weights, Parameters(model.parameter_specs()));
+  }
+  return origin;
 }
 
-Origin resumed_origin(const Config& config, const Dataset& dataset, const RunDirectory& run, Logger& logger) {
-  std::optional<Checkpoint> checkpoint = checkpoint_to_resume(config, run, logger);
-  if (!checkpoint) return {.resumed = {}, .weights = checkpoint_to_start_from(config, dataset)};
-  check_tokenizer(*checkpoint, dataset);
-  return {.resumed = std::move(checkpoint), .weights = {}};
+// Every rank has the data that such a training needs, the same ones.
+void check_data(const Config& config, const Dataset& dataset, Communicator& communicator) {
+  check_fit(config, dataset);
+  check_dataset(communicator, dataset, config.data.train_split);
+  if (config.evaluation.interval > 0) check_dataset(communicator, dataset, config.evaluation.split);
 }
 
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run, const Origin& origin,
@@ -134,25 +161,35 @@ void open_run(RunDirectory& run, Communicator& communicator) {
   communicator.barrier();
 }
 
+// Refuses what training would refuse. Without a dataset, of which a config may say the vocabulary's size, a plan can
+// still be made.
+void check_plan(const TrainOptions& options, const RunDirectory& run, const Config& config, Communicator& communicator,
+                Logger& logger) {
+  const LongWork checking(communicator, "checking");
+  if (!options.resume) run.check_new();
+  if (config.data.vocab_size > 0 && !path_exists(config.data.path)) {
+    if (communicator.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
+    return;
+  }
+  const Dataset dataset(config.data.path);
+  check_data(config, dataset, communicator);
+  find_origin(options, config, dataset, run, communicator, logger);
+}
+
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
-void dry_run(const TrainOptions& options, const Config& config, Device device, Communicator& communicator) {
+void dry_run(const TrainOptions& options, const RunDirectory& run, const Config& config, Device device,
+             Communicator& communicator, Logger& logger) {
   std::vector<std::string> places = communicator.gather(
       fmt::format("{} {}", communicator.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
   if (options.ranks > 0) {
     if (communicator.size() > 1) throw UsageError("--ranks: this job has {} ranks already", communicator.size());
     places.assign(static_cast<size_t>(options.ranks), "");
   }
+  check_shares(config, static_cast<int>(places.size()));
+  compute_of(config.model, config.training.precision, device);
+  check_plan(options, run, config, communicator, logger);
   const std::string text = describe_training(config, places);
   if (communicator.is_first()) fmt::print("{}", text);
-}
-
-void check_vocabulary(const Config& config, const Dataset& dataset) {
-  const std::string source = dataset.directory().string();
-  const int64_t expected = config.data.vocab_size;
-  if (expected > 0 && expected != dataset.vocabulary())
-    throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
-                    dataset.vocabulary());
-  check_cutoffs(config.model, dataset.vocabulary(), source);
 }
 
 TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, const Config& config,
@@ -160,14 +197,14 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
                                 Logger& logger) {
   std::optional<LongWork> starting(std::in_place, communicator, "starting");
   const Dataset dataset(config.data.path);
-  check_vocabulary(config, dataset);
-  check_dataset(communicator, dataset, config.data.train_split);
+  check_data(config, dataset, communicator);
   compute_of(config.model, config.training.precision, stream.device());
+  const auto find = [&] { return find_origin(options, config, dataset, run, communicator, logger); };
   Origin origin;
-  if (!options.resume) origin.weights = checkpoint_to_start_from(config, dataset);
+  if (!options.resume) origin = find();  // before anything is made
   open_run(run, communicator);
-  if (options.resume) origin = resumed_origin(config, dataset, run, logger);
-  communicator.barrier();  // nobody reads what begin() replaces
+  if (options.resume) origin = find();  // nobody else saves meanwhile
+  communicator.barrier();               // nobody reads what begin() replaces
   if (communicator.is_first()) run.begin(config, options.resume);
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
@@ -185,7 +222,7 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
   const TrainingConfig& training = config.training;
   const Device device = choose_device(training.device, "training.device", job.local_rank());
   if (options.dry_run) {
-    dry_run(options, config, device, job);
+    dry_run(options, run, config, device, job, *logger);
     return TrainingOutcome::kFinished;
   }
   check_shares(config, job.size());
@@ -243,7 +280,8 @@ void add_train_command(CLI::App& app) {
   command->add_flag("--resume", options->resume, "Go on from the run's newest intact checkpoint");
   command->add_flag("--quiet", options->quiet, "Warnings and errors only");
   CLI::Option* dry_run = command->add_flag("--dry-run", options->dry_run,
-                                           "Only say what every rank would hold, and what a step would send");
+                                           "Only say what every rank would hold, and what a step would send, "
+                                           "or why training would not start");
   command->add_option("--ranks", options->ranks, "Of a dry run: as if the job had so many")
       ->check(at_least(1))
       ->needs(dry_run);

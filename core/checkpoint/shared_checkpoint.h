@@ -1,0 +1,19 @@
+// One checkpoint for all ranks: each would find its own newest one, and what they find can differ, as listings of a
+// shared directory may be old and a host may fail to read.
+#pragma once
+
+#include <optional>
+
+#include "base/log.h"
+#include "core/checkpoint/checkpoint.h"
+#include "distributed/communicator.h"
+
+namespace segue {
+
+// Called by all ranks, with what the first one has chosen: it tells directory, step and the checksum of the manifest,
+// and the others open that very checkpoint, of which a moment later they may still see the old content. None when there
+// is none in the first rank. Throws CheckpointError in every rank when one of them finds something else, naming it, its
+// host, and what it found. What others had to wait for is told to the first rank's log.
+std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Communicator& communicator, Logger& logger);
+
+}  // namespace segue

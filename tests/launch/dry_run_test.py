@@ -1,0 +1,65 @@
+"""A dry run refuses what training refuses, in the same words, and passes what training starts with."""
+
+import os
+
+from job import Job, require
+from program import TINY_MODEL, check, metrics
+
+
+def error_of(job, code, *arguments):
+    _, errors = job.run("train", *arguments, "--quiet", expect=code)
+    lines = [line for line in errors.splitlines() if line.startswith("segue:")]
+    check(len(lines) == 1, f"{arguments}: expected one line of error: {errors}")
+    return lines[0]
+
+
+def check_refused(job, code, says, *arguments):
+    before = sorted(os.listdir(job.directory))
+    planned = error_of(job, code, *arguments, "--dry-run")
+    check(says in planned, f"{arguments}: expected {says!r} in: {planned}")
+    check(sorted(os.listdir(job.directory)) == before, f"{arguments}: a dry run wrote something")
+    found = error_of(job, code, *arguments)
+    check(found == planned, f"{arguments}: a dry run says\n{planned}\ntraining\n{found}")
+
+
+def test_refuses_what_training_refuses(job):
+    def refused(code, says, *settings):
+        sets = [word for setting in settings for word in ("--set", setting)]
+        check_refused(job, code, says, "config.json", "--run", "new", *sets)
+
+    refused(4, 'expected a split "dev"', "evaluation.split=dev")
+    refused(4, "split valid: expected at least 20000 tokens for 10000 streams", "evaluation.batch_size=10000")
+    refused(4, "split train: expected at least 40000 tokens for 20000 streams", "training.batch_size=20000")
+    refused(4, "expected a vocabulary of data.vocab_size = 300", "data.vocab_size=300")
+    refused(4, "nowhere", "data.path=nowhere")
+    refused(5, "nowhere: expected a checkpoint", "training.init_from=nowhere")
+    refused(5, "feed_forward.w1: expected float32 [64, 32], found float32 [48, 32]", "training.init_from=run", "model.d_inner=64")
+    check_refused(job, 2, "a run is there already", "config.json", "--run", "run")
+    check_refused(job, 3, "cannot resume with training.batch_size", "--run", "run", "--resume", "--set",
+                  "training.batch_size=4")
+    check_refused(job, 5, "expected the state of optimizer sgd", "--run", "run", "--resume", "--set",
+                  "optimizer.kind=sgd")
+
+
+def test_many_ranks_start(job):
+    """With fewer streams to evaluate than ranks."""
+    many = ("--set", "training.batch_size=1024", "--ranks", 1024)
+    planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *many)
+    check(" 1023  " in planned and "1024 streams" in planned, planned[-500:])
+    twelve = ("--set", "training.batch_size=12", "--set", "evaluation.interval=2", "--set", "training.max_step=2")
+    job.run("train", "config.json", "--run", "twelve", "--dry-run", "--ranks", 12, *twelve)
+    job.run_ranks(12, "train", "config.json", "--run", "twelve", "--quiet", *twelve)
+    check([line["step"] for line in metrics(job.path("twelve")) if "evaluation" in line] == [2], "no evaluation")
+
+
+def main():
+    require("mpirun")
+    job = Job()
+    job.prepare_text("text", 20000, 1)
+    job.write_config(training={"batch_size": 5, "max_step": 2}, evaluation={}, model=TINY_MODEL)
+    job.run("train", "config.json", "--run", "run", "--quiet")
+    test_refuses_what_training_refuses(job)
+    test_many_ranks_start(job)
+
+
+main()
