@@ -33,6 +33,8 @@ class Descriptor {
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
   }
+  Descriptor(Descriptor&& other) noexcept : value_(other.release()) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return value_; }
@@ -42,18 +44,38 @@ class Descriptor {
   int value_;
 };
 
-int64_t regular_file_size(const Descriptor& file, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw FileError("{}: cannot stat: {}", path.string(), reason());
-  if (!S_ISREG(status.st_mode)) throw FileError("{}: expected a regular file", path.string());
-  return status.st_size;
+// "a directory"; of what is no regular file.
+std::string kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
 }
 
-// The part of `block` that was filled before the file ended.
-std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const std::filesystem::path& path) {
+struct InputFile {
+  Descriptor descriptor;
+  int64_t size;
+};
+
+// Opening a pipe would wait for its writer, which O_NONBLOCK is against; of a socket only its kind can be asked.
+InputFile open_input(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+    throw FileError("{}: expected a regular file, found a socket", path.string());
+  InputFile file{Descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY), 0};
+  if (::fstat(file.descriptor.get(), &status) != 0) throw FileError("{}: cannot stat: {}", path.string(), reason());
+  if (!S_ISREG(status.st_mode))
+    throw FileError("{}: expected a regular file, found {}", path.string(), kind_of(status.st_mode));
+  file.size = status.st_size;
+  return file;
+}
+
+// The part of `block` that was filled before the file ended. `read_more` is read() or pread() of one descriptor.
+template <typename ReadMore>
+std::span<std::byte> fill(std::span<std::byte> block, const std::filesystem::path& path, ReadMore read_more) {
   size_t done = 0;
   while (done < block.size()) {
-    const ssize_t got = ::read(descriptor, block.data() + done, block.size() - done);
+    const ssize_t got = read_more(block.subspan(done), done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
     if (got == 0) break;
@@ -61,6 +83,12 @@ std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const
     note_progress();
   }
   return block.first(done);
+}
+
+std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const std::filesystem::path& path) {
+  return fill(block, path, [descriptor](std::span<std::byte> rest, size_t /*done*/) {
+    return ::read(descriptor, rest.data(), rest.size());
+  });
 }
 
 // What stays and why, of a file or a directory; empty when all is gone.
@@ -81,19 +109,18 @@ std::string remove_what_goes(const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
-  const Descriptor file(path, O_RDONLY);
-  const int64_t size = regular_file_size(file, path);
-  if (size > max_bytes) throw FileError("{}: {} bytes, expected at most {}", path.string(), size, max_bytes);
-  std::string text(static_cast<size_t>(size), '\0');
-  const size_t done = read_into(std::as_writable_bytes(std::span(text)), file.get(), path).size();
-  if (done < text.size()) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, size);
+  const InputFile file = open_input(path);
+  if (file.size > max_bytes) throw FileError("{}: {} bytes, expected at most {}", path.string(), file.size, max_bytes);
+  std::string text(static_cast<size_t>(file.size), '\0');
+  const size_t done = read_into(std::as_writable_bytes(std::span(text)), file.descriptor.get(), path).size();
+  if (done < text.size()) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, file.size);
   return text;
 }
 
 FileReader::FileReader(const std::filesystem::path& path) : path_(path) {
-  Descriptor file(path, O_RDONLY);
-  regular_file_size(file, path);
-  descriptor_ = file.release();
+  InputFile file = open_input(path);
+  descriptor_ = file.descriptor.release();
+  size_ = file.size;
 }
 
 FileReader::~FileReader() { ::close(descriptor_); }
@@ -102,6 +129,12 @@ std::span<std::byte> FileReader::read(std::span<std::byte> block) { return read_
 
 std::span<std::byte> StandardInput::read(std::span<std::byte> block) {
   return read_into(block, STDIN_FILENO, "standard input");
+}
+
+std::span<std::byte> FileReader::read_at(int64_t offset, std::span<std::byte> block) const {
+  return fill(block, path_, [this, offset](std::span<std::byte> rest, size_t done) {
+    return ::pread(descriptor_, rest.data(), rest.size(), offset + static_cast<off_t>(done));
+  });
 }
 
 FileWriter::FileWriter(const std::filesystem::path& path)
@@ -183,10 +216,10 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(path, O_RDONLY);
-  size_ = static_cast<size_t>(regular_file_size(file, path));
+  const InputFile file = open_input(path);
+  size_ = static_cast<size_t>(file.size);
   if (size_ == 0) return;
-  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
   if (mapped == MAP_FAILED) throw FileError("{}: cannot map: {}", path.string(), reason());
   data_ = static_cast<const std::byte*>(mapped);
 }

@@ -10,22 +10,29 @@
 
 namespace segue {
 
+// Whatever opens files for reading takes regular files only, and says what it found instead. It never waits for the
+// other end of a pipe.
+
 // The whole file as text; throws FileError, also when it is larger than max_bytes.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 30);
 
-// An open file for sequential reading, of which only the caller's block is in memory.
+// An open file, of which only the caller's block is in memory.
 class FileReader {
  public:
-  explicit FileReader(const std::filesystem::path& path);  // throws FileError, also when it is no regular file
+  explicit FileReader(const std::filesystem::path& path);  // throws FileError
   ~FileReader();
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
   // Fills `block` as far as the file goes; the part of it that was filled, empty at the end.
   std::span<std::byte> read(std::span<std::byte> block);
+  // The same from an offset, which leaves the place of sequential reading as it is.
+  std::span<std::byte> read_at(int64_t offset, std::span<std::byte> block) const;
+  int64_t size() const { return size_; }  // when it was opened
 
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
+  int64_t size_ = 0;
 };
 
 // Standard input, read like a file.

@@ -1,14 +1,33 @@
 // spdlog set up once, handed around by reference.
 #include "base/log.h"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include "base/text.h"
+
 namespace segue {
+
+namespace {
+
+// The message, in which names of files and words of theirs may be.
+class VisibleMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& line) override {
+    const std::string text = visible_line({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<VisibleMessage>(); }
+};
+
+}  // namespace
 
 std::shared_ptr<Logger> make_logger(bool quiet) {
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   auto logger = std::make_shared<Logger>("segue", std::move(sink));
-  logger->set_pattern("%H:%M:%S %^%L%$ %v");
+  auto pattern = std::make_unique<spdlog::pattern_formatter>();
+  pattern->add_flag<VisibleMessage>('*').set_pattern("%H:%M:%S %^%L%$ %*");
+  logger->set_formatter(std::move(pattern));
   logger->set_level(quiet ? spdlog::level::warn : spdlog::level::info);
   logger->flush_on(spdlog::level::info);
   return logger;

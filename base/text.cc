@@ -101,4 +101,44 @@ std::string shell_word(const std::string& text) {
   return word += '\'';
 }
 
+namespace {
+
+// Bytes of the character that `text` begins with; 0 when it is none that a terminal shows.
+size_t shown_character(std::string_view text) {
+  const auto byte = [text](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  constexpr uint32_t kDelete = 0x7f;
+  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != kDelete ? 1 : 0;
+  const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  uint32_t code = byte(0) & (0xffU >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::array<uint32_t, 5> kSmallest{0, 0, 0xa0, 0x800, 0x10000};  // below 0xa0 are controls again
+  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  return byte(0) >= 0xc2 && byte(0) <= 0xf4 && code >= kSmallest.at(length) && code <= 0x10ffff && !is_surrogate
+             ? length
+             : 0;
+}
+
+std::string visible(std::string_view text, std::string_view kept) {
+  std::string shown;
+  while (!text.empty()) {
+    const bool is_kept = kept.find(text[0]) != std::string_view::npos;
+    const size_t length = is_kept ? 1 : shown_character(text);
+    if (length == 0)
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    else
+      shown += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string visible_line(std::string_view text) { return visible(text, ""); }
+
+std::string visible_lines(std::string_view text) { return visible(text, "\n\t"); }
+
 }  // namespace segue

@@ -22,4 +22,9 @@ std::string did_you_mean(std::string_view near);
 // Text as one word of a shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);
 
+// Text from a file or of a file's name, for a terminal: bytes that it would obey instead of showing (control
+// characters, and what is no UTF-8) become "\x1b". Of visible_lines() line ends and tabs stay.
+std::string visible_line(std::string_view text);
+std::string visible_lines(std::string_view text);
+
 }  // namespace segue

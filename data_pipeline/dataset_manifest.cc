@@ -169,8 +169,12 @@ DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view s
 
 DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kManifestFile;
-  if (!std::filesystem::is_directory(directory)) throw DataError("{}: there is no such dataset", directory.string());
-  if (!std::filesystem::exists(path))
+  std::error_code error;  // of what cannot be looked at, opening tells
+  if (!std::filesystem::exists(directory, error) && !error)
+    throw DataError("{}: there is no such dataset", directory.string());
+  if (!error && !std::filesystem::is_directory(directory, error))
+    throw DataError("{}: expected a dataset's directory, found a file", directory.string());
+  if (!std::filesystem::exists(path, error) && !error)
     throw DataError("{}: not a dataset: {} is missing", directory.string(), kManifestFile);
   return parse_dataset_manifest(read_file(path), path.string());
 }

@@ -63,20 +63,20 @@ std::string describe_tokenizer(const TokenizerInfo& info, const Tokenizer* token
     text += fmt::format("lines marked: {}, by token {}\n", name_of_choice(info.line_marks), info.line_mark_token);
   if (info.unknown_token >= 0 && tokenizer != nullptr)
     text += fmt::format("unknown: token {}, \"{}\"\n", info.unknown_token,
-                        tokenizer->decode({std::vector{static_cast<int32_t>(info.unknown_token)}}));
+                        visible_line(tokenizer->decode({std::vector{static_cast<int32_t>(info.unknown_token)}})));
   return text;
 }
 
 std::string describe_source(const SourceInfo& source) {
-  return fmt::format("source {}: {}, {}, in {}\n", source.file, human_bytes(source.bytes), source.checksum,
-                     fmt::join(source.splits, ", "));
+  return fmt::format("source {}: {}, {}, in {}\n", visible_line(source.file), human_bytes(source.bytes),
+                     source.checksum, visible_line(fmt::format("{}", fmt::join(source.splits, ", "))));
 }
 
 }  // namespace
 
 std::string describe(const Dataset& dataset) {
   const DatasetManifest& manifest = dataset.manifest();
-  std::string text = fmt::format("dataset {}\n", dataset.directory().string());
+  std::string text = fmt::format("dataset {}\n", visible_line(dataset.directory().string()));
   text += fmt::format("tokens: {}, {}, vocabulary {}\n", name_of_choice(manifest.tokenizer.kind),
                       name_of(manifest.token_type), human_count(manifest.tokenizer.vocabulary));
   const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
@@ -84,7 +84,7 @@ std::string describe(const Dataset& dataset) {
   if (manifest.separator >= 0) text += fmt::format("separator between sources: {}\n", manifest.separator);
   for (const SplitInfo& split : manifest.splits) text += describe_split(dataset, split, tokenizer.get());
   for (const SourceInfo& source : manifest.sources) text += describe_source(source);
-  if (!manifest.command.empty()) text += fmt::format("made by: {}\n", manifest.command);
+  if (!manifest.command.empty()) text += fmt::format("made by: {}\n", visible_line(manifest.command));
   return text;
 }
 

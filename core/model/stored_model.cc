@@ -3,13 +3,20 @@
 
 #include "base/activity.h"
 #include "base/json_fields.h"
+#include "core/model/transformer.h"
 
 namespace segue {
 
+// Of a vocabulary, and of a segment.
+constexpr double kMostTokens = 2147483647;
+
 void StoredModel::describe(JsonFields& fields) {
   fields.required("model", model, {.meaning = "the model"});
-  fields.required("vocab_size", vocab_size, {.meaning = "size of the vocabulary", .unit = "tokens", .minimum = 2});
-  fields.required("tgt_len", tgt_len, {.meaning = "segment length of the training", .unit = "tokens", .minimum = 1});
+  fields.required("vocab_size", vocab_size,
+                  {.meaning = "size of the vocabulary", .unit = "tokens", .minimum = 2, .maximum = kMostTokens});
+  fields.required(
+      "tgt_len", tgt_len,
+      {.meaning = "segment length of the training", .unit = "tokens", .minimum = 1, .maximum = kMostTokens});
   fields.required("tokenizer", tokenizer, {.meaning = "tokenizer of the training data; empty when unknown"});
 }
 
@@ -51,11 +58,23 @@ TensorFile weights_file(const Parameters& parameters, ConstTensorView values) {
   return {kWeightsFile, named_parts(parameters, values), {{"format", "segue"}}};
 }
 
+namespace {
+
+// Before memory is taken for a model that the weights beside it are not of.
+void check_weights(const Checkpoint& checkpoint, const StoredModel& stored) {
+  const SafetensorsFile weights = checkpoint.tensors(kWeightsFile);
+  for (const ParameterSpec& spec : Transformer(stored.model, stored.vocab_size).parameter_specs())
+    static_cast<void>(weights.tensor(spec.name, DType::kFloat32, spec.shape));
+}
+
+}  // namespace
+
 StoredModel read_model(const Checkpoint& checkpoint) {
   const std::string source = (checkpoint.directory() / kModelFile).string();
   const Json document = parse_json<CheckpointError>(checkpoint.text(kModelFile), source);
   auto stored = read_fields<CheckpointError, StoredModel>(document, source);
   check_model(stored.model, source);
+  check_weights(checkpoint, stored);
   return stored;
 }
 

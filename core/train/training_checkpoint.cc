@@ -117,11 +117,11 @@ ManifestFile file_of(const std::string& text) {
 // The saved memories: which streams each file holds.
 class SavedMemory {
  public:
-  explicit SavedMemory(const Checkpoint& checkpoint) : source_(checkpoint.directory().string()) {
+  SavedMemory(const Checkpoint& checkpoint, int64_t layers) {
     for (const std::string& name : checkpoint.names()) {
       if (!name.starts_with(kMemoryFilePrefix)) continue;
       parts_.push_back({streams_, checkpoint.tensors(name)});
-      streams_ += parts_.back().file.tensor(layer_name(0)).shape[0];
+      streams_ += check_part(parts_.back().file, layers);
     }
   }
   int64_t streams() const { return streams_; }
@@ -131,7 +131,6 @@ class SavedMemory {
     OwnedTensor rows;
     for (const Part& part : parts_) {
       const ConstTensorView saved = part.file.tensor(layer_name(l));
-      if (saved.shape.rank() != 3) throw CheckpointError("{}: {} is {}", source_, layer_name(l), saved.shape.text());
       if (rows.shape().rank() != 3) rows = OwnedTensor(saved.dtype, {wanted.count, saved.shape[1], saved.shape[2]});
       const int64_t begin = std::max(wanted.first, part.first);
       const int64_t end = std::min(wanted.first + wanted.count, part.first + saved.shape[0]);
@@ -147,7 +146,25 @@ class SavedMemory {
     int64_t first;
     SafetensorsFile file;
   };
-  std::string source_;
+
+  // The streams of a file, which all its layers hold, in the one shape that all files share.
+  int64_t check_part(const SafetensorsFile& file, int64_t layers) {
+    const ConstTensorView first = parts_.front().file.tensor(layer_name(0));
+    if (first.shape.rank() != 3)
+      throw CheckpointError("{}: tensor {}: expected three extents, found {}", parts_.front().file.source(),
+                            layer_name(0), first.shape.text());
+    const ConstTensorView own = file.tensor(layer_name(0));
+    const Shape expected{own.shape.rank() == 0 ? 0 : own.shape[0], first.shape[1], first.shape[2]};
+    for (int64_t l = 0; l < layers; ++l) {
+      const ConstTensorView found = file.tensor(layer_name(l));
+      if (found.shape != expected || found.dtype != first.dtype)
+        throw CheckpointError("{}: tensor {}: expected {} {}, as of the other layers, found {} {}", file.source(),
+                              layer_name(l), name_of(first.dtype), expected.text(), name_of(found.dtype),
+                              found.shape.text());
+    }
+    return expected[0];
+  }
+
   std::vector<Part> parts_;  // in the order of their streams, as their names sort
   int64_t streams_ = 0;
 };
@@ -156,15 +173,6 @@ void check_streams(const Checkpoint& checkpoint, const SavedMemory& memory, int6
   if (memory.streams() != expected)
     throw CheckpointError("{}: holds the memory of {} streams, expected {}", checkpoint.directory().string(),
                           memory.streams(), expected);
-}
-
-TrainingState read_state(const Checkpoint& checkpoint) {
-  const std::string source = (checkpoint.directory() / kStateFile).string();
-  if (!checkpoint.contains(kStateFile))
-    throw CheckpointError("{}: holds weights only, no training state; start from it with training.init_from",
-                          checkpoint.directory().string());
-  return read_fields<CheckpointError, TrainingState>(parse_json<CheckpointError>(checkpoint.text(kStateFile), source),
-                                                     source);
 }
 
 void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int64_t layers) {
@@ -208,22 +216,23 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
 }
 
 void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset) {
-  const TrainingState state = read_state(checkpoint);
+  const TrainingState state = read_training_state(checkpoint);
   const std::string tokens = dataset.identity(config.data.train_split);
   if (state.dataset != tokens)
     throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
                           state.dataset, dataset.directory().string(), tokens);
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
-  check_streams(checkpoint, SavedMemory(checkpoint), config.training.batch_size);
+  check_streams(checkpoint, SavedMemory(checkpoint, config.model.n_layer), config.training.batch_size);
 }
 
 void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size) {
-  parts.state = read_state(checkpoint);
+  parts.state = read_training_state(checkpoint);
   read_weights(checkpoint, parts.parameters);
   restore_optimizer(checkpoint, parts);
-  const SavedMemory memory(checkpoint);
+  const int64_t layers = parts.groups[0].memory.layers();
+  const SavedMemory memory(checkpoint, layers);
   check_streams(checkpoint, memory, batch_size);
-  restore_memory(memory, parts.groups, parts.groups[0].memory.layers());
+  restore_memory(memory, parts.groups, layers);
 }
 
 }  // namespace segue

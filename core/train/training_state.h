@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json_fields.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/train/schedule.h"
 
 namespace segue {
@@ -36,5 +37,9 @@ struct TrainingState {
   bool evaluation_pending = false;
   void describe(JsonFields& fields);
 };
+
+// Throws CheckpointError when the checkpoint holds weights only, and naming the key when what is counted cannot be of
+// one run: a step of another checkpoint, more updates of the optimizer than steps.
+TrainingState read_training_state(const Checkpoint& checkpoint);
 
 }  // namespace segue

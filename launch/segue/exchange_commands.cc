@@ -94,8 +94,8 @@ void run_import(const ImportOptions& options) {
   const StoredModel stored{
       .model = imported.model, .vocab_size = imported.vocab_size, .tgt_len = imported.tgt_len, .tokenizer = {}};
   write_checkpoint(options.output, 0, {.tensor_files = {weights}, .text_files = {model_file(stored)}});
-  for (const std::string& setting : imported.settings) fmt::print("set {}\n", setting);
-  for (const std::string& note : imported.notes) fmt::print("note: {}\n", note);
+  for (const std::string& setting : imported.settings) fmt::print("set {}\n", visible_line(setting));
+  for (const std::string& note : imported.notes) fmt::print("note: {}\n", visible_line(note));
   fmt::print("{}: {} parameters in {} tensors, vocabulary {}\n", options.output, human_count(count),
              imported.tensors.size(), imported.vocab_size);
 }
@@ -117,7 +117,7 @@ ExportPaths paths_of(const ExportOptions& options) {
 void run_export(const ExportOptions& options) {
   const ExportPaths paths = paths_of(options);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
-  for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", complaint);
+  for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));
   const StoredModel stored = read_model(resolved.checkpoint);
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);
@@ -126,7 +126,7 @@ void run_export(const ExportOptions& options) {
   const std::vector<std::string> notes = export_weights(options.format, stored.model, stored.vocab_size,
                                                         named_parts(parameters, parameters.values()), paths.weights);
   if (!paths.arguments.empty()) write_file_atomically(paths.arguments, arguments);
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : notes) fmt::print("note: {}\n", visible_line(note));
   fmt::print("{}: {} parameters of step {}\n", options.output, human_count(parameters.count()),
              resolved.checkpoint.step());
 }

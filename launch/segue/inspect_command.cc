@@ -51,7 +51,7 @@ void inspect_config(const InspectOptions& options) {
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
   const int64_t vocab_size = is_named ? config.data.vocab_size : options.vocab_size.value_or(kByteVocabulary);
   check_cutoffs(config.model, vocab_size, options.path);
-  fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", options.path, human_count(vocab_size),
+  fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", visible_line(options.path), human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,
                                   {.tgt_len = config.training.tgt_len,
@@ -62,16 +62,14 @@ void inspect_config(const InspectOptions& options) {
 
 void inspect_dataset(const InspectOptions& options) {
   const Dataset dataset(options.path);
-  fmt::print("{}", describe(dataset));
+  fmt::print("{}", visible_lines(describe(dataset)));
   if (!options.verify) return;
   dataset.verify(false);
   fmt::print("every shard has the checksum of the manifest\n");
 }
 
 void print_state(const Checkpoint& checkpoint) {
-  const std::string source = (checkpoint.directory() / kStateFile).string();
-  const auto state = read_fields<CheckpointError, TrainingState>(
-      parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
+  const TrainingState state = read_training_state(checkpoint);
   fmt::print("{:<38} step {}, {} tokens in {}\n", "trained", state.step, human_count(state.tokens),
              human_duration(state.seconds));
   fmt::print("{:<38} epoch {}, row {} of every stream\n", "next segment", state.epoch, state.row);
@@ -82,11 +80,11 @@ void print_state(const Checkpoint& checkpoint) {
 
 void inspect_checkpoint(const InspectOptions& options) {
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.path);
-  for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", complaint);
+  for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
   const Checkpoint& checkpoint = resolved.checkpoint;
   const StoredModel stored = read_model(checkpoint);
-  fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", checkpoint.directory().string(),
-             stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", stored.tokenizer);
+  fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", visible_line(checkpoint.directory().string()),
+             stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
   fmt::print(
       "{}", describe_model(stored.model, stored.vocab_size,
                            {.tgt_len = stored.tgt_len, .streams = 1, .moments = moments_of(optimizer_of(checkpoint))}));

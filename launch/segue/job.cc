@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "distributed/communicator_choice.h"
 
 namespace segue {
@@ -26,8 +27,8 @@ constexpr std::chrono::seconds kFirstSpeaks(5);
 void end_job(Communicator& communicator, const char* message, ExitCode code) {
   if (communicator.size() == 1) return;
   if (!communicator.is_first()) std::this_thread::sleep_for(kFirstSpeaks);
-  static_cast<void>(
-      std::fprintf(stderr, "segue: rank %d of %d: %s\n", communicator.rank(), communicator.size(), message));
+  static_cast<void>(std::fprintf(stderr, "segue: rank %d of %d: %s\n", communicator.rank(), communicator.size(),
+                                 visible_line(message).c_str()));
   communicator.abort(static_cast<int>(code));
 }
 
@@ -42,7 +43,7 @@ std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool q
 }
 
 void say_for_all(const Communicator& communicator, const std::string& line) {
-  if (communicator.is_first()) static_cast<void>(std::fprintf(stderr, "segue: %s\n", line.c_str()));
+  if (communicator.is_first()) static_cast<void>(std::fprintf(stderr, "segue: %s\n", visible_line(line).c_str()));
 }
 
 std::string usable_cores() {

@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/usage_error.h"
 
@@ -19,7 +21,7 @@ constexpr const char* kExamples =
     "Each command explains itself: segue COMMAND --help";
 
 int report(const char* message, segue::ExitCode code) {
-  static_cast<void>(std::fprintf(stderr, "segue: %s\n", message));
+  static_cast<void>(std::fprintf(stderr, "segue: %s\n", segue::visible_line(message).c_str()));
   return static_cast<int>(code);
 }
 
@@ -60,6 +62,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(stopped.code());  // the first rank has said it for all
   } catch (const segue::Error& error) {
     return report(error.what(), error.code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(error.what(), segue::ExitCode::kFile);
   } catch (const std::bad_alloc&) {
     return report("out of memory", segue::ExitCode::kDevice);
   } catch (const std::exception& error) {

@@ -62,7 +62,7 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
   const bool is_unknown = is(CLI::ExitCodes::RequiredError) || is(CLI::ExitCodes::ExtrasError);
   const std::string what = is_unknown && !unknown.empty() ? describe_unknown(app, unknown) : error.what();
-  return "segue: " + what + "; --help tells what there is\n";
+  return "segue: " + visible_line(what) + "; --help tells what there is\n";
 }
 
 }  // namespace segue

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <csignal>
 #include <string>
 
@@ -83,11 +85,33 @@ TEST(ReadFile, NamesWhatIsWrong) {
   const std::string missing = (directory / "missing").string();
   EXPECT_EQ(message_of<FileError>([&] { read_file(missing); }), missing + ": cannot open: No such file or directory");
   EXPECT_EQ(message_of<FileError>([&] { read_file(directory.path()); }),
-            directory.path().string() + ": expected a regular file");
+            directory.path().string() + ": expected a regular file, found a directory");
   write_file_atomically(directory / "file", "12345");
   EXPECT_EQ(read_file(directory / "file", 5), "12345");
   EXPECT_EQ(message_of<FileError>([&] { read_file(directory / "file", 4); }),
             (directory / "file").string() + ": 5 bytes, expected at most 4");
+}
+
+TEST(ReadFile, RefusesAPipeWithoutWaitingForItsWriter) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path pipe = directory / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string expected = pipe.string() + ": expected a regular file, found a pipe";
+  EXPECT_EQ(message_of<FileError>([&] { read_file(pipe); }), expected);
+  EXPECT_EQ(message_of<FileError>([&] { FileReader reader(pipe); }), expected);
+  EXPECT_EQ(message_of<FileError>([&] { MappedFile file(pipe); }), expected);
+}
+
+TEST(FileReader, ReadsAtAnyPlace) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "0123456789");
+  const FileReader reader(directory / "file");
+  std::array<std::byte, 4> block{};
+  EXPECT_EQ(reader.size(), 10);
+  EXPECT_EQ(reader.read_at(8, block).size(), 2);
+  EXPECT_EQ(reader.read_at(3, block).size(), 4);
+  EXPECT_EQ(static_cast<char>(block[0]), '3');
+  EXPECT_TRUE(reader.read_at(10, block).empty());
 }
 
 TEST(FileReader, ReadsBlockByBlock) {

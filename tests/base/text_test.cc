@@ -103,4 +103,13 @@ TEST(Progress, FinishesOnceAndOnlyAloud) {
 
 }  // namespace
 
+TEST(TextTest, WhatATerminalWouldObeyIsShownInstead) {
+  EXPECT_EQ(visible_line("caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80"), "caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80");
+  EXPECT_EQ(visible_line("\x1b[2J\n\tx\x7f"), "\\x1b[2J\\x0a\\x09x\\x7f");
+  EXPECT_EQ(visible_lines("\x1b[2J\n\tx"), "\\x1b[2J\n\tx");
+  EXPECT_EQ(visible_line("\xc2\x9b"
+                         "1m \x9b \xc3 \xed\xa0\x80 \xc0\x9b"),
+            "\\xc2\\x9b1m \\x9b \\xc3 \\xed\\xa0\\x80 \\xc0\\x9b");
+}
+
 }  // namespace segue
