@@ -33,10 +33,12 @@ Shape with_first_extent(const Shape& shape, int64_t extent) {
 // Takes tensors out of a file, and remembers what was taken and converted.
 class Importer {
  public:
-  Importer(ExchangeFormat format, const WeightFile& file) : format_(format), file_(file) {}
+  Importer(ExchangeFormat format, const WeightFile& file, const std::vector<ForeignTensor>& tensors)
+      : format_(format), file_(file) {
+    for (const ForeignTensor& tensor : tensors) known_.insert(tensor.names.begin(), tensor.names.end());
+  }
 
   OwnedTensor take(const ForeignTensor& tensor, int64_t n_layer) {
-    known_.insert(tensor.names.begin(), tensor.names.end());
     switch (tensor.layout) {
       case TensorLayout::kSame:
         return read_copies(tensor.names, tensor.shape);
@@ -50,7 +52,11 @@ class Importer {
     throw ContractError("unknown layout");
   }
 
-  void check_no_others() {
+  void check_names(const std::vector<ForeignTensor>& tensors) {
+    for (const ForeignTensor& tensor : tensors) {
+      const auto is_present = [this](const std::string& name) { return file_.contains(name); };
+      if (std::none_of(tensor.names.begin(), tensor.names.end(), is_present)) refuse_missing(tensor.names.front());
+    }
     for (const std::string& name : file_.names()) {
       if (known_.contains(name) || name == frequencies_name(format_)) continue;
       if (!belongs_to_optimizer(format_, name))
@@ -76,11 +82,16 @@ class Importer {
   }
 
   HostTensor read_checked(const std::string& name, const Shape& shape) const {
-    if (!file_.contains(name) && !hint().empty())
-      throw CheckpointError("{}: expected a tensor {}, found none{}", file_.source(), name, hint());
+    if (!file_.contains(name)) refuse_missing(name);
     if (const Shape found = file_.shape(name); found != shape)
       throw CheckpointError("{}: tensor {}: expected {}, found {}", file_.source(), name, shape.text(), found.text());
     return file_.read(name);
+  }
+
+  // The file itself knows the nearest of its names.
+  void refuse_missing(const std::string& name) const {
+    if (hint().empty()) file_.shape(name);
+    throw CheckpointError("{}: expected a tensor {}, found none{}", file_.source(), name, hint());
   }
 
   OwnedTensor converted(ConstTensorView found, const std::string& name) {
@@ -150,11 +161,11 @@ ImportedModel import_model(ExchangeFormat format, const std::filesystem::path& m
                          .tensors = {},
                          .settings = {},
                          .notes = std::move(arguments.notes)};
-  Importer importer(format, *file);
-  for (const ForeignTensor& tensor : foreign_tensors(format, imported.model, imported.vocab_size)) {
+  const std::vector<ForeignTensor> tensors = foreign_tensors(format, imported.model, imported.vocab_size);
+  Importer importer(format, *file, tensors);
+  importer.check_names(tensors);  // before anything is unpacked
+  for (const ForeignTensor& tensor : tensors)
     imported.tensors.push_back({tensor.segue, importer.take(tensor, imported.model.n_layer)});
-  }
-  importer.check_no_others();
   importer.add_notes(imported.notes);
   imported.settings = import_settings(format, imported.model);
   return imported;

@@ -18,6 +18,12 @@ constexpr std::string_view kSuffix = ".npy";
 constexpr size_t kLongestName = 200;
 constexpr zip_int64_t kWholeFile = 0;
 
+// Far more than a model with its optimizer has.
+constexpr zip_uint64_t kMostMembers = 20000;
+// Weights hardly pack at all; what packs better than this is made to fill memory.
+constexpr zip_uint64_t kBestPacking = 64;
+constexpr zip_uint64_t kPackedWell = zip_uint64_t{64} << 20;  // as much may be, whatever it takes in the archive
+
 std::string message_of(zip_error_t& error) {
   std::string message = zip_error_strerror(&error);
   zip_error_fini(&error);
@@ -55,7 +61,7 @@ class MemberReader {
 zip_stat_t stat_of(zip_t* archive, zip_uint64_t index, const std::string& source) {
   zip_stat_t stat;
   zip_stat_init(&stat);
-  constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE;
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
   if (zip_stat_index(archive, index, 0, &stat) != 0 || (stat.valid & kNeeded) != kNeeded)
     throw CheckpointError("{}: member {} cannot be read: {}", source, index, zip_strerror(archive));
   return stat;
@@ -91,14 +97,36 @@ void NpzFile::open(zip_source_t* source) {
   read_headers();
 }
 
-void NpzFile::read_headers() {
+// Looks at the archive's directory alone; nothing is unpacked.
+zip_uint64_t NpzFile::check_directory() {
   const auto count = static_cast<zip_uint64_t>(std::max<zip_int64_t>(zip_get_num_entries(archive_.get(), 0), 0));
+  if (count > kMostMembers)
+    throw CheckpointError("{}: expected at most {} arrays, found {}", source_, kMostMembers, count);
+  zip_uint64_t unpacked = 0;
+  zip_uint64_t packed = 0;
+  for (zip_uint64_t index = 0; index < count; ++index) {
+    const zip_stat_t stat = stat_of(archive_.get(), index, source_);
+    const std::string where = where_of(stat);
+    if (!std::string_view(stat.name).ends_with(kSuffix))
+      throw CheckpointError("{}: expected a name that ends in .npy", where);
+    packed += std::min(stat.comp_size, stat.size);
+    if (__builtin_add_overflow(unpacked, stat.size, &unpacked) || unpacked > kPackedWell + kBestPacking * packed)
+      throw CheckpointError("{}: unpacks to {} bytes from {}, more than weights do", where, stat.size, stat.comp_size);
+  }
+  return count;
+}
+
+std::string NpzFile::where_of(const zip_stat_t& stat) const {
+  return fmt::format("{}: array {}", source_, printable_line(stat.name, kLongestName));
+}
+
+void NpzFile::read_headers() {
+  const zip_uint64_t count = check_directory();
   std::array<std::byte, kLongestNpyHeader> begin{};
   for (zip_uint64_t index = 0; index < count; ++index) {
     const zip_stat_t stat = stat_of(archive_.get(), index, source_);
     const std::string_view name = stat.name;
-    Member member{index, fmt::format("{}: array {}", source_, printable_line(name, kLongestName)), {}};
-    if (!name.ends_with(kSuffix)) throw CheckpointError("{}: expected a name that ends in .npy", member.where);
+    Member member{index, where_of(stat), {}};
     const size_t filled = MemberReader(archive_.get(), index, member.where).read(begin);
     member.header = read_npy_header(std::span(begin).first(filled), member.where);
     const int64_t expected = ConstTensorView{nullptr, member.header.dtype, member.header.shape}.bytes();

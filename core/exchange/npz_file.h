@@ -20,7 +20,8 @@ namespace segue {
 class NpzFile : public WeightFile {
  public:
   // Throws FileError, and CheckpointError naming file and member when the archive is damaged or encrypted, a member is
-  // no .npy file (see read_npy_header), appears twice, or differs in size from its shape.
+  // no .npy file (see read_npy_header), appears twice, differs in size from its shape, or unpacks to far more than
+  // weights do.
   explicit NpzFile(const std::filesystem::path& path);
 
   // The same from memory owned by someone else; `source` stands for the file in messages.
@@ -43,6 +44,8 @@ class NpzFile : public WeightFile {
   };
 
   void open(zip_source_t* source);
+  zip_uint64_t check_directory();
+  std::string where_of(const zip_stat_t& stat) const;
   void read_headers();
   const Member& member(const std::string& name) const;
 
