@@ -20,7 +20,7 @@ ShardReader open_shard(const Dataset& dataset, const SplitInfo& split, size_t in
 }
 
 // `done` counts the tokens read, over all shards.
-std::string checksum_of_shard(const ShardReader& reader, int64_t tokens, int64_t token_bytes, Progress& progress,
+std::string checksum_of_shard(ShardReader reader, int64_t tokens, int64_t token_bytes, Progress& progress,
                               int64_t& done) {
   constexpr int64_t kBlockTokens = 8 * kChunkTokens;
   std::vector<std::byte> block(static_cast<size_t>(kBlockTokens * token_bytes));

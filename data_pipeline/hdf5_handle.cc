@@ -15,10 +15,6 @@ herr_t keep_first(unsigned depth, const H5E_error2_t* entry, void* text) {
 }  // namespace
 
 Hdf5Silence::Hdf5Silence() {
-  // HDF5 keeps identifiers of damaged files it could not open; its cleanup at exit would complain of them. Ours are
-  // closed by their handles.
-  static const herr_t kNoCleanup = H5dont_atexit();
-  static_cast<void>(kNoCleanup);
   H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }

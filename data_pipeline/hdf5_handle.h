@@ -1,4 +1,4 @@
-// Owners of HDF5 identifiers, and HDF5's failures as one line of text.
+// Owners of HDF5 identifiers, and HDF5's failures as one line of text. For writing only: data_pipeline/hdf5 reads.
 #pragma once
 
 #include <hdf5.h>
@@ -9,11 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-
-// A reading thread and the main thread use HDF5 at the same time, on different files.
-#ifndef H5_HAVE_THREADSAFE
-#error "Segue needs an HDF5 built with thread safety, as Debian's and Ubuntu's libhdf5-dev is"
-#endif
 
 namespace segue {
 
@@ -57,7 +52,7 @@ class Hdf5Silence {
   void* argument_ = nullptr;
 };
 
-// The innermost reason of this thread's last failed call: "data error detected by Fletcher32 checksum".
+// The innermost reason of this thread's last failed call: "unable to create file".
 std::string hdf5_reason();
 
 // `result` of an HDF5 call, whatever its integer type, when it is a success.

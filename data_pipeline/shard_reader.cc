@@ -1,102 +1,85 @@
 // Shards, from bytes on disk to tokens.
 #include "data_pipeline/shard_reader.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "base/json_text.h"
 
 namespace segue {
 namespace {
 
-Hdf5Handle open_file(const std::filesystem::path& path) {
-  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Shards never change once they have their name, and cluster file systems often refuse locks.
-  hdf5_checked(H5Pset_file_locking(access.get(), false, true), path, "switch file locking off");
-  return {hdf5_checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path, "open the shard"), H5Fclose};
-}
+constexpr size_t kLongestShown = 64;
 
-Hdf5Handle open_attribute(hid_t dataset, const std::filesystem::path& path, const char* name) {
-  return {hdf5_checked(H5Aopen(dataset, name, H5P_DEFAULT), path, fmt::format("open attribute \"{}\"", name)),
-          H5Aclose};
-}
-
-// The text of a fixed-length string attribute, or "" when it is anything else.
-std::string text_attribute(hid_t dataset, const std::filesystem::path& path, const char* name) {
-  constexpr size_t kLongest = 256;
-  const Hdf5Handle attribute = open_attribute(dataset, path, name);
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  const size_t size = H5Tget_size(type.get());
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0 || size > kLongest ||
-      H5Sget_simple_extent_npoints(space.get()) != 1)
-    return "";
-  std::string text(size, '\0');
-  hdf5_checked(H5Aread(attribute.get(), type.get(), text.data()), path, fmt::format("read attribute \"{}\"", name));
-  return text;
-}
-
-// The value of an integer attribute, or -1 when it is anything else.
-int64_t integer_attribute(hid_t dataset, const std::filesystem::path& path, const char* name) {
-  const Hdf5Handle attribute = open_attribute(dataset, path, name);
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  if (H5Tequal(type.get(), H5T_STD_I64LE) <= 0) return -1;
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) return -1;
-  int64_t value = -1;
-  hdf5_checked(H5Aread(attribute.get(), H5T_STD_I64LE, &value), path, fmt::format("read attribute \"{}\"", name));
-  return value;
-}
-
-void check_names(hid_t dataset, const std::filesystem::path& path, const ShardIdentity& expected) {
-  const std::string format = text_attribute(dataset, path, "format");
+void check_names(const Hdf5Object& dataset, const ShardIdentity& expected) {
+  const Hdf5Bytes& file = dataset.file();
+  const std::string format = hdf5_text_attribute(dataset, "format").value_or("");
   if (format != kShardFormat)
-    throw DataError(R"({}: expected format "{}", found "{}")", path.string(), kShardFormat, format);
-  const std::string split = text_attribute(dataset, path, "split");
-  const int64_t index = integer_attribute(dataset, path, "index");
+    file.fail(R"(expected format "{}", found "{}")", kShardFormat, printable_line(format, kLongestShown));
+  const std::string split = hdf5_text_attribute(dataset, "split").value_or("");
+  const int64_t index = hdf5_integer_attribute(dataset, "index").value_or(-1);
   if (split != expected.split || index != expected.index)
-    throw DataError(R"({}: expected shard {} of split "{}", found shard {} of split "{}")", path.string(),
-                    expected.index, expected.split, index, split);
+    file.fail(R"(expected shard {} of split "{}", found shard {} of split "{}")", expected.index, expected.split, index,
+              printable_line(split, kLongestShown));
 }
 
-void check_tokens(hid_t dataset, const std::filesystem::path& path, const ShardIdentity& expected) {
-  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
-  if (H5Tequal(type.get(), hdf5_type(expected.type)) <= 0)
-    throw DataError("{}: expected tokens of type {}, found another type", path.string(), name_of(expected.type));
-  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank != 1) throw DataError("{}: expected a one-dimensional dataset, found rank {}", path.string(), rank);
-  const auto tokens = static_cast<int64_t>(H5Sget_simple_extent_npoints(space.get()));
-  if (tokens != expected.tokens)
-    throw DataError("{}: expected {} tokens, found {}", path.string(), expected.tokens, tokens);
+void check_tokens(const Hdf5Bytes& file, const Hdf5Row& row, const ShardIdentity& expected) {
+  const Hdf5Type& type = row.type();
+  if (type.kind != Hdf5Type::Kind::kWhole || type.is_signed || type.is_big_endian ||
+      type.bytes != static_cast<uint64_t>(bytes_of(expected.type)))
+    file.fail("expected tokens of type {}, found another type", name_of(expected.type));
+  if (row.elements() != static_cast<uint64_t>(expected.tokens))
+    file.fail("expected {} tokens, found {}", expected.tokens, row.elements());
+}
+
+// Of the dataset `tokens`, after what says that it is the expected one.
+Hdf5Row open_row(const Hdf5Bytes& file, const ShardIdentity& expected) {
+  const Hdf5Object dataset = open_hdf5_child(open_hdf5_root(file), kShardDataset);
+  check_names(dataset, expected);
+  Hdf5Row row(file, dataset);
+  check_tokens(file, row, expected);
+  return row;
+}
+
+// Larger than an int32, a token is larger than every vocabulary.
+template <typename T>
+void widen(const std::vector<std::byte>& bytes, std::span<int32_t> tokens) {
+  constexpr uint32_t kLargest = std::numeric_limits<int32_t>::max();
+  const T* const stored = reinterpret_cast<const T*>(bytes.data());
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(std::min<uint32_t>(stored[i], kLargest));
 }
 
 }  // namespace
 
-ShardReader::ShardReader(std::filesystem::path path, const ShardIdentity& expected)
-    : path_(std::move(path)), type_(expected.type), tokens_(expected.tokens) {
-  if (!std::filesystem::exists(path_)) throw DataError("{}: the shard is missing", path_.string());
-  const Hdf5Silence silence;
-  file_ = open_file(path_);
-  dataset_ = {hdf5_checked(H5Dopen2(file_.get(), kShardDataset, H5P_DEFAULT), path_, "open dataset \"tokens\""),
-              H5Dclose};
-  check_names(dataset_.get(), path_, expected);
-  check_tokens(dataset_.get(), path_, expected);
+ShardReader::ShardReader(const std::filesystem::path& path, const ShardIdentity& expected)
+    : ShardReader(open(path), expected) {}
+
+ShardReader::ShardReader(Hdf5Bytes bytes, const ShardIdentity& expected)
+    : type_(expected.type),
+      file_(std::make_unique<const Hdf5Bytes>(std::move(bytes))),
+      row_(open_row(*file_, expected)) {}
+
+Hdf5Bytes ShardReader::open(const std::filesystem::path& path) {
+  if (!path_exists(path)) throw DataError("{}: the shard is missing", path.string());
+  return Hdf5Bytes(path);
 }
 
-void ShardReader::read(int64_t offset, std::span<int32_t> tokens) const {
-  read_as(H5T_NATIVE_INT32, offset, static_cast<int64_t>(tokens.size()), tokens.data());
+void ShardReader::read(int64_t offset, std::span<int32_t> tokens) {
+  std::vector<std::byte> bytes(tokens.size() * static_cast<size_t>(bytes_of(type_)));
+  read_bytes(offset, bytes);
+  switch (type_) {
+    case TokenType::kUInt8:
+      return widen<uint8_t>(bytes, tokens);
+    case TokenType::kUInt16:
+      return widen<uint16_t>(bytes, tokens);
+    case TokenType::kUInt32:
+      return widen<uint32_t>(bytes, tokens);
+  }
 }
 
-void ShardReader::read_bytes(int64_t offset, std::span<std::byte> tokens) const {
-  read_as(hdf5_type(type_), offset, static_cast<int64_t>(tokens.size()) / bytes_of(type_), tokens.data());
-}
-
-void ShardReader::read_as(hid_t type, int64_t offset, int64_t count, void* tokens) const {
-  if (offset < 0 || count < 0 || count > tokens_ - offset)
-    throw ContractError("{}: tokens {}..{} of {}", path_.string(), offset, offset + count, tokens_);
-  const Hdf5Silence silence;
-  const Hdf5Handle memory = hdf5_selection(count, 0, count);
-  const Hdf5Handle disk = hdf5_selection(tokens_, offset, count);
-  if (H5Dread(dataset_.get(), type, memory.get(), disk.get(), H5P_DEFAULT, tokens) < 0)
-    throw DataError("{}: cannot read tokens {} to {}: {}", path_.string(), offset, offset + count - 1, hdf5_reason());
+void ShardReader::read_bytes(int64_t offset, std::span<std::byte> tokens) {
+  row_.read(static_cast<uint64_t>(offset), tokens);
 }
 
 }  // namespace segue

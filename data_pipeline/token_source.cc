@@ -25,7 +25,7 @@ TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, Token
 
 std::string TokenSource::name() const { return fmt::format("{}: split \"{}\"", directory_.string(), split_.name); }
 
-const ShardReader& TokenSource::opened(size_t index) {
+ShardReader& TokenSource::opened(size_t index) {
   const auto found =
       std::find_if(open_.begin(), open_.end(), [index](const auto& shard) { return shard.index == index; });
   if (found != open_.end()) return found->reader;

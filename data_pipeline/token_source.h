@@ -31,7 +31,7 @@ class TokenSource {
     size_t index;
     ShardReader reader;
   };
-  const ShardReader& opened(size_t index);
+  ShardReader& opened(size_t index);
   std::filesystem::path path_of(size_t index) const { return directory_ / split_.shards[index].file; }
 
   std::filesystem::path directory_;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "base/json_text.h"
+#include "data_pipeline/hdf5/row.h"
 #include "data_pipeline/hdf5_memory_file.h"
 
 namespace segue {
@@ -12,8 +15,10 @@ namespace {
 
 constexpr const char* kFormat = "segue-per-token";
 constexpr int64_t kVersion = 1;
-constexpr int64_t kMostTokens = int64_t{1} << 36;  // a file says its size in a few bytes, whatever they hold
-constexpr int64_t kBestCompression = 1000;         // of losses, beyond what any file of them reaches
+constexpr uint64_t kMostTokens = uint64_t{1} << 36;
+constexpr uint64_t kBestCompression = 64;  // of losses with their targets, beyond what any file of them reaches
+constexpr uint64_t kBlockElements = 65536;
+constexpr size_t kLongestShown = 256;
 
 // One table for both directions: what an attribute is called and which member holds it.
 struct TextAttribute {
@@ -62,102 +67,47 @@ void write_dataset(const Hdf5MemoryFile& file, const char* name, hid_t stored, h
   hdf5_checked(H5Dwrite(dataset.get(), held, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), file.path(), "write a dataset");
 }
 
-// Reads what may have been written by any program: every call is checked, every attribute may be missing.
-class PerTokenReader {
- public:
-  explicit PerTokenReader(const std::filesystem::path& path) : path_(path) {
-    if (!std::filesystem::exists(path)) throw DataError("{}: the file is missing", path.string());
-    const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    hdf5_checked(H5Pset_file_locking(access.get(), false, true), path, "switch file locking off");
-    file_ = {hdf5_checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path, "open the HDF5 file"), H5Fclose};
-  }
+// Text of a file that is not ours, as part of a message or a line.
+std::string shown(const std::string& text) { return printable_line(text, kLongestShown); }
 
-  // Empty when there is none.
-  std::string text(const char* name) const {
-    if (!has(name)) return {};
-    const Hdf5Handle attribute = open(name);
-    const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1)
-      throw DataError("{}: attribute \"{}\": expected one text, found something else", path_.string(), name);
-    return H5Tis_variable_str(type.get()) > 0 ? variable_text(attribute.get(), name)
-                                              : fixed_text(attribute.get(), type.get(), name);
-  }
+std::string text_of(const Hdf5Object& root, const char* name) { return hdf5_text_attribute(root, name).value_or(""); }
 
-  // -1 when there is none.
-  int64_t integer(const char* name) const {
-    if (!has(name)) return -1;
-    const Hdf5Handle attribute = open(name);
-    const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    if (H5Tget_class(type.get()) != H5T_INTEGER || H5Sget_simple_extent_npoints(space.get()) != 1)
-      throw DataError("{}: attribute \"{}\": expected one whole number, found something else", path_.string(), name);
-    int64_t value = -1;
-    hdf5_checked(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), path_, fmt::format("read attribute \"{}\"", name));
-    return value;
+// All elements of a dataset, written by any program.
+template <typename T>
+std::vector<T> read_row(const Hdf5Object& root, const char* name, Hdf5Type::Kind expected) {
+  const Hdf5Bytes& file = root.file();
+  Hdf5Row row(file, open_hdf5_child(root, name));
+  const Hdf5Type type = row.type();
+  if (type.kind != expected)
+    file.fail("\"{}\": expected {} numbers, found another type", name,
+              expected == Hdf5Type::Kind::kFloat ? "floating-point" : "whole");
+  const uint64_t most = std::min(kMostTokens, file.size() * kBestCompression / sizeof(T));
+  if (row.elements() > most)
+    file.fail(R"("{}": expected at most {} tokens in a file of {} bytes, found {})", name, most, file.size(),
+              row.elements());
+  std::vector<T> values(row.elements());
+  std::vector<std::byte> block(kBlockElements * type.bytes);
+  for (uint64_t begin = 0; begin < values.size(); begin += kBlockElements) {
+    const uint64_t count = std::min<uint64_t>(kBlockElements, values.size() - begin);
+    row.read(begin, std::span(block).first(count * type.bytes));
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::span<const std::byte> element = std::span(block).subspan(i * type.bytes, type.bytes);
+      if constexpr (std::is_floating_point_v<T>)
+        values[begin + i] = static_cast<T>(hdf5_float(type, element));
+      else
+        values[begin + i] = static_cast<T>(hdf5_whole_number(type, element));
+    }
   }
+  return values;
+}
 
-  template <typename T>
-  std::vector<T> row(const char* name, H5T_class_t expected, hid_t held) const {
-    const Hdf5Handle dataset(
-        hdf5_checked(H5Dopen2(file_.get(), name, H5P_DEFAULT), path_, fmt::format("open dataset \"{}\"", name)),
-        H5Dclose);
-    const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
-    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-    const int rank = H5Sget_simple_extent_ndims(space.get());
-    if (rank != 1)
-      throw DataError("{}: \"{}\": expected a one-dimensional dataset, found rank {}", path_.string(), name, rank);
-    if (H5Tget_class(type.get()) != expected)
-      throw DataError("{}: \"{}\": expected {} numbers, found another type", path_.string(), name,
-                      expected == H5T_FLOAT ? "floating-point" : "whole");
-    const auto tokens = static_cast<int64_t>(H5Sget_simple_extent_npoints(space.get()));
-    if (tokens > kMostTokens)
-      throw DataError(R"({}: "{}": expected at most {} tokens, found {})", path_.string(), name, kMostTokens, tokens);
-    const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path_));
-    const int64_t stored = bytes * kBestCompression / static_cast<int64_t>(sizeof(T));
-    if (tokens > stored)
-      throw DataError(R"({}: "{}": expected at most {} tokens in a file of {} bytes, found {})", path_.string(), name,
-                      stored, bytes, tokens);
-    std::vector<T> values(static_cast<size_t>(tokens));
-    hdf5_checked(H5Dread(dataset.get(), held, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path_,
-                 fmt::format("read dataset \"{}\"", name));
-    return values;
-  }
-
- private:
-  bool has(const char* name) const {
-    return hdf5_checked(H5Aexists(file_.get(), name), path_, fmt::format("look for attribute \"{}\"", name)) > 0;
-  }
-  Hdf5Handle open(const char* name) const {
-    return {hdf5_checked(H5Aopen(file_.get(), name, H5P_DEFAULT), path_, fmt::format("open attribute \"{}\"", name)),
-            H5Aclose};
-  }
-  std::string fixed_text(hid_t attribute, hid_t type, const char* name) const {
-    std::string text(H5Tget_size(type), '\0');
-    hdf5_checked(H5Aread(attribute, type, text.data()), path_, fmt::format("read attribute \"{}\"", name));
-    return text.substr(0, text.find('\0'));
-  }
-  // As h5py writes a Python string.
-  std::string variable_text(hid_t attribute, const char* name) const {
-    const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-    char* held = nullptr;
-    hdf5_checked(H5Aread(attribute, type.get(), &held), path_, fmt::format("read attribute \"{}\"", name));
-    std::string text = held == nullptr ? "" : held;
-    H5free_memory(held);
-    return text;
-  }
-
-  const std::filesystem::path& path_;
-  Hdf5Handle file_;
-};
-
-void check_format(const PerTokenReader& reader, const std::filesystem::path& path) {
-  const std::string format = reader.text("format");
+void check_format(const Hdf5Object& root) {
+  const std::string format = text_of(root, "format");
   if (!format.empty() && format != kFormat)
-    throw DataError(R"({}: attribute "format": expected "{}", found "{}")", path.string(), kFormat, format);
-  const int64_t version = reader.integer("version");
+    root.file().fail(R"(attribute "format": expected "{}", found "{}")", kFormat, shown(format));
+  const int64_t version = hdf5_integer_attribute(root, "version").value_or(-1);
   if (!format.empty() && version != kVersion)
-    throw DataError(R"({}: attribute "version": expected {}, found {})", path.string(), kVersion, version);
+    root.file().fail(R"(attribute "version": expected {}, found {})", kVersion, version);
 }
 
 }  // namespace
@@ -177,21 +127,26 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
 }
 
 PerTokenLosses read_per_token_file(const std::filesystem::path& path) {
-  const Hdf5Silence silence;
-  const PerTokenReader reader(path);
-  check_format(reader, path);
+  if (!path_exists(path)) throw DataError("{}: the file is missing", path.string());
+  return read_per_token_file(Hdf5Bytes(path));
+}
+
+PerTokenLosses read_per_token_file(const Hdf5Bytes& file) {
+  const Hdf5Object root = open_hdf5_root(file);
+  check_format(root);
   PerTokenLosses losses;
-  for (const TextAttribute& text : kTexts) losses.info.*text.member = reader.text(text.name);
-  for (const IntegerAttribute& integer : kIntegers) losses.info.*integer.member = reader.integer(integer.name);
-  losses.nll = reader.row<float>("nll", H5T_FLOAT, H5T_NATIVE_FLOAT);
-  losses.targets = reader.row<int32_t>("targets", H5T_INTEGER, H5T_NATIVE_INT32);
+  for (const TextAttribute& text : kTexts) losses.info.*text.member = shown(text_of(root, text.name));
+  for (const IntegerAttribute& integer : kIntegers)
+    losses.info.*integer.member = hdf5_integer_attribute(root, integer.name).value_or(-1);
+  losses.nll = read_row<float>(root, "nll", Hdf5Type::Kind::kFloat);
+  losses.targets = read_row<int32_t>(root, "targets", Hdf5Type::Kind::kWhole);
   if (losses.nll.size() != losses.targets.size())
-    throw DataError("{}: expected as many targets as losses, found {} losses and {} targets", path.string(),
-                    losses.nll.size(), losses.targets.size());
+    file.fail("expected as many targets as losses, found {} losses and {} targets", losses.nll.size(),
+              losses.targets.size());
   const auto infinite = std::ranges::find_if(losses.nll, [](float nll) { return std::isinf(nll); });
   if (infinite != losses.nll.end())
-    throw DataError("{}: nll[{}]: expected a finite loss, or NaN for a token that is not scored, found {}",
-                    path.string(), infinite - losses.nll.begin(), *infinite);
+    file.fail("nll[{}]: expected a finite loss, or NaN for a token that is not scored, found {}",
+              infinite - losses.nll.begin(), *infinite);
   return losses;
 }
 

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "data_pipeline/hdf5/bytes.h"
+
 namespace segue {
 
 struct PerTokenInfo {
@@ -43,5 +45,6 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
 
 // Throws DataError naming file and dataset or attribute, expected and found.
 PerTokenLosses read_per_token_file(const std::filesystem::path& path);
+PerTokenLosses read_per_token_file(const Hdf5Bytes& file);
 
 }  // namespace segue

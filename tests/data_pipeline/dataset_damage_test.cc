@@ -1,11 +1,7 @@
-// Shards damaged at random. A program of its own, since HDF5 leaks memory when it meets some kinds of damage.
+// Shards damaged at random.
 #include <random>
 
 #include "tests/data_pipeline/testing.h"
-
-// Read by LeakSanitizer, where the program is built with it.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace segue {
 namespace {

@@ -87,16 +87,16 @@ TEST_F(DatasetTest, AMissingShard) {
 
 TEST_F(DatasetTest, AnEmptyOrForeignShard) {
   write_text(shard_name(3), "");
-  EXPECT_THAT(opening_fails(), StartsWith(shard_name(3) + ": cannot open the shard: "));
+  EXPECT_EQ(opening_fails(), shard_name(3) + ": expected an HDF5 file, found 0 bytes");
   write_text(shard_name(3), std::string(5000, 'x'));
-  EXPECT_EQ(opening_fails(), shard_name(3) + ": cannot open the shard: file signature not found");
+  EXPECT_EQ(opening_fails(), shard_name(3) + ": expected an HDF5 file, found something else");
 }
 
 TEST_F(DatasetTest, AShardCutOffAnywhere) {
   const std::string whole = read_file(shard_name(3));
   for (size_t size = 0; size < whole.size(); size += 37) {
     write_text(shard_name(3), whole.substr(0, size));
-    EXPECT_THAT(opening_fails(), StartsWith(shard_name(3) + ": cannot open the shard: ")) << size << " bytes";
+    EXPECT_THAT(opening_fails(), StartsWith(shard_name(3) + ": ")) << size << " bytes";
   }
 }
 
@@ -126,8 +126,7 @@ TEST_F(DatasetTest, ADamagedChunkIsNamedWithItsShardAndOffset) {
   bytes[bytes.find(chunk) + 5] ^= 1;
   write_text(shard_name(3), bytes);
   EXPECT_EQ(opening_fails(), "no error");
-  const std::string expected =
-      shard_name(3) + ": cannot read tokens 0 to 6: data error detected by Fletcher32 checksum";
+  const std::string expected = shard_name(3) + ": \"tokens\": elements 0 to 6: damaged: wrong checksum";
   EXPECT_EQ(reading_fails(), expected);
   EXPECT_EQ(verifying_fails(), expected);
 }

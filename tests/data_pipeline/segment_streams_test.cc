@@ -214,9 +214,10 @@ TEST_F(SegmentStreamsTest, DamageFoundByTheThreadIsThrownByNext) {
   SegmentStreams reader(std::move(source), {.streams = 1, .local_streams = 1, .segment_length = 5});
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(message_of<DataError>([&] { take(reader, 100); }),
-                HasSubstr("train-00001.h5: cannot open the shard: "));
+                HasSubstr("train-00001.h5: is cut off: 100 bytes of "));
   reader.restore({});
-  EXPECT_THAT(message_of<DataError>([&] { take(reader, 100); }), HasSubstr("train-00001.h5: cannot open the shard: "));
+  EXPECT_THAT(message_of<DataError>([&] { take(reader, 100); }),
+              HasSubstr("train-00001.h5: is cut off: 100 bytes of "));
 }
 
 }  // namespace

@@ -1,0 +1,117 @@
+// Attributes that lie in their object's header (section IV.A.2.m), and texts that lie in a heap (section III.E).
+#include <algorithm>
+
+#include "data_pipeline/hdf5/types.h"
+
+namespace segue {
+
+namespace {
+
+constexpr uint64_t kLongestText = 65536;
+
+constexpr uint64_t rounded_up(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+struct Attribute {
+  std::string where;  // for messages
+  std::string name;
+  Hdf5Type type;
+  std::vector<uint64_t> extents;
+  std::span<const std::byte> value;
+};
+
+Attribute parse_attribute(const Hdf5Object& object, const Hdf5Message& message) {
+  const Hdf5Bytes& file = object.file();
+  if (message.is_shared) file.fail("an attribute of {} is shared, which is not read", object.name());
+  Hdf5Cursor cursor(file, message.body, "an attribute");
+  const uint64_t version = cursor.number(1);
+  if (version < 1 || version > 3) file.fail("an attribute: expected version 1 to 3, found {}", version);
+  const uint64_t flags = cursor.number(1);
+  if (version > 1 && flags != 0) file.fail("an attribute of {} shares its type, which is not read", object.name());
+  const uint64_t lengths[] = {cursor.number(2), cursor.number(2), cursor.number(2)};
+  if (version == 3) cursor.skip(1);
+  const auto next = [&](uint64_t length) {
+    const std::span<const std::byte> part = cursor.block(version == 1 ? rounded_up(length) : length);
+    return part.first(length);
+  };
+  Attribute attribute;
+  attribute.name = hdf5_text(next(lengths[0]));
+  attribute.where = fmt::format("an attribute of {}", object.name());
+  attribute.type = parse_hdf5_type({file, next(lengths[1]), attribute.where});
+  attribute.extents = parse_hdf5_extents({file, next(lengths[2]), attribute.where});
+  attribute.value = cursor.rest();
+  return attribute;
+}
+
+bool keeps_attributes_elsewhere(const Hdf5Object& object) {
+  const Hdf5Message* const info = object.find(Hdf5Kind::kAttributeInfo);
+  if (info == nullptr) return false;
+  Hdf5Cursor cursor(object.file(), info->body, object.name());
+  cursor.expect_version(0);
+  cursor.skip((cursor.number(1) & 1) != 0 ? 2 : 0);
+  return cursor.number(8) != kHdf5Nowhere;
+}
+
+std::optional<Attribute> find_attribute(const Hdf5Object& object, std::string_view name) {
+  for (const Hdf5Message* const message : object.all(Hdf5Kind::kAttribute)) {
+    Attribute attribute = parse_attribute(object, *message);
+    if (attribute.name == name) return attribute;
+  }
+  if (keeps_attributes_elsewhere(object))
+    object.file().fail("expected a few attributes of {}, found so many that they are kept in a heap", object.name());
+  return std::nullopt;
+}
+
+bool is_one(const Attribute& attribute) {
+  return std::ranges::all_of(attribute.extents, [](uint64_t extent) { return extent == 1; });
+}
+
+std::string text_elsewhere(const Hdf5Bytes& file, const Attribute& attribute) {
+  Hdf5Cursor reference(file, attribute.value, attribute.where);
+  const uint64_t length = reference.number(4);
+  const uint64_t address = reference.number(8);
+  const uint64_t wanted = reference.number(4);
+  if (length == 0) return {};
+  const std::vector<std::byte> head = file.piece(address, 16, "a heap of texts");
+  Hdf5Cursor cursor(file, head, "a heap of texts");
+  cursor.expect_signature("GCOL");
+  cursor.expect_version(1);
+  cursor.skip(3);
+  const std::vector<std::byte> heap = file.piece(address, cursor.number(8), "a heap of texts");
+  Hdf5Cursor objects(file, heap, "a heap of texts");
+  objects.skip(head.size());
+  for (uint64_t index = 1; objects.left() >= head.size() && index != 0;) {
+    index = objects.number(2);
+    objects.skip(6);
+    const uint64_t bytes = objects.number(8);
+    if (index == 0) break;  // what follows is free
+    if (bytes > objects.left()) file.fail("a heap of texts ends within");
+    const std::span<const std::byte> text = objects.block(std::min<uint64_t>(rounded_up(bytes), objects.left()));
+    if (index == wanted) return std::string(hdf5_text(text.first(std::min(length, bytes))));
+  }
+  file.fail("{} is a text that its heap does not hold", attribute.where);
+}
+
+}  // namespace
+
+std::optional<std::string> hdf5_text_attribute(const Hdf5Object& object, std::string_view name) {
+  const std::optional<Attribute> found = find_attribute(object, name);
+  if (!found) return std::nullopt;
+  const Hdf5Bytes& file = object.file();
+  if (found->type.kind == Hdf5Type::Kind::kTextElsewhere && is_one(*found)) return text_elsewhere(file, *found);
+  if (found->type.kind != Hdf5Type::Kind::kText || !is_one(*found))
+    file.fail("attribute \"{}\": expected one text, found something else", name);
+  if (found->type.bytes > std::min<uint64_t>(kLongestText, found->value.size()))
+    file.fail("attribute \"{}\" ends within", name);
+  return std::string(hdf5_text(found->value.first(found->type.bytes)));
+}
+
+std::optional<int64_t> hdf5_integer_attribute(const Hdf5Object& object, std::string_view name) {
+  const std::optional<Attribute> found = find_attribute(object, name);
+  if (!found) return std::nullopt;
+  if (found->type.kind != Hdf5Type::Kind::kWhole || !is_one(*found))
+    object.file().fail("attribute \"{}\": expected one whole number, found something else", name);
+  if (found->type.bytes > found->value.size()) object.file().fail("attribute \"{}\" ends within", name);
+  return hdf5_whole_number(found->type, found->value);
+}
+
+}  // namespace segue

@@ -1,0 +1,124 @@
+// The messages of a dataset's header that say where its elements are.
+#include "data_pipeline/hdf5/layout.h"
+
+#include <algorithm>
+
+namespace segue {
+
+namespace {
+
+// More than other programs choose of themselves (h5py: 1 MiB), and little enough to be held in memory.
+constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
+
+enum Class : uint64_t { kCompactClass = 0, kContiguousClass = 1, kChunkedClass = 2, kVirtualClass = 3 };
+
+void check_chunk(const Hdf5Cursor& cursor, uint64_t ranks, uint64_t elements, uint64_t stated_bytes,
+                 uint64_t element_bytes) {
+  if (ranks != 2)
+    cursor.file().fail("{}: expected chunks of one dimension, found {}", cursor.what(), ranks == 0 ? 0 : ranks - 1);
+  if (stated_bytes != element_bytes)
+    cursor.file().fail("{}: chunks of elements of {} bytes, expected {}", cursor.what(), stated_bytes, element_bytes);
+  if (elements == 0 || elements > kLargestChunk / element_bytes)
+    cursor.file().fail("{}: expected chunks of at most {} bytes, found {} elements of {} bytes", cursor.what(),
+                       kLargestChunk, elements, element_bytes);
+}
+
+void read_chunked_before_v110(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout) {
+  layout.kind = Hdf5Layout::Kind::kChunked;
+  const uint64_t ranks = cursor.number(1);
+  layout.address = cursor.number(8);
+  layout.chunk_elements = cursor.number(4);
+  check_chunk(cursor, ranks, layout.chunk_elements, cursor.number(4), element_bytes);
+}
+
+void read_chunked(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout) {
+  constexpr uint64_t kUnfilteredEdgeFlag = 0x01;
+  constexpr uint64_t kFilteredFlag = 0x02;
+  enum IndexKind : uint64_t { kSingle = 1, kImplicit = 2, kFixedArray = 3 };
+  layout.kind = Hdf5Layout::Kind::kChunked;
+  const uint64_t flags = cursor.number(1);
+  if ((flags & kUnfilteredEdgeFlag) != 0)
+    cursor.file().fail("{}: leaves its last chunk without filters, which is not read", cursor.what());
+  const uint64_t ranks = cursor.number(1);
+  const uint64_t number_bytes = cursor.number(1);
+  if (number_bytes < 1 || number_bytes > 8)
+    cursor.file().fail("{}: chunk sizes of {} bytes, expected 1 to 8", cursor.what(), number_bytes);
+  layout.chunk_elements = cursor.number(number_bytes);
+  check_chunk(cursor, ranks, layout.chunk_elements, cursor.number(number_bytes), element_bytes);
+  const uint64_t index = cursor.number(1);
+  if (index == kSingle) {
+    layout.index = Hdf5Layout::Index::kSingle;
+    if ((flags & kFilteredFlag) != 0) {
+      layout.bytes = cursor.number(8);
+      layout.skipped_filters = cursor.number(4);
+    }
+  } else if (index == kImplicit) {
+    layout.index = Hdf5Layout::Index::kImplicit;
+  } else if (index == kFixedArray) {
+    layout.index = Hdf5Layout::Index::kFixedArray;
+    cursor.skip(1);  // the index says it too
+  } else {
+    cursor.file().fail("{}: expected a dataset of fixed size, found chunks under an index of kind {}", cursor.what(),
+                       index);
+  }
+  layout.address = cursor.number(8);
+}
+
+}  // namespace
+
+Hdf5Layout read_hdf5_layout(const Hdf5Object& dataset, uint64_t element_bytes) {
+  const Hdf5Bytes& file = dataset.file();
+  if (!dataset.all(Hdf5Kind::kExternalFiles).empty())
+    file.fail("{}: expected elements in this file, found external files, which are not read", dataset.name());
+  Hdf5Cursor cursor(file, dataset.need(Hdf5Kind::kLayout, "layout").body, dataset.name());
+  const uint64_t version = cursor.number(1);
+  if (version != 3 && version != 4) file.fail("{}: layout: expected version 3 or 4, found {}", dataset.name(), version);
+  const uint64_t kind = cursor.number(1);
+  Hdf5Layout layout;
+  if (kind == kCompactClass) {
+    const std::span<const std::byte> values = cursor.block(cursor.number(2));
+    layout.values.assign(values.begin(), values.end());
+  } else if (kind == kContiguousClass) {
+    layout.kind = Hdf5Layout::Kind::kContiguous;
+    layout.address = cursor.number(8);
+    layout.bytes = cursor.number(8);
+  } else if (kind == kVirtualClass) {
+    file.fail("{}: expected elements in this file, found a virtual dataset, which is not read", dataset.name());
+  } else if (kind != kChunkedClass) {
+    file.fail("{}: layout: expected kind 0 to 2, found {}", dataset.name(), kind);
+  } else {
+    version == 3 ? read_chunked_before_v110(cursor, element_bytes, layout)
+                 : read_chunked(cursor, element_bytes, layout);
+  }
+  return layout;
+}
+
+std::vector<Hdf5Filter> read_hdf5_filters(const Hdf5Object& dataset) {
+  constexpr uint64_t kFirstNamed = 256;
+  const Hdf5Message* const message = dataset.find(Hdf5Kind::kFilters);
+  if (message == nullptr) return {};
+  Hdf5Cursor cursor(dataset.file(), message->body, dataset.name());
+  const uint64_t version = cursor.number(1);
+  if (version != 1 && version != 2)
+    dataset.file().fail("{}: filters: expected version 1 or 2, found {}", dataset.name(), version);
+  const uint64_t count = cursor.number(1);
+  if (version == 1) cursor.skip(6);
+  std::vector<Hdf5Filter> filters;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t kind = cursor.number(2);
+    const uint64_t name_bytes = version == 1 || kind >= kFirstNamed ? cursor.number(2) : 0;
+    cursor.skip(2);
+    const uint64_t values = cursor.number(2);
+    cursor.skip(name_bytes + 4 * (version == 1 ? (values + 1) / 2 * 2 : values));
+    const auto filter = static_cast<Hdf5Filter>(kind);
+    const bool is_known = kind >= 1 && kind <= 3;
+    if (!is_known || std::ranges::find(filters, filter) != filters.end())
+      dataset.file().fail(
+          "{}: expected the filters deflate, shuffle and fletcher32, each at most once, found filter {}",
+          dataset.name(), kind);
+    filters.push_back(filter);
+  }
+  return filters;
+}
+
+}  // namespace segue

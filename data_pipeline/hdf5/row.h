@@ -1,0 +1,42 @@
+// A row of numbers in an HDF5 file, read at any place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data_pipeline/hdf5/layout.h"
+#include "data_pipeline/hdf5/types.h"
+
+namespace segue {
+
+// A one-dimensional dataset. Not to be shared between threads: the chunk read last is kept.
+class Hdf5Row {
+ public:
+  // Reads what is said of the dataset, and judges it: see read_hdf5_layout(), read_hdf5_chunks(). `file` has to live as
+  // long.
+  Hdf5Row(const Hdf5Bytes& file, const Hdf5Object& dataset);
+
+  const Hdf5Type& type() const { return type_; }
+  uint64_t elements() const { return elements_; }
+
+  // Elements [offset, offset + bytes.size() / type().bytes) as they lie in the file.
+  void read(uint64_t offset, std::span<std::byte> bytes);
+
+ private:
+  const std::vector<std::byte>& chunk(uint64_t index);
+
+  const Hdf5Bytes* file_;
+  std::string name_;
+  Hdf5Type type_;
+  uint64_t elements_ = 0;
+  Hdf5Layout layout_;
+  std::vector<Hdf5Filter> filters_;
+  std::vector<Hdf5Chunk> chunks_;
+  uint64_t held_ = kHdf5Nowhere;  // chunk in memory
+  std::vector<std::byte> held_bytes_;
+};
+
+}  // namespace segue
