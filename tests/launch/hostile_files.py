@@ -1,0 +1,507 @@
+"""Hostile files, reader by reader: what each is, the command that reads it, and how the program has to end.
+
+`cases(workplace)` yields them. A case's files are made by `make(place)` in a directory of its own, in which the command
+runs; `../` has sound ones of everything: text.txt, text (a dataset), run.json, run, losses.h5, model.safetensors, args.json.
+"""
+
+import json
+import os
+import shutil
+import socket
+import struct
+import zipfile
+import zlib
+
+import hdf5_files as h5
+from tensor_files import read_safetensors, write_npz, write_safetensors
+
+OK, USAGE, CONFIG, DATA, CHECKPOINT, FILE, DEVICE = 0, 2, 3, 4, 5, 6, 7
+
+ESCAPE = "\x1b[2J\x1b]0;owned\x07\x9b31m"
+LARGE = 2**63 - 1
+NEWEST = "run/checkpoints/step-00000004"
+
+
+class Case:
+    def __init__(self, reader, name, command, code, words=(), make=None):
+        self.reader, self.name, self.command, self.code, self.words, self.make = reader, name, command, code, words, make
+
+
+class Place:
+    """The directory of a case."""
+
+    def __init__(self, directory, seal):
+        self.directory = directory
+        self.seal = seal
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+
+    def sparse(self, name, length, content=b""):
+        self.write(name, content)
+        os.truncate(self.path(name), length)
+
+    def copy(self, name):
+        source = os.path.join(self.directory, "..", name)
+        (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, self.path(name))
+
+    def edit(self, name, change):
+        """`change` of the JSON document in a file; returns the new one or edits it in place."""
+        with open(self.path(name)) as file:
+            document = json.load(file)
+        self.write(name, json.dumps(change(document) or document))
+
+    def damage(self, name, change):
+        with open(self.path(name), "rb") as file:
+            content = file.read()
+        self.write(name, change(content))
+
+
+def put(name, content):
+    return lambda place: place.write(name, content)
+
+
+def kept(key, value):
+    def change(document):
+        *parents, last = key.split(".")
+        for parent in parents:
+            document = document[int(parent) if parent.isdigit() else parent]
+        document[last] = value
+    return change
+
+
+def made_by(*names_and_steps):
+    """Copies, then changes."""
+    def make(place):
+        for step in names_and_steps:
+            place.copy(step) if isinstance(step, str) else step(place)
+    return make
+
+
+# What is no regular file, under the name `file`.
+
+def pipe(place):
+    os.mkfifo(place.path("file"))
+
+
+def listening_socket(place):
+    here = os.getcwd()
+    os.chdir(place.directory)  # addresses of sockets are short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("file")
+    os.chdir(here)
+
+
+def loop(place):
+    os.symlink("file", place.path("file"))
+
+
+def dangling(place):
+    os.symlink("nowhere", place.path("file"))
+
+
+def device(place):
+    os.symlink("/dev/zero", place.path("file"))
+
+
+def directory(place):
+    os.mkdir(place.path("file"))
+
+
+def of_no_kind():
+    readers = {
+        "prepare": (["prepare", "--train", "file", "--output", "made"], (DATA, FILE)),
+        "raw tokens": (["prepare", "--format", "uint16", "--vocab-size", 9, "--train", "file", "--output", "made"], (DATA, FILE)),
+        "tokenizer": (["prepare", "--tokenizer", "word", "--vocabulary", "file", "--train", "../text.txt", "--output", "made"],
+                      (DATA, FILE)),
+        "config": (["train", "file", "--run", "made"], (CONFIG, FILE)),
+        "import": (["import", "--model", "file", "--args", "../args.json", "--output", "made"], (CHECKPOINT, FILE)),
+        "arguments": (["import", "--model", "../model.safetensors", "--args", "file", "--output", "made"], (CONFIG, FILE)),
+        "per-token": (["effective-context", "--model", "a", "file@1", "../losses.h5@2"], (DATA, FILE)),
+        "prompt": (["generate", "--checkpoint", "../run", "--prompt-file", "file"], (DATA, FILE)),
+        "score": (["generate", "--checkpoint", "../run", "--score", "file"], (DATA, FILE)),
+        "evaluation settings": (["eval", "--checkpoint", "../run", "--data", "../text", "--config", "file"], (CONFIG, FILE)),
+        "dataset": (["train", "../run.json", "--set", "data.path=file", "--run", "made"], (DATA, FILE)),
+        "checkpoint": (["eval", "--checkpoint", "file", "--data", "../text"], (CHECKPOINT, FILE)),
+        "report": (["report", "file", "--output", "page.html"], (USAGE, DATA, CHECKPOINT, FILE)),
+        "inspect": (["inspect", "file"], (USAGE, DATA, CHECKPOINT, FILE)),
+    }
+    for reader, (command, codes) in readers.items():
+        kinds = [pipe, device] if reader not in ("prepare", "config", "inspect") else [
+            pipe, listening_socket, loop, dangling, device, directory]
+        for kind in kinds:
+            yield Case(reader, "is a " + kind.__name__, command, codes, [] if kind is device else ["file"], kind)
+
+
+def texts():
+    def prepare(*more, name="file.txt"):
+        return ["prepare", *more, "--train", name, "--output", "made"]
+
+    yield Case("prepare", "control characters in its name", prepare(name=ESCAPE + ".txt"), DATA, ["\\x1b[2J"])
+    yield Case("prepare", "nothing", prepare(), DATA, ["file.txt"], put("file.txt", b""))
+    yield Case("raw tokens", "half a token", prepare("--format", "uint16", "--vocab-size", 5), DATA, ["3"], put("file.txt", b"\1\0\2"))
+    yield Case("raw tokens", "outside the vocabulary", prepare("--format", "uint32", "--vocab-size", 5), DATA, ["4294967295", "5"],
+               put("file.txt", b"\xff" * 8))
+    yield Case("tokenizer", "a word list with controls twice", prepare("--tokenizer", "word", "--vocabulary", "words", name="../text.txt"),
+               DATA, [], put("words", "<unk>\n" + ESCAPE + "\n" + ESCAPE + "\n"))
+    yield Case("tokenizer", "a word list of zeros", prepare("--tokenizer", "word", "--vocabulary", "words", name="../text.txt"),
+               DATA, [], put("words", b"\0" * 100000))
+
+
+def configs():
+    def train(file="file.json", *more):
+        return ["train", file, *more, "--run", "made"]
+
+    documents = {
+        "100,000 open brackets": b"[" * 100000,
+        "100,000 open objects": b'{"a":' * 100000,
+        "a key twice": b'{"data": {"path": "a", "path": "b"}}',
+        "NaN": b'{"training": {"max_step": NaN}}',
+        "1e999": b'{"optimizer": {"lr": 1e999}}',
+        "no UTF-8": b'{"data": {"path": "\xff\xfe"}}',
+        "UTF-16": '{"data": {"path": "text"}}'.encode("utf-16"),
+        "a number of 100,000 digits": b'{"training": {"max_step": ' + b"9" * 100000 + b"}}",
+        "controls in a key": json.dumps({ESCAPE: 1}).encode(),
+        "a key of 512 KiB": b'{"' + b"k" * 2**19 + b'": 1}',
+    }
+    for name, content in documents.items():
+        yield Case("config", name, train(), CONFIG, ["file.json"], put("file.json", content))
+    yield Case("config", "2 GiB of holes", train(), (CONFIG, FILE), ["file.json"], lambda p: p.sparse("file.json", 2**31))
+    for key, value in (("model.n_layer", LARGE), ("model.d_model", LARGE), ("training.batch_size", LARGE), ("model.mem_len", -1),
+                       ("training.max_step", "1e308"), ("model.head.cutoffs", "[9,3]"), ("model.dropout", "nan"), ("seed", -2**63)):
+        yield Case("override", f"{key}={value}", train("../run.json", "--set", f"{key}={value}"), CONFIG, [key.split(".")[-1]])
+    yield Case("override", "controls", train("../run.json", "--set", f"model.{ESCAPE}=1"), CONFIG, ["unknown key"])
+    yield Case("config", "more weights than there is memory", ["train", "../run.json", "--set", "data.path=../text", "--set", "model.d_model=65536", "--set",
+               "model.d_inner=262144", "--set", "model.n_layer=64", "--run", "made"], (CONFIG, DEVICE), [])
+
+
+def manifests():
+    def edited(change):
+        return made_by("text", lambda place: place.edit("text/manifest.json", change))
+
+    train = ["train", "../run.json", "--set", "data.path=text", "--run", "made"]
+    for name, key, value, words in (
+            ("tokens nobody has", "splits.0.shards.0.tokens", 10**15, ["tokens"]),
+            ("a negative count", "splits.0.tokens", -5, ["splits[0].tokens"]),
+            ("a shard elsewhere", "splits.0.shards.0.file", "../../text.txt", ["file name"]),
+            ("a shard of an absolute path", "splits.0.shards.0.file", "/etc/passwd", ["file name"]),
+            ("a shard with controls", "splits.0.shards.0.file", ESCAPE, ["shards[0].file"]),
+            ("a split with controls", "splits.0.name", ESCAPE, ["splits[0].name"]),
+            ("a vocabulary beyond the type", "tokenizer.vocabulary", 2**40, ["tokenizer.vocabulary"]),
+            ("another version", "version", 2, ["version"]),
+            ("splits that are a number", "splits", 7, ["splits"]),
+            ("a tokenizer of no kind", "tokenizer.kind", ESCAPE, ["tokenizer.kind"])):
+        yield Case("dataset manifest", name, train, DATA, ["manifest.json", *words], edited(kept(key, value)))
+
+    def with_many_tokens(document):
+        for place in (document["splits"][0], document["splits"][0]["shards"][0]):
+            place["tokens"] = 10**15 - 800
+        document["splits"][0]["bytes"] = 10**15 - 800
+
+    yield Case("dataset manifest", "10^15 tokens, all counts alike", ["inspect", "text", "--verify"], DATA, ["train-00000.h5"],
+               edited(with_many_tokens))
+    controls = edited(lambda d: kept("command", ESCAPE + "\nsplit train: 9 tokens")(d) or kept("sources.0.file", ESCAPE)(d))
+    yield Case("dataset manifest", "controls in what inspect prints", ["inspect", "text"], OK, ["\\x1b[2J", "\\x0asplit"], controls)
+    yield Case("dataset manifest", "50,000 splits", train, DATA, [],
+               edited(lambda d: d["splits"].extend(dict(d["splits"][0], name=f"s{i}") for i in range(50000))))
+
+
+SHARD_ATTRIBUTES = (h5.attribute("format", h5.text_type(13), b"segue-shard-1"), h5.attribute("split", h5.text_type(5), b"train"),
+                    h5.attribute("index", struct.pack("<B3sIHH", 0x10, b"\x08\0\0", 8, 0, 64), bytes(8)))
+
+
+def hostile_rows():
+    """Name, words of the error, and what makes the datasets `nll` and `targets` of a file."""
+    def with_row(make):
+        def build(name, kind, letter):
+            file = h5.Hdf5File()
+            file.rows = 40 if name == "nll" else 3200
+            if name == "nll":
+                file.row("targets", h5.INT32, "i", range(40))
+            else:
+                file.more = SHARD_ATTRIBUTES
+            make(file, name, kind)
+            return file
+        return build
+
+    def chunk(file, name, kind, elements, packed, *more):
+        file.dataset(name, kind, [file.rows], h5.one_chunk(elements, kind[4], file.place(packed), len(packed)), *more)
+
+    def bomb(file, name, kind):
+        packed = bytes(1500000)
+        file.dataset(name, kind, [400000000], h5.one_chunk(400000000, kind[4], file.place(packed), len(packed)), h5.filters(h5.DEFLATE))
+
+    def looping_tree(file, name, kind):
+        here = len(file.data)
+        file.place(h5.tree_node(1, (file.rows * kind[4], 0, here)))
+        file.dataset(name, kind, [file.rows], h5.chunk_tree(file.rows, kind[4], here))
+
+    def overlapping(file, name, kind):
+        chunk_at = file.place(bytes(100 * kind[4]))
+        tree = file.place(h5.tree_node(0, *((100 * kind[4], 100 * i, chunk_at) for i in range(2000))))
+        file.dataset(name, kind, [200000], h5.chunk_tree(100, kind[4], tree))
+
+    yield "a soft link", ["soft link"], with_row(lambda f, n, k: f.soft_link(n, "/targets"))
+    yield "a link to another file", ["link to another file"], with_row(lambda f, n, k: f.external_link(n, "../losses.h5", "/nll"))
+    yield "external storage", ["external files"], with_row(
+        lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(h5.NOWHERE, f.rows * k[4]), h5.external_files()))
+    yield "a virtual dataset", ["virtual"], with_row(lambda f, n, k: f.dataset(n, k, [f.rows], h5.virtual()))
+    yield "a chunk of 4 GiB", ["chunks of at most"], with_row(lambda f, n, k: chunk(f, n, k, 2**32 // k[4], b"x", h5.filters(h5.DEFLATE)))
+    yield "a chunk of no elements", ["chunks of at most"], with_row(lambda f, n, k: f.dataset(n, k, [40], h5.chunk_tree(0, k[4], 48)))
+    yield "1.5 MB that inflate to 1.5 GB", ["chunks of at most"], with_row(bomb)
+    yield "a megabyte deflated for less", ["inflated"], with_row(
+        lambda f, n, k: chunk(f, n, k, f.rows, zlib.compress(bytes(10**6), 9), h5.filters(h5.DEFLATE)))
+    yield "a chunk that is no deflate stream", ["inflated"], with_row(lambda f, n, k: chunk(f, n, k, f.rows, b"\xff" * 60, h5.filters(h5.DEFLATE)))
+    yield "an unknown filter", ["filter 4"], with_row(lambda f, n, k: chunk(f, n, k, f.rows, bytes(160), h5.filters(h5.SZIP)))
+    yield "a wrong checksum", ["checksum"], with_row(lambda f, n, k: chunk(f, n, k, f.rows, b"\1" * (f.rows * k[4] + 4), h5.filters(h5.FLETCHER32)))
+    yield "a tree of chunks that leads round", ["damaged"], with_row(looping_tree)
+    yield "chunks one over the other", ["over others"], with_row(overlapping)
+    yield "elements beyond the file", ["bytes"], with_row(lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(2**40, f.rows * k[4])))
+    yield "2^62 elements", ["elements"], with_row(lambda f, n, k: f.dataset(n, k, [2**62], h5.contiguous(48, 40)))
+    yield "two dimensions", ["one-dimensional"], with_row(lambda f, n, k: f.dataset(n, k, [5, 8], h5.contiguous(48, 160)))
+    yield "text for numbers", ["numbers"], with_row(lambda f, n, k: f.dataset(n, h5.text_type(4), [40], h5.contiguous(48, 160)))
+    yield "no layout", ["layout"], with_row(lambda f, n, k: f.dataset(n, k, [40], b""))
+
+
+def rows():
+    compare = ["effective-context", "--model", "a", "file.h5@1", "../losses.h5@2"]
+    train = ["train", "../run.json", "--set", "data.path=text", "--run", "made"]
+
+    def of_losses(build):
+        return lambda place: place.write("file.h5", build("nll", h5.FLOAT32, "f").finish())
+
+    def of_tokens(build):
+        return made_by("text", lambda place: place.write("text/train-00000.h5", build("tokens", h5.UINT8, "B").finish()))
+
+    for name, words, build in hostile_rows():
+        yield Case("per-token", name, compare, DATA, ["file.h5", *words], of_losses(build))
+        yield Case("HDF5 shard", name, train, DATA, ["train-00000.h5", *words], of_tokens(build))
+
+    def losses(*attributes, nll=(0.5,) * 40, targets=range(40)):
+        def make(place):
+            file = h5.Hdf5File()
+            file.row("nll", h5.FLOAT32, "f", nll)
+            file.row("targets", h5.INT32, "i", targets)
+            place.write("file.h5", file.finish(*attributes))
+        return make
+
+    yield Case("per-token", "an infinite loss", compare, DATA, ["nll[3]"], losses(nll=[1, 1, 1, float("inf")] + [1] * 36))
+    yield Case("per-token", "fewer targets", compare, DATA, ["39 targets"], losses(targets=range(39)))
+    yield Case("per-token", "controls in an attribute", compare, DATA, ["format"],
+               losses(h5.attribute("format", h5.text_type(5), b"\x1b[2J\n")))
+    yield Case("per-token", "an attribute of 4 GiB", compare, DATA, ["split"], losses(h5.attribute("split", h5.text_type(2**32 - 1), b"x")))
+    yield Case("per-token", "a number for a text", compare, DATA, ["split"], losses(h5.attribute("split", h5.INT32, bytes(4))))
+    yield Case("per-token", "a signature alone", compare, DATA, ["file.h5"], put("file.h5", b"\x89HDF\r\n\x1a\n"))
+    yield Case("per-token", "cut off", compare, DATA, ["cut off"],
+               made_by("losses.h5", lambda p: p.damage("losses.h5", lambda c: c[:-100]), lambda p: os.rename(p.path("losses.h5"), p.path("file.h5"))))
+
+    def shard(change):
+        return made_by("text", lambda place: place.damage("text/train-00000.h5", change))
+
+    yield Case("HDF5 shard", "missing", train, DATA, ["train-00000.h5"], made_by("text", lambda p: os.remove(p.path("text/train-00000.h5"))))
+    yield Case("HDF5 shard", "a pipe", train, FILE, ["pipe"],
+               made_by("text", lambda p: os.remove(p.path("text/train-00000.h5")), lambda p: os.mkfifo(p.path("text/train-00000.h5"))))
+    yield Case("HDF5 shard", "zeros", train, DATA, ["train-00000.h5"], shard(lambda c: bytes(len(c))))
+    yield Case("HDF5 shard", "cut off", train, DATA, ["cut off"], shard(lambda c: c[:len(c) // 2]))
+    yield Case("HDF5 shard", "tokens changed", train, DATA, ["checksum"], shard(lambda c: c[:-300] + b"\xee" * 10 + c[-290:]))
+    yield Case("HDF5 shard", "a root group nowhere", train, DATA, ["train-00000.h5"], shard(lambda c: c[:64] + b"\xff" * 8 + c[72:]))
+    yield Case("HDF5 shard", "a list of datasets that is its own child", train, DATA, ["train-00000.h5"],
+               shard(lambda c: c.replace(b"TREE\0\0", b"TREE\0\1")))
+
+
+def checkpoints():
+    evaluate = ["eval", "--checkpoint", NEWEST, "--data", "../text"]
+    resume = ["train", "--run", "run", "--resume"]
+    inspect = ["inspect", NEWEST]
+
+    def in_newest(name, change, sealed=True):
+        def make(place):
+            place.copy("run")
+            shutil.rmtree(place.path("run/checkpoints/step-00000002"))
+            change(place, os.path.join(NEWEST, name))
+            if sealed:
+                place.seal(place.path(NEWEST))
+        return make
+
+    def document(name, key, value):
+        return in_newest(name, lambda place, path: place.edit(path, kept(key, value)))
+
+    def content(name, change, sealed=True):
+        return in_newest(name, lambda place, path: place.damage(path, change), sealed)
+
+    for key, value in (("step", LARGE), ("step", 3), ("optimizer_step", LARGE), ("optimizer_step", -1), ("optimizer_step", 5), ("tokens", LARGE),
+                       ("tokens", 10**30), ("epoch", LARGE), ("row", LARGE), ("best_step", LARGE), ("evaluations", LARGE),
+                       ("seconds", 1e300), ("best_loss", None), ("plateau.rate", "x")):
+        yield Case("checkpoint state", f"{key} {value}", resume, CHECKPOINT, ["state.json", key], document("state.json", key, value))
+    yield Case("checkpoint state", "inspected", inspect, CHECKPOINT, ["tokens"], document("state.json", "tokens", LARGE))
+    for key, value in (("vocab_size", LARGE), ("vocab_size", 2**30), ("tgt_len", LARGE), ("model.n_layer", LARGE), ("model.d_model", 65536), ("model.mem_len", LARGE),
+                       ("model.n_layer", 3), ("model.head.cutoffs", [5, 3])):
+        yield Case("checkpoint model", f"{key} {value}", evaluate, (CHECKPOINT, CONFIG), [], document("model.json", key, value))
+    yield Case("checkpoint model", "controls in the tokenizer's name", inspect, OK, ["\\x1b[2J"], document("model.json", "tokenizer", ESCAPE))
+    yield Case("checkpoint model", "200,000 open brackets", evaluate, CHECKPOINT, ["model.json"], content("model.json", lambda c: b"[" * 200000))
+    yield Case("checkpoint config", "no document", resume, (CONFIG, CHECKPOINT), ["config.json"], content("config.json", lambda c: b"\0" * 100))
+    yield Case("checkpoint config", "another optimizer", resume, CHECKPOINT, ["lamb"], document("config.json", "optimizer.kind", "lamb"))
+    yield Case("checkpoint tokenizer", "a vocabulary nobody has", ["generate", "--checkpoint", NEWEST, "--prompt", "a"], CHECKPOINT, ["tokenizer.json"],
+               document("tokenizer.json", "vocabulary", LARGE))
+
+    for name in ("weights", "optimizer", "memory-00000"):
+        file = name + ".safetensors"
+        command = evaluate if name == "weights" else resume
+        for what, change in (
+                ("a header of 2^64-1 bytes", lambda c: b"\xff" * 8 + c[8:]),
+                ("a header of brackets", lambda c: struct.pack("<Q", 100000) + b"[" * 100000),
+                ("nothing", lambda c: b""),
+                ("tensors cut off", lambda c: c[:-64]),
+                ("a type nobody knows", lambda c: c.replace(b'"F32"', b'"F99"'))):
+            yield Case("checkpoint tensors", f"{name}: {what}", command, CHECKPOINT, [file], content(file, change))
+    yield Case("checkpoint tensors", "a tensor of 2^62 elements", evaluate, CHECKPOINT, ["weights.safetensors"],
+               in_newest("weights.safetensors", lambda p, path: write_header(p, path, {"a": {"dtype": "F32", "shape": [2**31, 2**31], "data_offsets": [0, 4]}})))
+
+    def memory(change):
+        def edit(place, path):
+            tensors = read_safetensors(place.path(path))
+            change(tensors)
+            write_safetensors(place.path(path), tensors)
+        return in_newest("memory-00000.safetensors", edit)
+
+    def fewer_streams(tensors):
+        (streams, length, width), values = tensors["layers.1"]
+        tensors["layers.1"] = ([streams - 1, length, width], values[length * width:])
+
+    def flat(tensors):
+        for name, (shape, values) in tensors.items():
+            tensors[name] = ([len(values)], values)
+
+    def longer(tensors):
+        for name, ((streams, _, width), _) in tensors.items():
+            tensors[name] = ([streams, 100, width], [0.0] * (streams * 100 * width))
+
+    yield Case("checkpoint memory", "fewer streams in one layer", resume, CHECKPOINT, ["layers.1", "[2, "], memory(fewer_streams))
+    yield Case("checkpoint memory", "one layer too few", resume, CHECKPOINT, ["layers.1"], memory(lambda t: t.pop("layers.1") and None))
+    yield Case("checkpoint memory", "one dimension", resume, CHECKPOINT, ["layers.0"], memory(flat))
+    yield Case("checkpoint memory", "longer than the model's", resume, CHECKPOINT, ["100"], memory(longer))
+
+    yield Case("checkpoint manifest", "controls in a file's name", inspect, CHECKPOINT, ["manifest.json"],
+               in_newest("manifest.json", lambda p, path: p.edit(path, kept("files.0.name", ESCAPE)), sealed=False))
+    yield Case("checkpoint manifest", "a file elsewhere", inspect, CHECKPOINT, ["manifest.json"],
+               in_newest("manifest.json", lambda p, path: p.edit(path, kept("files.0.name", "../../../../text.txt")), sealed=False))
+    yield Case("checkpoint manifest", "a pipe among its files", inspect, (CHECKPOINT, FILE), ["state.json"],
+               in_newest("state.json", lambda p, path: (os.remove(p.path(path)), os.mkfifo(p.path(path))) and None, sealed=False))
+    yield Case("checkpoint manifest", "100,000 open brackets", inspect, CHECKPOINT, ["manifest.json"], content("manifest.json", lambda c: b"[" * 100000, sealed=False))
+    yield Case("checkpoint manifest", "a run whose name has controls", ["inspect", ESCAPE], USAGE, ["\\x1b[2J"])
+
+
+def write_header(place, path, header, data=bytes(4)):
+    text = json.dumps(header).encode()
+    place.write(path, struct.pack("<Q", len(text)) + text + data)
+
+
+def npy(shape, data=b"", description="<f4", length=None):
+    header = f"{{'descr': '{description}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) if length is None else length) + header + data
+
+
+def imports():
+    def command(model="file", args="../args.json", program="transformer-xl"):
+        return ["import", "--from", program, "--model", model, "--args", args, "--output", "made"]
+
+    def archive(*members, kind=zipfile.ZIP_DEFLATED):
+        def make(place):
+            with zipfile.ZipFile(place.path("file"), "w", kind) as file:
+                for name, data in members:
+                    file.writestr(name, data)
+        return make
+
+    tf = command(args="args.json", program="transformer-xl-tf")
+    arguments = put("args.json", json.dumps({"n_token": 256, "cutoffs": [], "n_layer": 2, "d_model": 32, "d_embed": 32, "n_head": 2, "d_head": 16,
+                                             "d_inner": 48, "tgt_len": 16, "mem_len": 24}))
+
+    def with_arguments(make):
+        return lambda place: (arguments(place), make(place)) and None
+
+    zeros = npy("(30000000,)", bytes(120000000))  # a hundredth of it, packed
+    for name, words, make in (
+            ("120 MB of zeros", ["more than weights do"], archive(("a.npy", zeros))),
+            ("as many behind four names", ["more than weights do"], archive(*((f"a{i}.npy", npy("(7500000,)", bytes(30000000))) for i in range(4)))),
+            ("30,000 arrays", ["30000"], archive(*((f"a{i}.npy", npy("()", bytes(4))) for i in range(30000)), kind=zipfile.ZIP_STORED)),
+            ("a name that leaves the directory", ["transformer/"], archive(("../../etc/passwd.npy", npy("()", bytes(4))))),
+            ("pickled objects", ["pickled"], archive(("a.npy", npy("()", bytes(8), "|O")))),
+            ("a shape that overflows", ["overflows"], archive(("a.npy", npy(f"({LARGE}, {LARGE})")))),
+            ("a header of 64 KiB", ["header"], archive(("a.npy", npy("()", length=65535)))),
+            ("a size that is not the shape's", ["needs"], archive(("a.npy", npy("(9,)", bytes(4))))),
+            ("something else than arrays", [".npy"], archive(("a.pkl", b"cos\nsystem\n"))),
+            ("controls in a name", ["file"], archive((ESCAPE + ".npy", npy("()", bytes(4))))),
+            ("a directory cut off", ["archive"], lambda p: archive(("a.npy", npy("()", bytes(4))))(p) or p.damage("file", lambda c: c[:-30])),
+            ("a signature alone", ["archive"], put("file", b"PK\x03\x04"))):
+        yield Case("import npz", name, tf, (CHECKPOINT,), ["file", *words], with_arguments(make))
+
+    def tensors(change):
+        return made_by("model.safetensors", lambda p: os.rename(p.path("model.safetensors"), p.path("file")), lambda p: p.damage("file", change))
+
+    for name, change in (
+            ("a header beyond the file", lambda c: struct.pack("<Q", 2**40) + c[8:]),
+            ("a header of 100,000 brackets", lambda c: struct.pack("<Q", 100000) + b"[" * 100000),
+            ("cut off", lambda c: c[:-4]), ("nothing", lambda c: b""), ("8 bytes", lambda c: bytes(8)),
+            ("a pickle", lambda c: b"\x80\x02cos\nsystem\nq\0X\4\0\0\0true\x85R."),
+            ("whole numbers", lambda c: c.replace(b'"F32"', b'"I32"'))):
+        yield Case("import safetensors", name, command(), CHECKPOINT, ["file"], tensors(change))
+
+    def header(entries, data=bytes(4)):
+        return lambda place: write_header(place, "file", entries, data)
+
+    one = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+    for name, entries in (
+            ("offsets backwards", {"a": dict(one, data_offsets=[4, 0])}), ("a negative extent", {"a": dict(one, shape=[-1])}),
+            ("two over one another", {"a": one, "b": one}), ("7 dimensions", {"a": dict(one, shape=[1] * 7)}),
+            ("controls in a name", {ESCAPE: one}), ("an entry that is a list", {"a": [one]})):
+        yield Case("import safetensors", name, command(), CHECKPOINT, ["file"], header(entries))
+
+    for program in ("transformer-xl", "nvidia", "huggingface", "transformer-xl-tf"):
+        for name, content in (("a list", b"[1, 2]"), ("no layers", b'{"n_layer": 0}'), ("2^63-1 layers", json.dumps({"n_layer": LARGE}).encode())):
+            yield Case("import arguments", f"{program}: {name}", command("../model.safetensors", "file", program), CONFIG, ["file"], put("file", content))
+    yield Case("import arguments", "a model of 10^12 weights", command("../model.safetensors", "args.json"), (CONFIG, CHECKPOINT), [],
+               made_by("args.json", lambda p: p.edit("args.json", lambda d: d.update(n_layer=1000, d_model=16384, d_inner=65536))))
+
+
+def runs():
+    report = ["report", "run", "--output", "page.html"]
+
+    def lines(content):
+        return made_by("run", lambda place: place.write("run/metrics.jsonl", content))
+
+    for name, content in (("no JSON", b"not json\n"), ("100,000 open brackets", b"[" * 100000 + b"\n"), ("a list", b"[1]\n"),
+                          ("text for numbers", b'{"step": "x", "loss": 1}\n'), ("zeros", bytes(1000) + b"\n"),
+                          ("a step of 2^64", b'{"step": 18446744073709551616, "loss": 1}\n')):
+        yield Case("metrics", name, report, (DATA,), ["metrics.jsonl"], lines(content))
+    yield Case("metrics", "2 GiB of holes", report, (DATA, FILE), ["metrics.jsonl"], made_by("run", lambda p: p.sparse("run/metrics.jsonl", 2**31)))
+    yield Case("metrics", "a pipe", report, (DATA, FILE), ["metrics.jsonl"],
+               made_by("run", lambda p: os.remove(p.path("run/metrics.jsonl")), lambda p: os.mkfifo(p.path("run/metrics.jsonl"))))
+
+    def evaluation(content):
+        def make(place):
+            place.copy("run")
+            os.makedirs(place.path("run/evaluations/one"))
+            place.write("run/evaluations/one/evaluation.json", content)
+        return make
+
+    for name, content in (("brackets", b"[" * 100000), ("nothing", b""), ("an object", b"{}"), ("results that are a number", b'{"format": "segue-evaluation", "version": 1, "results": 5}'),
+                          ("zeros", bytes(5000))):
+        yield Case("evaluation", name, report, DATA, ["evaluation.json"], evaluation(content))
+    yield Case("evaluation settings", "an unknown key with controls", ["eval", "--checkpoint", "../run", "--data", "../text", "--config", "file"],
+               CONFIG, ["file"], put("file", json.dumps({ESCAPE: 1})))
+
+
+def prompts():
+    yield Case("prompt", "controls in its name", ["generate", "--checkpoint", "../run", "--prompt-file", ESCAPE], FILE, ["\\x1b[2J"])
+    yield Case("prompt", "2 GiB of holes", ["generate", "--checkpoint", "../run", "--prompt-file", "file"], (DATA, FILE), ["file"], lambda p: p.sparse("file", 2**31))
+    yield Case("score", "nothing", ["generate", "--checkpoint", "../run", "--score", "file"], DATA, [], put("file", b""))
+    yield Case("score", "2 GiB of holes", ["generate", "--checkpoint", "../run", "--score", "file"], (DATA, FILE), ["file"], lambda p: p.sparse("file", 2**31))
+
+
+def cases():
+    for reader in (of_no_kind, texts, configs, manifests, rows, checkpoints, imports, runs, prompts):
+        yield from reader()
