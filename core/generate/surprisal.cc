@@ -1,6 +1,8 @@
 // Losses of tokens, gathered into words by the text that each token adds.
 #include "core/generate/surprisal.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -13,6 +15,16 @@ namespace segue {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\n\r\f\v";
+
+std::string table_cell(const std::string& word) {
+  if (word.find_first_of("\"\t\n\r") == std::string::npos) return word;
+  std::string cell = "\"";
+  for (const char letter : word) {
+    if (letter == '"') cell += '"';
+    cell += letter;
+  }
+  return cell + '"';
+}
 
 }  // namespace
 
@@ -41,24 +53,33 @@ std::vector<float> token_losses(const Transformer& model, Parameters& parameters
   return losses;
 }
 
-std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
                                            std::span<const float> losses) {
-  const size_t known = tokens.size() - losses.size();
-  std::string text = tokenizer.decode(tokens.first(known));
+  const auto known = std::ssize(tokens) - std::ssize(losses);
+  std::string text = tokenizer.decode(tokens.first(static_cast<size_t>(begin)));
   std::vector<WordSurprisal> words;
   WordSurprisal word;
-  for (size_t i = 0; i < losses.size(); ++i) {
+  for (int64_t i = begin; i < std::ssize(tokens); ++i) {
     const size_t before = text.size();
-    tokenizer.decode_onto(tokens[known + i], text);
+    tokenizer.decode_onto(tokens[static_cast<size_t>(i)], text);
     const std::string_view added = std::string_view(text).substr(before);
     const size_t first = added.find_first_not_of(kWhiteSpace);
     if (first != 0 && !word.word.empty()) words.push_back(std::exchange(word, {}));
-    word.bits += bits_per_token(static_cast<double>(losses[i]));
+    if (i < known) word.bits.reset();
+    if (word.bits) *word.bits += bits_per_token(static_cast<double>(losses[static_cast<size_t>(i - known)]));
     ++word.tokens;
     if (first != std::string_view::npos) word.word += added.substr(first);
   }
   if (!word.word.empty()) words.push_back(std::move(word));
   return words;
+}
+
+std::string surprisal_table(const std::vector<WordSurprisal>& words) {
+  std::string table = "word\tbits\ttokens\n";
+  for (const WordSurprisal& word : words)
+    table += fmt::format("{}\t{}\t{}\n", table_cell(word.word), word.bits ? fmt::format("{:.4f}", *word.bits) : "",
+                         word.tokens);
+  return table;
 }
 
 }  // namespace segue

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,12 +22,17 @@ std::vector<float> token_losses(const Transformer& model, Parameters& parameters
 // A word between white space: the sum over its tokens, the white space before it included.
 struct WordSurprisal {
   std::string word;
-  double bits = 0.0;
+  std::optional<double> bits = 0.0;  // nothing where a token of the word was not scored
   int64_t tokens = 0;
 };
 
-// `losses` of the last tokens of `tokens`, in nats. White space at the end belongs to no word and is left out.
-std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+// The words of `tokens` from number `begin` on, `losses` being those of the last of them, in nats: without a context
+// nothing foretells the first token. White space at the end belongs to no word and is left out.
+std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
                                            std::span<const float> losses);
+
+// A table of tabs, a row for each word: the word, its bits, its tokens. A word with a quote is quoted as in CSV
+// (RFC 4180), which readers of such tables undo; bits that are not known are empty.
+std::string surprisal_table(const std::vector<WordSurprisal>& words);
 
 }  // namespace segue

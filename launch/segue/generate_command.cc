@@ -196,39 +196,39 @@ void generate(const GenerateOptions& options, LoadedModel& loaded) {
                                             "\n");
 }
 
-// A table of tabs: the word, its surprisal in bits, its tokens.
-std::string table_of(const std::vector<WordSurprisal>& words) {
-  std::string table = "word\tbits\ttokens\n";
-  for (const WordSurprisal& word : words) table += fmt::format("{}\t{:.4f}\t{}\n", word.word, word.bits, word.tokens);
-  return table;
+// How many tokens of a text are those of its context, whose last word may go on in the text.
+int64_t tokens_of_context(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
+  return std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end()).first - context.begin();
 }
 
-// How many tokens of a text are those of its context, whose last word may go on in the text. The first token has
-// nothing that could predict it: it is read, not scored.
-int64_t known_tokens(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
-  const auto differ = std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end());
-  return std::max<int64_t>(1, differ.first - context.begin());
+std::string describe_words(const std::vector<WordSurprisal>& words, double tokens_per_second) {
+  double bits = 0.0;
+  int64_t scored = 0;
+  for (const WordSurprisal& word : words) {
+    bits += word.bits.value_or(0.0);
+    scored += word.bits ? 1 : 0;
+  }
+  return fmt::format("{} words{}, {:.3f} bits per word; {:.0f} tokens/s", human_count(std::ssize(words)),
+                     scored == std::ssize(words) ? "" : ", all but the first of them scored",
+                     bits / static_cast<double>(std::max<int64_t>(1, scored)), tokens_per_second);
 }
 
 void score(const GenerateOptions& options, LoadedModel& loaded) {
   const Prompt context = read_prompt(options);
   const std::string text = read_file(options.score);
   std::vector<int32_t> tokens = loaded.encode(context.text + text, options.score);
-  const int64_t known =
-      known_tokens(tokens, context.text.empty() ? std::vector<int32_t>() : loaded.encode(context.text, context.source));
+  const int64_t begin = tokens_of_context(
+      tokens, context.text.empty() ? std::vector<int32_t>() : loaded.encode(context.text, context.source));
+  const int64_t known = std::max<int64_t>(1, begin);  // the first token is read: nothing could foretell it
   const Stopwatch reading;
   Progress progress("score", std::ssize(tokens), "k tokens", 1e3, options.quiet);
   const std::vector<float> losses =
       token_losses(loaded.model, loaded.parameters, loaded.arena, loaded.stream, tokens, known, loaded.stored.tgt_len,
                    [&](int64_t read) { progress.advance_to(read); });
   progress.finish();
-  const std::vector<WordSurprisal> words = word_surprisals(*loaded.tokenizer, tokens, losses);
-  show(table_of(words));
-  double bits = 0.0;
-  for (const WordSurprisal& word : words) bits += word.bits;
-  say_speed(options, fmt::format("{} words, {:.3f} bits per word; {:.0f} tokens/s", human_count(std::ssize(words)),
-                                 bits / static_cast<double>(std::max<int64_t>(1, std::ssize(words))),
-                                 static_cast<double>(tokens.size()) / reading.seconds()));
+  const std::vector<WordSurprisal> words = word_surprisals(*loaded.tokenizer, tokens, begin, losses);
+  show(surprisal_table(words));
+  say_speed(options, describe_words(words, static_cast<double>(tokens.size()) / reading.seconds()));
 }
 
 void run_generate(const GenerateOptions& options) try {
@@ -278,7 +278,10 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--stop", options->stop, "End a sample before this string");
   CLI::Option* score = command->add_option(
       "--score", options->score,
-      "Generate nothing: print the surprisal of every word of this file in bits, the prompt being its context");
+      "Generate nothing: print the surprisal of every word of this file in bits, the prompt being its context. A table "
+      "of tabs in which words with a quote are quoted as in CSV; without a prompt the bits of the first word are "
+      "empty, "
+      "since nothing foretells how it begins");
   for (const char* of_samples : {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop"})
     score->excludes(command->get_option(of_samples));
   add_length_options(*command, options->lengths);

@@ -1,5 +1,7 @@
 """Text from a model: the same for the same seed, alone or among others; surprisal of words; what is refused."""
 
+import csv
+import io
 import json
 import math
 
@@ -60,27 +62,45 @@ def test_long_prompt():
     check("prompt: 1,000 tokens" in errors and "tokens/s" in errors, errors)
 
 
+def read_table(table):
+    return list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
+
+
 def test_surprisal():
     with open(program.path("data.txt")) as file:
-        text = file.read()[5400:]  # the split that is evaluated below
+        text = file.read()[5400:].rstrip()  # the split that is evaluated below
     program.write("test.txt", text)
-    table, _ = generate("--score", "test.txt", "--mem-len", 24, "--tgt-len", 16)
-    rows = [line.split("\t") for line in table.splitlines()]
+    rows = read_table(generate("--score", "test.txt", "--mem-len", 24, "--tgt-len", 16)[0])
     check(rows[0] == ["word", "bits", "tokens"], rows[0])
-    words = text[1:].split()
-    check([row[0] for row in rows[1:]] == words, "the words are not those of the text")
+    check([row[0] for row in rows[1:]] == text.split(), "the words are not those of the text")
+    check(rows[1][1] == "" and all(row[1] for row in rows[2:]), f"only the first word has no bits: {rows[1:3]}")
+    check(sum(int(row[2]) for row in rows[1:]) == len(text), "tokens of the words")
+    with_context = read_table(generate("--score", "test.txt", "--prompt", text[:200] + " ")[0])
+    check(with_context[1][0] == text.split()[0] and float(with_context[1][1]) > 0, f"after a context: {with_context[1]}")
+
+
+def test_surprisal_is_the_loss():
+    with open(program.path("data.txt")) as file:
+        text = file.read()[5400:]
+    program.write("rest.txt", text[1:])
+    table = read_table(generate("--score", "rest.txt", "--prompt", text[0], "--mem-len", 24, "--tgt-len", 16)[0])
     program.run("eval", "--checkpoint", "run", "--data", "data", "--batch", 1, "--output", "test", "--quiet")
     with open(program.path("test", "evaluation.json")) as file:
         loss = json.load(file)["results"][0]["loss"]
-    bits = sum(float(row[1]) for row in rows[1:])
-    scored = sum(int(row[2]) for row in rows[1:])
-    trailing = len(text) - len(text.rstrip())
-    check(scored == len(text) - 1 - trailing, f"{scored} tokens scored of {len(text)}")
-    if trailing == 0:
+    scored = sum(int(row[2]) for row in table[1:])
+    check(scored == len(text) - 1 - (len(text) - len(text.rstrip())), f"{scored} tokens scored of {len(text)}")
+    bits = sum(float(row[1]) for row in table[1:])
+    if text == text.rstrip():
         check(math.isclose(bits / scored, loss / math.log(2), rel_tol=1e-4), f"{bits / scored} bits, eval {loss}")
-    with_context, _ = generate("--score", "test.txt", "--prompt", text[:200] + " ")
-    first = with_context.splitlines()[1].split("\t")
-    check(first[0] == text.split()[0] and int(first[2]) == len(first[0]), f"after a context: {first}")
+
+
+def test_table_of_any_words():
+    """A reader of tables finds every word as it is, quotes at any place included."""
+    text = 'He said "yes and "no" to \\t it\'s 5" \'tis "" a"b'
+    program.write("quotes.txt", text)
+    rows = read_table(generate("--score", "quotes.txt")[0])
+    check([row[0] for row in rows[1:]] == text.split(), rows)
+    check(all(len(row) == 3 for row in rows), rows)
 
 
 def test_refusals():
@@ -103,6 +123,7 @@ def test_refusals():
     refused(program, DATA, "generate", "--checkpoint", "letters-run", "--prompt", "abz", says=["--prompt", "0x7a", "vocabulary"])
 
 
-for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_surprisal, test_refusals):
+for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_surprisal, test_surprisal_is_the_loss,
+             test_table_of_any_words, test_refusals):
     test()
 print("generate_test: passed")
