@@ -3,10 +3,14 @@
 // handler's frame is laid, and then write wherever the damaged pointers lead.
 #include "core/train/stop_signal.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <array>
-#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
-#include <mutex>
+#include <string>
 
 namespace segue {
 
@@ -14,6 +18,8 @@ namespace {
 
 // From a person, from a system that ends processes, and from Slurm or mpirun, which warn a job.
 constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGUSR1};
+
+constexpr std::chrono::seconds kRepetitions(2);
 
 // The longest that the end of a StopSignal takes.
 constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 50'000'000};
@@ -30,15 +36,9 @@ void stop_ignoring() {
   for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_DFL));
 }
 
-// Launchers pass a signal on and send their own as well; the save under way must not end by that.
-void ignore_repetitions() {
-  for (const int signal : {SIGTERM, SIGUSR1}) static_cast<void>(std::signal(signal, SIG_IGN));
-}
-
-void wait_for_end(const std::stop_token& end) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait(lock, end, [] { return false; });
+// What comes once a run has saved and is about to end must not make another end of it.
+void ignore_from_now_on() {
+  for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_IGN));
 }
 
 }  // namespace
@@ -52,18 +52,48 @@ StopSignal::StopSignal() {
 
 StopSignal::~StopSignal() {
   waiter_ = {};
+  if (requested_) ignore_from_now_on();
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 void StopSignal::wait(const std::stop_token& end) {
   const sigset_t signals = stop_signals();
-  while (sigtimedwait(&signals, nullptr, &kPatience) < 0) {
-    if (end.stop_requested()) return;
+  while (!end.stop_requested()) {
+    const int signal = sigtimedwait(&signals, nullptr, &kPatience);
+    if (signal < 0) continue;
+    if (!requested_) {
+      hear_first(signal);
+    } else if (signal == SIGINT && std::chrono::steady_clock::now() - first_ >= kRepetitions) {
+      quit();
+    }
   }
-  ignore_repetitions();
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // a further SIGINT comes here, and ends the process
+}
+
+void StopSignal::hear_first(int signal) {
+  first_ = std::chrono::steady_clock::now();
   requested_ = true;
-  wait_for_end(end);
+  say(signal == SIGINT ? "stopping after this step; again to quit without saving"
+                       : "stopping after this step; SIGINT to quit without saving");
+}
+
+// In one piece, past the buffers: another thread may hold those while it waits for a terminal or a pipe.
+void StopSignal::say(const char* line) const {
+  if (is_silent_) return;
+  const std::string text = fmt::format("segue: {}\n", line);
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+}
+
+// As the signal would have ended the process by itself; what it waits for, a disk perhaps, is not waited for.
+void StopSignal::quit() const {
+  const int64_t step = saved_step_;
+  say(step < 0 ? "quit; nothing was saved" : fmt::format("quit; nothing was saved since step {}", step).c_str());
+  static_cast<void>(std::signal(SIGINT, SIG_DFL));
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+  static_cast<void>(::raise(SIGINT));
+  std::_Exit(128 + SIGINT);
 }
 
 }  // namespace segue

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <thread>
 
 namespace segue {
 
-// While one exists the first of these signals only sets a flag. After it a SIGINT, of a person who asks again, ends the
-// process at once; the other two do nothing more until the process ends. Make it before any thread that computes: a
-// thread started earlier may still be interrupted.
+// While one exists the first of these signals sets a flag, and a line says so at once. For two seconds everything that
+// follows is taken for a repetition: wrappers signal a process and its group, launchers pass a signal on and send their
+// own. A SIGINT after that is of a person who asks again, and ends the process at once, with a line that says what was
+// saved; the other two do nothing more until the process ends. Make it before any thread that computes: a thread
+// started earlier may still be interrupted.
 class StopSignal {
  public:
   StopSignal();
@@ -18,10 +22,20 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
   bool requested() const { return requested_; }
 
+  // What the lines say, not what is asked: in a job one process speaks for all, and the newest save may be of step 0.
+  void be_silent() const { is_silent_ = true; }
+  void note_saved(int64_t step) const { saved_step_ = step; }
+
  private:
   void wait(const std::stop_token& end);
+  void say(const char* line) const;
+  void hear_first(int signal);
+  [[noreturn]] void quit() const;
 
   std::atomic<bool> requested_ = false;
+  mutable std::atomic<bool> is_silent_ = false;
+  mutable std::atomic<int64_t> saved_step_ = -1;  // none
+  std::chrono::steady_clock::time_point first_;
   sigset_t mask_before_{};
   std::jthread waiter_;
 };

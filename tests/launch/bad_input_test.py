@@ -173,6 +173,17 @@ def test_signal(program):
         check("--resume" in errors, f"signal {number}: {errors}")
 
 
+def test_repeated_signal(program):
+    """timeout signals its child and then its group: the second is no person who asks again."""
+    file = config(program, "endless.json", max_step=1000000)
+    process = subprocess.run(["timeout", "--preserve-status", "-s", "INT", "1.5", program.binary, "train", file, "--run", "wrapped"],
+                             cwd=program.directory, env=program.environment, capture_output=True, text=True)
+    check(process.returncode == INTERRUPTED, f"exit {process.returncode}, expected {INTERRUPTED}")
+    lines = [line for line in process.stderr.splitlines() if line.startswith("segue: ")]
+    check(lines[0] == "segue: stopping after this step; again to quit without saving" and len(lines) == 2, lines)
+    check("--resume" in lines[1], lines)
+
+
 def test_divergence(program):
     """Weights that overflow at the first step, and a run whose weights do after a good checkpoint."""
     huge = {"init": {"init_std": 1e25}}
@@ -201,7 +212,7 @@ def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_device, test_dataset, test_checkpoint, test_position_table,
-                 test_signal, test_divergence, test_full_disk):
+                 test_signal, test_repeated_signal, test_divergence, test_full_disk):
         test(program)
 
 

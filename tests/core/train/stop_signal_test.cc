@@ -31,32 +31,53 @@ TEST(StopSignal, HearsEachSignal) {
   }
 }
 
-TEST(StopSignalDeathTest, ASecondInterruptEndsTheProcess) {
+void hear(const StopSignal& stop, int signal) {
+  ::kill(::getpid(), signal);
+  while (!stop.requested()) std::this_thread::yield();
+}
+
+TEST(StopSignalDeathTest, AnInterruptTwoSecondsLaterEndsTheProcess) {
   EXPECT_EXIT(
       {
         const StopSignal stop;
-        ::kill(::getpid(), SIGTERM);
-        while (!stop.requested()) std::this_thread::yield();
+        stop.note_saved(120);
+        hear(stop, SIGTERM);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2100));
         ::kill(::getpid(), SIGINT);
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
-      testing::KilledBySignal(SIGINT), "");
+      testing::KilledBySignal(SIGINT),
+      "segue: stopping after this step; SIGINT to quit without saving\n"
+      "segue: quit; nothing was saved since step 120\n");
 }
 
-TEST(StopSignalDeathTest, RepetitionsOfLaunchersDoNotEndTheProcess) {
+TEST(StopSignalDeathTest, RepetitionsDoNotEndTheProcess) {
   EXPECT_EXIT(
       {
         {
           const StopSignal stop;
-          ::kill(::getpid(), SIGUSR1);
-          while (!stop.requested()) std::this_thread::yield();
-          for (const int signal : {SIGUSR1, SIGTERM}) ::kill(::getpid(), signal);
+          hear(stop, SIGINT);
+          for (const int signal : {SIGINT, SIGUSR1, SIGTERM}) ::kill(::getpid(), signal);
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+          ::kill(::getpid(), SIGINT);
           std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }
-        ::kill(::getpid(), SIGTERM);
+        for (const int signal : {SIGINT, SIGTERM}) ::kill(::getpid(), signal);
         std::_Exit(75);
       },
-      testing::ExitedWithCode(75), "");
+      testing::ExitedWithCode(75), "^segue: stopping after this step; again to quit without saving\n$");
+}
+
+TEST(StopSignalDeathTest, OneProcessSpeaksForAJob) {
+  EXPECT_EXIT(
+      {
+        const StopSignal stop;
+        stop.be_silent();
+        hear(stop, SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::_Exit(75);
+      },
+      testing::ExitedWithCode(75), "^$");
 }
 
 TEST(StopSignalDeathTest, SignalsWorkAsBeforeOnceItIsGone) {
