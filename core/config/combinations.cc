@@ -98,9 +98,6 @@ void check_optimization(const Config& config, std::string_view source) {
   if (schedule.eta_min > optimizer.lr)
     throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,
                       schedule.eta_min);
-  if (schedule.warmup_step > config.training.max_step)
-    throw ConfigError("{}: schedule.warmup_step: expected at most training.max_step = {}, found {}", source,
-                      config.training.max_step, schedule.warmup_step);
 }
 
 // Keys that a kind does not read stay what they are without being written.

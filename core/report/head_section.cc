@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/text.h"
+#include "core/report/loss_limit.h"
 #include "core/report/markup.h"
 #include "core/report/numbers.h"
 #include "core/report/palette.h"
@@ -105,6 +108,29 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
   return fmt::format("{} has the lowest loss: {} ({}), after {}.", best_run->name, value, best->what, when);
 }
 
+// Whether the last lines all tell of losses that no sound training has.
+bool has_failed(const RunData& run) {
+  constexpr int64_t kLines = 5;
+  const std::vector<TrainingPoint>& points = run.metrics.training;
+  if (points.empty()) return false;
+  const int64_t lines = std::min(kLines, std::ssize(points));
+  const auto add = [](double sum, const TrainingPoint& point) { return sum + point.loss; };
+  const double start = std::accumulate(points.begin(), points.begin() + lines, 0.0, add) / static_cast<double>(lines);
+  const double limit = loss_limit(run.vocabulary.value_or(0), start);
+  return std::all_of(points.end() - lines, points.end(), [&](const auto& point) { return point.loss > limit; });
+}
+
+void warn_of_failures(Page& page, const std::vector<RunData>& runs) {
+  for (const RunData& run : runs) {
+    if (!has_failed(run)) continue;
+    const std::string guessing = run.vocabulary ? fmt::format(" Guessing all tokens alike costs {:.3f}.",
+                                                              std::log(static_cast<double>(*run.vocabulary)))
+                                                : "";
+    page.paragraph(fmt::format("{} has failed: its training loss is {:.4g} nats per token.{}", run.name,
+                               run.metrics.training.back().loss, guessing));
+  }
+}
+
 }  // namespace
 
 PageHead head_of(const ReportData& data) {
@@ -117,6 +143,7 @@ void add_runs(Page& page, const ReportData& data) {
   std::string rows;
   for (size_t i = 0; i < data.runs.size(); ++i) rows += row_of(data.runs[i], static_cast<int64_t>(i), unit);
   page.html("<div class=\"runs\">\n" + rows + "</div>\n");
+  warn_of_failures(page, data.runs);
 }
 
 }  // namespace segue::report

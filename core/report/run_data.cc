@@ -133,12 +133,13 @@ RunData read_run(const std::filesystem::path& path) {
               .path = path,
               .config = load_config(config),
               .metrics = {},
+              .vocabulary = {},
               .parameters = {},
               .evaluations = {}};
   const std::filesystem::path metrics = path / "metrics.jsonl";
   if (path_exists(metrics)) run.metrics = parse_metrics(read_file(metrics), metrics.string());
-  if (const std::optional<int64_t> vocab_size = vocabulary_of(path, run.config))
-    run.parameters = count_parameters(run.config.model, *vocab_size);
+  run.vocabulary = vocabulary_of(path, run.config);
+  if (run.vocabulary) run.parameters = count_parameters(run.config.model, *run.vocabulary);
   run.evaluations = read_evaluations(path / "evaluations");
   return run;
 }

@@ -43,6 +43,7 @@ struct RunData {
   std::filesystem::path path = {};
   Config config = {};
   Metrics metrics = {};
+  std::optional<int64_t> vocabulary = {};    // known once there is a checkpoint, or with data.vocab_size
   std::optional<int64_t> parameters = {};    // known once there is a checkpoint, or with data.vocab_size
   std::vector<Evaluation> evaluations = {};  // in the order of their names
 };

@@ -19,7 +19,7 @@ constexpr int64_t kLeastGpuExtent = 256;
 constexpr int64_t kMostGpuExtent = 8192;
 constexpr double kLongProduct = 1e-3;  // against which queueing one and waiting for it is nothing
 
-constexpr double kSeconds = 0.04;  // of products, after which no other begins
+constexpr double kSeconds = 0.1;  // of products, after which no other begins
 constexpr int kLeastProducts = 3;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -1,6 +1,7 @@
 // One process's training loop.
 #include "core/train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -18,6 +19,9 @@ namespace {
 
 // Steps on a GPU that may be queued before their losses are looked at.
 constexpr int64_t kMostUnreadSteps = 64;
+
+// Steps of a process after which a line comes, as one does after the first, before the interval's.
+constexpr int64_t kSecondLine = 10;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -65,7 +69,8 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .read_ahead = config.data.read_ahead}),
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
-               stream.device()) {
+               stream.device()),
+      loss_watch_(dataset.vocabulary()) {
   state_.dataset = dataset.identity(config.data.train_split);
   if (communicator.is_first()) tokenizer_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
@@ -100,13 +105,15 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
   if (!state_.evaluation_pending) saved_step_ = state_.step;
+  first_step_ = state_.step + 1;
   while (evaluate_and_save(stop) && state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
-    if (state_.step % config_.training.log_interval == 0) log_interval();
-    state_.evaluation_pending = is_due(config_.evaluation.interval);
+    log_step();
+    state_.evaluation_pending = is_evaluation_due();
   }
   if (interval_.steps > 0) log_interval();
   if (saved_step_ != state_.step) save(false);
+  if (const std::optional<std::string> warning = loss_watch_.at_end()) logger_.warn("{}", *warning);
   if (report_) report_->finish();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
@@ -123,8 +130,14 @@ bool Trainer::evaluate_and_save(const StopSignal& stop) {
   return true;
 }
 
+bool Trainer::is_evaluation_due() const {
+  const int64_t interval = config_.evaluation.interval;
+  return is_due(interval) || (interval > 0 && state_.step == config_.training.max_step);
+}
+
 // All ranks stop after the same step.
 bool Trainer::goes_on(const StopSignal& stop) {
+  if (saved_step_) stop.note_saved(*saved_step_);
   double asked_to_stop = stop.requested() ? 1.0 : 0.0;
   communicator_.at_step(state_.step + 1);
   communicator_.sum({&asked_to_stop, 1});
@@ -182,6 +195,7 @@ void Trainer::settle() {
     communicator_.sum({&loss, 1});
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
     if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
+    if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) logger_.warn("{}", *warning);
     interval_.loss += loss;
     gradient_norm_ = report.gradient_norm;
   }
@@ -190,30 +204,64 @@ void Trainer::settle() {
   state_.seconds += seconds;
 }
 
-void Trainer::log_interval() {
+// A person need not wait for an interval to see that it works, and how long it will take.
+void Trainer::log_step() {
+  if (is_due(config_.training.log_interval)) return log_interval();
+  const int64_t steps = state_.step - first_step_ + 1;
+  if (steps != 1 && steps != kSecondLine) return;
   settle();
-  const double tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds;
-  const double flops_per_second = flops_per_token_ * tokens_per_second;
-  const StepMetrics metrics{.step = state_.step,
-                            .loss = interval_.loss / static_cast<double>(interval_.steps),
-                            .units = loss_units(dataset_, config_.data.train_split),
-                            .gradient_norm = gradient_norm_,
-                            .learning_rate = learning_rate_,
-                            .tokens = state_.tokens,
-                            .tokens_per_second = tokens_per_second,
-                            .flops_per_second = flops_per_second,
-                            .mfu = peak_ > 0.0 ? std::optional(flops_per_second / peak_) : std::nullopt,
-                            .seconds = state_.seconds,
-                            .exchange = exchange_ ? std::optional(exchange_->take_times()) : std::nullopt};
+  show(interval_metrics());
+}
+
+void Trainer::show(const StepMetrics& metrics) {
   const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
   const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
+  logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
+}
+
+StepMetrics Trainer::interval_metrics() const {
+  const double tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds;
+  return {.step = state_.step,
+          .loss = interval_.loss / static_cast<double>(interval_.steps),
+          .units = loss_units(dataset_, config_.data.train_split),
+          .gradient_norm = gradient_norm_,
+          .learning_rate = learning_rate_,
+          .tokens = state_.tokens,
+          .tokens_per_second = tokens_per_second,
+          .flops_per_second = flops_per_token_ * tokens_per_second,
+          .mfu = {},
+          .seconds = state_.seconds,
+          .exchange = {}};
+}
+
+void Trainer::log_interval() {
+  settle();
+  StepMetrics metrics = interval_metrics();
+  if (peak_ > 0.0) {
+    check_peak(metrics.flops_per_second);
+    metrics.mfu = metrics.flops_per_second / peak_;
+  }
+  if (exchange_) metrics.exchange = exchange_->take_times();
   if (metrics_) {
     run_.check_lock();
     metrics_->write(metrics);
   }
-  logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
+  show(metrics);
   interval_ = {};
   update_report();
+}
+
+// A peak that steps exceed is none: something else ran while it was measured.
+void Trainer::check_peak(double reached) {
+  double exceeded = reached > peak_ ? 1.0 : 0.0;
+  communicator_.sum({&exceeded, 1});  // the ranks measure together
+  if (exceeded == 0.0) return;
+  const double before = peak_;
+  if (!stream_.device().is_cuda()) measure_peak();  // a GPU's memory is taken by now
+  peak_ = std::max({peak_, before, reached});
+  logger_.warn(
+      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be {:.1f}",
+      before / 1e9, peak_ / 1e9);
 }
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
@@ -227,7 +275,8 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
   state_.evaluation_pending = false;
   ++state_.evaluations;
-  if (config_.schedule.kind == ScheduleKind::kPlateau)
+  // What is evaluated only because the run ends here is none of the schedule's: a longer run has no evaluation there.
+  if (config_.schedule.kind == ScheduleKind::kPlateau && is_due(config_.evaluation.interval))
     follow_loss(config_.schedule, config_.optimizer.lr, state_.step, result.loss(), state_.plateau);
   if (is_best) {
     state_.best_loss = result.loss();
@@ -283,6 +332,10 @@ void Trainer::measure_model() {
   const int64_t streams = config_.training.batch_size;
   const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
   flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
+  measure_peak();
+}
+
+void Trainer::measure_peak() {
   communicator_.barrier();  // ranks of a host measure what they reach together
   peak_ = measure_peak_rate(stream_, parameters_.compute().activations);
   communicator_.sum({&peak_, 1});
@@ -316,6 +369,11 @@ void Trainer::log_plan() const {
   logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}{}, reach {} tokens",
                human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, scored,
                shares, human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
+  if (config_.schedule.warmup_step >= config_.training.max_step)
+    logger_.warn(
+        "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "
+        "stays below {}",
+        config_.schedule.warmup_step, config_.training.max_step, config_.optimizer.lr);
 }
 
 }  // namespace segue

@@ -10,6 +10,7 @@
 #include "core/evaluation/evaluator.h"
 #include "core/report/run_report.h"
 #include "core/train/gradient_exchange.h"
+#include "core/train/loss_watch.h"
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_directory.h"
@@ -58,14 +59,20 @@ class Trainer {
   void forward_backward(const Segment& segment);
   void settle();  // waits for the steps queued and takes in their reports
   void reserve_memory();
+  void log_step();
   void log_interval();
+  StepMetrics interval_metrics() const;  // since the last line; neither share of the peak nor exchange
+  void show(const StepMetrics& metrics);
+  void check_peak(double reached);
   void update_report();
   bool is_due(int64_t interval) const { return interval > 0 && state_.step % interval == 0; }
+  bool is_evaluation_due() const;
   // What the last step calls for. False when the run is asked to stop during the evaluation, which then stays pending.
   bool evaluate_and_save(const StopSignal& stop);
   std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);
   void measure_model();
+  void measure_peak();
   void log_plan() const;
   void log_memory(int64_t activations);
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
@@ -93,11 +100,13 @@ class Trainer {
   SegmentStreams segments_;
   ScoredTargets scored_targets_;
   StepReports reports_;
+  LossWatch loss_watch_;
   std::unique_ptr<MetricsLog> metrics_;
   std::unique_ptr<report::RunReport> report_;  // when asked for; held by the first rank
 
   std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
   TrainingState state_;
+  int64_t first_step_ = 0;             // of this process
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;
   double flops_per_token_ = 0.0;  // of a training step with full memory

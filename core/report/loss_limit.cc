@@ -1,0 +1,16 @@
+// The room is for noise and for a drawn model's sureness, which make a first loss exceed ln V by some tenths.
+#include "core/report/loss_limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace segue::report {
+
+double loss_limit(int64_t vocabulary, double start) {
+  constexpr double kRoom = 0.5;
+  const double of_start = 2.0 * start + kRoom;
+  if (vocabulary <= 0) return of_start;
+  return std::min(of_start, 1.1 * std::log(static_cast<double>(vocabulary)) + kRoom);
+}
+
+}  // namespace segue::report

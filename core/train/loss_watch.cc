@@ -1,0 +1,45 @@
+// Steps in a row above a limit, and what to say of them.
+#include "core/train/loss_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/report/loss_limit.h"
+
+namespace segue {
+
+double LossWatch::limit() const {
+  return report::loss_limit(vocabulary_, start_ / static_cast<double>(std::min(steps_, kLong)));
+}
+
+std::optional<std::string> LossWatch::take(int64_t step, double loss) {
+  if (steps_++ < kLong) start_ += loss;
+  last_ = loss;
+  recent_ <<= 1;
+  recent_[0] = loss > limit();
+  if (!recent_[0]) {
+    above_ = 0;
+    return std::nullopt;
+  }
+  if (++above_ == 1) first_step_ = step;
+  if (above_ < kLong || has_warned_) return std::nullopt;
+  has_warned_ = true;
+  return fmt::format(
+      "the loss has been above {:.3f} since step {}, now {:.4g}: guessing all tokens alike costs {:.3f}; "
+      "lower optimizer.lr, or look at the data",
+      limit(), first_step_, loss, std::log(static_cast<double>(vocabulary_)));
+}
+
+std::optional<std::string> LossWatch::at_end() const {
+  const auto above = static_cast<int64_t>(recent_.count());
+  const int64_t steps = std::min(steps_, kLong);
+  if (2 * above <= steps) return std::nullopt;
+  return fmt::format(
+      "training has failed: it ends with a loss of {:.4g}, above {:.3f} in {} of the last {} steps, where guessing all "
+      "tokens alike costs {:.3f}",
+      last_, limit(), above, steps, std::log(static_cast<double>(vocabulary_)));
+}
+
+}  // namespace segue

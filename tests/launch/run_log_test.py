@@ -1,0 +1,83 @@
+"""What a person sees of a run: its first step at once, an evaluation at its end, and a word when it has gone wrong."""
+
+import json
+import os
+import re
+
+from program import TINY_MODEL, Program, check, final_tensors, metrics
+
+program = Program()
+program.prepare_text("text", 4000, seed=3)
+
+
+def config(name, **groups):
+    training = {"batch_size": 3, "tgt_len": 16, "max_step": 20, "threads": 1, **groups.pop("training", {})}
+    return program.config(name + ".json", **{
+        "data": {"path": "text"}, "model": TINY_MODEL, "schedule": {"kind": "constant"}, "training": training,
+        "evaluation": {"interval": 15, "batch_size": 2}, **groups})
+
+
+def train(name, file, *arguments):
+    _, errors = program.run("train", file, "--run", name, *arguments)
+    return errors
+
+
+def evaluations(run):
+    return [line["step"] for line in metrics(program.path(run)) if "evaluation" in line]
+
+
+def made_by(path):
+    with open(program.path(path)) as file:
+        return json.loads(file.read().splitlines()[-1] if path.endswith("l") else file.read())
+
+
+def test_smoke_run():
+    """20 steps of a config whose warm-up is longer, with the interval of the log above them."""
+    errors = train("smoke", config("smoke", schedule={"kind": "cosine", "warmup_step": 100}))
+    for step in (1, 10, 20):
+        check(re.search(rf"step {step}/20  loss .* ETA ", errors), f"no line of step {step}:\n{errors}")
+    check("schedule.warmup_step: a warm-up of 100 steps is not over" in errors, errors)
+    lines = [line["step"] for line in metrics(program.path("smoke")) if "evaluation" not in line]
+    check(lines == [20], f"metrics.jsonl has {lines}")
+
+
+def test_last_evaluation():
+    train("short", config("short"))
+    check(evaluations("short") == [15, 20], evaluations("short"))
+    train("even", config("even", training={"max_step": 30}))
+    check(evaluations("even") == [15, 30], evaluations("even"))
+    with open(program.path("short", "checkpoints", "step-00000020", "state.json")) as file:
+        state = json.load(file)
+    lowest = min((line for line in metrics(program.path("short")) if "evaluation" in line), key=lambda line: line["loss"])
+    check(state["evaluations"] == 2 and state["best_step"] == lowest["step"], state)
+    best = os.readlink(program.path("short", "checkpoints", "best"))
+    check(best == f"step-{lowest['step']:08d}", best)
+
+
+def test_longer_run():
+    """What is evaluated where a run ends changes no weight of the same run when it goes on."""
+    plateau = {"kind": "plateau", "decay_rate": 0.5, "patience": 0}
+    groups = {"schedule": plateau, "optimizer": {"lr": 0.5}}
+    whole = config("whole", training={"max_step": 40}, **groups)
+    train("whole", whole)
+    train("parts", config("parts", training={"max_step": 20}, **groups))
+    train("parts", whole, "--resume")
+    check(evaluations("parts") == [15, 20, 30, 40], evaluations("parts"))
+    check(final_tensors(program.path("whole"), 40)[0] == final_tensors(program.path("parts"), 40)[0], "weights differ")
+
+
+def test_failed_training():
+    """A loss far above guessing is told when it lasts, and at the end; the page tells it too."""
+    wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
+                  optimizer={"kind": "sgd", "lr": 100.0, "clip": 0})
+    _, errors = program.run("train", wild, "--run", "wild", expect=None)
+    check(errors.count("guessing all tokens alike costs 5.545; lower") == 1, errors)
+    check(errors.count("training has failed: it ends with a loss of") == 1, errors)
+    with open(program.path("wild", "report.html"), encoding="utf-8") as file:
+        check("wild has failed: its training loss is" in file.read(), "the page says nothing")
+    check("failed" not in train("sound", config("sound", training={"max_step": 100})), "a sound run is told to have failed")
+
+
+for test in (test_smoke_run, test_last_evaluation, test_longer_run, test_failed_training):
+    test()
+print("run_log_test: passed")
