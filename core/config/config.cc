@@ -138,9 +138,11 @@ void TrainingConfig::describe(JsonFields& fields) {
 }
 
 void EvaluationConfig::describe(JsonFields& fields) {
-  fields.optional(
-      "interval", interval,
-      {.meaning = "between two evaluations, the last of which comes after the last step; 0: never", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
+  fields.optional("interval", interval,
+                  {.meaning = "between two evaluations, the last of which comes after the last step; 0: never",
+                   .unit = "steps",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
   fields.optional("split", split, {.meaning = "split to evaluate on"});
   fields.optional("batch_size", batch_size,
                   {.meaning = "parallel streams of text", .unit = "streams", .minimum = 1, .maximum = kMostStreams});

@@ -77,12 +77,30 @@ void add_configs(Page& page, const ReportData& data) {
     page.details("Every key of " + run.name, "<pre>" + escaped(to_json(run.config).dump(2)) + "</pre>\n");
 }
 
+namespace {
+
+Table sessions_of(const std::vector<RunData>& runs) {
+  Table table{.head = {"run", "from step", "began", "program", "host", "ranks", "threads", "device"}, .rows = {}};
+  for (const RunData& run : runs) {
+    for (const MadeBy& made_by : run.sessions)
+      table.rows.push_back({run.name, human_count(made_by.from_step), made_by.began, made_by.program, made_by.host,
+                            human_count(made_by.ranks), human_count(made_by.threads), made_by.device});
+  }
+  return table;
+}
+
+}  // namespace
+
 void add_commands(Page& page, const ReportData& data) {
   page.section("commands", "To make it again");
   std::string text;
   for (const RunData& run : data.runs) text += commands_of(run);
   text += report_command(data);
   page.html("<pre>" + escaped(text) + "</pre>\n");
+  const Table sessions = sessions_of(data.runs);
+  if (sessions.rows.empty()) return;
+  page.paragraph("What made it.");
+  page.html(table_html(sessions));
 }
 
 }  // namespace segue::report

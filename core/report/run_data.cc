@@ -135,11 +135,13 @@ RunData read_run(const std::filesystem::path& path) {
               .metrics = {},
               .vocabulary = {},
               .parameters = {},
+              .sessions = {},
               .evaluations = {}};
   const std::filesystem::path metrics = path / "metrics.jsonl";
   if (path_exists(metrics)) run.metrics = parse_metrics(read_file(metrics), metrics.string());
   run.vocabulary = vocabulary_of(path, run.config);
   if (run.vocabulary) run.parameters = count_parameters(run.config.model, *run.vocabulary);
+  if (path_exists(path / kSessionsFile)) run.sessions = parse_sessions(read_file(path / kSessionsFile));
   run.evaluations = read_evaluations(path / "evaluations");
   return run;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/made_by.h"
 #include "core/config/config.h"
 #include "core/report/evaluation_file.h"
 
@@ -45,6 +46,7 @@ struct RunData {
   Metrics metrics = {};
   std::optional<int64_t> vocabulary = {};    // known once there is a checkpoint, or with data.vocab_size
   std::optional<int64_t> parameters = {};    // known once there is a checkpoint, or with data.vocab_size
+  std::vector<MadeBy> sessions = {};         // in the order of their beginnings
   std::vector<Evaluation> evaluations = {};  // in the order of their names
 };
 

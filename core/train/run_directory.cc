@@ -32,4 +32,13 @@ void RunDirectory::begin(const Config& run_config, bool resuming) const {
   write_file_atomically(config(), to_json(run_config).dump(2) + "\n");
 }
 
+void RunDirectory::add_session(const MadeBy& made_by) const {
+  const std::filesystem::path path = path_ / kSessionsFile;
+  std::string lines;
+  if (path_exists(path)) {
+    for (const MadeBy& earlier : parse_sessions(read_file(path))) lines += write_fields(earlier).dump() + "\n";
+  }
+  write_file_atomically(path, lines + write_fields(made_by).dump() + "\n");
+}
+
 }  // namespace segue

@@ -3,6 +3,7 @@
 //   config.json      the resolved configuration
 //   metrics.jsonl    one line per logged step and per evaluation
 //   lock             held by the process that trains, with its name
+//   sessions.jsonl   one line per process that trained it, see core/checkpoint/made_by.h
 //   checkpoints/     see core/checkpoint/checkpoint_store.h
 //   evaluations/     results of `segue eval --name`, see core/evaluation/evaluation_report.h
 #pragma once
@@ -12,6 +13,7 @@
 
 #include "base/directory_lock.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/checkpoint/made_by.h"
 #include "core/config/config.h"
 
 namespace segue {
@@ -33,6 +35,9 @@ class RunDirectory {
 
   // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
   void begin(const Config& config, bool resuming) const;
+
+  // Adds a line to sessions.jsonl.
+  void add_session(const MadeBy& made_by) const;
 
   std::filesystem::path config() const { return path_ / "config.json"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }

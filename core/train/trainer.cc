@@ -72,7 +72,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                stream.device()),
       loss_watch_(dataset.vocabulary()) {
   state_.dataset = dataset.identity(config.data.train_split);
-  if (communicator.is_first()) tokenizer_files_ = tokenizer_files(dataset);
+  if (communicator.is_first()) further_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   if (communicator.size() > 1)
     exchange_ =
@@ -101,6 +101,7 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (communicator_.is_first() && config_.training.report)
     report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
   check_replicas(parts(), communicator_);
+  sign();
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
@@ -117,6 +118,14 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (report_) report_->finish();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+}
+
+void Trainer::sign() {
+  if (!made_by_ || !communicator_.is_first()) return;
+  made_by_->from_step = state_.step;
+  run_.check_lock();
+  run_.add_session(*made_by_);
+  further_files_.push_back({kMadeByFile, made_by_text(*made_by_)});
 }
 
 bool Trainer::evaluate_and_save(const StopSignal& stop) {
@@ -305,7 +314,7 @@ void Trainer::save(bool is_best) {
                  .vocab_size = dataset_.vocabulary(),
                  .tgt_len = config_.training.tgt_len,
                  .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
-                tokenizer_files_, communicator_);
+                further_files_, communicator_);
   saved_step_ = state_.step;
   if (!communicator_.is_first()) return;
   if (is_best) store_.mark_best(state_.step);

@@ -35,6 +35,9 @@ class Trainer {
   Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
           Communicator& communicator, Logger& logger);
 
+  // What the run's directory and its checkpoints say of this process; without it, nothing.
+  void sign_as(MadeBy made_by) { made_by_ = std::move(made_by); }
+
   // Weights of another checkpoint of the same shapes; everything else starts fresh.
   void start_from(const Checkpoint& checkpoint);
 
@@ -57,6 +60,7 @@ class Trainer {
   bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
   void forward_backward(const Segment& segment);
+  void sign();
   void settle();  // waits for the steps queued and takes in their reports
   void reserve_memory();
   void log_step();
@@ -104,7 +108,8 @@ class Trainer {
   std::unique_ptr<MetricsLog> metrics_;
   std::unique_ptr<report::RunReport> report_;  // when asked for; held by the first rank
 
-  std::vector<TextFile> tokenizer_files_;  // for the checkpoints; held by the first rank
+  std::vector<TextFile> further_files_;  // for the checkpoints: tokenizer, made_by; held by the first rank
+  std::optional<MadeBy> made_by_;
   TrainingState state_;
   int64_t first_step_ = 0;             // of this process
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of

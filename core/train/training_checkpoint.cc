@@ -190,7 +190,7 @@ void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int
 }  // namespace
 
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   const std::vector<TextFile>& tokenizer, Communicator& communicator) {
+                   const std::vector<TextFile>& further, Communicator& communicator) {
   const LongWork saving(communicator, fmt::format("saving step {}", parts.state.step));
   // Twice the ranks meet: when the directory is there, whose name the first one tells, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& made) {
@@ -204,7 +204,7 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
     std::vector<TextFile> text_files{model_file(model),
                                      {kStateFile, write_fields(parts.state).dump(2) + "\n"},
                                      {kConfigFile, to_json(config).dump(2) + "\n"}};
-    text_files.insert(text_files.end(), tokenizer.begin(), tokenizer.end());
+    text_files.insert(text_files.end(), further.begin(), further.end());
     store.save(parts.state.step,
                {.tensor_files = {weights_file(parts.parameters, blocks->values.view()), optimizer_file(parts, *blocks)},
                 .text_files = std::move(text_files)},

@@ -22,11 +22,11 @@ struct TrainingParts {
   TrainingState& state;
 };
 
-// `tokenizer` are the files of core/model/stored_tokenizer.h. Called by all ranks: the first writes what they have in
-// common, each the memory of its streams, and one manifest makes a checkpoint of it. Throws FileError when the system
-// refuses; earlier checkpoints are then as they were.
+// `further` are files of text that go along, such as those of core/model/stored_tokenizer.h. Called by all ranks: the
+// first writes what they have in common, each the memory of its streams, and one manifest makes a checkpoint of it.
+// Throws FileError when the system refuses; earlier checkpoints are then as they were.
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   const std::vector<TextFile>& tokenizer, Communicator& communicator);
+                   const std::vector<TextFile>& further, Communicator& communicator);
 
 // Throws CheckpointError when a run of this config cannot go on from the checkpoint: when that holds no training state,
 // belongs to other tokens, another kind of optimizer or another number of streams.

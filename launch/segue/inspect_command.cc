@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/checkpoint/made_by.h"
 #include "core/model/describe_model.h"
 #include "core/model/stored_model.h"
 #include "core/train/training_state.h"
@@ -78,6 +79,11 @@ void print_state(const Checkpoint& checkpoint) {
   }
 }
 
+void print_made_by(const Checkpoint& checkpoint) {
+  const std::string source = (checkpoint.directory() / kMadeByFile).string();
+  fmt::print("{:<38} {}\n", "made by", describe_made_by(parse_made_by(checkpoint.text(kMadeByFile), source)));
+}
+
 void inspect_checkpoint(const InspectOptions& options) {
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.path);
   for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
@@ -89,6 +95,7 @@ void inspect_checkpoint(const InspectOptions& options) {
       "{}", describe_model(stored.model, stored.vocab_size,
                            {.tgt_len = stored.tgt_len, .streams = 1, .moments = moments_of(optimizer_of(checkpoint))}));
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
+  if (checkpoint.contains(kMadeByFile)) print_made_by(checkpoint);
 }
 
 bool holds_checkpoints(const std::filesystem::path& path) {

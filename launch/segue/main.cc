@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/usage_error.h"
+#include "launch/segue/version.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ int report(const char* message, segue::ExitCode code) {
 int run(int argc, char** argv) {
   CLI::App app("Segue trains and evaluates language models that carry memory from segment to segment.", "segue");
   app.footer(kExamples);
-  app.set_version_flag("--version", SEGUE_VERSION);
+  app.set_version_flag("--version", segue::program_version());
   app.require_subcommand(1);
   app.failure_message(segue::usage_error);
   segue::add_prepare_command(app);

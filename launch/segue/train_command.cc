@@ -1,5 +1,8 @@
 // segue train
+#include <fmt/chrono.h>
+
 #include <algorithm>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -17,6 +20,7 @@
 #include "launch/segue/dry_run.h"
 #include "launch/segue/job.h"
 #include "launch/segue/options.h"
+#include "launch/segue/version.h"
 
 namespace segue {
 
@@ -104,6 +108,18 @@ std::string where_it_runs(const kernels::Stream& stream) {
                      human_bytes(info.total_bytes));
 }
 
+MadeBy made_by(const kernels::Stream& stream, const Communicator& communicator) {
+  const Device device = stream.device();
+  return {.program = program_version(),
+          .host = communicator.host(),
+          .device = device.is_cuda() ? fmt::format("{} ({})", name_of(device), cuda::describe_device(device.index).name)
+                                     : stream.code_path(),
+          .threads = stream.threads(),
+          .ranks = communicator.size(),
+          .began = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
+          .from_step = 0};
+}
+
 // The checkpoint that a run goes on from, or the one whose weights it starts with.
 struct Origin {
   std::optional<Checkpoint> resumed;
@@ -142,6 +158,7 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
                       kernels::Stream& stream, Communicator& communicator, std::optional<LongWork>& starting,
                       const StopSignal& stop, Logger& logger) try {
   Trainer trainer(config, dataset, run, stream, communicator, logger);
+  trainer.sign_as(made_by(stream, communicator));
   if (origin.resumed) trainer.resume_from(*origin.resumed);
   if (origin.weights) trainer.start_from(*origin.weights);
   communicator.barrier();  // some ranks have read or written more than others

@@ -41,6 +41,23 @@ def test_smoke_run():
     check(lines == [20], f"metrics.jsonl has {lines}")
 
 
+def test_made_by():
+    """The run and its checkpoints say what made them, each process that trained with a line of its own."""
+    train("smoke", config("longer", training={"max_step": 25}, schedule={"kind": "cosine", "warmup_step": 100}), "--resume")
+    version, _ = program.run("--version")
+    made = made_by("smoke/checkpoints/step-00000025/made_by.json")
+    check(made["program"] == version.strip() and made["host"] and made["device"] and made["threads"] == 1, made)
+    check(made["from_step"] == 20 and made == made_by("smoke/sessions.jsonl"), made)
+    with open(program.path("smoke", "sessions.jsonl")) as file:
+        check([json.loads(line)["from_step"] for line in file] == [0, 20], "sessions.jsonl")
+    text, _ = program.run("inspect", "smoke")
+    check("made by" in text and made["host"] in text and made["program"] in text, text)
+    program.run("report", "smoke", "--output", "smoke.html")
+    with open(program.path("smoke.html"), encoding="utf-8") as file:
+        page = file.read()
+    check(page.count(made["program"]) == 2 and made["device"] in page, "the page does not say what made the run")
+
+
 def test_last_evaluation():
     train("short", config("short"))
     check(evaluations("short") == [15, 20], evaluations("short"))
@@ -69,8 +86,8 @@ def test_longer_run():
 def test_failed_training():
     """A loss far above guessing is told when it lasts, and at the end; the page tells it too."""
     wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
-                  optimizer={"kind": "sgd", "lr": 100.0, "clip": 0})
-    _, errors = program.run("train", wild, "--run", "wild", expect=None)
+                  optimizer={"kind": "adam", "lr": 1000.0})
+    errors = train("wild", wild)
     check(errors.count("guessing all tokens alike costs 5.545; lower") == 1, errors)
     check(errors.count("training has failed: it ends with a loss of") == 1, errors)
     with open(program.path("wild", "report.html"), encoding="utf-8") as file:
@@ -78,6 +95,6 @@ def test_failed_training():
     check("failed" not in train("sound", config("sound", training={"max_step": 100})), "a sound run is told to have failed")
 
 
-for test in (test_smoke_run, test_last_evaluation, test_longer_run, test_failed_training):
+for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_failed_training):
     test()
 print("run_log_test: passed")

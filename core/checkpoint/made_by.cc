@@ -1,0 +1,48 @@
+// Keys and words of the record.
+#include "core/checkpoint/made_by.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "base/error.h"
+#include "base/json_text.h"
+
+namespace segue {
+
+void MadeBy::describe(JsonFields& fields) {
+  fields.required("program", program, {.meaning = "version, and the commit it was built from where that is known"});
+  fields.required("host", host, {.meaning = "of the first rank"});
+  fields.required("device", device, {.meaning = "of the first rank, and what code it runs there"});
+  fields.required("threads", threads, {.meaning = "of the first rank", .minimum = 0});
+  fields.required("ranks", ranks, {.meaning = "of the job", .minimum = 1});
+  fields.required("began", began, {.meaning = "when the process began to train, in UTC"});
+  fields.required("from_step", from_step, {.meaning = "that it went on from", .unit = "steps", .minimum = 0});
+}
+
+std::string made_by_text(const MadeBy& made_by) { return write_fields(made_by).dump(2) + "\n"; }
+
+MadeBy parse_made_by(std::string_view text, const std::string& source) {
+  return read_fields<CheckpointError, MadeBy>(parse_json<CheckpointError>(text, source), source);
+}
+
+std::vector<MadeBy> parse_sessions(const std::string& text) {
+  std::vector<MadeBy> sessions;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    try {
+      sessions.push_back(parse_made_by(line, kSessionsFile));
+    } catch (const CheckpointError&) {
+      continue;
+    }
+  }
+  return sessions;
+}
+
+std::string describe_made_by(const MadeBy& made_by) {
+  return fmt::format("{} on {}, {} rank{} of {} thread{}, {}; {}, from step {}", made_by.program, made_by.host,
+                     made_by.ranks, made_by.ranks == 1 ? "" : "s", made_by.threads, made_by.threads == 1 ? "" : "s",
+                     made_by.device, made_by.began, made_by.from_step);
+}
+
+}  // namespace segue

@@ -1,0 +1,36 @@
+// Which program made a checkpoint or a part of a run, where and with what. For people: nothing depends on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fields.h"
+
+namespace segue {
+
+inline constexpr const char* kMadeByFile = "made_by.json";      // of a checkpoint
+inline constexpr const char* kSessionsFile = "sessions.jsonl";  // of a run: a line for each process that trained it
+
+struct MadeBy {
+  std::string program;  // "segue 0.1.0 (d72abaa1c0de)"
+  std::string host;     // of the first rank
+  std::string device;   // of the first rank, and what code it runs there
+  int64_t threads = 0;  // of the first rank
+  int64_t ranks = 1;
+  std::string began;      // of the process, in UTC
+  int64_t from_step = 0;  // that it went on from
+  void describe(JsonFields& fields);
+};
+
+std::string made_by_text(const MadeBy& made_by);
+MadeBy parse_made_by(std::string_view text, const std::string& source);  // throws CheckpointError
+
+// Whole lines that say so; what else a file may hold, half a line of a killed process perhaps, is left out.
+std::vector<MadeBy> parse_sessions(const std::string& text);
+
+// "segue 0.1.0 (d72abaa1c0de) on HOST, 4 ranks of 2 threads, cpu: ...; 2026-11-22T17:00:00Z, from step 120"
+std::string describe_made_by(const MadeBy& made_by);
+
+}  // namespace segue

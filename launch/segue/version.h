@@ -1,0 +1,12 @@
+// What the program calls itself.
+#pragma once
+
+#include <string>
+
+namespace segue {
+
+// "segue 0.1.0 (d72abaa1c0de)": with the commit, and "-dirty" where files differed from it; an archive of the sources
+// has none.
+std::string program_version();
+
+}  // namespace segue
