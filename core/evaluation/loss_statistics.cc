@@ -10,8 +10,32 @@ namespace segue {
 namespace {
 
 constexpr int64_t kFewestRegions = 5;
+constexpr size_t kFewestJoined = 8;
 
-double square(double x) { return x * x; }
+// What regions of tokens lie off the mean, each as the sum over its tokens.
+struct Deviations {
+  std::vector<double> off;
+  std::vector<int64_t> tokens;
+
+  int64_t regions() const { return std::ssize(tokens) - std::ranges::count(tokens, 0); }
+
+  // Beyond one standard error of what chance makes of k independent regions, 1/sqrt(k): to miss a correlation narrows
+  // the interval by more than joining in vain widens it.
+  bool neighbours_correlate() const {
+    const double squares = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
+    const double products = std::inner_product(off.begin(), off.end() - 1, off.begin() + 1, 0.0);
+    return products > squares / std::sqrt(static_cast<double>(regions()));
+  }
+
+  Deviations joined() const {
+    Deviations pairs;
+    for (size_t i = 0; i + 1 < off.size(); i += 2) {
+      pairs.off.push_back(off[i] + off[i + 1]);
+      pairs.tokens.push_back(tokens[i] + tokens[i + 1]);
+    }
+    return pairs;
+  }
+};
 
 }  // namespace
 
@@ -27,14 +51,21 @@ double LossMean::mean() const {
 }
 
 std::optional<double> LossMean::confidence95() const {
-  const int64_t regions = kRegions - std::ranges::count(counts_, 0);
-  if (regions < kFewestRegions) return std::nullopt;
+  Deviations deviations{.off = {}, .tokens = {counts_.begin(), counts_.end()}};
+  if (deviations.regions() < kFewestRegions) return std::nullopt;
   const double centre = mean();
-  double spread = 0.0;  // an empty region adds nothing
-  for (size_t i = 0; i < sums_.size(); ++i) spread += square(sums_[i] - centre * static_cast<double>(counts_[i]));
-  const auto k = static_cast<double>(regions);
+  for (size_t i = 0; i < sums_.size(); ++i)  // an empty region adds nothing
+    deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts_[i]));
+  while (deviations.neighbours_correlate() && deviations.off.size() > kFewestJoined) {
+    Deviations longer = deviations.joined();
+    if (longer.regions() < kFewestRegions) break;
+    deviations = std::move(longer);
+  }
+  const std::vector<double>& off = deviations.off;
+  const double spread = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
+  const auto k = static_cast<double>(deviations.regions());
   const double error = std::sqrt(k / (k - 1.0) * spread) / static_cast<double>(tokens());
-  return student_t_975(regions - 1) * error;
+  return student_t_975(deviations.regions() - 1) * error;
 }
 
 std::optional<LossMean> LossMean::above(const LossMean& other) const {
