@@ -23,14 +23,6 @@ std::pair<std::filesystem::path, int64_t> split_argument(const std::string& argu
   return {argument.substr(0, at), context};
 }
 
-// An attribute that only one of the files has tells nothing.
-void check_attribute(const char* name, const std::filesystem::path& path, const std::string& found,
-                     const std::filesystem::path& first, const std::string& expected) {
-  if (!found.empty() && !expected.empty() && found != expected)
-    throw DataError(R"({}: {} "{}", but {} has "{}"; only losses of the same tokens can be compared)", path.string(),
-                    name, found, first.string(), expected);
-}
-
 }  // namespace
 
 ComparedLosses::ComparedLosses(const std::vector<ContextFiles>& models) {
@@ -56,30 +48,10 @@ void ComparedLosses::add(const std::string& argument, std::vector<File>& files) 
     throw DataError(R"({}: attribute "context": expected the most tokens a query could attend to, found none; say it )"
                     R"(behind the file's name, as "{}@512")",
                     path.string(), path.filename().string());
-  if (first_path_.empty()) {
-    first_path_ = path;
-    first_ = losses.info;
-    targets_ = losses.targets;
-    scored_.assign(targets_.size(), true);
-  }
-  check_same_tokens(path, losses);
+  same_tokens_.check(path, losses);
+  if (scored_.empty()) scored_.assign(losses.targets.size(), true);
   for (size_t i = 0; i < scored_.size(); ++i) scored_[i] = scored_[i] && !std::isnan(losses.nll[i]);
   files.push_back({.path = path, .context = context});
-}
-
-void ComparedLosses::check_same_tokens(const std::filesystem::path& path, const PerTokenLosses& losses) const {
-  const PerTokenInfo& info = losses.info;
-  check_attribute("dataset", path, info.dataset, first_path_, first_.dataset);
-  check_attribute("split", path, info.split, first_path_, first_.split);
-  check_attribute("tokenizer", path, info.tokenizer, first_path_, first_.tokenizer);
-  check_attribute("tokenizer_checksum", path, info.tokenizer_checksum, first_path_, first_.tokenizer_checksum);
-  if (losses.targets.size() != targets_.size())
-    throw DataError("{}: {} tokens, but {} has {}; only losses of the same tokens can be compared", path.string(),
-                    losses.targets.size(), first_path_.string(), targets_.size());
-  const auto [found, expected] = std::ranges::mismatch(losses.targets, targets_);
-  if (found != losses.targets.end())
-    throw DataError("{}: targets[{}] is {}, but {} has {}; only losses of the same tokens can be compared",
-                    path.string(), found - losses.targets.begin(), *found, first_path_.string(), *expected);
 }
 
 void ComparedLosses::check_contexts(const std::vector<ContextFiles>& models) const {

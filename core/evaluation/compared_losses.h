@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/evaluation/effective_context.h"
-#include "core/evaluation/per_token_file.h"
+#include "core/evaluation/same_tokens.h"
 
 namespace segue {
 
@@ -26,14 +26,11 @@ class ComparedLosses {
     int64_t context = 0;
   };
   void add(const std::string& argument, std::vector<File>& files);
-  void check_same_tokens(const std::filesystem::path& path, const PerTokenLosses& losses) const;
   void check_contexts(const std::vector<ContextFiles>& models) const;
 
   std::vector<std::vector<File>> files_;  // of every model, by context
   std::vector<int64_t> contexts_;
-  std::filesystem::path first_path_;
-  PerTokenInfo first_;
-  std::vector<int32_t> targets_;
+  SameTokens same_tokens_;
   std::vector<bool> scored_;  // in every file
 };
 

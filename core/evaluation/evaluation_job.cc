@@ -128,12 +128,14 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                          : fmt::format("losses-mem-{}.h5", lengths.mem_len);
   if (communicator_.is_first()) {
     const TokenizerInfo& tokenizer = dataset_.manifest().tokenizer;
+    const int64_t bytes = dataset_.split_info(settings_.split).bytes;
     PerTokenLosses losses{.info = {.dataset = dataset_.identity(settings_.split),
                                    .split = settings_.split,
                                    .tokenizer = std::string(name_of_choice(tokenizer.kind)),
                                    .tokenizer_checksum = tokenizer.checksum,
                                    .unit = std::string(unit_of(tokenizer.kind)),
                                    .checkpoint = checkpoint_.directory().string(),
+                                   .bytes = bytes > 0 ? bytes : -1,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,
                                    .tgt_len = lengths.tgt_len},

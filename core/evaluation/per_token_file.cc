@@ -33,8 +33,10 @@ struct IntegerAttribute {
   const char* name;
   int64_t PerTokenInfo::*member;
 };
-constexpr IntegerAttribute kIntegers[] = {
-    {"context", &PerTokenInfo::context}, {"mem_len", &PerTokenInfo::mem_len}, {"tgt_len", &PerTokenInfo::tgt_len}};
+constexpr IntegerAttribute kIntegers[] = {{"bytes", &PerTokenInfo::bytes},
+                                          {"context", &PerTokenInfo::context},
+                                          {"mem_len", &PerTokenInfo::mem_len},
+                                          {"tgt_len", &PerTokenInfo::tgt_len}};
 
 void write_attribute(const Hdf5MemoryFile& file, const char* name, hid_t type, const void* value) {
   const Hdf5Handle scalar(H5Screate(H5S_SCALAR), H5Sclose);

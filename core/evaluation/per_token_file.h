@@ -7,6 +7,7 @@
 //   format "segue-per-token", version 1
 //   dataset, split: checksum of the tokens, and which part of the dataset they are
 //   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
+//   bytes: of the text that the split's tokens stand for
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
 // Other programs' files need nll and targets only, of any float and integer type.
@@ -29,7 +30,8 @@ struct PerTokenInfo {
   std::string tokenizer_checksum = {};
   std::string unit = {};
   std::string checkpoint = {};
-  int64_t context = -1;  // -1: not known
+  int64_t bytes = -1;  // -1: not known
+  int64_t context = -1;
   int64_t mem_len = -1;
   int64_t tgt_len = -1;
 };

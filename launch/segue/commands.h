@@ -10,6 +10,7 @@ void add_prepare_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_effective_context_command(CLI::App& app);
+void add_paired_difference_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_import_command(CLI::App& app);

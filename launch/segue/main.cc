@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   segue::add_train_command(app);
   segue::add_eval_command(app);
   segue::add_effective_context_command(app);
+  segue::add_paired_difference_command(app);
   segue::add_generate_command(app);
   segue::add_inspect_command(app);
   segue::add_import_command(app);

@@ -77,6 +77,35 @@ def test_effective_context(program):
     refused(program, USAGE, "effective-context", "--model", "alone", files[0], says=["alone", "two files"])
 
 
+def test_paired_differences(program):
+    """Of a sweep's files they are those that the sweep itself states."""
+    files = [program.path("run", "evaluations", "sweep", f"losses-mem-{length}.h5") for length in (0, 8, 24)]
+    output, _ = program.run("paired-difference", *files, "--output", "paired.json", "--csv", "paired.csv")
+    with open(program.path("paired.json")) as file:
+        comparison = json.load(file)
+    results = read_evaluation(program.path("run", "evaluations", "sweep"))["results"]
+    for result, evaluation in zip(results, comparison["evaluations"]):
+        for key in ("mem_len", "tgt_len", "unit"):
+            check(evaluation[key] == result[key], f"{key} of {evaluation}")
+        for key in ("loss", "confidence95", "bits_per_byte"):
+            check(math.isclose(evaluation[key], result[key], rel_tol=1e-6), f"{key}: {evaluation[key]}, not {result[key]}")
+    pairs = {pair["first"] + pair["second"]: pair for pair in comparison["differences"]}
+    check(list(pairs) == ["ab", "ac", "bc"], f"pairs: {list(pairs)}")
+    for pair, result in (("ac", results[0]), ("bc", results[1])):
+        for key in ("loss", "confidence95"):
+            check(math.isclose(pairs[pair][key], result["above_baseline"][key], rel_tol=1e-4), f"{key} of {pairs[pair]}")
+    with open(program.path("paired.csv")) as file:
+        lines = list(csv.DictReader(file))
+    check([line["first"] + line["second"] for line in lines] == ["a", "b", "c", *pairs], f"{lines}")
+    check(float(lines[-1]["loss"]) == pairs["bc"]["loss"], "the difference in paired.csv")
+    check("95 % interval" in output and output.count(" - ") == 3, output)
+    evaluate(program, *given("--max-tokens", 300, "--warm-up", "auto", "--per-token"))
+    refused(program, DATA, "paired-difference", files[0], "evaluated/losses-mem-24.h5", "--output", "refused.json",
+            says=["evaluated/losses-mem-24.h5", "scores 300 tokens", "losses-mem-0.h5", "--max-tokens"],
+            leaves_nothing_at="refused")
+    refused(program, USAGE, "paired-difference", files[0], says=["2 to 26", "found 1"])
+
+
 def test_python_reads_and_writes_losses(program):
     try:
         import h5py
@@ -160,8 +189,9 @@ def main():
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run", "--quiet")
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
-                 test_a_config_has_the_flags_as_keys, test_effective_context, test_python_reads_and_writes_losses,
-                 test_windows, test_documents_begin_with_empty_memory, test_a_position_table_has_an_end, test_refuses):
+                 test_a_config_has_the_flags_as_keys, test_effective_context, test_paired_differences,
+                 test_python_reads_and_writes_losses, test_windows, test_documents_begin_with_empty_memory,
+                 test_a_position_table_has_an_end, test_refuses):
         test(program)
 
 

@@ -1,0 +1,224 @@
+// Sums by region of every file, one file in memory at a time; differences follow from the sums.
+#include "core/evaluation/paired_difference.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/evaluation/loss_statistics.h"
+#include "core/evaluation/loss_units.h"
+#include "core/evaluation/same_tokens.h"
+
+namespace segue {
+
+namespace {
+
+constexpr size_t kMostFiles = 26;  // a letter each
+
+struct Evaluated {
+  std::filesystem::path path;
+  PerTokenInfo info;
+  LossMean losses;
+};
+
+class PairedLosses {
+ public:
+  void add(const std::filesystem::path& path) {
+    PerTokenLosses read = read_per_token_file(path);
+    same_tokens_.check(path, read);
+    std::vector<bool> scored;
+    for (const float nll : read.nll) scored.push_back(!std::isnan(nll));
+    if (evaluated_.empty()) {
+      scored_ = std::move(scored);
+      tokens_ = std::ranges::count(scored_, true);
+      if (tokens_ == 0) throw DataError("{}: nll: expected a token that is scored, found none", path.string());
+    } else if (scored != scored_) {
+      refuse(path, scored);
+    }
+    evaluated_.push_back({.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
+  }
+
+  const std::vector<Evaluated>& evaluated() const { return evaluated_; }
+  int64_t tokens() const { return tokens_; }
+  std::string split() const { return same_tokens_.attribute("split"); }
+  std::string unit() const {
+    const std::string unit = same_tokens_.attribute("unit");
+    return unit.empty() ? "token" : unit;
+  }
+  // 0 where no file says how many bytes its tokens are.
+  double tokens_per_byte() const {
+    if (unit() == "byte") return 1.0;
+    const std::string said = same_tokens_.attribute("bytes");
+    int64_t bytes = 0;
+    std::from_chars(said.data(), said.data() + said.size(), bytes);
+    return bytes > 0 ? static_cast<double>(scored_.size()) / static_cast<double>(bytes) : 0.0;
+  }
+
+ private:
+  LossMean by_region(const std::vector<float>& nll) const {
+    LossMean losses;
+    int64_t before = 0;
+    for (const float loss : nll)
+      if (!std::isnan(loss)) losses.add(before++ * LossMean::kRegions / tokens_, loss);
+    return losses;
+  }
+
+  [[noreturn]] void refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const {
+    const auto place = std::ranges::mismatch(scored, scored_).in1 - scored.begin();
+    const bool here = scored[static_cast<size_t>(place)];
+    throw DataError(
+        "{}: scores {} tokens, {} {} among them, but {} scores {}, {} it; only losses of the same tokens can be "
+        "compared: evaluate both with the same --max-tokens, and with --warm-up auto or the same --batch and --tgt-len",
+        path.string(), std::ranges::count(scored, true), here ? "token" : "without token", place,
+        evaluated_.front().path.string(), tokens_, here ? "without" : "with");
+  }
+
+  std::vector<Evaluated> evaluated_;
+  SameTokens same_tokens_;
+  std::vector<bool> scored_;
+  int64_t tokens_ = 0;
+};
+
+std::string name_of(size_t index) { return {static_cast<char>('a' + index)}; }
+
+OrderedJson known(int64_t value) { return value < 0 ? OrderedJson() : OrderedJson(value); }
+
+OrderedJson half_width(const LossMean& losses) {
+  const std::optional<double> confidence = losses.confidence95();
+  return confidence ? OrderedJson(*confidence) : OrderedJson();
+}
+
+OrderedJson evaluation_of(const Evaluated& evaluated, size_t index, const LossUnits& units) {
+  OrderedJson json{{"name", name_of(index)},
+                   {"file", evaluated.path.string()},
+                   {"checkpoint", evaluated.info.checkpoint},
+                   {"mem_len", known(evaluated.info.mem_len)},
+                   {"tgt_len", known(evaluated.info.tgt_len)}};
+  add_loss(json, evaluated.losses.mean(), units);
+  json["confidence95"] = half_width(evaluated.losses);
+  return json;
+}
+
+OrderedJson difference_of(const std::vector<Evaluated>& evaluated, size_t first, size_t second,
+                          const LossUnits& units) {
+  const std::optional<LossMean> difference = evaluated[first].losses.above(evaluated[second].losses);
+  if (!difference) throw ContractError("paired difference: regions of {} and {} differ", first, second);
+  const double loss = difference->mean();
+  const std::optional<double> confidence = difference->confidence95();
+  OrderedJson json{
+      {"first", name_of(first)}, {"second", name_of(second)}, {"loss", loss}, {"bits_per_token", bits_per_token(loss)}};
+  if (const std::optional<double> per_byte = bits_per_byte(loss, units)) json["bits_per_byte"] = *per_byte;
+  json["confidence95"] = half_width(*difference);
+  const bool is_sure = confidence && std::abs(loss) > *confidence;
+  json["lower"] = is_sure ? OrderedJson(name_of(loss < 0.0 ? first : second)) : OrderedJson();
+  return json;
+}
+
+std::string cell(const OrderedJson& line, const char* column) {
+  if (!line.contains(column) || line[column].is_null()) return "";
+  return line[column].is_string() ? line[column].get<std::string>() : line[column].dump();
+}
+
+std::string csv_line(const OrderedJson& comparison, const std::string& first, const std::string& second,
+                     const OrderedJson& losses) {
+  return fmt::format("{},{},{},{},{},{},{}\n", first, second, cell(comparison, "tokens"), cell(losses, "loss"),
+                     cell(losses, "confidence95"), cell(losses, "bits_per_token"), cell(losses, "bits_per_byte"));
+}
+
+// What people read: bits per byte where bytes are known, otherwise per token.
+struct Bits {
+  std::string name;
+  double per_nat = 0.0;
+  std::string of(const OrderedJson& line, bool is_difference) const {
+    const double value = line["loss"].get<double>() * per_nat;
+    std::string text = is_difference ? fmt::format("{:+.5f}", value) : fmt::format("{:.5f}", value);
+    if (!line["confidence95"].is_null()) text += fmt::format(" ± {:.5f}", line["confidence95"].get<double>() * per_nat);
+    return text;
+  }
+};
+
+Bits bits_of(const OrderedJson& comparison) {
+  const OrderedJson& tokens_per_byte = comparison["tokens_per_byte"];
+  if (tokens_per_byte.is_null()) return {"bits/" + cell(comparison, "unit"), bits_per_token(1.0)};
+  return {"bits/byte", bits_per_token(tokens_per_byte.get<double>())};
+}
+
+std::string describe_evaluations(const OrderedJson& comparison, const Bits& bits) {
+  std::string text = fmt::format("\n       {:<20} {:>8} {:>8}  {}\n", bits.name, "mem_len", "tgt_len", "checkpoint");
+  for (const OrderedJson& line : comparison["evaluations"]) {
+    const std::string checkpoint = cell(line, "checkpoint");
+    text +=
+        fmt::format("{:<6} {:<20} {:>8} {:>8}  {}\n", cell(line, "name"), bits.of(line, false), cell(line, "mem_len"),
+                    cell(line, "tgt_len"), checkpoint.empty() ? cell(line, "file") : checkpoint);
+  }
+  return text;
+}
+
+std::string verdict_of(const OrderedJson& difference) {
+  if (difference["confidence95"].is_null()) return "too few tokens to tell";
+  const std::string lower = cell(difference, "lower");
+  return lower.empty() ? "no difference beyond the interval" : lower + " is lower";
+}
+
+std::string describe_differences(const OrderedJson& comparison, const Bits& bits) {
+  std::string text = fmt::format("\n       {:<20} {:>9}\n", bits.name, "share");
+  for (const OrderedJson& line : comparison["differences"]) {
+    const auto second = static_cast<size_t>(cell(line, "second").front() - 'a');
+    const double share = line["loss"].get<double>() / comparison["evaluations"][second]["loss"].get<double>();
+    text += fmt::format("{} - {}  {:<20} {:>+7.2f} %  {}\n", cell(line, "first"), cell(line, "second"),
+                        bits.of(line, true), 100.0 * share, verdict_of(line));
+  }
+  return text;
+}
+
+constexpr const char* kMeaning =
+    "\n± is half of a 95 % interval; of a difference it is narrow, as both met the same text. It is of the text, not "
+    "of\n"
+    "training: it does not say how far models of other seeds would lie apart.\n";
+
+}  // namespace
+
+OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) {
+  if (files.size() < 2 || files.size() > kMostFiles)
+    throw UsageError("paired difference: expected 2 to {} files of losses, found {}", kMostFiles, files.size());
+  PairedLosses losses;
+  for (const std::filesystem::path& file : files) losses.add(file);
+  const std::string unit = losses.unit();
+  const LossUnits units{.unit = unit, .tokens_per_byte = losses.tokens_per_byte()};
+  OrderedJson json{
+      {"format", "segue-paired-difference"},
+      {"version", 1},
+      {"split", losses.split()},
+      {"unit", unit},
+      {"tokens_per_byte", units.tokens_per_byte > 0.0 ? OrderedJson(units.tokens_per_byte) : OrderedJson()},
+      {"tokens", losses.tokens()},
+      {"evaluations", OrderedJson::array()},
+      {"differences", OrderedJson::array()}};
+  const std::vector<Evaluated>& evaluated = losses.evaluated();
+  for (size_t i = 0; i < evaluated.size(); ++i) json["evaluations"].push_back(evaluation_of(evaluated[i], i, units));
+  for (size_t first = 0; first < evaluated.size(); ++first)
+    for (size_t second = first + 1; second < evaluated.size(); ++second)
+      json["differences"].push_back(difference_of(evaluated, first, second, units));
+  return json;
+}
+
+std::string paired_differences_csv(const OrderedJson& comparison) {
+  std::string text = "first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte\n";
+  for (const OrderedJson& line : comparison["evaluations"]) text += csv_line(comparison, cell(line, "name"), "", line);
+  for (const OrderedJson& line : comparison["differences"])
+    text += csv_line(comparison, cell(line, "first"), cell(line, "second"), line);
+  return text;
+}
+
+std::string describe_paired_differences(const OrderedJson& comparison) {
+  const Bits bits = bits_of(comparison);
+  const std::string split = cell(comparison, "split");
+  return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
+                     split.empty() ? "" : " of split " + split) +
+         describe_evaluations(comparison, bits) + describe_differences(comparison, bits) + kMeaning;
+}
+
+}  // namespace segue

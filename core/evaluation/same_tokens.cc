@@ -1,0 +1,44 @@
+// Attributes first, since they say more than the place of a token that differs.
+#include "core/evaluation/same_tokens.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace segue {
+
+void SameTokens::check_attribute(const std::string& name, const std::string& value, const std::filesystem::path& path) {
+  if (value.empty()) return;
+  const auto said = said_.try_emplace(name, Said{.value = value, .path = path}).first;
+  if (said->second.value != value)
+    throw DataError(R"({}: {} "{}", but {} has "{}"; only losses of the same tokens can be compared)", path.string(),
+                    name, value, said->second.path.string(), said->second.value);
+}
+
+void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& losses) {
+  const PerTokenInfo& info = losses.info;
+  check_attribute("dataset", info.dataset, path);
+  check_attribute("split", info.split, path);
+  check_attribute("tokenizer", info.tokenizer, path);
+  check_attribute("tokenizer_checksum", info.tokenizer_checksum, path);
+  check_attribute("unit", info.unit, path);
+  if (info.bytes > 0) check_attribute("bytes", std::to_string(info.bytes), path);
+  if (first_path_.empty()) {
+    first_path_ = path;
+    targets_ = losses.targets;
+  }
+  if (losses.targets.size() != targets_.size())
+    throw DataError("{}: {} tokens, but {} has {}; only losses of the same tokens can be compared", path.string(),
+                    losses.targets.size(), first_path_.string(), targets_.size());
+  const auto [found, expected] = std::ranges::mismatch(losses.targets, targets_);
+  if (found != losses.targets.end())
+    throw DataError("{}: targets[{}] is {}, but {} has {}; only losses of the same tokens can be compared",
+                    path.string(), found - losses.targets.begin(), *found, first_path_.string(), *expected);
+}
+
+std::string SameTokens::attribute(const std::string& name) const {
+  const auto said = said_.find(name);
+  return said == said_.end() ? std::string() : said->second.value;
+}
+
+}  // namespace segue

@@ -1,0 +1,35 @@
+// Whether per-token files are about the same tokens, so that their losses may be compared one by one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/evaluation/per_token_file.h"
+
+namespace segue {
+
+class SameTokens {
+ public:
+  // Throws DataError naming this file, the one before it that it differs from, and how they differ. An attribute that a
+  // file does not have tells nothing.
+  void check(const std::filesystem::path& path, const PerTokenLosses& losses);
+
+  // What the files checked so far say of the attribute; empty: nothing.
+  std::string attribute(const std::string& name) const;
+
+ private:
+  struct Said {
+    std::string value;
+    std::filesystem::path path;  // of the first file that says so
+  };
+  void check_attribute(const std::string& name, const std::string& value, const std::filesystem::path& path);
+
+  std::map<std::string, Said> said_;
+  std::filesystem::path first_path_;
+  std::vector<int32_t> targets_;
+};
+
+}  // namespace segue

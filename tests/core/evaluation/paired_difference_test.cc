@@ -1,0 +1,108 @@
+// Paired differences of made-up losses: whose loss is lower, when nothing can be said, and what is no pair.
+#include "core/evaluation/paired_difference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/random.h"
+#include "core/evaluation/per_token_file.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr int64_t kTokens = 6401;  // of which the first is not scored
+
+class PairedDifferenceTest : public ::testing::Test {
+ protected:
+  // Losses of one text, whose regions differ much, each `above` it and with noise of its own.
+  std::vector<float> losses(double above, uint64_t seed) const {
+    std::vector<float> nll(static_cast<size_t>(kTokens), kNaN);
+    for (size_t i = 1; i < nll.size(); ++i)
+      nll[i] = static_cast<float>(3.0 + random_normal({.seed = 1, .step = 0, .site = 1}, i / 100) + above +
+                                  0.1 * random_normal({.seed = seed, .step = 0, .site = 2}, i));
+    return nll;
+  }
+  std::filesystem::path write(const std::string& name, const std::vector<float>& nll, const PerTokenInfo& info = {}) {
+    write_per_token_file(directory_ / name, {.info = info, .nll = nll, .targets = std::vector<int32_t>(nll.size(), 7)});
+    return directory_ / name;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(PairedDifferenceTest, IsSureWhereMeansAreNot) {
+  const OrderedJson json = paired_differences(
+      {write("a.h5", losses(0.0, 6)), write("b.h5", losses(0.02, 3)), write("c.h5", losses(0.0, 5))});
+  EXPECT_EQ(json["tokens"], kTokens - 1);
+  ASSERT_EQ(json["differences"].size(), 3);
+  const OrderedJson& ab = json["differences"][0];
+  EXPECT_NEAR(ab["loss"].get<double>(), -0.02, 0.006);
+  EXPECT_LT(ab["confidence95"].get<double>(), 0.006);
+  EXPECT_EQ(ab["lower"], "a");
+  EXPECT_GT(json["evaluations"][0]["confidence95"].get<double>(), 0.1);
+  EXPECT_TRUE(json["differences"][1]["lower"].is_null()) << json["differences"][1];
+  EXPECT_EQ(json["differences"][2]["lower"], "c");
+  const std::string text = describe_paired_differences(json);
+  EXPECT_THAT(text, HasSubstr("a is lower\na - c"));
+  EXPECT_THAT(text, HasSubstr("no difference beyond the interval\nb - c"));
+  EXPECT_THAT(text, HasSubstr("of the text, not of"));
+}
+
+TEST_F(PairedDifferenceTest, IsInBitsPerByteWhereBytesAreKnown) {
+  const auto pair = [&](const PerTokenInfo& info) {
+    const auto a = write("a.h5", losses(0.0, 2), info);
+    return paired_differences({a, write("b.h5", losses(1.0, 2), info)});
+  };
+  const auto bits = [](const OrderedJson& json) { return json["differences"][0]["bits_per_byte"].get<double>(); };
+  EXPECT_NEAR(bits(pair({.unit = "byte"})), -1.0 / std::numbers::ln2, 1e-6);
+  const OrderedJson words = pair({.unit = "word", .bytes = 4 * kTokens});
+  EXPECT_NEAR(bits(words), -0.25 / std::numbers::ln2, 1e-6);
+  EXPECT_THAT(describe_paired_differences(words), HasSubstr("bits/byte"));
+  const OrderedJson unknown = pair({.unit = "word"});
+  EXPECT_FALSE(unknown["differences"][0].contains("bits_per_byte"));
+  EXPECT_THAT(describe_paired_differences(unknown), HasSubstr("bits/word"));
+}
+
+TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
+  const auto a = write("a.h5", {kNaN, 1.0F, 2.0F}, {.unit = "byte"});
+  const OrderedJson json = paired_differences({a, write("b.h5", {kNaN, 1.0F, 1.0F}, {.unit = "byte"})});
+  EXPECT_EQ(json["differences"][0]["confidence95"], OrderedJson());  // of two tokens
+  const std::string bits_of_half = OrderedJson(0.5 / std::numbers::ln2).dump();
+  const std::string csv = paired_differences_csv(json);
+  EXPECT_THAT(csv,
+              testing::StartsWith("first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte\na,,2,1.5,,"));
+  EXPECT_THAT(csv, testing::EndsWith("\na,b,2,0.5,," + bits_of_half + "," + bits_of_half + "\n"));
+  EXPECT_THAT(describe_paired_differences(json), HasSubstr("too few tokens to tell"));
+}
+
+TEST_F(PairedDifferenceTest, OfOtherTokensIsRefused) {
+  const auto refusal = [&](const std::vector<std::filesystem::path>& files) {
+    return message_of<Error>([&] { paired_differences(files); });
+  };
+  const auto silent = write("silent.h5", {kNaN, 1.0F, 2.0F});
+  const auto test = write("test.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "test"});
+  const auto valid = write("valid.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "valid"});
+  const auto other = write("other.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:2"});
+  const auto fewer = write("fewer.h5", {kNaN, 1.0F, kNaN});
+  EXPECT_THAT(refusal({test}), HasSubstr("expected 2 to 26 files of losses, found 1"));
+  EXPECT_EQ(refusal({silent, test, valid}), valid.string() + ": split \"valid\", but " + test.string() +
+                                                " has \"test\"; only losses of the same tokens can be compared");
+  EXPECT_THAT(refusal({test, silent, other}), HasSubstr("dataset \"xxh3:2\", but " + test.string()));
+  EXPECT_THAT(refusal({silent, fewer}),
+              HasSubstr(fewer.string() + ": scores 1 tokens, without token 2 among them, but " + silent.string() +
+                        " scores 2, with it"));
+  EXPECT_THAT(refusal({silent, write("longer.h5", {kNaN, 1.0F, 2.0F, 3.0F})}), HasSubstr("4 tokens, but"));
+  EXPECT_THAT(refusal({write("none.h5", {kNaN, kNaN}), silent}), HasSubstr("expected a token that is scored"));
+  EXPECT_THAT(refusal({test, directory_ / "missing.h5"}), HasSubstr("the file is missing"));
+}
+
+}  // namespace
+}  // namespace segue
