@@ -172,7 +172,9 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
                                        [](const auto& a, const auto& b) { return a.loss < b.loss; });
   const EvaluatedLength& first = curve.results.front();
   const int64_t trained = curve.evaluation->trained_mem_len;
-  const std::string start = first.mem_len == 0 ? "without memory" : fmt::format("with {} tokens", first.mem_len);
+  const std::string start = first.mem_len > 0 ? fmt::format("with {} tokens", first.mem_len)
+                            : trained > 0     ? "without the memory that it was trained with"
+                                              : "without memory";
   const std::string begin =
       "Loss against the length of the memory. Bands: 95 % confidence of the difference to the trained length, or the "
       "shortest where that is not among them, as all lengths of a run met the same text.";
