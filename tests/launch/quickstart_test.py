@@ -1,0 +1,87 @@
+"""The quickstart's comparison: what it says of four corners follows from their intervals, and it checks no headline.
+
+Its functions are run as they stand in the script, on figures made up here and on two tiny models.
+"""
+
+import math
+import os
+import subprocess
+
+from program import TINY_MODEL, Program, check
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "launch", "quickstart")
+
+
+def quickstart(program, commands, **variables):
+    given = "".join(f"{name}='{value}'; " for name, value in variables.items())
+    done = subprocess.run(["bash", "-c", f"source '{SCRIPT}'; {given}{commands}"], capture_output=True, text=True,
+                          env=program.environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def judged(program, bits, half=0.01):
+    """What is said of these bits per byte of the corners a, b, c and d, all differences having one interval."""
+    line = "{},{},1000,{},{},{},{}\n".format
+    nats = math.log(2)
+    text = "first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte\n"
+    names = "abcd"
+    for name, value in zip(names, bits):
+        text += line(name, "", value * nats, 0.2 * nats, value, value)
+    for i, first in enumerate(names):
+        for j in range(i + 1, 4):
+            difference = bits[i] - bits[j]
+            text += line(first, names[j], difference * nats, half * nats if half else "", difference, difference)
+    return quickstart(program, f"judge '{program.write('corners.csv', text)}'")
+
+
+def test_what_is_said_follows_from_the_intervals(program):
+    code, said = judged(program, (2.30, 2.60, 2.304, 2.40))
+    check(code == 0, said)
+    for words in ("2.3000 ± 0.2000         2.6000 ± 0.2000", "2.3040 ± 0.2000         2.4000 ± 0.2000",
+                  "with memory: 4.2 % fewer bits than the twin (-0.1000 ± 0.0100)",
+                  "at evaluation alone: 4.0 % fewer bits than the twin without",
+                  "trained with it: no difference beyond the interval to the twin",
+                  "that training with it pays does not show", "not of training", "another seed"):
+        check(words in said, f"{words!r} in:\n{said}")
+    for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory pays here"),
+                        ((2.39, 2.60, 2.31, 2.40), "trained with it: 3.5 % more bits than the twin"),
+                        ((2.50, 2.60, 2.405, 2.40), "So that memory pays does not show"),
+                        ((2.50, 2.60, 2.50, 2.40), "at evaluation alone: 4.2 % more bits than the twin without")):
+        code, said = judged(program, bits)
+        check(code == 0 and words in said, f"{bits}: {words!r} in:\n{said}")
+
+
+def test_only_the_installation_is_checked(program):
+    for bits, half, words in (((2.70, 2.80, 2.31, 2.40), 0.01, "expected fewer than 2.6 bits per byte"),
+                              ((2.30, 2.30, 2.31, 2.40), 0.01, "expected the model trained with memory to use it"),
+                              ((2.30, 2.20, 2.31, 2.40), 0.01, "expected the model trained with memory to use it"),
+                              (("nan", "nan", "nan", "nan"), 0.01, "expected fewer than 2.6 bits per byte"),
+                              ((2.30, 2.60, 2.31, 2.40), None, "expected the model trained with memory to use it")):
+        code, said = judged(program, [float(value) for value in bits], half)
+        check(code == 1 and words in said, f"{bits}: exit {code}, {said}")
+    code, said = quickstart(program, f"judge '{program.write('empty.csv', '')}'")
+    check(code == 1 and "expected four evaluations and six pairs" in said, said)
+
+
+def test_two_tiny_models(program):
+    program.prepare_text("text", 12000, 1)
+    config = program.config("tiny.json", data={"path": program.path("text")}, model=TINY_MODEL,
+                            evaluation={"interval": 0}, checkpoint={"interval": 0},
+                            training={"batch_size": 4, "tgt_len": 16, "max_step": 30})
+    paths = {"segue": program.binary, "config": config, "data": program.path("text"), "run": program.path("runs", "one"),
+             "twin": program.path("runs", "twin"), "memories": "0,24", "trained": "24", "most_bits": "0.1"}
+    code, said = quickstart(program, "train; evaluate; compare", **paths)
+    check(code == 1 and "expected fewer than 0.1 bits per byte" in said, f"exit {code}\n{said}")
+    check("trained without (its twin)" in said and "Each as it was trained" in said, said)
+    code, said = quickstart(program, "train; compare", **dict(paths, most_bits="9"))
+    check("== what memory is worth here" in said and "expected fewer" not in said, f"a second time:\n{said}")
+
+
+def main():
+    program = Program()
+    test_what_is_said_follows_from_the_intervals(program)
+    test_only_the_installation_is_checked(program)
+    test_two_tiny_models(program)
+
+
+main()
