@@ -178,7 +178,7 @@ def test_refuses(program):
             (USAGE, ["--output", "text"], ["text", "holds no evaluation"]),
             (USAGE, ["--name", "../x"], ["../x"])):
         refused(program, code, "eval", *given(*options), says=says, leaves_nothing_at=".partial")
-    refused(program, CONFIG, "eval", "--data", "text", says=["checkpoint"])
+    refused(program, USAGE, "eval", "--data", "text", says=["--checkpoint", "a run or a checkpoint"])
     check(os.path.exists(program.path("text", "manifest.json")), "a dataset was replaced")
 
 
