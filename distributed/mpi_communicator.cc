@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/activity.h"
@@ -82,7 +83,7 @@ class Waiting {
 
 class MpiCommunicator : public Communicator {
  public:
-  explicit MpiCommunicator(const CommunicatorOptions& options) : options_(options) {
+  explicit MpiCommunicator(CommunicatorOptions options) : options_(std::move(options)) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &roll_call_), "MPI_Comm_dup");

@@ -52,6 +52,7 @@ std::string most_frequent(const std::vector<std::string>& said) {
 // Throws when ranks differ in `what`, a key of what they have said.
 void compare(const std::vector<OrderedJson>& ranks, const char* what, int64_t step) {
   std::vector<std::string> said;
+  said.reserve(ranks.size());
   for (const OrderedJson& rank : ranks) said.push_back(rank[what]);
   const std::string expected = most_frequent(said);
   std::string others;
