@@ -269,7 +269,8 @@ void Trainer::check_peak(double reached) {
   if (!stream_.device().is_cuda()) measure_peak();  // a GPU's memory is taken by now
   peak_ = std::max({peak_, before, reached});
   logger_.warn(
-      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be {:.1f}",
+      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be "
+      "{:.1f}",
       before / 1e9, peak_ / 1e9);
 }
 
