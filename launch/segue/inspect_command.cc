@@ -81,7 +81,8 @@ void print_state(const Checkpoint& checkpoint) {
 
 void print_made_by(const Checkpoint& checkpoint) {
   const std::string source = (checkpoint.directory() / kMadeByFile).string();
-  fmt::print("{:<38} {}\n", "made by", describe_made_by(parse_made_by(checkpoint.text(kMadeByFile), source)));
+  const MadeBy made_by = parse_made_by(checkpoint.text(kMadeByFile), source);
+  fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(made_by)));
 }
 
 void inspect_checkpoint(const InspectOptions& options) {

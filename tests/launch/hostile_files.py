@@ -341,6 +341,7 @@ def checkpoints():
     for key, value in (("vocab_size", LARGE), ("vocab_size", 2**30), ("tgt_len", LARGE), ("model.n_layer", LARGE), ("model.d_model", 65536), ("model.mem_len", LARGE),
                        ("model.n_layer", 3), ("model.head.cutoffs", [5, 3])):
         yield Case("checkpoint model", f"{key} {value}", evaluate, (CHECKPOINT, CONFIG), [], document("model.json", key, value))
+    yield Case("checkpoint record", "controls in the host's name", inspect, OK, ["\\x1b[2J"], document("made_by.json", "host", ESCAPE))
     yield Case("checkpoint model", "controls in the tokenizer's name", inspect, OK, ["\\x1b[2J"], document("model.json", "tokenizer", ESCAPE))
     yield Case("checkpoint model", "200,000 open brackets", evaluate, CHECKPOINT, ["model.json"], content("model.json", lambda c: b"[" * 200000))
     yield Case("checkpoint config", "no document", resume, (CONFIG, CHECKPOINT), ["config.json"], content("config.json", lambda c: b"\0" * 100))
