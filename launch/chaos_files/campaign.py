@@ -128,6 +128,8 @@ class Campaign:
                 raise Finding(f"{what}: resumed at step {resumed.group(1)}, expected {attempt.before}")
             if " W " in line and not any(expected in line for expected in WARNINGS_EXPECTED):
                 raise Finding(f"{what}: unexpected warning: {line}")
+        if code == harms.STOPPED and newest != comparison.metrics(self.run_directory)[-1]["step"]:
+            raise Finding(f"{what}: said that it saved, and the newest checkpoint is step {newest}: {' | '.join(lines[-3:])}")
         finished = newest == TRAINING["max_step"]
         if finished and code in (0, harms.STOPPED):
             return
