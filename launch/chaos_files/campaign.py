@@ -140,7 +140,7 @@ class Campaign:
 
     def leave_stuck(self, directory):
         directory.mkdir(exist_ok=True)
-        held = directory / "held"
+        held = directory / f"held-{len(self.stuck)}"
         held.touch()
         subprocess.run(["chattr", "+i", held], check=True)
         self.stuck.append(held)
