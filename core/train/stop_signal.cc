@@ -71,14 +71,26 @@ void StopSignal::wait(const std::stop_token& end) {
 
 void StopSignal::hear_first(int signal) {
   first_ = std::chrono::steady_clock::now();
+  signal_ = signal;
   requested_ = true;
-  say(signal == SIGINT ? "stopping after this step; again to quit without saving"
-                       : "stopping after this step; SIGINT to quit without saving");
+  say_first();
+}
+
+void StopSignal::speak_for(int processes) const {
+  processes_ = processes;
+  if (requested_) say_first();
+}
+
+void StopSignal::say_first() const {
+  const int processes = processes_;
+  if (processes == 0 || (processes > 1 && signal_ == SIGTERM) || is_said_.exchange(true)) return;
+  say(signal_ == SIGINT ? "stopping after this step; again to quit without saving"
+                        : "stopping after this step; SIGINT to quit without saving");
 }
 
 // In one piece, past the buffers: another thread may hold those while it waits for a terminal or a pipe.
 void StopSignal::say(const char* line) const {
-  if (is_silent_) return;
+  if (processes_ == 0) return;
   const std::string text = fmt::format("segue: {}\n", line);
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }

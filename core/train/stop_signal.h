@@ -22,18 +22,23 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
   bool requested() const { return requested_; }
 
-  // What the lines say, not what is asked: in a job one process speaks for all, and the newest save may be of step 0.
-  void be_silent() const { is_silent_ = true; }
+  // Lines are said from now on, on behalf of so many processes: in a job one speaks for all. A SIGTERM to one of
+  // several is not told of, since launchers also send it to end a job whose error has been told.
+  void speak_for(int processes) const;
+  // What the last line says; the newest save may be of step 0.
   void note_saved(int64_t step) const { saved_step_ = step; }
 
  private:
   void wait(const std::stop_token& end);
   void say(const char* line) const;
+  void say_first() const;
   void hear_first(int signal);
   [[noreturn]] void quit() const;
 
   std::atomic<bool> requested_ = false;
-  mutable std::atomic<bool> is_silent_ = false;
+  std::atomic<int> signal_ = 0;                   // the first
+  mutable std::atomic<int> processes_ = 0;        // spoken for
+  mutable std::atomic<bool> is_said_ = false;     // the first line
   mutable std::atomic<int64_t> saved_step_ = -1;  // none
   std::chrono::steady_clock::time_point first_;
   sigset_t mask_before_{};

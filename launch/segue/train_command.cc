@@ -235,7 +235,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
 TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, const Config& config,
                               const StopSignal& stop, Communicator& job) {
   const std::shared_ptr<Logger> logger = make_job_logger(job, options.quiet);
-  if (!job.is_first()) stop.be_silent();
+  if (job.is_first()) stop.speak_for(job.size());
   check_agreement(job, config);
   const TrainingConfig& training = config.training;
   const Device device = choose_device(training.device, "training.device", job.local_rank());

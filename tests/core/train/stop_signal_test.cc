@@ -40,6 +40,7 @@ TEST(StopSignalDeathTest, AnInterruptTwoSecondsLaterEndsTheProcess) {
   EXPECT_EXIT(
       {
         const StopSignal stop;
+        stop.speak_for(1);
         stop.note_saved(120);
         hear(stop, SIGTERM);
         std::this_thread::sleep_for(std::chrono::milliseconds(2100));
@@ -56,6 +57,7 @@ TEST(StopSignalDeathTest, RepetitionsDoNotEndTheProcess) {
       {
         {
           const StopSignal stop;
+          stop.speak_for(1);
           hear(stop, SIGINT);
           for (const int signal : {SIGINT, SIGUSR1, SIGTERM}) ::kill(::getpid(), signal);
           std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -72,8 +74,30 @@ TEST(StopSignalDeathTest, OneProcessSpeaksForAJob) {
   EXPECT_EXIT(
       {
         const StopSignal stop;
-        stop.be_silent();
         hear(stop, SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::_Exit(75);
+      },
+      testing::ExitedWithCode(75), "^$");
+}
+
+TEST(StopSignalDeathTest, WhatWasHeardBeforeIsSaidOnce) {
+  EXPECT_EXIT(
+      {
+        const StopSignal stop;
+        hear(stop, SIGUSR1);
+        for (const int processes : {2, 2}) stop.speak_for(processes);
+        std::_Exit(75);
+      },
+      testing::ExitedWithCode(75), "^segue: stopping after this step; SIGINT to quit without saving\n$");
+}
+
+TEST(StopSignalDeathTest, WhatALauncherSendsToEndAJobIsNotTold) {
+  EXPECT_EXIT(
+      {
+        const StopSignal stop;
+        stop.speak_for(2);
+        hear(stop, SIGTERM);
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         std::_Exit(75);
       },
