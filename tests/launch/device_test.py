@@ -75,7 +75,7 @@ def main():
 
     program.run("train", config, "--set", "training.max_step=2", "--run", "again")
     program.run("train", config, "--run", "again", "--resume")
-    check_same_run(program.path("gpu"), program.path("again"), STEPS, "resumed on the GPU")
+    check_same_run(program.path("gpu"), program.path("again"), STEPS, "resumed on the GPU", ended_at=2)
 
     outputs = [program.run("eval", "--checkpoint", "gpu", "--data", "text", "--max-tokens", 64, "--device", device, "--quiet")[0]
                for device in ("cpu", "cuda")]

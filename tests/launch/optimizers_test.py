@@ -81,7 +81,7 @@ def check_plateau(program):
     check(rates[-1][1] < 0.1, "plateau: the rate never fell")
     program.run("train", config, "--run", "plateau-half", "--quiet", "--set", "training.max_step=65")
     program.run("train", config, "--run", "plateau-half", "--quiet", "--resume")
-    check_same_run(program.path("plateau"), program.path("plateau-half"), 120, "plateau")
+    check_same_run(program.path("plateau"), program.path("plateau-half"), 120, "plateau", ended_at=65)
     with open(program.path("plateau", "checkpoints", "step-00000120", "state.json")) as file:
         check(json.load(file)["plateau"]["rate"] == rates[-1][1], "plateau: another rate in the checkpoint")
 
