@@ -103,10 +103,15 @@ def final_tensors(run, step):
 
 
 def check_same_run(expected, found, step, what, ended_at=None):
-    """`found` may have ended once after the step `ended_at`, which is evaluated where a longer run is not."""
+    """`found` may have ended once after the step `ended_at`, which is then evaluated and may be the best, where a run that
+    goes on has no evaluation."""
     lines = [line for line in metrics(found) if "evaluation" not in line or line["step"] != ended_at]
     check(metrics(expected) == lines, f"{what}: metrics.jsonl differs")
-    check(final_tensors(expected, step) == final_tensors(found, step), f"{what}: the last checkpoint differs")
+    (tensors, state), (found_tensors, found_state) = final_tensors(expected, step), final_tensors(found, step)
+    check(tensors == found_tensors, f"{what}: the tensors of the last checkpoint differ")
+    of_evaluations = ("evaluations", "best_loss", "best_step") if ended_at else ()
+    differing = [key for key in state if key not in of_evaluations and state[key] != found_state[key]]
+    check(not differing and state.keys() == found_state.keys(), f"{what}: the state differs in {differing}")
 
 
 def evaluate(program, *arguments):
