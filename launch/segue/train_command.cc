@@ -81,6 +81,9 @@ std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Communic
   IntactCheckpoint found;
   if (communicator.is_first()) found = run.checkpoints().newest_intact();
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
+  if (!found.checkpoint && !found.complaints.empty())
+    throw CheckpointError("{}: none of its {} checkpoints is intact; to start at the beginning, name another --run",
+                          run.path().string(), found.complaints.size());
   if (communicator.is_first() && !found.checkpoint)
     logger.warn("{}: no checkpoint to resume from, starting at the beginning", run.path().string());
   return open_together(std::move(found.checkpoint), communicator, logger);

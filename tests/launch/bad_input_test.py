@@ -133,6 +133,12 @@ def test_checkpoint(program):
         damaged(name, lambda path: truncate(path, 0.7))
         damaged(name, lambda path: overwrite(path, os.path.getsize(path) // 2, b"\x55"))
         damaged(name, os.remove)
+    directory = copy(program, "run", "lost")
+    for name in os.listdir(os.path.join(directory, "checkpoints")):
+        if name.startswith("step-"):
+            truncate(os.path.join(directory, "checkpoints", name, "weights.safetensors"), 0.7)
+    refused(program, CHECKPOINT, "train", file, "--run", "lost", "--resume", says=["none of its 2 checkpoints is intact", "--run"])
+    check(sorted(os.listdir(directory)) == sorted(os.listdir(program.path("run"))), "resumed from nothing, and wrote")
 
     refused(program, USAGE, "train", file, "--run", "run", says=["--resume"])
     refused(program, CONFIG, "train", file, "--set", "model.n_layer=3", "--run", "run", "--resume", says=["model.n_layer: 2 -> 3"])
