@@ -4,12 +4,13 @@
 #include <spdlog/logger.h>
 
 #include <memory>
+#include <string>
 
 namespace segue {
 
 using Logger = spdlog::logger;
 
-// Time and level before each line on standard error; `quiet` keeps only warnings and errors.
-std::shared_ptr<Logger> make_logger(bool quiet);
+// Time and level before each line on standard error, then `speaker`; `quiet` keeps only warnings and errors.
+std::shared_ptr<Logger> make_logger(bool quiet, const std::string& speaker = "");
 
 }  // namespace segue

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -35,11 +36,9 @@ void end_job(Communicator& communicator, const char* message, ExitCode code) {
 }  // namespace
 
 std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet) {
-  std::shared_ptr<Logger> logger = make_logger(quiet);
-  if (communicator.is_first()) return logger;
-  logger->set_level(spdlog::level::warn);
-  logger->set_pattern(fmt::format("%H:%M:%S %^%L%$ rank {} on {}: %v", communicator.rank(), communicator.host()));
-  return logger;
+  if (communicator.is_first()) return make_logger(quiet);
+  constexpr bool kWarningsOnly = true;
+  return make_logger(kWarningsOnly, fmt::format("rank {} on {}: ", communicator.rank(), communicator.host()));
 }
 
 void say_for_all(const Communicator& communicator, const std::string& line) {
@@ -77,6 +76,9 @@ void run_as_rank(Communicator& communicator, const std::function<void()>& comman
 } catch (const std::bad_alloc&) {
   end_job(communicator, "out of memory", ExitCode::kDevice);
   throw;
+} catch (const std::filesystem::filesystem_error& error) {
+  end_job(communicator, error.what(), ExitCode::kFile);
+  throw;
 } catch (const std::exception& error) {
   end_job(communicator, error.what(), ExitCode::kInternal);
   throw;
@@ -84,6 +86,7 @@ void run_as_rank(Communicator& communicator, const std::function<void()>& comman
 
 void check_build(Communicator& communicator) {
   if (communicator.size() == 1) return;
+  const LongWork reading(communicator, "reading the program");
   const MappedFile program("/proc/self/exe");
   const std::string mine = fmt::format("{}, {}", SEGUE_VERSION, checksum_of(program.bytes()));
   const std::vector<std::string> hosts = communicator.gather(communicator.host());
