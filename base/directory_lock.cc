@@ -34,23 +34,39 @@ struct Owner {
   }
 };
 
-std::string token_of_this_process() {
+std::string name_of_this_host() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) throw FileError("cannot tell this host's name: {}", reason());
+  return host.data();
+}
+
+std::string token_of_this_process() {
   std::random_device device;
-  return write_fields(Owner{.host = host.data(),
+  return write_fields(Owner{.host = name_of_this_host(),
                             .process = ::getpid(),
                             .random = fmt::format("{:08x}{:08x}", device(), device())})
              .dump() +
          "\n";
 }
 
+Owner owner_in(const std::string& token) {
+  return read_fields<FileError, Owner>(parse_json<FileError>(token, kLockFile), kLockFile);
+}
+
 // "HOST pid N", or that nobody can tell.
 std::string describe_owner(const std::string& token) try {
-  const auto owner = read_fields<FileError, Owner>(parse_json<FileError>(token, kLockFile), kLockFile);
+  const Owner owner = owner_in(token);
   return fmt::format("{} pid {}", owner.host, owner.process);
 } catch (const FileError&) {
   return "another process, which left no name";
+}
+
+// Another host may be gone, and its lock outlive it.
+std::string advice_on(const std::string& token) try {
+  if (owner_in(token).host == name_of_this_host()) return "";
+  return "; if that host is gone, its lock ends a minute or two later (NFS 4) or when it is back (NFS 3)";
+} catch (const FileError&) {
+  return "";
 }
 
 int open_lock(const std::filesystem::path& path) {
@@ -64,7 +80,8 @@ int open_lock(const std::filesystem::path& path) {
 DirectoryLock::DirectoryLock(const std::filesystem::path& directory)
     : DirectoryLock(directory / kLockFile, open_lock(directory / kLockFile)) {
   if (!obtain()) {
-    throw FileError("{}: in use by {}", directory.string(), describe_owner(read_file(path_, kLongestToken)));
+    const std::string token = read_file(path_, kLongestToken);
+    throw FileError("{}: in use by {}{}", directory.string(), describe_owner(token), advice_on(token));
   }
   sign();
 }

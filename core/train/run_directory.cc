@@ -36,7 +36,8 @@ void RunDirectory::add_session(const MadeBy& made_by) const {
   const std::filesystem::path path = path_ / kSessionsFile;
   std::string lines;
   if (path_exists(path)) {
-    for (const MadeBy& earlier : parse_sessions(read_file(path))) lines += write_fields(earlier).dump() + "\n";
+    lines = read_file(path);  // as they are: other versions may have written them
+    if (!lines.empty() && lines.back() != '\n') lines += '\n';
   }
   write_file_atomically(path, lines + write_fields(made_by).dump() + "\n");
 }

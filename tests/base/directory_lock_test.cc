@@ -123,6 +123,13 @@ TEST(DirectoryLock, AnOwnerWithoutANameIsAnotherProcess) {
   EXPECT_THAT(message_of_locking(directory.path()), HasSubstr(": in use by another process, which left no name"));
 }
 
+TEST(DirectoryLock, SaysWhenTheLockOfAnotherHostEnds) {
+  const TemporaryDirectory directory;
+  const DirectoryLock lock(directory.path());
+  overwrite(directory / "lock", R"({"host": "elsewhere", "process": 7, "random": "1"})");
+  EXPECT_THAT(message_of_locking(directory.path()), HasSubstr(": in use by elsewhere pid 7; if that host is gone, "));
+}
+
 TEST(DirectoryLock, SaysWhoTookItOver) {
   const TemporaryDirectory directory;
   const DirectoryLock lock(directory.path());
