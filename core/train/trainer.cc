@@ -90,22 +90,19 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
   state_.evaluation_pending = state_.evaluation_pending && config_.evaluation.interval > 0;
   // A process killed between a save and the mark left the mark behind.
-  if (communicator_.is_first() && state_.evaluations > 0 && state_.best_step == state_.step)
+  if (communicator_.is_first() && config_.checkpoint.keep_best && state_.evaluations > 0 &&
+      state_.best_step == state_.step)
     store_.mark_best(state_.best_step);
   logger_.info("resumed from {} at step {}", checkpoint.directory().string(), state_.step);
 }
 
 TrainingOutcome Trainer::run(const StopSignal& stop) {
-  if (communicator_.is_first())
-    metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
-  if (communicator_.is_first() && config_.training.report)
-    report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
-  check_replicas(parts(), communicator_);
-  sign();
+  open_logs();
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
-  if (!state_.evaluation_pending) saved_step_ = state_.step;
+  saved_step_ = state_.step;
+  if (state_.step > 0) stop.note_saved(state_.step);
   first_step_ = state_.step + 1;
   while (evaluate_and_save(stop) && state_.step < config_.training.max_step && goes_on(stop)) {
     train_step(*segments_.next());
@@ -114,10 +111,26 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   }
   if (interval_.steps > 0) log_interval();
   if (saved_step_ != state_.step) save(false);
-  if (const std::optional<std::string> warning = loss_watch_.at_end()) logger_.warn("{}", *warning);
+  if (const std::optional<std::string> warning = loss_watch_.at_end()) warn(*warning);
   if (report_) report_->finish();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+}
+
+void Trainer::open_logs() {
+  const LongWork opening(communicator_, "opening the run");
+  if (communicator_.is_first())
+    metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
+  if (communicator_.is_first() && config_.training.report)
+    report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
+  check_replicas(parts(), communicator_);
+  sign();
+  communicator_.barrier();
+}
+
+// Of what all ranks find alike, one says it.
+void Trainer::warn(const std::string& warning) const {
+  if (communicator_.is_first()) logger_.warn("{}", warning);
 }
 
 void Trainer::sign() {
@@ -131,8 +144,11 @@ void Trainer::sign() {
 bool Trainer::evaluate_and_save(const StopSignal& stop) {
   bool is_best = false;
   if (state_.evaluation_pending) {
+    // Whatever becomes of the last evaluation, what was trained is kept.
+    if (state_.step == config_.training.max_step && saved_step_ != state_.step) save(false);
     const std::optional<bool> evaluated_best = evaluate(stop);
     if (!evaluated_best) return false;
+    saved_step_.reset();  // it is part of the state
     is_best = *evaluated_best && config_.checkpoint.keep_best;
   }
   if (is_best || (saved_step_ != state_.step && is_due(config_.checkpoint.interval))) save(is_best);
@@ -146,7 +162,7 @@ bool Trainer::is_evaluation_due() const {
 
 // All ranks stop after the same step.
 bool Trainer::goes_on(const StopSignal& stop) {
-  if (saved_step_) stop.note_saved(*saved_step_);
+  if (saved_step_.value_or(0) > 0) stop.note_saved(*saved_step_);
   double asked_to_stop = stop.requested() ? 1.0 : 0.0;
   communicator_.at_step(state_.step + 1);
   communicator_.sum({&asked_to_stop, 1});
@@ -204,7 +220,7 @@ void Trainer::settle() {
     communicator_.sum({&loss, 1});
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
     if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
-    if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) logger_.warn("{}", *warning);
+    if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
     gradient_norm_ = report.gradient_norm;
   }
@@ -251,13 +267,9 @@ void Trainer::log_interval() {
     metrics.mfu = metrics.flops_per_second / peak_;
   }
   if (exchange_) metrics.exchange = exchange_->take_times();
-  if (metrics_) {
-    run_.check_lock();
-    metrics_->write(metrics);
-  }
   show(metrics);
   interval_ = {};
-  update_report();
+  publish([&] { metrics_->write(metrics); });
 }
 
 // A peak that steps exceed is none: something else ran while it was measured.
@@ -268,10 +280,10 @@ void Trainer::check_peak(double reached) {
   const double before = peak_;
   if (!stream_.device().is_cuda()) measure_peak();  // a GPU's memory is taken by now
   peak_ = std::max({peak_, before, reached});
-  logger_.warn(
+  warn(fmt::format(
       "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be "
       "{:.1f}",
-      before / 1e9, peak_ / 1e9);
+      before / 1e9, peak_ / 1e9));
 }
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
@@ -293,14 +305,12 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
     state_.best_step = state_.step;
   }
   const LossUnits units = loss_units(dataset_, config_.evaluation.split);
-  if (metrics_) {
+  publish([&] {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
     add_loss(line, result.loss(), units);
     line["tokens"] = result.tokens;
-    run_.check_lock();
     metrics_->write(line);
-  }
-  update_report();
+  });
   logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}", state_.step, config_.evaluation.split,
                result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
                is_best ? "  (best)" : "");
@@ -309,6 +319,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
 
 void Trainer::save(bool is_best) {
   settle();
+  const LongWork saving(communicator_, fmt::format("saving step {}", state_.step));
   check_replicas(parts(), communicator_);
   save_training(store_, parts(), config_,
                 {.model = config_.model,
@@ -317,15 +328,20 @@ void Trainer::save(bool is_best) {
                  .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
                 further_files_, communicator_);
   saved_step_ = state_.step;
-  if (!communicator_.is_first()) return;
-  if (is_best) store_.mark_best(state_.step);
-  store_.prune(config_.checkpoint.keep_last);
+  if (communicator_.is_first()) {
+    if (is_best) store_.mark_best(state_.step);
+    store_.prune(config_.checkpoint.keep_last);
+  }
+  communicator_.barrier();  // to delete takes time too
 }
 
-// The others wait for the rank that writes the page.
-void Trainer::update_report() {
-  if (!config_.training.report) return;
-  const LongWork writing(communicator_, "writing the report");
+// The others wait for the rank that writes the line of metrics and the page.
+void Trainer::publish(const std::function<void()>& write_metrics) {
+  const LongWork writing(communicator_, "writing metrics");
+  if (metrics_) {
+    run_.check_lock();
+    write_metrics();
+  }
   if (report_) report_->update();
   communicator_.barrier();
 }
@@ -380,10 +396,10 @@ void Trainer::log_plan() const {
                human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, scored,
                shares, human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
   if (config_.schedule.warmup_step >= config_.training.max_step)
-    logger_.warn(
+    warn(fmt::format(
         "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "
         "stays below {}",
-        config_.schedule.warmup_step, config_.training.max_step, config_.optimizer.lr);
+        config_.schedule.warmup_step, config_.training.max_step, config_.optimizer.lr));
 }
 
 }  // namespace segue

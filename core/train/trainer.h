@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +61,9 @@ class Trainer {
   bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
   void forward_backward(const Segment& segment);
+  void open_logs();
   void sign();
+  void warn(const std::string& warning) const;
   void settle();  // waits for the steps queued and takes in their reports
   void reserve_memory();
   void log_step();
@@ -68,7 +71,7 @@ class Trainer {
   StepMetrics interval_metrics() const;  // since the last line; neither share of the peak nor exchange
   void show(const StepMetrics& metrics);
   void check_peak(double reached);
-  void update_report();
+  void publish(const std::function<void()>& write_metrics);  // which the first rank calls
   bool is_due(int64_t interval) const { return interval > 0 && state_.step % interval == 0; }
   bool is_evaluation_due() const;
   // What the last step calls for. False when the run is asked to stop during the evaluation, which then stays pending.

@@ -116,6 +116,12 @@ class Campaign:
         time.sleep(self.dice.choice((0.0, self.dice.uniform(0.0, 0.02))))
         return True
 
+    def _last_step(self):
+        """Of metrics.jsonl; 0 while nothing was trained."""
+        is_there = (self.run_directory / "metrics.jsonl").exists()
+        lines = comparison.metrics(self.run_directory) if is_there else []
+        return lines[-1]["step"] if lines else 0
+
     def _judge(self, attempt, what, allowed, code):
         """How it ended, and what is there now."""
         newest = max(numbered(attempt.checkpoints))
@@ -128,7 +134,7 @@ class Campaign:
                 raise Finding(f"{what}: resumed at step {resumed.group(1)}, expected {attempt.before}")
             if " W " in line and not any(expected in line for expected in WARNINGS_EXPECTED):
                 raise Finding(f"{what}: unexpected warning: {line}")
-        if code == harms.STOPPED and newest != comparison.metrics(self.run_directory)[-1]["step"]:
+        if code == harms.STOPPED and newest != self._last_step():
             raise Finding(f"{what}: said that it saved, and the newest checkpoint is step {newest}: {' | '.join(lines[-3:])}")
         finished = newest == TRAINING["max_step"]
         if finished and code in (0, harms.STOPPED):

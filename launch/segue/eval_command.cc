@@ -85,6 +85,7 @@ Checkpoint checkpoint_of(const EvaluationSettings& settings, Communicator& commu
 
 void eval_as_rank(const EvaluationSettings& settings, bool quiet, Communicator& communicator) try {
   const std::shared_ptr<Logger> logger = make_job_logger(communicator, quiet);
+  std::optional<LongWork> starting(std::in_place, communicator, "starting");
   check_build(communicator);
   kernels::Stream stream(choose_device(settings.device, "--device", communicator.local_rank()),
                          static_cast<int>(settings.threads));
@@ -97,6 +98,8 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Communicator& 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<StagedDirectory> staged;
   if (!output.empty() && communicator.is_first()) staged.emplace(output);
+  communicator.barrier();  // some ranks have read more than others
+  starting.reset();
   Progress progress("eval", job.scored_tokens(), "k tokens", 1e3, quiet || !communicator.is_first());
   const std::vector<PassResult> results =
       job.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });

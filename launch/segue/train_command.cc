@@ -187,7 +187,9 @@ void check_plan(const TrainOptions& options, const RunDirectory& run, const Conf
                 Logger& logger) {
   const LongWork checking(communicator, "checking");
   if (!options.resume) run.check_new();
-  if (config.data.vocab_size > 0 && !path_exists(config.data.path)) {
+  double missing = config.data.vocab_size > 0 && !path_exists(config.data.path) ? 1.0 : 0.0;
+  communicator.sum({&missing, 1});
+  if (missing > 0.0) {
     if (communicator.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
     return;
   }
@@ -273,8 +275,7 @@ void run_train(const TrainOptions& options) {
   Config config;
   const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });
   const StopSignal stop;
-  const std::string stopped =
-      fmt::format("stopped and saved; go on with: segue train --run {} --resume", run.path().string());
+  std::string stopped;
   auto outcome = TrainingOutcome::kFinished;
   {
     const std::unique_ptr<Communicator> communicator =
@@ -283,7 +284,12 @@ void run_train(const TrainOptions& options) {
       if (error) std::rethrow_exception(error);
       outcome = train_as_rank(options, run, config, stop, *communicator);
     });
-    if (outcome == TrainingOutcome::kStopped) say_for_all(*communicator, stopped);
+    if (outcome == TrainingOutcome::kStopped) {
+      const bool is_saved = run.checkpoints().newest().has_value();
+      stopped = fmt::format("{}; go on with: segue train --run {} --resume",
+                            is_saved ? "stopped and saved" : "stopped before the first step", run.path().string());
+      say_for_all(*communicator, stopped);
+    }
   }
   if (outcome == TrainingOutcome::kStopped) throw InterruptedError("{}", stopped);
 }

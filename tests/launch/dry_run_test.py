@@ -48,7 +48,8 @@ def test_many_ranks_start(job):
     check(" 1023  " in planned and "1024 streams" in planned, planned[-500:])
     twelve = ("--set", "training.batch_size=12", "--set", "evaluation.interval=2", "--set", "training.max_step=2")
     job.run("train", "config.json", "--run", "twelve", "--dry-run", "--ranks", 12, *twelve)
-    job.run_ranks(12, "train", "config.json", "--run", "twelve", "--quiet", *twelve)
+    _, errors = job.run_ranks(12, "train", "config.json", "--run", "twelve", "--quiet", *twelve, "--set", "schedule.warmup_step=9")
+    check(errors.count("a warm-up of 9 steps is not over") == 1, f"not one warning of what all ranks find:\n{errors}")
     check([line["step"] for line in metrics(job.path("twelve")) if "evaluation" in line] == [2], "no evaluation")
 
 
