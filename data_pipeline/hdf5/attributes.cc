@@ -13,29 +13,29 @@ constexpr uint64_t rounded_up(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 struct Attribute {
   std::string where;  // for messages
-  std::string name;
   Hdf5Type type;
   std::vector<uint64_t> extents;
   std::span<const std::byte> value;
 };
 
-Attribute parse_attribute(const Hdf5Object& object, const Hdf5Message& message) {
+// Nothing for an attribute of another name, whatever it is: files carry many that do not concern us.
+std::optional<Attribute> parse_attribute(const Hdf5Object& object, const Hdf5Message& message, std::string_view name) {
   const Hdf5Bytes& file = object.file();
-  if (message.is_shared) file.fail("an attribute of {} is shared, which is not read", object.name());
   Hdf5Cursor cursor(file, message.body, "an attribute");
   const uint64_t version = cursor.number(1);
   if (version < 1 || version > 3) file.fail("an attribute: expected version 1 to 3, found {}", version);
   const uint64_t flags = cursor.number(1);
-  if (version > 1 && flags != 0) file.fail("an attribute of {} shares its type, which is not read", object.name());
   const uint64_t lengths[] = {cursor.number(2), cursor.number(2), cursor.number(2)};
   if (version == 3) cursor.skip(1);
   const auto next = [&](uint64_t length) {
     const std::span<const std::byte> part = cursor.block(version == 1 ? rounded_up(length) : length);
     return part.first(length);
   };
+  if (hdf5_text(next(lengths[0])) != name) return std::nullopt;
+  if (version > 1 && flags != 0)
+    file.fail("attribute \"{}\" of {} shares its type, which is not read", name, object.name());
   Attribute attribute;
-  attribute.name = hdf5_text(next(lengths[0]));
-  attribute.where = fmt::format("an attribute of {}", object.name());
+  attribute.where = fmt::format("attribute \"{}\" of {}", name, object.name());
   attribute.type = parse_hdf5_type({file, next(lengths[1]), attribute.where});
   attribute.extents = parse_hdf5_extents({file, next(lengths[2]), attribute.where});
   attribute.value = cursor.rest();
@@ -52,10 +52,13 @@ bool keeps_attributes_elsewhere(const Hdf5Object& object) {
 }
 
 std::optional<Attribute> find_attribute(const Hdf5Object& object, std::string_view name) {
+  bool some_shared = false;  // a shared message does not tell its name
   for (const Hdf5Message* const message : object.all(Hdf5Kind::kAttribute)) {
-    Attribute attribute = parse_attribute(object, *message);
-    if (attribute.name == name) return attribute;
+    some_shared = some_shared || message->is_shared;
+    if (message->is_shared) continue;
+    if (std::optional<Attribute> attribute = parse_attribute(object, *message, name)) return attribute;
   }
+  if (some_shared) object.file().fail("an attribute of {} is shared, which is not read", object.name());
   if (keeps_attributes_elsewhere(object))
     object.file().fail("expected a few attributes of {}, found so many that they are kept in a heap", object.name());
   return std::nullopt;

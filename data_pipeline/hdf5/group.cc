@@ -10,6 +10,7 @@ namespace segue {
 namespace {
 
 constexpr size_t kMostNodes = 4096;
+constexpr uint64_t kMostEntries = 65536;  // of all nodes that a name is looked for in
 
 [[noreturn]] void refuse_link(const Hdf5Bytes& file, std::string_view name, std::string_view kind) {
   file.fail("\"{}\": expected a dataset of this file, found {}, which is not followed", name, kind);
@@ -76,11 +77,13 @@ class SymbolTable {
     cursor.expect_version(1);
     cursor.skip(1);
     const uint64_t entries = cursor.number(2);
+    entries_ += entries;
+    if (entries_ > kMostEntries) file_.fail("{} has more than {} entries", kWhat, kMostEntries);
     const std::vector<std::byte> body = file_.piece(address + 8, entries * kEntryBytes, kWhat);
     for (uint64_t i = 0; i < entries; ++i) {
       Hdf5Cursor entry(file_, std::span(body).subspan(i * kEntryBytes, kEntryBytes), kWhat);
       const uint64_t offset = entry.number(8);
-      if (offset > names_.size() || hdf5_text(std::span(names_).subspan(offset)) != name) continue;
+      if (!is_at(offset, name)) continue;
       const uint64_t object = entry.number(8);
       if (entry.number(4) == kSymbolicLink) refuse_link(file_, name, "a soft link");
       found = object;
@@ -88,10 +91,18 @@ class SymbolTable {
     }
   }
 
+  // Looks at no more of the heap than the name takes, since the next zero may be megabytes away.
+  bool is_at(uint64_t offset, std::string_view name) const {
+    if (offset > names_.size()) return false;
+    const std::span<const std::byte> rest = std::span(names_).subspan(offset);
+    return hdf5_text(rest.first(std::min(rest.size(), name.size() + 1))) == name;
+  }
+
   const Hdf5Bytes& file_;
   uint64_t tree_ = 0;
   std::vector<std::byte> names_;
   size_t nodes_ = 0;
+  uint64_t entries_ = 0;
 };
 
 // Section IV.A.2.g.

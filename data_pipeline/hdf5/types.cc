@@ -87,7 +87,8 @@ std::vector<uint64_t> parse_hdf5_extents(Hdf5Cursor cursor) {
   cursor.skip(1);
   const uint64_t kind = cursor.number(1);
   if (version == 1) cursor.skip(4);
-  if (rank > kMostExtents || (version == 2 && kind == kNoElements))
+  if (version == 2 && kind == kNoElements) cursor.file().fail("{}: expected elements, found none", cursor.what());
+  if (rank > kMostExtents)
     cursor.file().fail("{}: expected elements in at most {} dimensions, found others", cursor.what(), kMostExtents);
   std::vector<uint64_t> extents(rank);
   for (uint64_t& extent : extents) extent = cursor.number(8);

@@ -57,10 +57,13 @@ def extent(*lengths):
     return message(0x01, struct.pack("<BBBB", 2, len(lengths), 0, 1) + struct.pack(f"<{len(lengths)}Q", *lengths))
 
 
-def attribute(name, kind, value):
+def attribute(name, kind, value, flags=0, extents=struct.pack("<BBBB", 2, 0, 0, 0)):
     name = name.encode() + b"\0"
-    scalar = struct.pack("<BBBB", 2, 0, 0, 0)
-    return message(0x0C, struct.pack("<BBHHHB", 3, 0, len(name), len(kind), len(scalar), 0) + name + kind + scalar + value)
+    return message(0x0C, struct.pack("<BBHHHB", 3, flags, len(name), len(kind), len(extents), 0) + name + kind + extents + value)
+
+
+NULL_EXTENTS = struct.pack("<BBBB", 2, 0, 0, 2)
+SHARED_TYPE = 1  # as attributes have it whose type has a name
 
 
 def contiguous(address, length):
@@ -131,9 +134,20 @@ class Hdf5File:
         target = b"\0" + file.encode() + b"\0" + path.encode() + b"\0"
         self.link(name, 64, struct.pack("<H", len(target)) + target)
 
+    def symbol_table(self, names, entries, nodes):
+        """The message of a group whose `nodes` children are one node of entries of (offset in the heap, object)."""
+        heap = self.place(b"HEAP" + struct.pack("<B3sQQQ", 0, b"", len(names), NOWHERE, self.place(names)))
+        node = self.place(b"SNOD" + struct.pack("<BBH", 1, 0, len(entries)) + b"".join(
+            struct.pack("<QQII16s", offset, address, 0, 0, b"") for offset, address in entries))
+        tree = self.place(b"TREE" + struct.pack("<BBHQQ", 0, 0, nodes, NOWHERE, NOWHERE) + struct.pack("<QQ", 0, node) * nodes + bytes(8))
+        return message(0x11, struct.pack("<QQ", tree, heap))
+
     def finish(self, *attributes):
         group = message(0x02, struct.pack("<BBQQ", 0, 0, NOWHERE, NOWHERE)) + message(0x0A, b"\0\0")
-        root = self.place(header(group, *self.links, *attributes))
+        return self.finish_with(group, *self.links, *attributes)
+
+    def finish_with(self, *messages):
+        root = self.place(header(*messages))
         head = b"\x89HDF\r\n\x1a\n" + struct.pack("<BBBBQQQQ", 2, 8, 8, 0, 0, NOWHERE, len(self.data), root)
         self.data[:48] = sealed(head)
         return bytes(self.data)

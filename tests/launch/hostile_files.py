@@ -295,6 +295,21 @@ def rows():
                losses(h5.attribute("format", h5.text_type(5), b"\x1b[2J\n")))
     yield Case("per-token", "an attribute of 4 GiB", compare, DATA, ["split"], losses(h5.attribute("split", h5.text_type(2**32 - 1), b"x")))
     yield Case("per-token", "a number for a text", compare, DATA, ["split"], losses(h5.attribute("split", h5.INT32, bytes(4))))
+    for reason, more in (("null", {"extents": h5.NULL_EXTENTS}), ("shares its type", {"flags": h5.SHARED_TYPE})):
+        yield Case("per-token", f"a split that is of no use: {reason}", compare, DATA, ["split", "none" if reason == "null" else reason],
+                   losses(h5.attribute("split", h5.text_type(4), b"test", **more)))
+        yield Case("per-token", f"a stranger's attribute: {reason}", compare, DATA, ["format"],
+                   losses(h5.attribute("stranger", h5.text_type(4), b"test", **more), h5.attribute("format", h5.text_type(1), b"x")))
+
+    def listed(names, entries, nodes):
+        def make(place):
+            file = h5.Hdf5File()
+            place.write("file.h5", file.finish_with(file.symbol_table(names, entries, nodes)))
+        return make
+
+    yield Case("per-token", "a list of datasets that is everywhere the same node", compare, DATA, ["more than 65536 entries"],
+               listed(b"x" * (8 << 20), [(0, 48)] * 65535, 4095))
+    yield Case("per-token", "65,535 names of 8 MiB", compare, DATA, ["file.h5", "found none"], listed(b"x" * (8 << 20), [(0, 48)] * 65535, 1))
     yield Case("per-token", "a signature alone", compare, DATA, ["file.h5"], put("file.h5", b"\x89HDF\r\n\x1a\n"))
     yield Case("per-token", "cut off", compare, DATA, ["cut off"],
                made_by("losses.h5", lambda p: p.damage("losses.h5", lambda c: c[:-100]), lambda p: os.rename(p.path("losses.h5"), p.path("file.h5"))))
