@@ -12,12 +12,11 @@ namespace {
 constexpr int64_t kFewestRegions = 5;
 constexpr size_t kFewestJoined = 8;
 
-// What regions of tokens lie off the mean, each as the sum over its tokens.
+// What regions that have tokens lie off the mean, each as the sum over its tokens.
 struct Deviations {
   std::vector<double> off;
-  std::vector<int64_t> tokens;
 
-  int64_t regions() const { return std::ssize(tokens) - std::ranges::count(tokens, 0); }
+  int64_t regions() const { return std::ssize(off); }
 
   // Beyond one standard error of what chance makes of k independent regions, 1/sqrt(k): to miss a correlation narrows
   // the interval by more than joining in vain widens it.
@@ -29,10 +28,8 @@ struct Deviations {
 
   Deviations joined() const {
     Deviations pairs;
-    for (size_t i = 0; i + 1 < off.size(); i += 2) {
-      pairs.off.push_back(off[i] + off[i + 1]);
-      pairs.tokens.push_back(tokens[i] + tokens[i + 1]);
-    }
+    for (size_t i = 0; i + 1 < off.size(); i += 2) pairs.off.push_back(off[i] + off[i + 1]);
+    if (off.size() % 2 == 1) pairs.off.back() += off.back();
     return pairs;
   }
 };
@@ -51,11 +48,11 @@ double LossMean::mean() const {
 }
 
 std::optional<double> LossMean::confidence95() const {
-  Deviations deviations{.off = {}, .tokens = {counts_.begin(), counts_.end()}};
-  if (deviations.regions() < kFewestRegions) return std::nullopt;
+  Deviations deviations;
   const double centre = mean();
-  for (size_t i = 0; i < sums_.size(); ++i)  // an empty region adds nothing
-    deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts_[i]));
+  for (size_t i = 0; i < sums_.size(); ++i)
+    if (counts_[i] > 0) deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts_[i]));
+  if (deviations.regions() < kFewestRegions) return std::nullopt;
   while (deviations.neighbours_correlate() && deviations.off.size() > kFewestJoined) {
     Deviations longer = deviations.joined();
     if (longer.regions() < kFewestRegions) break;
