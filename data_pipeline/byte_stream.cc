@@ -5,7 +5,9 @@
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,8 @@ namespace segue {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{1} << 18;
-constexpr uint64_t kMostDecoderBytes = uint64_t{256} << 20;  // more than any preset of xz asks for
+constexpr int kMostMib = 256;      // of a decoder of xz, more than any preset asks for
+constexpr int kMostZstdMib = 128;  // of a window, zstd's own limit
 
 class FileStream : public ByteStream {
  public:
@@ -33,7 +36,7 @@ struct Flow {
   std::span<std::byte> out;       // room left
 };
 
-enum class Outcome : uint8_t { kGoesOn, kMemberEnded, kDamaged };
+enum class Outcome : uint8_t { kGoesOn, kMemberEnded, kDamaged, kTooWide };
 
 class Decoder {
  public:
@@ -108,7 +111,8 @@ class XzDecoder : public Decoder {
  public:
   ~XzDecoder() override { lzma_end(&stream_); }
   void begin_member() override {
-    if (lzma_stream_decoder(&stream_, kMostDecoderBytes, 0) != LZMA_OK) throw OutOfMemoryError("xz: no memory left");
+    if (lzma_stream_decoder(&stream_, uint64_t{kMostMib} << 20, 0) != LZMA_OK)
+      throw OutOfMemoryError("xz: no memory left");
   }
   Outcome step(Flow& flow) override {
     stream_.next_in = as<uint8_t>(flow.in);
@@ -118,6 +122,7 @@ class XzDecoder : public Decoder {
     const lzma_ret result = lzma_code(&stream_, LZMA_RUN);
     advance(flow, stream_);
     if (result == LZMA_STREAM_END) return Outcome::kMemberEnded;
+    if (result == LZMA_MEMLIMIT_ERROR) return Outcome::kTooWide;
     return result == LZMA_OK || result == LZMA_BUF_ERROR ? Outcome::kGoesOn : Outcome::kDamaged;
   }
 
@@ -138,6 +143,7 @@ class ZstdDecoder : public Decoder {
     const size_t result = ZSTD_decompressStream(context_, &out, &in);
     flow.in = flow.in.subspan(in.pos);
     flow.out = flow.out.subspan(out.pos);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) return Outcome::kTooWide;
     if (ZSTD_isError(result) != 0) return Outcome::kDamaged;
     return result == 0 ? Outcome::kMemberEnded : Outcome::kGoesOn;
   }
@@ -165,7 +171,11 @@ std::unique_ptr<Decoder> make_decoder(Compression compression) {
 class DecodedStream : public ByteStream {
  public:
   DecodedStream(const std::filesystem::path& path, Compression compression, std::string name)
-      : name_(std::move(name)), file_(path), decoder_(make_decoder(compression)), block_(kBlockBytes) {}
+      : name_(std::move(name)),
+        compression_(compression),
+        file_(path),
+        decoder_(make_decoder(compression)),
+        block_(kBlockBytes) {}
 
   std::span<std::byte> read(std::span<std::byte> block) override {
     Flow flow{waiting_, block};
@@ -175,14 +185,23 @@ class DecodedStream : public ByteStream {
   }
 
  private:
-  // At the end of the file a decoder may still hold what found no room before.
+  // At the end of the file a decoder may still hold what found no room before. Zeros between members and behind the
+  // last one are padding, of xz and of tapes: no member begins with one.
   bool has_input(Flow& flow) {
-    if (flow.in.empty() && !file_ended_) {
-      flow.in = file_.read(block_);
-      bytes_ += std::ssize(flow.in);
-      file_ended_ = flow.in.empty();
+    refill(flow);
+    while (!in_member_ && !flow.in.empty() && flow.in.front() == std::byte{0}) {
+      const auto zeros = std::ranges::find_if(flow.in, [](std::byte byte) { return byte != std::byte{0}; });
+      flow.in = flow.in.subspan(static_cast<size_t>(zeros - flow.in.begin()));
+      refill(flow);
     }
     return !flow.in.empty() || in_member_;
+  }
+
+  void refill(Flow& flow) {
+    if (!flow.in.empty() || file_ended_) return;
+    flow.in = file_.read(block_);
+    bytes_ += std::ssize(flow.in);
+    file_ended_ = flow.in.empty();
   }
 
   void step(Flow& flow) {
@@ -190,6 +209,7 @@ class DecodedStream : public ByteStream {
     const Flow before = flow;
     const Outcome outcome = decoder_->step(flow);
     if (outcome == Outcome::kMemberEnded) in_member_ = false;
+    if (outcome == Outcome::kTooWide) refuse_window();
     const bool stuck = flow.in.size() == before.in.size() && flow.out.size() == before.out.size();
     if (outcome == Outcome::kGoesOn && stuck && file_ended_)
       throw DataError("{}: the compressed data is cut off at byte {}", name_, bytes_);
@@ -197,7 +217,16 @@ class DecodedStream : public ByteStream {
       throw DataError("{}: the compressed data is damaged before byte {}", name_, bytes_ - std::ssize(flow.in));
   }
 
+  [[noreturn]] void refuse_window() const {
+    const bool is_zstd = compression_ == Compression::kZstd;
+    throw DataError(
+        "{}: expected compressed data with a window of at most {} MiB, found a larger one: pipe it, {} FILE | "
+        "segue prepare --input -",
+        name_, is_zstd ? kMostZstdMib : kMostMib, is_zstd ? "zstd -dc --long=31" : "xz -dc");
+  }
+
   std::string name_;
+  Compression compression_;
   FileReader file_;
   std::unique_ptr<Decoder> decoder_;
   std::vector<std::byte> block_;

@@ -36,6 +36,7 @@ constexpr std::array kSignatures{
     Signature{"Rar!\x1a\x07"sv, "a RAR archive: unpack it first"},
     Signature{"ustar"sv, "a tar archive: unpack it first", 257},
     Signature{"\x04\x22\x4d\x18"sv, "an LZ4 file: decompress it first"},
+    Signature{"\x5d\0\0"sv, "a legacy .lzma file: decompress it first with xz -dc", 0, true},
     Signature{"\x1f\x9d"sv, "a file of compress: decompress it first", 0, true},
     Signature{"SQLite format 3\0"sv, "an SQLite database"},
     Signature{"\x7f"
@@ -75,6 +76,11 @@ std::string_view wide_text_of(std::string_view beginning) {
   return {};
 }
 
+// What follows of a text from its next line that is not empty.
+std::string_view next_line_of(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
 }  // namespace
 
 Compression compression_of(std::string_view beginning) {
@@ -102,9 +108,10 @@ std::string foreign_format_of(std::string_view beginning, bool text) {
 std::string json_lines_of(std::string_view beginning) {
   const bool may_be_cut = beginning.size() >= kBeginningBytes;
   if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
-  beginning.remove_prefix(std::min(beginning.find_first_not_of(" \t\r\n"), beginning.size()));
+  beginning = next_line_of(beginning);
   const std::string_view line = beginning.substr(0, beginning.find('\n'));
-  if (!line.starts_with('{')) return {};
+  const std::string_view next = next_line_of(beginning.substr(line.size()));
+  if (!line.starts_with('{') || (!next.empty() && !next.starts_with('{'))) return {};  // an object may precede prose
   std::string fields;
   try {
     const Json document = parse_json<DataError>(line, "line");

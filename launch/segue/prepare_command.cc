@@ -52,7 +52,8 @@ void add_sources(CLI::App& command, PrepareOptions& options) {
       ->default_str("text");
   command.add_option("--field", options.field, "Files are lines of JSON: take the text of this field of each")
       ->type_name("NAME");
-  command.add_flag("--as-is", options.as_is, "Take files as they are: decompress, leave out and refuse nothing");
+  command.add_flag("--as-is", options.as_is,
+                   "Take files as they are, without decompressing, leaving out or refusing anything");
   command
       .add_option("--separator", options.separator, "Byte or raw token to put between two files or documents [none]")
       ->type_name("TOKEN");

@@ -15,6 +15,7 @@ import sys
 import tarfile
 import time
 import zipfile
+import zlib
 
 from program import Program, check, refused
 
@@ -76,6 +77,9 @@ def test_compressed(program):
         cut = random.Random(ending).randrange(len(TEXT))
         program.write("text", compress(TEXT[:cut]) + compress(TEXT[cut:]))
         check(prepared(program, "--train", "text") == expected, f"{ending}: two members are not read as one")
+        if ending in ("gz", "xz"):
+            program.write("text", compress(TEXT[:cut]) + bytes(8) + compress(TEXT[cut:]) + bytes(1 << 19))
+            check(prepared(program, "--train", "text") == expected, f"{ending}: padding is not left out")
     tokens = struct.pack("<1000H", *range(1000))
     program.write("tokens.bin", tokens)
     program.write("tokens.bin.gz", gzip.compress(tokens))
@@ -97,6 +101,31 @@ def test_damaged(program):
     stored[5000] ^= 1
     program.write("stored.gz", bytes(stored))
     refused(program, DATA, "prepare", "--train", "stored.gz", "--output", "none", says=("stored.gz: the compressed data is",))
+
+
+def wide_zstd():
+    """A frame that asks for a window of 256 MiB, and has one block as it is."""
+    return b"\x28\xb5\x2f\xfd\0\x90" + struct.pack("<I", len(TEXT[:1000]) << 3 | 1)[:3] + TEXT[:1000]
+
+
+def wide_xz():
+    """A stream whose block asks for a dictionary of 1 GiB."""
+    data = bytearray(lzma.compress(TEXT))
+    begin, length = 12, (data[12] + 1) * 4
+    data[data.index(b"\x21\x01", begin) + 2] = 36
+    data[begin + length - 4:begin + length] = struct.pack("<I", zlib.crc32(data[begin:begin + length - 4]))
+    return bytes(data)
+
+
+def test_wide_windows(program):
+    for content, command in ((wide_zstd(), ["zstd", "-dc", "--long=31"]), (wide_xz(), ["xz", "-dc"])):
+        program.write("wide", content)
+        says = f"{' '.join(command)} FILE | segue prepare --input -"
+        refused(program, DATA, "prepare", "--train", "wide", "--output", "none", says=("wide: ", "a larger one", says),
+                leaves_nothing_at="none")
+        with open(program.path("wide"), "rb") as file:
+            text = subprocess.run(command, stdin=file, capture_output=True, check=True).stdout
+        check(TEXT.startswith(text) and text, f"{command[0]}: the command that is named does not help")
 
 
 def test_standard_input(program):
@@ -169,6 +198,7 @@ def test_other_formats(program):
         "a.zip": (zip_of(TEXT), "a zip archive"), "a.tar": (tar_of(TEXT), "a tar archive"),
         "a.tar.gz": (gzip.compress(tar_of(TEXT)), "a tar archive"), "twice.gz": (gzip.compress(gzip.compress(TEXT)), "twice"),
         "a.npy": (b"\x93NUMPY\x01\0" + bytes(100), "a NumPy array"), "a.pdf": (b"%PDF-1.7\n" + TEXT, "a PDF file"),
+        "a.lzma": (lzma.compress(TEXT, lzma.FORMAT_ALONE), "a legacy .lzma file"),
         "a.jsonl": (lines({"text": "a b", "url": "c"}), 'JSON lines with the text fields "text", "url"; --field'),
         "a.jsonl.gz": (gzip.compress(lines({"text": "a" * 100000})), "JSON lines"),
     }
@@ -178,6 +208,8 @@ def test_other_formats(program):
                 leaves_nothing_at="none")
         refused(program, DATA, "prepare", "--input", "plain.txt", name, "--output", "none", says=(name, says))
         check(prepared(program, "--as-is", "--train", name)[0][1] == len(content), f"{name}: --as-is is not as it is")
+    program.write("prose.txt", lines({"text": "This object is an example."}) + b"\n" + TEXT)
+    prepared(program, "--train", "prose.txt")
     for name in ("train.bin", "a.npy", "a.parquet"):
         refused(program, DATA, "prepare", "--format", "uint16", "--train", name, "--output", "none", says=(cases[name][1],))
     program.write("tokens.bin", struct.pack("<100H", 0xfeff, *range(1, 100)))  # no text, so no mark of UTF-16
@@ -223,7 +255,7 @@ def test_one_line(program):
 
 def main():
     program = Program()
-    for test in (test_compressed, test_damaged, test_standard_input, test_json_lines, test_other_formats, test_signs,
+    for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_signs,
                  test_one_line):
         began = time.monotonic()
         test(program)
