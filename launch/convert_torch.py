@@ -21,7 +21,7 @@ import struct
 import sys
 import tempfile
 
-from torch_file import Object, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file, require
+from torch_file import Object, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file, require, require_no_repeats
 
 EXAMPLES = """examples:
   launch/convert_torch.py workdir/model.pt converted
@@ -204,6 +204,8 @@ def convert(path, directory):
     file = open_file(path)
     tensors, arguments = contents_of(file.value())
     source = source_of(tensors)
+    for name, tensor in tensors.items():
+        require_no_repeats(name, tensor)
     size, most = sum(math.prod(t.shape) * t.storage.item_bytes for t in tensors.values()), MOST_COPIES * os.path.getsize(path)
     require(size <= most, f"its tensors are views that would take {size} bytes, expected at most {most}")
     require("__metadata__" not in tensors, "a tensor is named __metadata__, which safetensors cannot hold")

@@ -16,6 +16,7 @@ MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001  # of files before
 LARGEST_PICKLE = 256 << 20  # tensors lie outside of it
 LARGEST_STORAGE = 1 << 48
 MOST_DIMENSIONS = 8
+MOST_COPIED = 1 << 22  # items that one object has of another: few opcodes ask for many copies of a large one
 
 # By PyTorch's names of storages: as safetensors writes them, and bytes of an element.
 STORAGES = {
@@ -31,7 +32,13 @@ PACKAGES = ("torch.nn", "torch.optim", "mem_transformer", "proj_adaptive_softmax
 CLASSES = {
     ("argparse", "Namespace"), ("collections", "Counter"), ("numpy", "dtype"), ("numpy", "ndarray"),
     ("numpy.core.multiarray", "scalar"), ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"), ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "scalar"), ("numpy._core.multiarray", "_reconstruct"), ("collections", "deque"),
+    *((module, name) for module in ("builtins", "__builtin__") for name in (
+        "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "long", "range", "set", "slice",
+        "str", "tuple", "unicode", "xrange")),
+    *((module, name) for module in ("pathlib", "pathlib._local") for name in (
+        "Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath", "WindowsPath")),
+    *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
 }
 
 
@@ -79,9 +86,14 @@ def make_tensor(storage, offset, shape, stride, *_):
     last = offset + sum((extent - 1) * step for extent, step in zip(shape, stride)) if numel else offset - 1
     require(last < storage.numel, f"a tensor of shape {list(shape)}, strides {list(stride)} and offset {offset} reaches "
             f"element {last} of a storage of {storage.numel}")
-    repeats = numel > storage.numel or any(extent > 1 and step == 0 for extent, step in zip(shape, stride))
-    require(not repeats, f"a tensor of shape {list(shape)} and strides {list(stride)} repeats elements of its storage")
     return Tensor(storage, offset, shape, stride)
+
+
+def require_no_repeats(name, tensor):
+    """Of a tensor that is to be written; others, as statistics expanded to a shape, may be what they like."""
+    repeats = any(extent > 1 and step == 0 for extent, step in zip(tensor.shape, tensor.stride))
+    require(not repeats and math.prod(tensor.shape) <= tensor.storage.numel, f"{one_line(name)}: a tensor of shape "
+            f"{list(tensor.shape)} and strides {list(tensor.stride)} repeats elements of its storage")
 
 
 def make_dict(items=(), *_):
@@ -94,9 +106,9 @@ def make_dict(items=(), *_):
 
 
 def set_item(target, key, value):
-    if isinstance(target, dict):  # what else is a key could take for ever to hash
-        require(key is None or isinstance(key, (str, bytes, int, float)), f"expected a plain key, found {kind_of(key)}")
-        target[key] = value
+    if isinstance(target, dict):
+        if key is None or isinstance(key, (str, bytes, int, float)):  # others name no tensor, and may hash for ever
+            target[key] = value
     else:
         require(isinstance(target, Object), f"expected a dictionary, found {kind_of(target)}")
 
@@ -112,14 +124,7 @@ MAKERS = {
     ("torch", "Size"): lambda extents, *_: extents,
     ("torch", "device"): lambda *_: Object(),
     ("_codecs", "encode"): lambda text, *_: text,
-    ("builtins", "set"): lambda *_: Object(),
-    ("__builtin__", "set"): lambda *_: Object(),
 }
-
-
-def call(function, arguments):
-    require(isinstance(function, Global) and isinstance(arguments, tuple), "the pickle calls what is no function")
-    return MAKERS.get(tuple(function), lambda *_: Object())(*arguments)
 
 
 def one_line(text, longest=100):
@@ -128,7 +133,7 @@ def one_line(text, longest=100):
 
 def kind_of(value):
     if isinstance(value, dict):
-        return f"a dictionary with {', '.join(one_line(key) for key in list(value)[:5])}"
+        return f"a dictionary with {', '.join(one_line(key) for key in list(value)[:5]) or 'nothing'}"
     return type(value).__name__
 
 
@@ -147,6 +152,7 @@ class PickleReader:
         self.find_storage = find_storage
         self.stack = []
         self.memo = {}
+        self.copied = 0
 
     def read(self, file):
         for opcode, argument, _ in pickletools.genops(file):
@@ -172,6 +178,15 @@ class PickleReader:
             handler = getattr(self, "do_" + name.lower(), None)
             require(handler, f"the pickle has the opcode {name}, which no weights need")
             handler(argument)
+
+    def charge(self, items):
+        self.copied += items
+        require(self.copied <= MOST_COPIED, f"the pickle copies more than {MOST_COPIED} items from object to object")
+
+    def call(self, function, arguments):
+        require(isinstance(function, Global) and isinstance(arguments, tuple), "the pickle calls what is no function")
+        self.charge(len(arguments) + sum(len(argument) for argument in arguments if isinstance(argument, (list, tuple))))
+        self.stack.append(MAKERS.get(tuple(function), lambda *_: Object())(*arguments))
 
     def top(self):
         require(self.stack and self.stack[-1] is not MARK, "the pickle takes an object that is not there")
@@ -263,15 +278,15 @@ class PickleReader:
 
     def do_inst(self, argument):
         arguments = tuple(self.pop_marked())
-        self.stack.append(call(known_global(*argument.split(" ", 1)), arguments))
+        self.call(known_global(*argument.split(" ", 1)), arguments)
 
     def do_obj(self, _):
         function, *arguments = self.pop_marked()
-        self.stack.append(call(function, tuple(arguments)))
+        self.call(function, tuple(arguments))
 
     def do_reduce(self, _):
         arguments, function = self.pop(), self.pop()
-        self.stack.append(call(function, arguments))
+        self.call(function, arguments)
 
     do_newobj = do_reduce
 
@@ -284,6 +299,7 @@ class PickleReader:
         target = self.top()
         for part in state if isinstance(state, tuple) and len(state) == 2 else (state,):  # of __dict__ and of slots
             if isinstance(target, Object) and isinstance(part, dict):
+                self.charge(len(part))
                 target.attributes.update((key, value) for key, value in part.items() if isinstance(key, str))
 
     def do_binpersid(self, _):
@@ -370,8 +386,8 @@ class OldFile:
         return storage._replace(first=view[1], numel=view[2])
 
     def place_storages(self, keys):
-        require(isinstance(keys, list) and sorted(map(str, keys)) == sorted(self.storages),
-                "expected the keys of all storages, found others")
+        are_texts = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+        require(are_texts and sorted(keys) == sorted(self.storages), "expected the keys of all storages, found others")
         self.begins = {}
         for key in keys:
             storage = self.storages[key]

@@ -3,6 +3,8 @@ is no such file, or a hostile one, is refused in one line.
 """
 
 import argparse
+import collections
+import datetime
 import json
 import os
 import pathlib
@@ -174,6 +176,24 @@ def test_layouts(program):
     check(found.storage.data == struct.pack("<4f", 3, 4, 5, 6), "a view of the old format differs")
 
 
+def test_what_lies_beside(program):
+    """What checkpoints hold besides weights, of Python's own and of an optimizer, is passed over; so are keys that name nothing."""
+    eight = Storage(struct.pack("<8f", *range(8)))
+    beside = [collections.deque([1, 2], 5), collections.defaultdict(list, a=[1]), collections.defaultdict(int), datetime.datetime.now(),
+              datetime.timedelta(3), {1, 2}, frozenset([3]), range(3), slice(1, 2), 1j, bytearray(b"a"), b"a", int, str,
+              pathlib.PurePosixPath("/data"), pathlib.PureWindowsPath("c:/data"), pathlib.Path("data")]
+    config = argparse.Namespace(work_dir=pathlib.Path("LM-TFXL"), cutoffs=[1])
+    state = {(0, 1): 1, "expanded": Tensor(eight, (3, 8), (0, 1))}
+    for save in (save_archive, save_old):
+        save(program.path("beside.pt"), {"config": config, "beside": beside, "optimizer": state, "model_config": {"n_layer": 2},
+                                         "model_state": weights(eight, (2, 4))})
+        convert(program, "beside.pt", "beside")
+        found = load(program.path("beside", "model.safetensors"))["word_emb.emb_layers.0.weight"]
+        check(found.storage.data == eight.data, f"{save.__name__}: the weights differ")
+    save_zip(program.path("newer.pt"), b"\x80\x02}(X\6\0\0\0configcpathlib._local\nPosixPath\nX\1\0\0\0a\x85RX\5\0\0\0state}u.")
+    check("found a dictionary with config, state" in convert(program, "newer.pt", "newer", expect=1), "pathlib._local is refused")
+
+
 class Harmful:
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -228,7 +248,7 @@ def hostile_files(program):
 
     touch = f"touch {path('harmed')}"
     key = b"\x8c\x1cword_emb.emb_layers.0.weight"
-    tuples = b"\x80\x04)\x94" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x94" for i in range(100))
+    tuples = b"\x80\x04)\x940" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x940" for i in range(100))
     yield "system", archived({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
     yield "system-old", old({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
     yield "exec", archived(Harmful(exec, f"open({path('harmed')!r}, 'w')")), "asks for __builtin__.exec"
@@ -264,7 +284,13 @@ def hostile_files(program):
     yield "long-text", pickled(b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b"a."), "a damaged one"
     yield "deep", pickled(b"\x80\x04" + b"(" * 1000000 + b"l" * 1000000 + b"."), "found list"
     yield "number", pickled(b"I" + b"9" * 1000000 + b"\n."), "a damaged one"
-    yield "hash", pickled(tuples + b"}" + b"h\x64K\x01s."), "expected a plain key, found tuple"
+    yield "hash", pickled(tuples + b"}" + b"h\x64K\x01s."), "found a dictionary with nothing"
+    yield "copies-of-a-list", pickled(b"\x80\x02ccollections\nOrderedDict\nq\0](" + b"K\0N\x86" * 20000 + b"e\x85q\1" +
+                                      b"h\0h\1R" * 30000 + b"."), "copies more than"
+    yield "copies-of-a-state", pickled(b"\x80\x04}\x94(" + b"".join(b"\x8c\x05%05dN" % i for i in range(20000)) + b"u" +
+                                       b"cargparse\nNamespace\n)Rh\0b" * 5000 + b"."), "copies more than"
+    yield "keys-old", written(b"".join(pickle.dumps(part, protocol=2) for part in (
+        fake_torch.MAGIC_NUMBER, fake_torch.PROTOCOL_VERSION, {"little_endian": True}, {}, [nested_lists(60)]))), "the keys of all storages"
     yield "lists", archived({"model_state": weights(eight, (2, 4)), "model_config": {"n_layer": nested_lists(60)}}), None
     yield "modules", archived(shared_modules(40)), "too many modules"
     yield "text-key", pickled(b"\x80\x04}" + key + b"K\x01s."), "expected a model"
@@ -306,6 +332,7 @@ def main():
     test_checkpoints_of_nvidia(program, tensors, args, loss)
     test_files_of_hugging_face(program)
     test_layouts(program)
+    test_what_lies_beside(program)
     test_refusals(program)
 
 
