@@ -14,6 +14,7 @@ nothing but Python.
 
 import argparse
 import contextlib
+import functools
 import json
 import math
 import os
@@ -156,29 +157,36 @@ def header_of(tensors):
 
 
 @contextlib.contextmanager
-def replaced(path):
-    """A file that takes its place when it is whole."""
-    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as file:
-        try:
-            yield file
+def replaced(*paths):
+    """Files that take their places when all of them are whole."""
+    files = []
+    try:
+        for path in paths:
+            require(not os.path.isdir(path), f"expected to write the file {one_line(path)}, found a directory there")
+            files.append(tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False))
+        yield files
+        for file in files:
             file.close()
             os.chmod(file.name, 0o644)
+        for file, path in zip(files, paths):
             os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    except BaseException:
+        for file in files:
+            for clean_up in (file.close, functools.partial(os.unlink, file.name)):
+                with contextlib.suppress(OSError):  # the first error is the one to tell
+                    clean_up()
+        raise
 
 
 def write(tensors, arguments, file, directory):
     order, header = header_of(tensors)
-    text = None if arguments is None else json.dumps(arguments, indent=1).encode()
-    with replaced(os.path.join(directory, "model.safetensors")) as output:
-        output.write(header)
+    names = ["model.safetensors"] if arguments is None else ["model.safetensors", "args.json"]
+    with replaced(*(os.path.join(directory, name) for name in names)) as (model, *others):
+        model.write(header)
         for name in order:
-            output.write(data_of(tensors[name], file.bytes_of(tensors[name].storage)))
-    if text is not None:
-        with replaced(os.path.join(directory, "args.json")) as output:
-            output.write(text)
+            model.write(data_of(tensors[name], file.bytes_of(tensors[name].storage)))
+        for output in others:
+            output.write(json.dumps(arguments, indent=1).encode())
 
 
 def write_in_directory(tensors, arguments, file, directory):
@@ -187,8 +195,9 @@ def write_in_directory(tensors, arguments, file, directory):
     try:
         write(tensors, arguments, file, directory)
     except BaseException:
-        if is_new:
-            os.rmdir(directory)
+        with contextlib.suppress(OSError):
+            if is_new:
+                os.rmdir(directory)
         raise
 
 

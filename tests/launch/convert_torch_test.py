@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pickle
+import resource
 import struct
 import subprocess
 import sys
@@ -194,6 +195,20 @@ def test_what_lies_beside(program):
     check("found a dictionary with config, state" in convert(program, "newer.pt", "newer", expect=1), "pathlib._local is refused")
 
 
+def test_failed_writing(program):
+    """Neither file is replaced where one of them cannot be, and the error is that of the writing."""
+    save_archive(program.path("sound.pt"), {"model_state": weights(Storage(bytes(32)), (2, 4)), "model_config": {"n_layer": 2}})
+    os.makedirs(program.path("taken", "args.json"))
+    errors = convert(program, "sound.pt", "taken", expect=1)
+    check("args.json" in errors and "directory" in errors and len(errors.splitlines()) == 1, errors)
+    check(os.listdir(program.path("taken")) == ["args.json"], f"half of it was written: {os.listdir(program.path('taken'))}")
+    full = [sys.executable, "-B", CONVERTER, "sound.pt", "full"]
+    done = subprocess.run(full, cwd=program.directory, capture_output=True, text=True, env=program.environment, timeout=SECONDS,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    check(done.returncode == 1 and "File too large" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+    check(not os.path.exists(program.path("full")), "a directory was left behind")
+
+
 class Harmful:
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -333,6 +348,7 @@ def main():
     test_files_of_hugging_face(program)
     test_layouts(program)
     test_what_lies_beside(program)
+    test_failed_writing(program)
     test_refusals(program)
 
 
