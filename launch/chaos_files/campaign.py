@@ -58,7 +58,10 @@ class Campaign:
         self._compare(reference)
 
     def _is_finished(self):
-        return max(numbered(self.run_directory / "checkpoints")) == TRAINING["max_step"]
+        """Trained and evaluated: the last evaluation comes after a save."""
+        checkpoints = self.run_directory / "checkpoints"
+        newest = max(numbered(checkpoints))
+        return newest == TRAINING["max_step"] and not comparison.is_pending(checkpoints, newest)
 
     def _start_and_harm(self, most_harms):
         if self.is_elastic:
@@ -136,8 +139,7 @@ class Campaign:
                 raise Finding(f"{what}: unexpected warning: {line}")
         if code == harms.STOPPED and newest != self._last_step():
             raise Finding(f"{what}: said that it saved, and the newest checkpoint is step {newest}: {' | '.join(lines[-3:])}")
-        finished = newest == TRAINING["max_step"]
-        if finished and code in (0, harms.STOPPED):
+        if self._is_finished() and code in (0, harms.STOPPED):
             return
         is_allowed = (code not in NEVER if allowed == () else code in allowed) if allowed is not None else False
         if not is_allowed:

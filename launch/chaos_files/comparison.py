@@ -24,6 +24,12 @@ def state(checkpoint):
     return {key: value for key, value in everything.items() if key not in MEASURED_STATE}
 
 
+def is_pending(checkpoints, step):
+    """The evaluation after that step is still to be made; of a step whose save was being replaced nobody can tell."""
+    path = checkpoints / f"step-{step:08d}" / "state.json"
+    return not path.exists() or json.loads(path.read_text()).get("evaluation_pending", False)
+
+
 def digests(checkpoint):
     """Of weights, optimizer and memories."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(checkpoint.glob("*.safetensors"))}
