@@ -39,6 +39,7 @@ class Campaign:
         self.stuck = []
         self.difference = 0.0
         self.starts = 0
+        self.is_over = False
 
     def kind(self):
         return "elastic" if self.is_elastic else f"steady on {self.steady_ranks}"
@@ -50,7 +51,7 @@ class Campaign:
         else:
             self.home.mkdir()
         reference = self.workshop.reference(self.variant, 1 if self.is_elastic else self.steady_ranks)
-        while not self._is_finished():
+        while not self.is_over:
             self.starts += 1
             is_left_alone = time.monotonic() > deadline() or self.starts > MOST_STARTS
             self._start_and_harm(0 if is_left_alone else MOST_HARMS)
@@ -140,6 +141,7 @@ class Campaign:
         if code == harms.STOPPED and newest != self._last_step():
             raise Finding(f"{what}: said that it saved, and the newest checkpoint is step {newest}: {' | '.join(lines[-3:])}")
         if self._is_finished() and code in (0, harms.STOPPED):
+            self.is_over = True  # killed after its last save, it has yet to mark the best checkpoint and to clear up
             return
         is_allowed = (code not in NEVER if allowed == () else code in allowed) if allowed is not None else False
         if not is_allowed:
