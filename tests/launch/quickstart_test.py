@@ -45,7 +45,7 @@ def test_what_is_said_follows_from_the_intervals(program):
         check(words in said, f"{words!r} in:\n{said}")
     for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory pays here"),
                         ((2.39, 2.60, 2.31, 2.40), "trained with it: 3.5 % more bits than the twin"),
-                        ((2.50, 2.60, 2.405, 2.40), "So that memory pays does not show"),
+                        ((2.50, 2.60, 2.405, 2.40), "it does not show here that memory pays"),
                         ((2.50, 2.60, 2.50, 2.40), "at evaluation alone: 4.2 % more bits than the twin without")):
         code, said = judged(program, bits)
         check(code == 0 and words in said, f"{bits}: {words!r} in:\n{said}")
