@@ -1,30 +1,24 @@
 // Mutated manifests of checkpoints: what reads is what would be written, anything else a CheckpointError in one line.
 // A mutated manifest hardly keeps its seal, so every input is also tried as the text of one file's name under a new
 // one.
-#include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "core/checkpoint/manifest.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
-
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
 
 void try_text(std::string_view text) {
   try {
     const segue::Manifest manifest = segue::parse_manifest(text, "fuzz");
     const std::string written = segue::manifest_text(manifest);
-    demand(segue::manifest_text(segue::parse_manifest(written, "fuzz")) == written);
+    segue::demand(segue::manifest_text(segue::parse_manifest(written, "fuzz")) == written);
     for (const segue::ManifestFile& file : manifest.files) {
-      demand(file.bytes >= 0 && !file.name.empty() && file.name.find('/') == std::string::npos && file.name[0] != '.');
+      segue::demand(file.bytes >= 0 && !file.name.empty() && file.name.find('/') == std::string::npos &&
+                    file.name[0] != '.');
     }
   } catch (const segue::CheckpointError& error) {
-    const std::string_view message = error.what();
-    demand(message.starts_with("fuzz: "));
-    demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
+    segue::demand_message(error.what());
   }
 }
 

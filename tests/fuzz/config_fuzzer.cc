@@ -1,31 +1,21 @@
 // Mutated configs and overrides: whatever the text, a config that survives a round trip or a ConfigError in one line.
 // The first byte decides: 's' is followed by an override, as after --set; anything else by the text of a file.
-#include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "core/config/config.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
-
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
-void demand_one_line(std::string_view message, std::string_view source) {
-  demand(message.starts_with(source));
-  demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
-}
 
 void try_override(const std::string& text) {
   const std::string overrides[] = {text};
   try {
     segue::parse_config(R"({"data": {"path": "d"}})", "fuzz", overrides);
   } catch (const segue::ConfigError& error) {
-    demand_one_line(error.what(), error.what()[0] == '-' ? "--set " : "fuzz: ");
+    segue::demand_message(error.what(), error.what()[0] == '-' ? "--set " : "fuzz: ");
   }
 }
 
@@ -33,9 +23,9 @@ void try_file(std::string_view text) {
   try {
     const segue::Config config = segue::parse_config(text, "fuzz");
     const std::string written = segue::to_json(config).dump(-1, ' ', true);
-    demand(segue::to_json(segue::parse_config(written, "fuzz")).dump(-1, ' ', true) == written);
+    segue::demand(segue::to_json(segue::parse_config(written, "fuzz")).dump(-1, ' ', true) == written);
   } catch (const segue::ConfigError& error) {
-    demand_one_line(error.what(), "fuzz: ");
+    segue::demand_message(error.what(), "fuzz: ");
   }
 }
 

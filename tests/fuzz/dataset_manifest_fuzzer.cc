@@ -1,27 +1,22 @@
 // Mutated manifests of datasets: what reads is consistent and is what would be written, anything else a DataError in
 // one printable line.
-#include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/error.h"
 #include "data_pipeline/dataset_manifest.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
 void demand_consistent(const segue::DatasetManifest& manifest) {
-  demand(manifest.tokenizer.vocabulary <= segue::largest_vocabulary(manifest.token_type));
+  segue::demand(manifest.tokenizer.vocabulary <= segue::largest_vocabulary(manifest.token_type));
   for (const segue::SplitInfo& split : manifest.splits) {
     int64_t tokens = 0;
     for (const segue::ShardInfo& shard : split.shards) {
-      demand(!shard.file.empty() && shard.file.find('/') == std::string::npos && shard.file[0] != '.');
+      segue::demand(!shard.file.empty() && shard.file.find('/') == std::string::npos && shard.file[0] != '.');
       tokens += shard.tokens;
     }
-    demand(tokens == split.tokens && tokens > 0);
+    segue::demand(tokens == split.tokens && tokens > 0);
   }
 }
 
@@ -33,11 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const segue::DatasetManifest manifest = segue::parse_dataset_manifest(text, "fuzz");
     demand_consistent(manifest);
     const std::string written = segue::dataset_manifest_text(manifest);
-    demand(segue::dataset_manifest_text(segue::parse_dataset_manifest(written, "fuzz")) == written);
+    segue::demand(segue::dataset_manifest_text(segue::parse_dataset_manifest(written, "fuzz")) == written);
   } catch (const segue::DataError& error) {
-    const std::string_view message = error.what();
-    demand(message.starts_with("fuzz: "));
-    demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
+    segue::demand_message(error.what());
   }
   return 0;
 }

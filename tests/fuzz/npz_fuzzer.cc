@@ -1,7 +1,5 @@
 // Mutated .npz archives, and the headers of their arrays: arrays of the stated size, or a CheckpointError in one line.
 // Every input is tried as an archive and as the beginning of one array, since mutation hardly gets through a checksum.
-#include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <span>
 #include <string>
@@ -9,24 +7,16 @@
 
 #include "base/error.h"
 #include "core/exchange/npz_file.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
 constexpr int64_t kMostElements = 1 << 17;
 
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
-void demand_one_line(std::string_view message) {
-  demand(message.starts_with("fuzz: "));
-  demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
-}
-
 void read_array(const segue::NpzFile& file, const std::string& name) {
   const segue::HostTensor read = file.read(name);
   const segue::ConstTensorView view = read.view();
-  demand(view.shape == file.shape(name));
+  segue::demand(view.shape == file.shape(name));
   volatile uint64_t sum = std::accumulate(view.data, view.data + view.bytes(), uint64_t{0},
                                           [](uint64_t s, std::byte b) { return s + std::to_integer<uint64_t>(b); });
   static_cast<void>(sum);
@@ -39,16 +29,16 @@ void try_archive(std::span<const std::byte> bytes) {
       if (file.shape(name).elements() <= kMostElements) read_array(file, name);
     }
   } catch (const segue::CheckpointError& error) {
-    demand_one_line(error.what());
+    segue::demand_message(error.what());
   }
 }
 
 void try_header(std::span<const std::byte> bytes) {
   try {
     const segue::NpyHeader header = segue::read_npy_header(bytes, "fuzz");
-    demand(header.bytes > 0 && header.bytes <= std::ssize(bytes));
+    segue::demand(header.bytes > 0 && header.bytes <= std::ssize(bytes));
   } catch (const segue::CheckpointError& error) {
-    demand_one_line(error.what());
+    segue::demand_message(error.what());
   }
 }
 

@@ -2,22 +2,19 @@
 // Every input is tried twice: as a whole file, and as a header up to the first line's end with the data after it, whose
 // length is then stated truthfully; otherwise mutation would hardly get past the length.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
 #include "base/error.h"
 #include "core/checkpoint/safetensors.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
 
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
 // Reads every byte, so that AddressSanitizer sees every view.
 uint64_t sum_of(segue::ConstTensorView view) {
-  demand(view.empty() || reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(bytes_of(view.dtype)) == 0);
+  segue::demand(view.empty() ||
+                reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(bytes_of(view.dtype)) == 0);
   return std::accumulate(view.data, view.data + view.bytes(), uint64_t{0},
                          [](uint64_t sum, std::byte byte) { return sum + std::to_integer<uint64_t>(byte); });
 }
@@ -30,12 +27,10 @@ void try_file(std::span<const std::byte> bytes) {
     const auto data = bytes.subspan(sizeof header_length + header_length);
     uint64_t sum = 0;
     for (const std::string& name : file.names()) sum += sum_of(file.tensor(name));
-    demand(sum ==
-           sum_of(segue::view_of(reinterpret_cast<const uint8_t*>(data.data()), {static_cast<int64_t>(data.size())})));
+    segue::demand(sum == sum_of(segue::view_of(reinterpret_cast<const uint8_t*>(data.data()),
+                                               {static_cast<int64_t>(data.size())})));
   } catch (const segue::CheckpointError& error) {
-    const std::string_view message = error.what();
-    demand(message.starts_with("fuzz: "));
-    demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
+    segue::demand_message(error.what());
   }
 }
 

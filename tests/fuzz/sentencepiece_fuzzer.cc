@@ -1,17 +1,8 @@
 // Mutated SentencePiece models: one that text goes into and comes out of, or a DataError in one printable line.
-#include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
-
-namespace {
-
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/demand.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
@@ -23,8 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::vector<int32_t> tokens(encoder->tokens().begin(), encoder->tokens().end());
     static_cast<void>(tokenizer->decode(tokens));
   } catch (const segue::DataError& error) {
-    const std::string_view message = error.what();
-    demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
+    segue::demand_one_line(error.what());
   }
   return 0;
 }

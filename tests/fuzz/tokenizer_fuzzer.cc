@@ -2,22 +2,14 @@
 // gives the same tokens however it is cut, and anything else is an error of one printable line.
 // The first byte decides which of these follows.
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "data_pipeline/tokenizer/symbol_tokenizer.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
 #include "data_pipeline/tokenizer/word_tokenizer.h"
+#include "tests/fuzz/demand.h"
 
 namespace {
-
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
-
-void demand_one_line(std::string_view message) {
-  demand(std::all_of(message.begin(), message.end(), [](char c) { return c >= 0x20 && c <= 0x7e; }));
-}
 
 std::vector<uint32_t> encoded(const segue::Tokenizer& tokenizer, std::string_view text, size_t piece) {
   const std::unique_ptr<segue::Encoder> encoder = tokenizer.make_encoder();
@@ -26,16 +18,16 @@ std::vector<uint32_t> encoded(const segue::Tokenizer& tokenizer, std::string_vie
   encoder->end_file();
   encoder->end_split();
   const auto vocabulary = static_cast<uint32_t>(tokenizer.info().vocabulary);
-  for (const uint32_t token : encoder->tokens()) demand(token < vocabulary);
+  for (const uint32_t token : encoder->tokens()) segue::demand(token < vocabulary);
   return encoder->tokens();
 }
 
 void try_tokenizer(const segue::Tokenizer& tokenizer, std::string_view text) {
-  demand(!segue::first_complaint(tokenizer.info()));
+  segue::demand(!segue::first_complaint(tokenizer.info()));
   const auto again = segue::load_tokenizer(tokenizer.info(), tokenizer.file_text(), "fuzz");
-  demand(again->info() == tokenizer.info() && again->file_text() == tokenizer.file_text());
+  segue::demand(again->info() == tokenizer.info() && again->file_text() == tokenizer.file_text());
   const std::vector<uint32_t> tokens = encoded(tokenizer, text, text.size() + 1);
-  for (const size_t piece : {1, 2, 3, 7}) demand(encoded(*again, text, piece) == tokens);
+  for (const size_t piece : {1, 2, 3, 7}) segue::demand(encoded(*again, text, piece) == tokens);
   static_cast<void>(again->decode(std::vector<int32_t>(tokens.begin(), tokens.end())));
 }
 
@@ -43,7 +35,7 @@ void try_vocabulary(const std::string& text) {
   segue::TokenizerInfo info{.kind = segue::TokenizerKind::kWord};
   info.vocabulary = std::count(text.begin(), text.end(), '\n');
   const auto tokenizer = segue::load_word_tokenizer(info, text, "fuzz");
-  demand(tokenizer->file_text() == text || tokenizer->file_text() == text + "\n");
+  segue::demand(tokenizer->file_text() == text || tokenizer->file_text() == text + "\n");
 }
 
 void try_learning(std::unique_ptr<segue::TokenizerLearner> learner, std::string_view text) {
@@ -58,8 +50,8 @@ void try_description(const std::string& text) {
   const auto info = segue::read_fields<segue::DataError, segue::TokenizerInfo>(
       segue::parse_json<segue::DataError>(text, "fuzz"), "fuzz");
   if (const auto complaint = segue::first_complaint(info))
-    return demand_one_line(complaint->path + complaint->expected + complaint->found);
-  demand_one_line(segue::describe(info));
+    return segue::demand_one_line(complaint->path + complaint->expected + complaint->found);
+  segue::demand_one_line(segue::describe(info));
   if (segue::has_symbols(info.kind)) try_tokenizer(*segue::load_symbol_tokenizer(info), "");
 }
 
@@ -69,14 +61,14 @@ void try_lines(std::string_view text) {
   std::string joined;
   const auto add = [&](const std::vector<segue::TextLine>& found) {
     for (const segue::TextLine& line : found) {
-      demand(line.offset == static_cast<int64_t>(joined.size()));
+      segue::demand(line.offset == static_cast<int64_t>(joined.size()));
       joined.append(line.text).append(line.ended ? "\n" : "");
     }
   };
   for (std::string_view left = text; !left.empty(); left.remove_prefix(std::min<size_t>(3, left.size())))
     add(lines.append(left.substr(0, 3)));
   add(lines.end_file());
-  demand(joined == text && segue::valid_utf8_bytes(text) == text.size());
+  segue::demand(joined == text && segue::valid_utf8_bytes(text) == text.size());
 }
 
 void try_input(char choice, const std::string& text) {
@@ -98,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     try_input(static_cast<char>(data[0]), {reinterpret_cast<const char*>(data) + 1, size - 1});
   } catch (const segue::DataError& error) {
-    demand_one_line(error.what());
+    segue::demand_one_line(error.what());
   }
   return 0;
 }
