@@ -44,7 +44,7 @@ class Optimizer {
   // updates the parameters and their compute copy. Without effect on them when the norm is not finite, but counted.
   void step(double learning_rate);
 
-  void observe(StepObserver observer) { observer_ = std::move(observer); }  // on the CPU
+  void observe(StepObserver* observer) { observer_ = observer; }
 
   // Of the last step: the norm before clipping and the coefficient, [2] float64 where the stream runs.
   ConstTensorView outcome() const { return clipped_.view(); }
@@ -84,7 +84,7 @@ class Optimizer {
   OwnedTensor clipped_;     // norm and scale of the last step
   OwnedTensor gradient_shard_;
   std::unique_ptr<UpdateRule> rule_;
-  StepObserver observer_;
+  StepObserver* observer_ = nullptr;
   int64_t steps_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // A few large products, clocked.
 #include "core/train/peak_rate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -66,6 +68,29 @@ double measure_peak_rate(kernels::Stream& stream, DType dtype) {
     seconds = time_products(stream, dtype, extent);
   }
   return 2.0 * static_cast<double>(extent * extent * extent) / seconds;
+}
+
+void JobPeak::measure() {
+  communicator_.barrier();  // ranks of a host measure what they reach together
+  rate_ = measure_rank_();
+  communicator_.sum({&rate_, 1});
+}
+
+std::optional<std::string> JobPeak::correct(double reached, bool again) {
+  double exceeded = rate_ > 0.0 && reached > rate_ ? 1.0 : 0.0;
+  communicator_.sum({&exceeded, 1});  // the ranks measure together
+  if (exceeded == 0.0) return std::nullopt;
+  const double before = rate_;
+  if (again) measure();
+  rate_ = std::max({rate_, before, reached});
+  return fmt::format(
+      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be "
+      "{:.1f}",
+      before / 1e9, rate_ / 1e9);
+}
+
+std::optional<double> JobPeak::share(double reached) const {
+  return rate_ > 0.0 ? std::optional(reached / rate_) : std::nullopt;
 }
 
 }  // namespace segue

@@ -1,7 +1,12 @@
 // What a processor or GPU reaches in matrix products: the yardstick of a run's `mfu`.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "base/tensor.h"
+#include "distributed/communicator.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -9,5 +14,25 @@ namespace segue {
 // Floating point operations per second of a product of matrices of 1024 by 1024, or on a GPU of 8192 by 8192 or the
 // first that takes it a millisecond; the best of a few within some hundredths of a second.
 double measure_peak_rate(kernels::Stream& stream, DType dtype);
+
+// What the ranks of a job reach together. Every rank calls the same.
+class JobPeak {
+ public:
+  // `measure_rank` gives this rank's rate in FLOP/s.
+  JobPeak(Communicator& communicator, std::function<double()> measure_rank)
+      : communicator_(communicator), measure_rank_(std::move(measure_rank)) {}
+
+  void measure();
+  // A peak that steps exceed is none: something else ran while it was measured. Then it is measured again, or without
+  // `again` (a GPU's memory is taken by the run) taken to be what steps reached; the warning says so.
+  std::optional<std::string> correct(double reached, bool again);
+  // Of FLOP/s that the ranks reach together; none before it is measured.
+  std::optional<double> share(double reached) const;
+
+ private:
+  Communicator& communicator_;
+  std::function<double()> measure_rank_;
+  double rate_ = 0.0;
+};
 
 }  // namespace segue

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/stored_tokenizer.h"
-#include "core/train/peak_rate.h"
 #include "core/train/replicas.h"
 #include "core/train/schedule.h"
 #include "core/train/training_plan.h"
@@ -70,7 +69,8 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()),
-      loss_watch_(dataset.vocabulary()) {
+      loss_watch_(dataset.vocabulary()),
+      peak_(communicator, [this] { return measure_peak_rate(stream_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
   if (communicator.is_first()) further_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
@@ -262,28 +262,13 @@ StepMetrics Trainer::interval_metrics() const {
 void Trainer::log_interval() {
   settle();
   StepMetrics metrics = interval_metrics();
-  if (peak_ > 0.0) {
-    check_peak(metrics.flops_per_second);
-    metrics.mfu = metrics.flops_per_second / peak_;
-  }
+  // A GPU's memory is taken by now.
+  if (const auto warning = peak_.correct(metrics.flops_per_second, !stream_.device().is_cuda())) warn(*warning);
+  metrics.mfu = peak_.share(metrics.flops_per_second);
   if (exchange_) metrics.exchange = exchange_->take_times();
   show(metrics);
   interval_ = {};
   publish([&] { metrics_->write(metrics); });
-}
-
-// A peak that steps exceed is none: something else ran while it was measured.
-void Trainer::check_peak(double reached) {
-  double exceeded = reached > peak_ ? 1.0 : 0.0;
-  communicator_.sum({&exceeded, 1});  // the ranks measure together
-  if (exceeded == 0.0) return;
-  const double before = peak_;
-  if (!stream_.device().is_cuda()) measure_peak();  // a GPU's memory is taken by now
-  peak_ = std::max({peak_, before, reached});
-  warn(fmt::format(
-      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be "
-      "{:.1f}",
-      before / 1e9, peak_ / 1e9));
 }
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
@@ -358,13 +343,7 @@ void Trainer::measure_model() {
   const int64_t streams = config_.training.batch_size;
   const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
   flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
-  measure_peak();
-}
-
-void Trainer::measure_peak() {
-  communicator_.barrier();  // ranks of a host measure what they reach together
-  peak_ = measure_peak_rate(stream_, parameters_.compute().activations);
-  communicator_.sum({&peak_, 1});
+  peak_.measure();
 }
 
 // All that a step needs once the memory is full, before the first one.

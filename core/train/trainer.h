@@ -14,6 +14,7 @@
 #include "core/train/loss_watch.h"
 #include "core/train/metrics_log.h"
 #include "core/train/optimizer.h"
+#include "core/train/peak_rate.h"
 #include "core/train/run_directory.h"
 #include "core/train/scored_targets.h"
 #include "core/train/step_reports.h"
@@ -70,7 +71,6 @@ class Trainer {
   void log_interval();
   StepMetrics interval_metrics() const;  // since the last line; neither share of the peak nor exchange
   void show(const StepMetrics& metrics);
-  void check_peak(double reached);
   void publish(const std::function<void()>& write_metrics);  // which the first rank calls
   bool is_due(int64_t interval) const { return interval > 0 && state_.step % interval == 0; }
   bool is_evaluation_due() const;
@@ -79,7 +79,6 @@ class Trainer {
   std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);
   void measure_model();
-  void measure_peak();
   void log_plan() const;
   void log_memory(int64_t activations);
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
@@ -108,6 +107,7 @@ class Trainer {
   ScoredTargets scored_targets_;
   StepReports reports_;
   LossWatch loss_watch_;
+  JobPeak peak_;
   std::unique_ptr<MetricsLog> metrics_;
   std::unique_ptr<report::RunReport> report_;  // when asked for; held by the first rank
 
@@ -118,7 +118,6 @@ class Trainer {
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;
   double flops_per_token_ = 0.0;  // of a training step with full memory
-  double peak_ = 0.0;             // FLOP/s of all ranks together; 0: not known
   double gradient_norm_ = 0.0;    // of the last step
   double learning_rate_ = 0.0;    // of the last step
 };

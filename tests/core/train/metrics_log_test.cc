@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/file.h"
 #include "core/train/peak_rate.h"
 #include "tests/temporary_directory.h"
@@ -52,6 +55,45 @@ TEST(PeakRate, IsThatOfSomeProcessor) {
   const double rate = measure_peak_rate(stream, DType::kFloat32);
   EXPECT_GT(rate, 1e7);
   EXPECT_LT(rate, 1e13);
+}
+
+// The first measurement of a busy machine, and what it reaches once it is left alone.
+class BusyMachine {
+ public:
+  BusyMachine(double busy, double alone) : rates_({busy, alone}) {}
+  double operator()() { return rates_[std::min<size_t>(measured_++, 1)]; }
+
+ private:
+  std::array<double, 2> rates_;
+  size_t measured_ = 0;
+};
+
+TEST(JobPeak, IsMeasuredAgainWhenStepsExceedIt) {
+  const std::unique_ptr<Communicator> alone = open_communicator({});
+  JobPeak peak(*alone, BusyMachine(1e11, 2e11));
+  peak.measure();
+  EXPECT_EQ(peak.correct(0.9e11, true), std::nullopt);
+  EXPECT_EQ(peak.share(0.9e11), 0.9);
+  EXPECT_THAT(peak.correct(1.85e11, true).value(), HasSubstr("the peak of 100.0 GFLOP/s"));
+  EXPECT_EQ(peak.share(1.85e11), 0.925);
+  EXPECT_EQ(peak.correct(1.85e11, true), std::nullopt);
+}
+
+TEST(JobPeak, IsAtLeastWhatStepsReach) {
+  const std::unique_ptr<Communicator> alone = open_communicator({});
+  for (const bool again : {false, true}) {
+    JobPeak peak(*alone, BusyMachine(1e11, 1.2e11));
+    peak.measure();
+    EXPECT_THAT(peak.correct(1.85e11, again).value(), HasSubstr("it is now taken to be 185.0"));
+    EXPECT_EQ(peak.share(1.85e11), 1.0);
+  }
+}
+
+TEST(JobPeak, IsNotKnownBeforeItIsMeasured) {
+  const std::unique_ptr<Communicator> alone = open_communicator({});
+  JobPeak peak(*alone, BusyMachine(1e11, 2e11));
+  EXPECT_EQ(peak.correct(1e12, true), std::nullopt);
+  EXPECT_EQ(peak.share(1e12), std::nullopt);
 }
 
 }  // namespace
