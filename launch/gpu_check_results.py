@@ -245,6 +245,12 @@ def step_rows(parts: dict) -> list[str]:
     return rows
 
 
+def operation_rows(parts: dict) -> list[str]:
+    return [f"| {name} | {row['name'].replace('_', ' ')} {row['pass']} | {row['calls']:.0f} | {row['seconds'] * 1e3:.3f} | "
+            f"{row['share_of_step']:.1%} | {row['share_of_roof']:.1%} of {row['roof']} |"
+            for name, segue in parts["step"]["results"].items() for row in segue["profile"]["parts"][:KERNELS_SHOWN]]
+
+
 def kernel_rows(parts: dict) -> list[str]:
     return [f"| {name} | {kernel['name']} | {kernel['calls']} | {kernel['seconds'] * 1e3:.3f} | {kernel['share']:.1%} |"
             for name, kernels in parts["kernels"]["results"].items() for kernel in kernels[:KERNELS_SHOWN]]
@@ -265,6 +271,9 @@ def markdown(data: dict) -> str:
                       "|---|---|---:|---:|---:|---:|---:|---:|", attention_rows(parts)),
              *section("Training steps in bf16.", "| model | ms | tokens/s | TFLOP/s | of peak | tokens/s in PyTorch |",
                       "|---|---:|---:|---:|---:|---:|", step_rows(parts)),
+             *section("The operations that take longest, of a step that is no graph.",
+                      "| model | operation | calls | ms | of step | of roof |", "|---|---|---:|---:|---:|---:|",
+                      operation_rows(parts)),
              *section("The kernels that take longest, of a few steps.",
                       "| model | kernel | launches | ms | of all |", "|---|---|---:|---:|---:|", kernel_rows(parts)),
              "", "Commands:", "", "```"]

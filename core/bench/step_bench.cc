@@ -2,7 +2,6 @@
 #include "core/bench/step_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "core/bench/training_step.h"
@@ -12,16 +11,11 @@ namespace segue {
 namespace {
 
 // As many steps as were timed, but at least two.
-StepProfile profile_step(TrainingStep& step, const Timing& timing) {
-  using Clock = std::chrono::steady_clock;
-  StepProfiler profiler;
-  step.observe(profiler.observer());
+StepProfile profile_step(kernels::Stream& stream, TrainingStep& step, const Timing& timing) {
+  StepProfiler profiler(stream);
+  step.observe(&profiler);
   const int64_t steps = std::max<int64_t>(2, timing.samples * timing.calls);
-  for (int64_t i = 0; i < steps; ++i) {
-    const auto start = Clock::now();
-    step.run();
-    profiler.end_step(std::chrono::duration<double>(Clock::now() - start).count());
-  }
+  for (int64_t i = 0; i < steps; ++i) profiler.observe_step([&] { step.run(); });
   step.observe(nullptr);
   return profiler.profile();
 }
@@ -39,7 +33,7 @@ StepBench bench_step(BenchStream& place, const Effort& effort, const Config& con
                        .timing = time_calls(place.stream(), effort, [&] { step.run(); }),
                        .flops = flops.forward + flops.backward,
                        .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
-  if (!place.device().is_cuda()) bench.profile = profile_step(step, bench.measurement.timing);
+  bench.profile = profile_step(place.stream(), step, bench.measurement.timing);
   const double norm = step.gradient_norm();
   if (!std::isfinite(norm)) throw DivergedError("bench step: the gradient norm after the last step is {}", norm);
   return bench;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
@@ -13,7 +12,7 @@ namespace segue {
 
 struct StepBench {
   Measurement measurement;
-  std::optional<StepProfile> profile;  // on the CPU, where an operation has finished when its call returns
+  StepProfile profile;  // of further steps; on a GPU queued operation by operation, not as a graph
   int64_t parameters = 0;
   int64_t activation_bytes = 0;
 };

@@ -36,35 +36,65 @@ ProfileRow divided(ProfileRow sum, double steps) {
 
 }  // namespace
 
-StepObserver StepProfiler::observer() {
-  return [this](const StepPart& part, double seconds) {
-    add(current_[{part.name, part.pass}], {.name = part.name,
-                                           .pass = part.pass,
-                                           .calls = 1.0,
-                                           .seconds = seconds,
-                                           .flops = part.flops,
-                                           .bytes = part.bytes});
-  };
+StepProfiler::Span::Span(kernels::Stream& stream) : stream_(&stream) {
+  if (stream.device().is_cuda()) stopwatch_.emplace();
 }
 
-void StepProfiler::end_step(double seconds) {
-  steps_.push_back({.seconds = seconds, .parts = std::move(current_)});
-  current_.clear();
+void StepProfiler::Span::start() {
+  if (stopwatch_) return stopwatch_->start(stream_->cuda().stream());
+  started_ = Clock::now();
+}
+
+void StepProfiler::Span::stop() {
+  if (stopwatch_) return stopwatch_->stop(stream_->cuda().stream());
+  stopped_ = Clock::now();
+}
+
+double StepProfiler::Span::seconds() const {
+  return stopwatch_ ? stopwatch_->seconds() : std::chrono::duration<double>(stopped_ - started_).count();
+}
+
+void StepProfiler::begin() {
+  if (parts_.size() == spans_.size()) spans_.emplace_back(stream_);
+  spans_[parts_.size()].start();
+}
+
+void StepProfiler::end(StepPart part) {
+  spans_[parts_.size()].stop();
+  parts_.push_back(std::move(part));
+}
+
+void StepProfiler::observe_step(const std::function<void()>& run) {
+  whole_.start();
+  run();
+  whole_.stop();
+  stream_.synchronize();
+  Step step{.seconds = whole_.seconds(), .rows = {}};
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const StepPart& part = parts_[i];
+    add(step.rows[{part.name, part.pass}], {.name = part.name,
+                                            .pass = part.pass,
+                                            .calls = 1.0,
+                                            .seconds = spans_[i].seconds(),
+                                            .flops = part.flops,
+                                            .bytes = part.bytes});
+  }
+  steps_.push_back(std::move(step));
+  parts_.clear();
 }
 
 StepProfile StepProfiler::profile() const {
-  std::vector<const Finished*> fastest;
-  for (const Finished& step : steps_) fastest.push_back(&step);
-  std::sort(fastest.begin(), fastest.end(),
-            [](const Finished* a, const Finished* b) { return a->seconds < b->seconds; });
+  std::vector<const Step*> fastest;
+  for (const Step& step : steps_) fastest.push_back(&step);
+  std::sort(fastest.begin(), fastest.end(), [](const Step* a, const Step* b) { return a->seconds < b->seconds; });
   fastest.resize((fastest.size() + 1) / 2);
   StepProfile profile;
   profile.steps = std::ssize(fastest);
   const auto steps = static_cast<double>(profile.steps);
-  Step sums;
-  for (const Finished* step : fastest) {
+  Rows sums;
+  for (const Step* step : fastest) {
     profile.seconds += step->seconds / steps;
-    for (const auto& [key, part] : step->parts) add(sums[key], part);
+    for (const auto& [key, row] : step->rows) add(sums[key], row);
   }
   for (const auto& [key, sum] : sums) profile.rows.push_back(divided(sum, steps));
   std::stable_sort(profile.rows.begin(), profile.rows.end(),

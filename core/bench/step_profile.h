@@ -1,13 +1,18 @@
 // Where the time of a training step goes: its operations by name and direction, each beside what the machine reaches.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/bench/report.h"
 #include "core/model/step_observer.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/stream.h"
 
 namespace segue {
 
@@ -32,20 +37,42 @@ struct StepProfile {
 };
 
 // Collects steps. Of those the slower half is left out, as others may have had the processors then.
-class StepProfiler {
+class StepProfiler : public StepObserver {
  public:
-  StepObserver observer();
-  void end_step(double seconds);  // of the step that ends
+  explicit StepProfiler(kernels::Stream& stream) : stream_(stream), whole_(stream) {}
+
+  void observe_step(const std::function<void()>& run);  // whose parts it is told of
   StepProfile profile() const;
 
+  void begin() override;
+  void end(StepPart part) override;
+
  private:
-  using Step = std::map<std::pair<std::string, std::string>, ProfileRow>;
-  struct Finished {
-    double seconds = 0.0;
-    Step parts;
+  // The time between two places of the stream: measured by the GPU, or on the CPU by a clock.
+  class Span {
+   public:
+    explicit Span(kernels::Stream& stream);
+    void start();
+    void stop();
+    double seconds() const;  // once the stream has come to its end
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    kernels::Stream* stream_;
+    std::optional<cuda::Stopwatch> stopwatch_;
+    Clock::time_point started_, stopped_;
   };
-  Step current_;
-  std::vector<Finished> steps_;
+  using Rows = std::map<std::pair<std::string, std::string>, ProfileRow>;
+  struct Step {
+    double seconds = 0.0;
+    Rows rows;
+  };
+
+  kernels::Stream& stream_;
+  Span whole_;
+  std::vector<Span> spans_;      // of the step's parts, and kept for the next step
+  std::vector<StepPart> parts_;  // of the current step
+  std::vector<Step> steps_;
 };
 
 std::string format_profile(const StepProfile& profile, const Ceilings& ceilings);

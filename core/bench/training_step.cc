@@ -26,7 +26,7 @@ int64_t TrainingStep::reserve() { return engine_.prepare(training_shape(config_,
 
 Flops TrainingStep::flops() { return model_.flops(parameters_, training_shape(config_, streams_.count)); }
 
-void TrainingStep::observe(const StepObserver& observer) {
+void TrainingStep::observe(StepObserver* observer) {
   observer_ = observer;
   engine_.observe(observer);
   optimizer_.observe(observer);

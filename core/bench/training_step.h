@@ -16,9 +16,9 @@ class TrainingStep {
   // Of the streams of one rank. Device and precision are those of the place, whatever the config says.
   TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams);
 
-  int64_t reserve();  // the bytes of the activations
-  Flops flops();      // of all streams of the rank
-  void observe(const StepObserver& observer);
+  int64_t reserve();                     // the bytes of the activations
+  Flops flops();                         // of all streams of the rank
+  void observe(StepObserver* observer);  // null: nobody
   void fill_memory();
 
   // Forward and backward of all streams, clip and update; between them what `between` does. `progress` hears of the
@@ -43,7 +43,7 @@ class TrainingStep {
   Share streams_;
   OwnedTensor tokens_;
   OwnedTensor targets_;
-  StepObserver observer_;
+  StepObserver* observer_ = nullptr;
 };
 
 }  // namespace segue

@@ -93,10 +93,11 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& m
   return {nll.as<float>(), static_cast<size_t>(nll.elements())};
 }
 
-// Only with a full memory do all addresses stay the same from run to run.
+// Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.
 void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress) {
   memory.bind(*recorded.segment);
-  const bool becomes_graph = stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled();
+  const bool becomes_graph =
+      stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled() && observer_ == nullptr;
   if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
   Replay& replay = replay_for(recorded, progress != nullptr);
   if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);

@@ -35,7 +35,7 @@ class SegmentEngine {
   int64_t prepare(const SegmentShape& shape);
 
   // On the CPU: of every operation from now on, and of the memory's update.
-  void observe(StepObserver observer) { observer_ = std::move(observer); }
+  void observe(StepObserver* observer) { observer_ = observer; }
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
   int64_t graphs() const;
@@ -67,7 +67,7 @@ class SegmentEngine {
   Arena& arena_;
   kernels::Stream& stream_;
   Tape::Mode mode_;
-  StepObserver observer_;
+  StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;
   OwnedTensor losses_;               // of the last run, read back from a GPU
   std::vector<OwnedTensor> scores_;  // of the last prediction

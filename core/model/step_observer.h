@@ -1,8 +1,6 @@
 // Who asks how long each part of a step takes: measurements do. Without one a part costs a branch.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <string>
 
 namespace segue {
@@ -21,15 +19,24 @@ struct StepPart {
   double bytes = 0.0;  // of the activations or parameters that it goes through, each read or written once
 };
 
-// Told after each part, where work has finished when its call returns: on the CPU.
-using StepObserver = std::function<void(const StepPart& part, double seconds)>;
+// Told before each part, and after it: when it is done on the CPU, when it is queued on a GPU. Parts do not overlap.
+class StepObserver {
+ public:
+  StepObserver() = default;
+  virtual ~StepObserver() = default;
+  StepObserver(const StepObserver&) = delete;
+  StepObserver& operator=(const StepObserver&) = delete;
+
+  virtual void begin() = 0;
+  virtual void end(StepPart part) = 0;
+};
 
 template <typename Describe, typename Run>
-void observed(const StepObserver& observer, const Describe& describe, const Run& run) {
-  if (!observer) return run();
-  const auto start = std::chrono::steady_clock::now();
+void observed(StepObserver* observer, const Describe& describe, const Run& run) {
+  if (observer == nullptr) return run();
+  observer->begin();
   run();
-  observer(describe(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  observer->end(describe());
 }
 
 }  // namespace segue

@@ -138,7 +138,7 @@ class Tape {
   int64_t planned_bytes() const { return planned_bytes_; }
   double touched_bytes(const std::vector<Slot>& slots) const;
   Flops flops() const;  // of a replay with all rows that are bound
-  void observe(StepObserver observer) { observer_ = std::move(observer); }
+  void observe(StepObserver* observer) { observer_ = observer; }
 
  private:
   struct SlotState {
@@ -171,7 +171,7 @@ class Tape {
   std::vector<const std::byte*> open_ends_;  // of the gradients, after each operation's backward
   std::vector<OwnedTensor> constants_;
   std::vector<Slot> kept_;
-  StepObserver observer_;
+  StepObserver* observer_ = nullptr;
   int64_t planned_bytes_ = 0;
   bool sealed_ = false;
 };

@@ -160,10 +160,8 @@ void run_step(const BenchOptions& options, const Config& config, int64_t vocab_s
   setting.update({{"parameters", bench.parameters}, {"activation_bytes", bench.activation_bytes}});
   fmt::print("{}", format_table(result));
   OrderedJson json = to_json(result, setting);
-  if (bench.profile) {
-    fmt::print("{}", format_profile(*bench.profile, result.ceilings));
-    json["profile"] = to_json(*bench.profile, result.ceilings);
-  }
+  fmt::print("{}", format_profile(bench.profile, result.ceilings));
+  json["profile"] = to_json(bench.profile, result.ceilings);
   write(options, json);
 }
 

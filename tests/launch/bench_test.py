@@ -52,11 +52,11 @@ def test_memory_is_linear(program):
     check(third - second == second - first, f"memory of 128, 256 and 384 rows: {first}, {second}, {third} bytes")
 
 
-def test_step(program):
+def test_step(program, device):
     for pre_lnorm in (False, True):
         config = program.config("step.json", data={"path": "none"}, model=dict(TINY_MODEL, block={"pre_lnorm": pre_lnorm}),
                                 training={"batch_size": 4, "tgt_len": 6, "batch_chunk": 2})
-        result = bench(program, "step", config, "--vocab", 50, "--device", "cpu")
+        result = bench(program, "step", config, "--vocab", 50, "--device", device)
         (step,) = result["measurements"]
         sizes = Sizes(vocab=50, **TINY_MODEL, pre_lnorm=pre_lnorm)
         expected = training_flops_per_token(sizes, tgt_len=6, batch=4) * 4 * 6
@@ -159,7 +159,8 @@ def main():
     test_attention(program, "cpu")
     test_attention(emulating, "cuda", "--precision", "bf16")
     test_memory_is_linear(program)
-    test_step(program)
+    test_step(program, "cpu")
+    test_step(emulating, "cuda")
     test_evaluation(program)
     test_eval_speed(program, "cpu")
     test_eval_speed(emulating, "cuda")

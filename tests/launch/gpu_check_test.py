@@ -36,7 +36,9 @@ found = [("forward", 5e-4), ("forward and backward", 15e-4)] if words[1] == "att
 keys = int(after("--mem-len")) if "--mem-len" in words else 0
 result = {{"setting": {{"tensor_bytes": 100 * keys, "workspace_bytes": 7}},
           "measurements": [{{"name": name, "seconds": seconds, "flops_per_second": 1e14, "share_of_peak": 0.5,
-                            "tokens_per_second": 1e6}} for name, seconds in found]}}
+                            "tokens_per_second": 1e6}} for name, seconds in found],
+          "profile": {{"parts": [{{"name": "qkv_matmul", "pass": "forward", "calls": 12, "seconds": 1e-3,
+                                   "share_of_step": 0.1, "roof": "peak", "share_of_roof": 0.6}}]}}}}
 if "--json" in words:
     pathlib.Path(after("--json")).write_text(json.dumps(result))
 """
@@ -145,6 +147,7 @@ def test_results_gather(program):
     found, table = results(program)
     check(len(found["parts"]["attention"]["results"]) == 9, "another part lost the attention's results")
     check("| enwik8_12_layers | 10.00 | 1000000 | 100.0 | 50.0% | 500000 |" in table, table)
+    check("| enwik8_12_layers | qkv matmul forward | 12 | 1.000 | 10.0% | 60.0% of peak |" in table, table)
 
 
 def test_peers_fail_alone(program):
