@@ -55,7 +55,7 @@ AdaptiveSoftmaxSlots::AdaptiveSoftmaxSlots(Tape& tape, const AdaptiveSoftmaxInpu
   for (size_t i = 0; i < in.clusters.size(); ++i) {
     elements = std::max(elements, workspace_elements(tape, in, i, count));
     const Value& x = in.clusters[i].x;
-    if (!uses.contains(x.gradient.index)) uses[x.gradient.index] = tape.use_gradient(x);
+    if (!uses.contains(x.gradient.index)) uses[x.gradient.index] = tape.overwrite_gradient(x);
     dx.push_back(uses[x.gradient.index]);
   }
   workspace = tape.new_slot({elements});
@@ -82,7 +82,7 @@ kernels::LinearCrossEntropyGradient AdaptiveSoftmaxSlots::gradient(const Tape& t
   bool is_first = true;
   for (size_t j = 0; j < i; ++j) is_first = is_first && !reads_same_x(j);
   kernels::LinearCrossEntropyGradient out{.scale = tape.info().loss_scale,
-                                          .dx = rows_of(tape.write(dx[i].slot)),
+                                          .dx = rows_of(tape.write(dx[i])),
                                           .accumulate_dx = !is_first,
                                           .dtable = in.clusters[i].table.gradient,
                                           .dbias = in.clusters[i].bias.gradient};
@@ -145,7 +145,7 @@ Flops flops_of(const Tape& tape, const AdaptiveSoftmaxInputs& in) {
 }  // namespace
 
 // The gradient of a loss is known with the loss, and computing both at once keeps no logits: nothing is left to the
-// backward, where the gradients of all x have this operation as their last use and so need not be added to.
+// backward, where the gradients of all x have this operation as their last use and are overwritten.
 Slot adaptive_softmax(Tape& tape, const AdaptiveSoftmaxInputs& inputs) {
   const AdaptiveSoftmaxSlots slots(tape, inputs);
   tape.keep(slots.nll);

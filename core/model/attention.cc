@@ -94,9 +94,9 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const double products = r_shape[0] > 1 ? 3.0 : 2.0;  // content, values; distances
   const int64_t per_query = output_shape.elements() / tgt_len;
   const double once = 2.0 * products * static_cast<double>(per_query) * visible_pairs(tgt_len, mem_len, in.window);
-  const GradientUse dqkv = tape.use_gradient(in.qkv);
-  const GradientUse dmemory_kv = tape.use_gradient(in.memory_kv);
-  const GradientUse dr = tape.use_gradient(in.r);
+  const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
+  const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
+  const GradientUse dr = tape.overwrite_gradient(in.r);
   const auto inputs = [=, &tape] {
     const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
     const ConstTensorView r = tape.read(in.r.data).reshaped(r_shape);
@@ -122,17 +122,16 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                          dqkv.slot, dmemory_kv.slot, dr.slot, biases.unread()},
       .backward =
           [=, &tape](Stream& stream) {
-            kernels::relative_attention_backward(stream,
-                                                 {.inputs = inputs(),
-                                                  .doutput = tape.read(output.gradient).reshaped(output_shape),
-                                                  .output = tape.read(output.data).reshaped(output_shape),
-                                                  .lse = tape.read(lse),
-                                                  .workspace = tape.write(workspace),
-                                                  .dqkv = tape.write(dqkv.slot).reshaped(qkv_shape),
-                                                  .dmemory_kv = tape.write(dmemory_kv.slot).reshaped(memory_shape),
-                                                  .dr = tape.write(dr.slot).reshaped(r_shape),
-                                                  .du = biases.du(tape),
-                                                  .dw = biases.dw(tape)});
+            kernels::relative_attention_backward(stream, {.inputs = inputs(),
+                                                          .doutput = tape.read(output.gradient).reshaped(output_shape),
+                                                          .output = tape.read(output.data).reshaped(output_shape),
+                                                          .lse = tape.read(lse),
+                                                          .workspace = tape.write(workspace),
+                                                          .dqkv = tape.write(dqkv).reshaped(qkv_shape),
+                                                          .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
+                                                          .dr = tape.write(dr).reshaped(r_shape),
+                                                          .du = biases.du(tape),
+                                                          .dw = biases.dw(tape)});
           },
       .parameter_gradients = biases.parameter_gradients(),
       .flops = {.forward = once, .backward = 2.0 * once},

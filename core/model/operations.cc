@@ -39,7 +39,7 @@ void matrix_product_backward(Stream& stream, const Tape& tape, const Product& pr
   kernels::matmul(stream, {.a = dy,
                            .b = product.weight.operand(),
                            .transpose_b = !transposed,
-                           .c = rows_of(tape.write(dx.slot)),
+                           .c = rows_of(tape.write(dx)),
                            .accumulate = tape.accumulates(dx)});
 }
 
@@ -171,7 +171,7 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
             if (!dx.exists()) return;
             kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
                                                .dropout = tape.dropout(site, per_stream),
-                                               .dx = tape.write(dx.slot),
+                                               .dx = tape.write(dx),
                                                .accumulate = tape.accumulates(dx)});
           },
   });
@@ -200,9 +200,9 @@ Value newest_rows(Tape& tape, const Value& x, int64_t count) {
       .backward =
           [=, &tape](Stream& stream) {
             const bool accumulate = tape.accumulates(dx);
-            if (!accumulate) stream.fill_zero(tape.write(dx.slot));
+            if (!accumulate) stream.fill_zero(tape.write(dx));
             kernels::copy_block(stream, {.from = tape.read(y.gradient),
-                                         .to = tape.write(dx.slot),
+                                         .to = tape.write(dx),
                                          .to_row = first,
                                          .rows = count,
                                          .columns = columns,
@@ -226,7 +226,7 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
   const Slot saved = sum.data.exists() ? sum.data : x.data;
   const int64_t per_stream = elements_per_stream(shape);
   const GradientUse dx = tape.use_gradient(x);
-  const GradientUse dbranch = tape.use_gradient(branch);
+  const GradientUse dbranch = tape.overwrite_gradient(branch);
   tape.record({
       .name = "layer_norm",
       .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
@@ -253,9 +253,9 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                   .rstd = tape.read(rstd),
                                                   .gain = norm.gain.value,
                                                   .dropout = tape.dropout(residual.site, per_stream),
-                                                  .dx = rows_of(tape.write(dx.slot)),
+                                                  .dx = rows_of(tape.write(dx)),
                                                   .accumulate_dx = dx.exists() && tape.accumulates(dx),
-                                                  .dbranch = rows_of(tape.write(dbranch.slot)),
+                                                  .dbranch = rows_of(tape.write(dbranch)),
                                                   .dgain = norm.gain.gradient,
                                                   .dbias = norm.bias.gradient});
           },
@@ -303,12 +303,11 @@ Value add(Tape& tape, const Residual& residual) {
             if (dbranch.exists())
               kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
                                                  .dropout = tape.dropout(residual.site, per_stream),
-                                                 .dx = tape.write(dbranch.slot),
+                                                 .dx = tape.write(dbranch),
                                                  .accumulate = tape.accumulates(dbranch)});
-            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
-                                               .dropout = {},
-                                               .dx = tape.write(dx.slot),
-                                               .accumulate = tape.accumulates(dx)});
+            kernels::dropout_backward(
+                stream,
+                {.dy = tape.read(y.gradient), .dropout = {}, .dx = tape.write(dx), .accumulate = tape.accumulates(dx)});
           },
   });
   return y;
@@ -354,7 +353,7 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
                                                     .activation = parameters.activation,
                                                     .dropout = tape.dropout(site, per_stream),
                                                     .workspace = tape.write(workspace),
-                                                    .dx = rows_of(tape.write(dx.slot)),
+                                                    .dx = rows_of(tape.write(dx)),
                                                     .accumulate_dx = tape.accumulates(dx),
                                                     .dw1 = parameters.w1.gradient,
                                                     .db1 = parameters.b1.gradient,
@@ -373,7 +372,7 @@ Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot 
   const Slot nll = tape.new_slot({rows});
   const Slot lse = tape.new_slot({rows});
   tape.keep(nll);
-  const GradientUse dlogits = tape.use_gradient(logits);
+  const GradientUse dlogits = tape.overwrite_gradient(logits);
   if (dlogits.exists()) tape.share(dlogits.slot, logits.data);  // the gradient overwrites the logits
   tape.record({
       .name = "cross_entropy",
@@ -389,7 +388,7 @@ Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot 
       .backward_slots = {logits.data, lse, dlogits.slot},
       .backward =
           [=, &tape](Stream& stream) {
-            kernels::cross_entropy_backward(stream, {.logits = rows_of(tape.write(dlogits.slot)),
+            kernels::cross_entropy_backward(stream, {.logits = rows_of(tape.write(dlogits)),
                                                      .bias = bias.value,
                                                      .targets = tape.read(targets).reshaped({rows}),
                                                      .lse = tape.read(lse),

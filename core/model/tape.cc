@@ -46,7 +46,18 @@ Slot Tape::constant(const OwnedTensor& tensor, DType dtype) {
 
 GradientUse Tape::use_gradient(const Value& value) {
   if (!value.gradient.exists()) return {};
-  return {value.gradient, state(value.gradient).gradient_uses++};
+  SlotState& gradient = state(value.gradient);
+  if (gradient.overwritten) {
+    throw ContractError("the gradient of a {} {} has a use after the one that overwrites it", name_of(gradient.dtype),
+                        gradient.shape.text());
+  }
+  return {value.gradient, gradient.gradient_uses++};
+}
+
+GradientUse Tape::overwrite_gradient(const Value& value) {
+  const GradientUse use = use_gradient(value);
+  if (use.exists()) state(use.slot).overwritten = true;
+  return use;
 }
 
 void Tape::record(Operation operation) {
@@ -161,7 +172,7 @@ std::string full_name(const Tape::Operation& operation) {
 
 }  // namespace
 
-void Tape::run_forward(const Operation& operation, kernels::Stream& stream) const {
+void Tape::run_forward(const Operation& operation, kernels::Stream& stream) {
   const cuda::Range range(operation.name);
   const auto describe = [&] {
     return StepPart{.name = full_name(operation),
@@ -169,10 +180,10 @@ void Tape::run_forward(const Operation& operation, kernels::Stream& stream) cons
                     .flops = operation.flops.forward + (operation.backward ? 0.0 : operation.flops.backward),
                     .bytes = touched_bytes(operation.forward_slots)};
   };
-  observed(observer_, describe, [&] { operation.forward(stream); });
+  observed(observer_, describe, [&] { run(operation, operation.forward_slots, operation.forward, stream); });
 }
 
-void Tape::run_backward(const Operation& operation, kernels::Stream& stream) const {
+void Tape::run_backward(const Operation& operation, kernels::Stream& stream) {
   const cuda::Range range(operation.name);
   const auto describe = [&] {
     return StepPart{.name = full_name(operation),
@@ -180,7 +191,29 @@ void Tape::run_backward(const Operation& operation, kernels::Stream& stream) con
                     .flops = operation.flops.backward,
                     .bytes = touched_bytes(operation.backward_slots)};
   };
-  observed(observer_, describe, [&] { operation.backward(stream); });
+  observed(observer_, describe, [&] { run(operation, operation.backward_slots, operation.backward, stream); });
+}
+
+void Tape::run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
+               kernels::Stream& stream) {
+  struct Running {
+    Tape& tape;
+    ~Running() { tape.running_ = nullptr, tape.declared_ = nullptr; }
+  } const running{*this};
+  running_ = &operation;
+  declared_ = &declared;
+  action(stream);
+}
+
+void Tape::check_declared(Slot slot) const {
+  if (running_ == nullptr) return;
+  const int owner = owner_of(slot).index;
+  const bool declared = std::any_of(declared_->begin(), declared_->end(),
+                                    [&](Slot other) { return other.exists() && owner_of(other).index == owner; });
+  if (declared) return;
+  const char* pass = declared_ == &running_->forward_slots ? "forward" : "backward";
+  throw ContractError("{} {}: touches a {} {} that it has not declared", full_name(*running_), pass,
+                      name_of(state(slot).dtype), shape(slot).text());
 }
 
 double Tape::touched_bytes(const std::vector<Slot>& slots) const {
@@ -202,13 +235,22 @@ Flops Tape::flops() const {
 
 ConstTensorView Tape::read(Slot slot) const {
   if (!slot.exists()) return {};
-  return state(slot).external ? state(slot).external_view : write(slot);
+  return state(slot).external ? state(slot).external_view : place(slot);
 }
 
 TensorView Tape::write(Slot slot) const {
   if (!slot.exists()) return {};
   const SlotState& target = state(slot);
   if (target.external) throw ContractError("a bound tensor is read only");
+  if (target.gradient_uses > 0) throw ContractError("a gradient is written through a use of it");
+  return place(slot);
+}
+
+TensorView Tape::write(const GradientUse& use) const { return use.exists() ? place(use.slot) : TensorView(); }
+
+TensorView Tape::place(Slot slot) const {
+  check_declared(slot);
+  const SlotState& target = state(slot);
   return {arena_.data() + state(owner_of(slot)).offset, target.dtype, target.shape};
 }
 

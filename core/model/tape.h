@@ -48,7 +48,8 @@ struct Value {
   Slot gradient;
 };
 
-// A gradient written by one consumer of a value. Consumers run in reverse: the first to run overwrites, the others add.
+// A gradient written by one consumer of a value. Consumers run in reverse: the last recorded overwrites, the others
+// add.
 struct GradientUse {
   Slot slot;
   int order = -1;
@@ -110,6 +111,8 @@ class Tape {
   Slot bound(const Shape& shape, DType dtype);
   Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
   GradientUse use_gradient(const Value& value);
+  // Of a consumer that cannot add: it must be the last one recorded.
+  GradientUse overwrite_gradient(const Value& value);
   void record(Operation operation);
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
   void keep(Slot slot);               // readable until the next replay
@@ -128,10 +131,11 @@ class Tape {
   using GradientProgress = std::function<void(const std::byte* open_end)>;
   void backward(kernels::Stream& stream, const GradientProgress& progress = nullptr);
 
-  // For operations, at replay time.
+  // For operations, at replay time. Each may touch what it declared: anything else may lie where another tensor does.
   Shape shape(Slot slot) const { return state(slot).shape; }  // by value: recording moves the slots
   ConstTensorView read(Slot slot) const;                      // an empty view for a slot that does not exist
-  TensorView write(Slot slot) const;
+  TensorView write(Slot slot) const;                          // of no gradient with uses
+  TensorView write(const GradientUse& use) const;
   bool accumulates(const GradientUse& use) const;
   kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;
 
@@ -151,6 +155,7 @@ class Tape {
     int first_use = -1;
     int last_use = -1;
     int gradient_uses = 0;
+    bool overwritten = false;  // by the last of these uses
   };
   Slot owner_of(Slot slot) const;
   SlotState& state(Slot slot) { return slots_[static_cast<size_t>(slot.index)]; }
@@ -158,8 +163,12 @@ class Tape {
   void touch(Slot slot, int time);
   void place_slots();
   void find_open_ends();
-  void run_forward(const Operation& operation, kernels::Stream& stream) const;
-  void run_backward(const Operation& operation, kernels::Stream& stream) const;
+  void run_forward(const Operation& operation, kernels::Stream& stream);
+  void run_backward(const Operation& operation, kernels::Stream& stream);
+  void run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
+           kernels::Stream& stream);
+  void check_declared(Slot slot) const;
+  TensorView place(Slot slot) const;
 
   Arena& arena_;
   Mode mode_;
@@ -172,6 +181,8 @@ class Tape {
   std::vector<OwnedTensor> constants_;
   std::vector<Slot> kept_;
   StepObserver* observer_ = nullptr;
+  const Operation* running_ = nullptr;
+  const std::vector<Slot>* declared_ = nullptr;  // of the pass of the operation that runs
   int64_t planned_bytes_ = 0;
   bool sealed_ = false;
 };

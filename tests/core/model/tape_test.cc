@@ -25,7 +25,7 @@ bool is_all(ConstTensorView view, float value) {
 
 // Overwrites or adds, as the tape says.
 void contribute(const Tape& tape, const GradientUse& use, float value) {
-  const TensorView view = tape.write(use.slot);
+  const TensorView view = tape.write(use);
   for (int64_t i = 0; i < view.elements(); ++i) {
     float& element = view.as<float>()[i];
     element = tape.accumulates(use) ? element + value : value;
@@ -222,6 +222,70 @@ TEST_F(TapeContract, OnlyBoundTensorsOfTheRightShapeAreBound) {
 TEST_F(TapeContract, BoundTensorsAreReadOnly) {
   const Slot slot = tape_.bound({2}, DType::kFloat32);
   EXPECT_EQ(message_of<ContractError>([&] { tape_.write(slot); }), "a bound tensor is read only");
+}
+
+TEST_F(TapeContract, AnOperationTouchesWhatItDeclares) {
+  const Slot declared = tape_.new_slot({2});
+  const Slot other = tape_.new_slot({3});
+  const auto touch_both = [&](Stream&) {
+    tape_.write(declared);
+    tape_.read(other);
+  };
+  tape_.record(
+      {.name = "sum", .forward_slots = {declared}, .forward = touch_both, .backward_slots = {}, .backward = {}});
+  tape_.keep(other);
+  tape_.seal();
+  Stream stream(1);
+  for (int replay = 0; replay < 2; ++replay) {
+    EXPECT_EQ(message_of<ContractError>([&] { tape_.forward(stream); }),
+              "sum forward: touches a float32 [3] that it has not declared");
+  }
+  EXPECT_EQ(tape_.read(other).elements(), 3);  // outside of operations whoever kept it may
+}
+
+TEST_F(TapeContract, EachPassDeclaresForItself) {
+  const Slot slot = tape_.new_slot({2});
+  const auto touch = [&](Stream&) { tape_.write(slot); };
+  tape_.record({.name = "sum",
+                .forward_slots = {slot},
+                .forward = touch,
+                .backward_slots = {},
+                .backward = touch,
+                .detail = "2x2"});
+  tape_.seal();
+  Stream stream(1);
+  tape_.forward(stream);
+  EXPECT_EQ(message_of<ContractError>([&] { tape_.backward(stream); }),
+            "sum 2x2 backward: touches a float32 [2] that it has not declared");
+}
+
+TEST_F(TapeContract, WhatSharesMemoryIsDeclaredByEither) {
+  const Slot owner = tape_.new_slot({2});
+  const Slot sharing = tape_.new_slot({2});
+  tape_.share(sharing, owner);
+  tape_.record({.forward_slots = {owner},
+                .forward = [&](Stream&) { EXPECT_EQ(tape_.write(sharing).data, tape_.read(owner).data); },
+                .backward_slots = {},
+                .backward = {}});
+  tape_.seal();
+  Stream stream(1);
+  tape_.forward(stream);
+}
+
+TEST_F(TapeContract, AGradientThatIsOverwrittenHasNoLaterUse) {
+  const Value x = tape_.new_value({2, 3});
+  tape_.use_gradient(x);
+  EXPECT_FALSE(tape_.accumulates(tape_.overwrite_gradient(x)));
+  const std::string expected = "the gradient of a float32 [2, 3] has a use after the one that overwrites it";
+  EXPECT_EQ(message_of<ContractError>([&] { tape_.use_gradient(x); }), expected);
+  EXPECT_EQ(message_of<ContractError>([&] { tape_.overwrite_gradient(x); }), expected);
+}
+
+TEST_F(TapeContract, GradientsAreWrittenThroughTheirUses) {
+  const Value x = tape_.new_value({2});
+  const GradientUse use = tape_.use_gradient(x);
+  EXPECT_EQ(tape_.write(use).elements(), 2);
+  EXPECT_EQ(message_of<ContractError>([&] { tape_.write(x.gradient); }), "a gradient is written through a use of it");
 }
 
 TEST_F(TapeContract, OnlyEqualShapesShareMemory) {
