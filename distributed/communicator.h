@@ -54,7 +54,6 @@ class Communicator {
   virtual void all_reduce(TensorView values) = 0;                               // sum, in place
   virtual void reduce_scatter(ConstTensorView values, TensorView my_part) = 0;  // sum; values [size * n], my_part [n]
   virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], or its place in values
-  virtual void broadcast(TensorView values, int root) = 0;                      // of any dtype
   virtual void barrier() = 0;
 
   // From now on, or no longer, a rank may be busy on its own for longer than the time-out: the others wait for it as

@@ -32,7 +32,6 @@ namespace {
 using mpi::check;
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostElements = int64_t{1} << 28;  // of one MPI call, whose counts are of 32 bits
 constexpr int kHostNameLength = 256;
 constexpr int64_t kLeastPartBytes = 1024;  // of a rank in a sum that is worth the ring's 2 (n - 1) trips
 
@@ -138,17 +137,6 @@ class MpiCommunicator : public Communicator {
     unstage(all, values);
   }
 
-  void broadcast(TensorView values, int root) override {
-    const TensorView host = staged(values, first_stage_, Fill::kYes);
-    in_pieces(
-        host.bytes(),
-        [&](int64_t begin, int count, MPI_Request& request) {
-          return MPI_Ibcast(host.data + begin, count, MPI_BYTE, root, MPI_COMM_WORLD, &request);
-        },
-        "broadcast");
-    unstage(host, values);
-  }
-
   void barrier() override {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "barrier");
@@ -184,15 +172,6 @@ class MpiCommunicator : public Communicator {
   }
   void unstage(ConstTensorView host, TensorView values) const {
     if (host.data != values.data) cuda::copy(values.data, host.data, values.bytes());
-  }
-
-  template <typename Start>
-  void in_pieces(int64_t elements, const Start& start, const char* what) {
-    for (int64_t begin = 0; begin < elements; begin += kMostElements) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(start(begin, static_cast<int>(std::min(kMostElements, elements - begin)), request), what);
-      finish(request, what);
-    }
   }
 
   // Fewer trips than around the ring, of more bytes.

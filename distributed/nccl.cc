@@ -126,13 +126,6 @@ void Handle::all_gather(ConstTensorView my_part, TensorView values, void* stream
       "ncclAllGather");
 }
 
-void Handle::broadcast(TensorView values, int root, void* stream) {
-  state_->take(
-      library_function<&ncclBroadcast>("ncclBroadcast")(values.data, values.data, static_cast<size_t>(values.bytes()),
-                                                        ncclUint8, root, state_->comm, stream_of(stream)),
-      "ncclBroadcast");
-}
-
 void Handle::finish() {
   state_->is_finishing = true;
   state_->take(library_function<&ncclCommFinalize>("ncclCommFinalize")(state_->comm), "ncclCommFinalize");

@@ -44,7 +44,6 @@ class Handle {
   void all_reduce(TensorView values, void* stream);
   void reduce_scatter(ConstTensorView values, TensorView my_part, void* stream);
   void all_gather(ConstTensorView my_part, TensorView values, void* stream);
-  void broadcast(TensorView values, int root, void* stream);
 
   void finish();          // begins to take leave of the others
   void abort() noexcept;  // at once, also of work the GPU is doing; then kFailed

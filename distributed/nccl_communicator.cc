@@ -63,11 +63,6 @@ void NcclCommunicator::all_gather(ConstTensorView my_part, TensorView values) {
   settle("all_gather");
 }
 
-void NcclCommunicator::broadcast(TensorView values, int root) {
-  handle_.broadcast(values, root, stream());
-  settle("broadcast");
-}
-
 void NcclCommunicator::wait() {
   wait_until([this] { return cuda::is_idle(stream()); }, [this](double seconds) { check_progress(seconds); });
 }

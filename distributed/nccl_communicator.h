@@ -27,7 +27,6 @@ class NcclCommunicator final : public Communicator {
   void all_reduce(TensorView values) override;
   void reduce_scatter(ConstTensorView values, TensorView my_part) override;
   void all_gather(ConstTensorView my_part, TensorView values) override;
-  void broadcast(TensorView values, int root) override;
 
   void* stream() const override { return stream_.get(); }
   void wait() override;

@@ -24,7 +24,6 @@ std::string Handle::error() const { refuse(); }
 void Handle::all_reduce(TensorView /*values*/, void* /*stream*/) { refuse(); }
 void Handle::reduce_scatter(ConstTensorView /*values*/, TensorView /*my_part*/, void* /*stream*/) { refuse(); }
 void Handle::all_gather(ConstTensorView /*my_part*/, TensorView /*values*/, void* /*stream*/) { refuse(); }
-void Handle::broadcast(TensorView /*values*/, int /*root*/, void* /*stream*/) { refuse(); }
 void Handle::finish() { refuse(); }
 void Handle::abort() noexcept {}
 

@@ -23,7 +23,6 @@ class SlowLink : public Communicator {
   void all_reduce(TensorView values) override;
   void reduce_scatter(ConstTensorView values, TensorView my_part) override;
   void all_gather(ConstTensorView my_part, TensorView values) override;
-  void broadcast(TensorView values, int root) override { fast_.broadcast(values, root); }
   void barrier() override { fast_.barrier(); }
   void allow_long_work(bool allowed) override { fast_.allow_long_work(allowed); }
   void sum(std::span<double> values) override { fast_.sum(values); }

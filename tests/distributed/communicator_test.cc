@@ -111,17 +111,6 @@ TEST(Communicator, AllGatherLeavesAPartWhereItIs) {
   }
 }
 
-TEST(Communicator, BroadcastCopiesAnyRoot) {
-  for (int root = 0; root < job().size(); ++root) {
-    OwnedTensor host(DType::kUInt8, {70001});
-    for (int64_t e = 0; e < 70001; ++e) host.as<uint8_t>()[e] = static_cast<uint8_t>(job().rank() + e);
-    OwnedTensor values = handed_over(host);
-    job().broadcast(values.view(), root);
-    const OwnedTensor found = result(values);
-    for (int64_t e = 0; e < 70001; ++e) ASSERT_EQ(found.as<uint8_t>()[e], static_cast<uint8_t>(root + e)) << e;
-  }
-}
-
 TEST(Communicator, SmallThingsAreSummedAndGatheredOnTheCpu) {
   std::vector<double> values{number(job().rank(), 0), number(job().rank(), 1)};
   job().sum(values);

@@ -140,12 +140,6 @@ void Handle::all_gather(ConstTensorView my_part, TensorView values, void* stream
   });
 }
 
-void Handle::broadcast(TensorView values, int root, void* stream) {
-  queue(state_, stream, [values, root, state = state_.get()] {
-    if (!state->is_alone) MPI_Bcast(values.data, count_of(values.bytes()), MPI_BYTE, root, state->comm);
-  });
-}
-
 void Handle::finish() {
   state_->is_finishing = true;
   state_->begin([] {});
