@@ -8,8 +8,9 @@
 namespace segue::cuda {
 
 inline void check(cudaError_t status, const char* call) {
-  if (status != cudaSuccess)
-    throw DeviceError("{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // the error is told here, not by the launch that comes next
+  throw DeviceError("{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
 }  // namespace segue::cuda

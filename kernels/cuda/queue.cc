@@ -111,7 +111,9 @@ struct Graph::State {
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { cudaGraphExecDestroy(executable); }
+  ~State() {
+    if (executable != nullptr) cudaGraphExecDestroy(executable);
+  }
 };
 
 void Graph::record(Queue& queue, const std::function<void()>& work) {
@@ -127,6 +129,7 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
     work();
   } catch (...) {
     cudaStreamEndCapture(stream, &recording.graph);
+    cudaGetLastError();  // what went wrong is on its way up: the launch that comes next has nothing to tell of it
     throw;
   }
   check(cudaStreamEndCapture(stream, &recording.graph), "cudaStreamEndCapture");
