@@ -1,8 +1,10 @@
 // Products by cuBLASLt.
 #include "kernels/cuda/gemm.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/queue_state.h"
 
 namespace segue::kernels::cuda {
@@ -31,19 +33,24 @@ GemmKey key_of(const Gemm& args) {
           .transpose_b = args.transpose_b,
           .operands = args.a.dtype,
           .result = args.c.dtype,
-          .bias = !args.bias.empty(),
           .relu = args.relu,
           .a_stride = stride_of(args.a, args.a_stride),
           .b_stride = stride_of(args.b, args.b_stride),
           .c_stride = stride_of(args.c, args.c_stride),
           .a_alignment = alignment_of(args.a.data),
           .b_alignment = alignment_of(args.b.data),
-          .c_alignment = alignment_of(args.c.data)};
+          .c_alignment = alignment_of(args.c.data),
+          .bias_alignment = args.bias.empty() ? 0 : alignment_of(args.bias.data)};
 }
 
-GemmPlan& plan_for(Queue::State& state, const GemmKey& key) {
+// Ready for these arguments. Nothing here asks the GPU for anything, so that a graph may be recorded meanwhile.
+const GemmPlan& plan_for(Queue::State& state, const GemmKey& key, const Gemm& args) {
   std::unique_ptr<GemmPlan>& plan = state.gemm_plans[key];
-  if (!plan) plan = std::make_unique<GemmPlan>(state.cublas, key, state.gemm_workspace.bytes());
+  if (!plan) {
+    plan = std::make_unique<GemmPlan>(state.cublas, key, args.bias.data, state.gemm_workspace.bytes());
+  } else if (key.has_bias()) {
+    plan->set_bias(args.bias.data);
+  }
   return *plan;
 }
 
@@ -57,18 +64,17 @@ void gemm(Stream& stream, const Gemm& args) {
     return;
   }
   Queue::State& state = stream.cuda().state();
-  GemmPlan& plan = plan_for(state, key);
-  if (key.bias) {
-    const void* bias = args.bias.data;
-    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
-          "cublasLtMatmulDescSetAttribute");
-  }
+  const GemmPlan& plan = plan_for(state, key, args);
+  const Rows c{args.c, key.c_stride};
+  const bool bias_ahead = key.has_bias() && !plan.fuses_epilogue;
+  if (bias_ahead) spread_bias(stream, c, args.bias);
   const float one = 1.0F;
-  const float beta = args.accumulate ? 1.0F : 0.0F;
+  const float beta = args.accumulate || bias_ahead ? 1.0F : 0.0F;
   check(cublasLtMatmul(state.cublas, plan.operation, &one, args.b.data, plan.a, args.a.data, plan.b, &beta, args.c.data,
                        plan.c, args.c.data, plan.c, &plan.algorithm, state.gemm_workspace.data(),
                        static_cast<size_t>(state.gemm_workspace.bytes()), stream_of(stream.cuda())),
         "cublasLtMatmul");
+  if (key.relu && !plan.fuses_epilogue) relu(stream, c);
 }
 
 }  // namespace segue::kernels::cuda

@@ -1,6 +1,8 @@
 // Descriptions of products for cuBLASLt, and its choice of an algorithm for each.
 #include "kernels/cuda/gemm_plans.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace segue::cuda {
@@ -30,8 +32,8 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 }
 
 cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
-  if (key.relu) return key.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-  return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  if (key.relu) return key.has_bias() ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  return key.has_bias() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 struct PreferenceDestroyer {
@@ -57,9 +59,9 @@ Preference preference_for(const GemmKey& key, int64_t workspace_bytes) {
 
 }  // namespace
 
-GemmPlan::GemmPlan(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes) {
+GemmPlan::GemmPlan(cublasLtHandle_t handle, const GemmKey& key, const void* bias, int64_t workspace_bytes) {
   try {
-    describe(key);
+    describe(key, bias);
     choose(handle, key, workspace_bytes);
   } catch (...) {
     destroy();
@@ -76,27 +78,49 @@ void GemmPlan::destroy() noexcept {
   if (operation != nullptr) cublasLtMatmulDescDestroy(operation);
 }
 
-void GemmPlan::describe(const GemmKey& key) {
+void GemmPlan::set_bias(const void* bias) { set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+
+void GemmPlan::describe(const GemmKey& key, const void* bias) {
   check(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
   set(operation, CUBLASLT_MATMUL_DESC_TRANSA, key.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, key.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(key));
+  if (key.has_bias()) set_bias(bias);
   a = layout_of(key.operands, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n, key.b_stride);
   b = layout_of(key.operands, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k, key.a_stride);
   c = layout_of(key.result, key.m, key.n, key.c_stride);
 }
 
+// The first that can run, in the library's own order. None is timed: a clock would choose differently from one run to
+// the next, sums in another order end in other bits, and a run that resumes is to repeat what the first one computed.
+cublasStatus_t GemmPlan::find_algorithm(cublasLtHandle_t handle, cublasLtMatmulPreference_t preference,
+                                        int64_t workspace_bytes) {
+  std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle, operation, a, b, c, c, preference, static_cast<int>(results.size()), results.data(), &found);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const auto* const end = results.cbegin() + found;
+  const auto* const usable = std::find_if(results.cbegin(), end, [&](const cublasLtMatmulHeuristicResult_t& result) {
+    return result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= static_cast<size_t>(workspace_bytes);
+  });
+  if (usable == end) return CUBLAS_STATUS_NOT_SUPPORTED;
+  algorithm = usable->algo;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Some products, such as those of bfloat16 with odd extents, have algorithms as long as nothing is fused behind them.
 void GemmPlan::choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes) {
   const Preference preference = preference_for(key, workspace_bytes);
-  cublasLtMatmulHeuristicResult_t result{};
-  int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle, operation, a, b, c, c, preference.get(), 1, &result, &found);
-  if (status != CUBLAS_STATUS_SUCCESS || found == 0) {
-    throw DeviceError("cuBLASLt has no way to multiply [{}, {}] by [{}, {}] in {} to {}", key.m, key.k, key.k, key.n,
-                      name_of(key.operands), name_of(key.result));
+  fuses_epilogue =
+      key.has_epilogue() && find_algorithm(handle, preference.get(), workspace_bytes) == CUBLAS_STATUS_SUCCESS;
+  if (fuses_epilogue) return;
+  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  const cublasStatus_t status = find_algorithm(handle, preference.get(), workspace_bytes);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw DeviceError("cuBLASLt has no way to multiply [{}, {}] by [{}, {}] in {} to {}: {}", key.m, key.k, key.k,
+                      key.n, name_of(key.operands), name_of(key.result), cublasLtGetStatusString(status));
   }
-  algorithm = result.algo;
 }
 
 }  // namespace segue::cuda

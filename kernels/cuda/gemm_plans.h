@@ -22,26 +22,36 @@ struct GemmKey {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   DType operands = DType::kFloat32, result = DType::kFloat32;
-  bool bias = false, relu = false;
+  bool relu = false;
   int64_t a_stride = 0, b_stride = 0, c_stride = 0;  // from one stored row to the next
   uint32_t a_alignment = 0, b_alignment = 0, c_alignment = 0;
+  uint32_t bias_alignment = 0;                       // 0: no bias
   auto operator<=>(const GemmKey&) const = default;  // NOLINT(modernize-use-nullptr): a zero of the compiler's own
+
+  bool has_bias() const { return bias_alignment > 0; }
+  bool has_epilogue() const { return has_bias() || relu; }
 };
 
 // The product as cuBLASLt sees it: column-major, so with a and b in each other's place.
 struct GemmPlan {
-  GemmPlan(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes);
+  // Of the bias only the alignment counts until set_bias names the next product's.
+  GemmPlan(cublasLtHandle_t handle, const GemmKey& key, const void* bias, int64_t workspace_bytes);
   ~GemmPlan();
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
+  void set_bias(const void* bias);
+
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
+  bool fuses_epilogue = false;  // otherwise bias and ReLU take passes of their own
 
  private:
-  void describe(const GemmKey& key);
+  void describe(const GemmKey& key, const void* bias);
   void choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes);
+  cublasStatus_t find_algorithm(cublasLtHandle_t handle, cublasLtMatmulPreference_t preference,
+                                int64_t workspace_bytes);
   void destroy() noexcept;
 };
 
