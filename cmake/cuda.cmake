@@ -38,8 +38,12 @@ if(words)
 endif()
 message(STATUS "CUDA: ${SEGUE_CUDA_ENABLED}${words}")
 
-# What stands for the GPU in a program, for base and for kernels: CUDA (in a build without it, refusals), unless the
-# program's target property SEGUE_EMULATES_CUDA asks for the emulated GPU.
+# What stands for the GPU in a program, for base and for kernels: CUDA (in a build without it, refusals), unless a
+# property of the program's target asks for something else. SEGUE_EMULATES_CUDA: the emulated GPU, tests/simt.
+# SEGUE_STANDS_IN_FOR_CUDA: what drives CUDA, above the stand-ins for its libraries, tests/cuda_standins.
 set(SEGUE_EMULATED $<BOOL:$<TARGET_PROPERTY:SEGUE_EMULATES_CUDA>>)
+set(SEGUE_STOOD_IN $<BOOL:$<TARGET_PROPERTY:SEGUE_STANDS_IN_FOR_CUDA>>)
+set(SEGUE_CUDART_LIBRARY $<IF:${SEGUE_STOOD_IN},segue_cudart_stand_in,CUDA::cudart_static>)
 set(SEGUE_CUDA_RUNTIME_LIBRARY $<IF:${SEGUE_EMULATED},segue_cuda_runtime_emulated,segue_cuda_runtime>)
-set(SEGUE_CUDA_LIBRARY $<IF:${SEGUE_EMULATED},segue_cuda_emulated,segue_cuda>)
+set(SEGUE_CUDA_LIBRARY
+  $<IF:${SEGUE_EMULATED},segue_cuda_emulated,$<IF:${SEGUE_STOOD_IN},segue_cuda_stood_in,segue_cuda>>)
