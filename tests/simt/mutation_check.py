@@ -21,6 +21,9 @@ from mutations import MUTATIONS
 
 TIMEOUT_S = 120  # a kernel that waits forever has been noticed
 
+# What a mutated file may be part of: kernels, what drives CUDA above its stand-ins, and base/cuda.
+TARGETS = ("segue_cuda_emulated.dir", "segue_cuda_stood_in.dir", "segue_cuda_runtime.dir")
+
 
 class Build:
     """The build folder: how it compiles a kernel for the emulated GPU, and how it links a test."""
@@ -32,7 +35,7 @@ class Build:
         self._compile = {
             entry["file"]: shlex.split(entry["command"])
             for entry in commands
-            if "segue_cuda_emulated" in entry["command"]
+            if any(target in entry["command"] for target in TARGETS)
         }
 
     def compile(self, unit: str, overlay: pathlib.Path, output: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """What mutation_check.py breaks: at least two places of every family of kernels."""
 
 from attention_mutations import ATTENTION_MUTATIONS
+from host_mutations import HOST_MUTATIONS
 from mutation import KERNELS, Mutation, header, kernel
 
 
@@ -24,6 +25,7 @@ TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
 MUTATIONS = [
     *ATTENTION_MUTATIONS,
+    *HOST_MUTATIONS,
     kernel(
         "copy_block",
         "rows as far apart as they are wide",
