@@ -228,6 +228,41 @@ bool lacks_projection(const ModelConfig& model) {
   return std::find(widths.begin(), widths.end(), model.d_model) != widths.end();
 }
 
+// What the formats can say or need not say, as pointers into a model's config; of anything else they have what a config
+// has that does not name it.
+constexpr std::string_view kExchanged[] = {"/n_layer",
+                                           "/n_head",
+                                           "/d_model",
+                                           "/d_head",
+                                           "/d_inner",
+                                           "/d_embed",
+                                           "/mem_len",
+                                           "/dropout",
+                                           "/dropatt",
+                                           "/init",
+                                           "/position/clamp_len",
+                                           "/position/untie_r",
+                                           "/visibility/same_length",
+                                           "/visibility/same_length_extra_key",
+                                           "/memory/initial",
+                                           "/block/pre_lnorm",
+                                           "/block/layer_norm_epsilon",
+                                           "/head"};
+
+bool is_exchanged(std::string_view pointer) {
+  return std::any_of(std::begin(kExchanged), std::end(kExchanged), [pointer](std::string_view known) {
+    return pointer.starts_with(known) && (pointer.size() == known.size() || pointer[known.size()] == '/');
+  });
+}
+
+std::string key_of(std::string_view pointer) {
+  std::string key(pointer.substr(1));
+  std::replace(key.begin(), key.end(), '/', '.');
+  return key;
+}
+
+std::string word_of(const OrderedJson& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
 OrderedJson hugging_face_head() {
   return {{"architectures", {"TransfoXLLMHeadModel"}}, {"model_type", kModelType}, {"adaptive", true}};
 }
@@ -268,13 +303,16 @@ ForeignArguments read_arguments(ExchangeFormat format, const std::filesystem::pa
 
 void check_exportable(ExchangeFormat format, const ModelConfig& model) {
   const FormatTraits& traits = traits_of(format);
-  const auto refuse = [&traits](std::string_view key, const auto& expected, const auto& found) {
-    throw ConfigError("{} computes model.{} {} only, this model has {}", traits.program, key, expected, found);
+  const auto refuse = [&traits](std::string_view key, const auto& expected, const auto& has) {
+    throw ConfigError("{} computes model.{} {} only, this model has {}", traits.program, key, expected, has);
   };
+  const OrderedJson usual = write_fields(ModelConfig{}).flatten();
+  const OrderedJson found = write_fields(model).flatten();
+  for (const auto& [pointer, value] : found.items()) {
+    if (is_exchanged(pointer) || usual.value(pointer, OrderedJson()) == value) continue;
+    refuse(key_of(pointer), word_of(usual.value(pointer, OrderedJson())), word_of(value));
+  }
   const BlockConfig& block = model.block;
-  if (model.position.kind != PositionKind::kRelative)
-    refuse("position.kind", name_of_choice(PositionKind::kRelative), name_of_choice(model.position.kind));
-  if (block.activation != ActivationKind::kRelu) refuse("block.activation", "relu", name_of_choice(block.activation));
   if (format != ExchangeFormat::kHuggingFace && block.layer_norm_epsilon != traits.layer_norm_epsilon)
     refuse("block.layer_norm_epsilon", traits.layer_norm_epsilon, block.layer_norm_epsilon);
   if (model.visibility.same_length && model.visibility.same_length_extra_key != traits.same_length_extra_key)

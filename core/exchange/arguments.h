@@ -36,8 +36,9 @@ ForeignArguments parse_arguments(ExchangeFormat format, std::string_view text, s
 // The same file from Segue's side: of kTransformerXl and kHuggingFace. Throws ConfigError as check_exportable does.
 std::string arguments_text(ExchangeFormat format, const ForeignArguments& arguments);
 
-// Throws ConfigError naming the key of what the format's program cannot compute: GELU, another epsilon of the layer
-// norms, a key more or less with same_length, biases per layer, clusters without projection.
+// Throws ConfigError naming the key of what the format's program cannot compute: any choice that is not
+// Transformer-XL's, another epsilon of the layer norms, a key more or less with same_length, biases per layer, clusters
+// without projection.
 void check_exportable(ExchangeFormat format, const ModelConfig& model);
 
 }  // namespace segue
