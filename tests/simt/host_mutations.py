@@ -7,12 +7,35 @@ def host(path: str, meaning: str, text: str, replacement: str, tests: str) -> Mu
     return Mutation(path, meaning, text, replacement, tests, path, "cuda_host_test")
 
 
+def nccl(meaning: str, text: str, replacement: str, tests: str) -> Mutation:
+    """One rank alone should notice."""
+    path = "distributed/nccl.cc"
+    return Mutation(path, meaning, text, replacement, tests, path, "communicator_host_test", "tests/distributed")
+
+
+EPILOGUE = f"{KERNELS}epilogue.cu"
 GEMM = f"{KERNELS}gemm.cc"
 PLANS = f"{KERNELS}gemm_plans.cc"
 QUEUE = f"{KERNELS}queue.cc"
 RUNTIME = "base/cuda/runtime.cc"
 
 HOST_MUTATIONS = [
+    host(
+        EPILOGUE,
+        "a bias that is the same in every column",
+        "= args.bias[column]",
+        "= args.bias[0]",
+        "CudaGemm.EveryFormInBFloat16",
+    ),
+    host(EPILOGUE, "what is positive made nothing", "< 0.0F)", "> 0.0F)", "CudaGemm.EveryFormInBFloat16"),
+    nccl("calls that block", "  config.blocking = 0;\n", "", "Communicator.AllReduce*"),
+    nccl("going on taken for an error", "result != ncclInProgress && ", "", "Communicator.AllReduce*"),
+    nccl(
+        "parts gathered by their elements, not bytes",
+        "my_part.data, values.data, static_cast<size_t>(my_part.bytes())",
+        "my_part.data, values.data, static_cast<size_t>(my_part.elements())",
+        "Communicator.AllGatherPuts*",
+    ),
     host(
         GEMM,
         "what was there is forgotten",

@@ -13,6 +13,7 @@ class Mutation(NamedTuple):
     filter: str  # of GoogleTest: who should notice
     unit: str  # the source to compile: the file itself, or one that includes it
     test: str = "kernels_simt_test"
+    folder: str = "tests/kernels"  # of the test, in the build folder
 
 
 def kernel(family: str, meaning: str, text: str, replacement: str, tests: str) -> Mutation:

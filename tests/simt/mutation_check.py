@@ -21,8 +21,8 @@ from mutations import MUTATIONS
 
 TIMEOUT_S = 120  # a kernel that waits forever has been noticed
 
-# What a mutated file may be part of: kernels, what drives CUDA above its stand-ins, and base/cuda.
-TARGETS = ("segue_cuda_emulated.dir", "segue_cuda_stood_in.dir", "segue_cuda_runtime.dir")
+# What a mutated file may be part of: kernels, what drives CUDA above its stand-ins, base/cuda, and what drives NCCL.
+TARGETS = ("segue_cuda_emulated.dir", "segue_cuda_stood_in.dir", "segue_cuda_runtime.dir", "segue_nccl.dir")
 
 
 class Build:
@@ -37,6 +37,12 @@ class Build:
             for entry in commands
             if any(target in entry["command"] for target in TARGETS)
         }
+        self._objects = [entry["command"] for entry in commands]
+
+    def has(self, mutation: Mutation) -> bool:
+        """Whether it is of something that is built here: without CUDA there is nothing that drives it."""
+        is_compiled = str(self.source / mutation.unit) in self._compile
+        return is_compiled and any(f"/{mutation.test}.dir/" in command for command in self._objects)
 
     def compile(self, unit: str, overlay: pathlib.Path, output: pathlib.Path) -> None:
         """`unit` with the files under `overlay` in place of those of the same name. Warnings are not the question."""
@@ -49,8 +55,7 @@ class Build:
         command.insert(first_include, f"-I{overlay}")
         self._run(command + ["-O1", "-w"])
 
-    def link(self, test: str, replacement: pathlib.Path, output: pathlib.Path) -> None:
-        target = f"tests/kernels/{test}"
+    def link(self, target: str, replacement: pathlib.Path, output: pathlib.Path) -> None:
         listed = subprocess.run(["ninja", "-t", "commands", target], cwd=self.folder, check=True, capture_output=True)
         command = shlex.split(listed.stdout.decode().splitlines()[-1].removeprefix(": && ").removesuffix(" && :"))
         command[command.index("-o") + 1] = str(output)
@@ -72,6 +77,10 @@ def passes(program: pathlib.Path, gtest_filter: str) -> bool:
         return False
 
 
+def target_of(mutation: Mutation) -> str:
+    return f"{mutation.folder}/{mutation.test}"
+
+
 def verdict(build: Build, mutation: Mutation) -> str:
     """What is wrong with the mutation, or nothing."""
     text = (build.source / mutation.file).read_text()
@@ -85,7 +94,7 @@ def verdict(build: Build, mutation: Mutation) -> str:
         program = overlay / "mutant"
         try:
             build.compile(mutation.unit, overlay, overlay / "mutant.o")
-            build.link(mutation.test, overlay / "mutant.o", program)
+            build.link(target_of(mutation), overlay / "mutant.o", program)
         except RuntimeError as error:
             return f"it does not build: {error}"
         return "no test noticed" if passes(program, mutation.filter) else ""
@@ -95,12 +104,10 @@ def unbroken(build: Build, mutations: list[Mutation]) -> bool:
     """Whether the tests pass as long as nothing is broken; otherwise they would notice anything."""
     filters = {}
     for mutation in mutations:
-        filters.setdefault(mutation.test, set()).add(mutation.filter)
-    failing = [
-        test for test, some in filters.items() if not passes(build.folder / "tests/kernels" / test, ":".join(some))
-    ]
-    for test in failing:
-        print(f"{test} fails without any mutation")
+        filters.setdefault(target_of(mutation), set()).add(mutation.filter)
+    failing = [target for target, some in filters.items() if not passes(build.folder / target, ":".join(some))]
+    for target in failing:
+        print(f"{target} fails without any mutation")
     return not failing
 
 
@@ -111,7 +118,10 @@ def main() -> int:
     parser.add_argument("--only", default="", help="mutations whose file or meaning contains this")
     arguments = parser.parse_args()
     build = Build(arguments.build.resolve(), arguments.source.resolve())
-    chosen = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
+    asked = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
+    chosen = [m for m in asked if build.has(m)]
+    if len(chosen) < len(asked):
+        print(f"{len(asked) - len(chosen)} mutations left out: they are of what this build is without")
     if not chosen or not unbroken(build, chosen):
         return 1
     survivors = 0
