@@ -14,29 +14,18 @@
 #include <vector>
 
 #include "tests/simt/fiber.h"
+#include "tests/simt/shared_memory.h"
 
 namespace segue::simt::emulation {
 
 namespace {
 
-constexpr int kNaNByte = 0xFF;  // a float or bfloat16 of such bytes is NaN
+constexpr int kNaNByte = 0xFF;
 constexpr int64_t kMostSharedBytes = 227 * 1024;
-constexpr int kMostThreads = 1024;
 constexpr size_t kDetour = 64;  // once in so many times, any thread goes on where warps run ahead
 
-struct FreeMemory {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-// Of exactly this size, so that the sanitizer's red zone follows at once.
 struct Piece {
-  explicit Piece(size_t size) : bytes(size) {
-    void* block = nullptr;
-    if (posix_memalign(&block, kSharedAlignment, std::max(size, size_t{1})) != 0) fail("out of memory");
-    std::memset(block, kNaNByte, size);
-    memory.reset(block);
-  }
-  std::unique_ptr<void, FreeMemory> memory;
+  void* memory;
   size_t bytes;
 };
 
@@ -52,7 +41,8 @@ enum class State : uint8_t { kReady, kAtBarrier, kAtWarp, kFinished };
 struct Thread {
   Place place;
   State state = State::kReady;
-  const char* operation = "";  // that it waits in
+  const char* operation = "";  // that it waits in, and where it was called
+  CallSite site;
   void* handed_in = nullptr;
   Combine combine = nullptr;
   size_t pieces_taken = 0;
@@ -69,7 +59,7 @@ class Chooser {
     state_ ^= state_ << 13U;
     state_ ^= state_ >> 7U;
     state_ ^= state_ << 17U;
-    return static_cast<size_t>((state_ >> 11U) % limit);
+    return static_cast<size_t>((state_ >> 32U) * limit >> 32U);
   }
 
  private:
@@ -82,14 +72,15 @@ class Block {
   void run();
 
   Thread& running() { return *running_; }
-  void arrive_at_barrier();
-  void arrive_at_warp(const char* operation, void* mine, Combine combine);
+  void arrive_at_barrier(const CallSite& site);
+  void arrive_at_warp(const char* operation, const CallSite& site, void* mine, Combine combine);
   void* static_shared(const void* key, size_t bytes);
   void* take_shared(size_t bytes);
 
  private:
-  void wait(State state, const char* operation);
+  void wait(State state);
   void ready(Thread& thread);
+  void check_site(const Thread& other) const;
   void check_lanes(size_t first) const;
   [[noreturn]] void report_deadlock();
 
@@ -101,7 +92,7 @@ class Block {
   Thread* running_ = nullptr;
   int at_barrier_ = 0;
   std::vector<int> at_warp_;
-  std::map<const void*, Piece> static_pieces_;
+  std::map<const void*, void*> static_pieces_;
   std::vector<Piece> dynamic_pieces_;
   int64_t dynamic_bytes_ = 0;
 };
@@ -116,6 +107,7 @@ Block::Block(const Grid& grid, const Place& first, uint64_t seed, const std::fun
       runs_ahead_(chooser_.below(2) == 0),
       threads_(static_cast<size_t>(grid.threads)),
       at_warp_(threads_.size() / kWarp) {
+  shared_memory::begin_block();
   for (size_t t = 0; t < threads_.size(); ++t) {
     Thread& thread = threads_[t];
     thread.place = first;
@@ -138,9 +130,8 @@ void Block::run() {
   if (!std::all_of(threads_.begin(), threads_.end(), finished)) report_deadlock();
 }
 
-void Block::wait(State state, const char* operation) {
+void Block::wait(State state) {
   running_->state = state;
-  running_->operation = operation;
   running_->fiber->pause();
 }
 
@@ -149,14 +140,34 @@ void Block::ready(Thread& thread) {
   ready_.push_back(&thread);
 }
 
-void Block::arrive_at_barrier() {
-  if (++at_barrier_ < grid_.threads) return wait(State::kAtBarrier, "sync_block");
+// Of the same text everywhere, names differ by their addresses alone.
+bool is_same(const CallSite& a, const CallSite& b) {
+  const auto same = [](const char* x, const char* y) { return x == y || std::strcmp(x, y) == 0; };
+  return a.line() == b.line() && a.column() == b.column() && same(a.file_name(), b.file_name()) &&
+         same(a.function_name(), b.function_name());
+}
+
+void Block::check_site(const Thread& other) const {
+  if (is_same(other.site, running_->site)) return;
+  const auto text = [](const CallSite& site) {
+    return fmt::format("{}:{}:{}", site.file_name(), site.line(), site.column());
+  };
+  fail(fmt::format("called {} at {}, thread {} at {}", running_->operation, text(running_->site), other.place.thread,
+                   text(other.site)));
+}
+
+void Block::arrive_at_barrier(const CallSite& site) {
+  running_->operation = "sync_block";
+  running_->site = site;
+  if (++at_barrier_ < grid_.threads) return wait(State::kAtBarrier);
   at_barrier_ = 0;
+  shared_memory::order_block();
   for (Thread& thread : threads_) {
+    check_site(thread);
     if (thread.state == State::kAtBarrier) ready(thread);
   }
   ready(*running_);
-  wait(State::kReady, "sync_block");  // the last to come is not the first to go
+  wait(State::kReady);  // the last to come is not the first to go
 }
 
 void Block::check_lanes(size_t first) const {
@@ -164,15 +175,17 @@ void Block::check_lanes(size_t first) const {
     const Thread& other = threads_[first + lane];
     if (other.combine != running_->combine)
       fail(fmt::format("lane {} is in {}, others in {}", lane, other.operation, running_->operation));
+    check_site(other);
   }
 }
 
-void Block::arrive_at_warp(const char* operation, void* mine, Combine combine) {
+void Block::arrive_at_warp(const char* operation, const CallSite& site, void* mine, Combine combine) {
   running_->handed_in = mine;
   running_->combine = combine;
   running_->operation = operation;
+  running_->site = site;
   const auto warp = static_cast<size_t>(running_->place.thread) / kWarp;
-  if (++at_warp_[warp] < kWarp) return wait(State::kAtWarp, operation);
+  if (++at_warp_[warp] < kWarp) return wait(State::kAtWarp);
   at_warp_[warp] = 0;
   check_lanes(warp * kWarp);
   void* lanes[kWarp];
@@ -185,20 +198,22 @@ void Block::arrive_at_warp(const char* operation, void* mine, Combine combine) {
 }
 
 void* Block::static_shared(const void* key, size_t bytes) {
-  return static_pieces_.try_emplace(key, bytes).first->second.memory.get();
+  void*& piece = static_pieces_[key];
+  if (piece == nullptr) piece = shared_memory::take(bytes);
+  return piece;
 }
 
 void* Block::take_shared(size_t bytes) {
   const size_t index = running_->pieces_taken++;
   if (index == dynamic_pieces_.size()) {
-    dynamic_pieces_.emplace_back(bytes);
     dynamic_bytes_ += shared_piece_bytes<std::byte>(static_cast<int>(bytes));
     if (dynamic_bytes_ > grid_.shared_bytes)
       fail(
           fmt::format("takes {} bytes of dynamic shared memory, launched with {}", dynamic_bytes_, grid_.shared_bytes));
+    dynamic_pieces_.push_back({shared_memory::take(bytes), bytes});
   }
   if (dynamic_pieces_[index].bytes != bytes) fail("threads take different pieces of shared memory");
-  return dynamic_pieces_[index].memory.get();
+  return dynamic_pieces_[index].memory;
 }
 
 void Block::report_deadlock() {
@@ -258,10 +273,15 @@ void fail(const std::string& what) {
   std::abort();
 }
 
-void wait_for_block() { the_block->arrive_at_barrier(); }
+void wait_for_block(const CallSite& site) { the_block->arrive_at_barrier(site); }
 
-void meet_warp(const char* operation, void* mine, Combine combine) {
-  the_block->arrive_at_warp(operation, mine, combine);
+void wait_for_warp() {
+  the_block->arrive_at_warp("sync_warp", {}, nullptr,
+                            [](void* const(&)[kWarp]) { shared_memory::order_warp(place().thread / kWarp); });
+}
+
+void meet_warp(const char* operation, const CallSite& site, void* mine, Combine combine) {
+  the_block->arrive_at_warp(operation, site, mine, combine);
 }
 
 void* static_shared(const void* key, size_t bytes) { return the_block->static_shared(key, bytes); }
@@ -270,9 +290,12 @@ void* take_shared(size_t bytes) { return the_block->take_shared(bytes); }
 
 void start_copy(void* to, const void* from, size_t bytes, bool valid) {
   const auto aligned = [&](const void* address) { return reinterpret_cast<uintptr_t>(address) % bytes == 0; };
-  if (!aligned(to) || (valid && !aligned(from))) fail(fmt::format("asynchronous copy not aligned to {} bytes", bytes));
+  if (!aligned(to) || !aligned(from)) fail(fmt::format("asynchronous copy not aligned to {} bytes", bytes));
+  if (valid && shared_memory::holds(from)) fail("asynchronous copy from shared memory");
+  Thread& thread = the_block->running();
+  shared_memory::begin_copy(thread.place.thread, to, bytes);
   std::memset(to, kNaNByte, bytes);
-  the_block->running().open_group.push_back({to, from, bytes, valid});
+  thread.open_group.push_back({to, from, bytes, valid});
 }
 
 void commit_copies() {
@@ -284,6 +307,7 @@ void wait_for_copies(int pending_groups) {
   Thread& thread = the_block->running();
   while (thread.groups.size() > static_cast<size_t>(pending_groups)) {
     for (const PendingCopy& copy : thread.groups.front()) {
+      shared_memory::land_copy(thread.place.thread, copy.to, copy.bytes);
       if (copy.valid) {
         std::memcpy(copy.to, copy.from, copy.bytes);
       } else {

@@ -1,12 +1,10 @@
 // Fragments gathered from the lanes, multiplied, and dealt out again.
 #include "tests/simt/matrix_fragments.h"
 
-#include <array>
 #include <bit>
 #include <cstring>
 
-#include "base/bfloat16.h"
-#include "tests/simt/emulator.h"
+#include "tests/simt/shared_memory.h"
 
 namespace segue::simt::emulation {
 
@@ -14,13 +12,18 @@ namespace {
 
 struct MatrixLoad {
   const void* row;
-  uint32_t (*fragment)[4];
+  Fragment<uint32_t, 4> received;
 };
 
-uint32_t element_of(void* const (&lanes)[kWarp], int matrix, int row, int column) {
+// It is nowhere said which lane reads an element: the one that gives the row's address, or the one that receives it. So
+// both do.
+uint32_t element_of(void* const (&lanes)[kWarp], int receiver, int matrix, int row, int column) {
   uint16_t element = 0;
-  const void* begin = static_cast<const MatrixLoad*>(lanes[8 * matrix + row])->row;
-  std::memcpy(&element, static_cast<const char*>(begin) + 2 * column, sizeof(element));
+  const int giver = 8 * matrix + row;
+  const void* from = static_cast<const char*>(static_cast<const MatrixLoad*>(lanes[giver])->row) + 2 * column;
+  const int first = place().thread / kWarp * kWarp;
+  for (const int lane : {giver, receiver}) shared_memory::read(first + lane, from, sizeof(element));
+  std::memcpy(&element, from, sizeof(element));
   return element;
 }
 
@@ -29,65 +32,92 @@ void deal_matrices(void* const (&lanes)[kWarp]) {
   for (int lane = 0; lane < kWarp; ++lane) {
     const int a = lane / 4;
     const int b = 2 * (lane % 4);
-    for (int matrix = 0; matrix < 4; ++matrix) {
-      const uint32_t low = kTransposed ? element_of(lanes, matrix, b, a) : element_of(lanes, matrix, a, b);
-      const uint32_t high = kTransposed ? element_of(lanes, matrix, b + 1, a) : element_of(lanes, matrix, a, b + 1);
-      (*static_cast<MatrixLoad*>(lanes[lane])->fragment)[matrix] = low | high << 16U;
+    const auto element = [&](int matrix, int row, int column) {
+      return kTransposed ? element_of(lanes, lane, matrix, column, row) : element_of(lanes, lane, matrix, row, column);
+    };
+    for (int matrix = 0; matrix < 4; ++matrix)
+      static_cast<MatrixLoad*>(lanes[lane])->received.part[matrix] = element(matrix, a, b) | element(matrix, a, b + 1)
+                                                                                                 << 16U;
+  }
+}
+
+constexpr int kRows = 16;
+constexpr int kColumns = 8;
+constexpr int kDepth = 16;
+
+struct MatrixProduct {
+  Fragment<float, 4> c;
+  Fragment<uint32_t, 4> a;
+  Fragment<uint32_t, 2> b;
+};
+
+using Columns = float __attribute__((vector_size(kColumns * sizeof(float))));
+
+// A warp's operands and sums, out of its lanes' registers.
+struct Matrices {
+  float a[kRows][kDepth];
+  Columns b[kDepth];
+  Columns c[kRows];
+};
+
+float low_of(uint32_t pair) { return std::bit_cast<float>(pair << 16U); }
+float high_of(uint32_t pair) { return std::bit_cast<float>(pair & 0xFFFF0000U); }
+
+void gather(void* const (&lanes)[kWarp], Matrices& m) {
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const auto& [c, a, b] = *static_cast<const MatrixProduct*>(lanes[lane]);
+    const int group = lane / 4;
+    const int pair = 2 * (lane % 4);
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t both = uint64_t{a.part[i] << 16U} | uint64_t{a.part[i] & 0xFFFF0000U} << 32U;
+      std::memcpy(&m.a[group + i % 2 * 8][pair + i / 2 * 8], &both, sizeof(both));
+    }
+    for (int i = 0; i < 4; ++i) m.c[group + i / 2 * 8][pair + i % 2] = c.part[i];
+    for (int i = 0; i < 2; ++i) {
+      m.b[pair + i * 8][group] = low_of(b.part[i]);
+      m.b[pair + i * 8 + 1][group] = high_of(b.part[i]);
     }
   }
 }
 
-struct MatrixProduct {
-  float (*c)[4];
-  const uint32_t (*a)[4];
-  const uint32_t (*b)[2];
-};
-
-float half_of(uint32_t pair, int which) {
-  return static_cast<float>(std::bit_cast<BFloat16>(static_cast<uint16_t>(which == 0 ? pair & 0xFFFFU : pair >> 16U)));
+void deal(void* const (&lanes)[kWarp], const Matrices& m) {
+  for (int lane = 0; lane < kWarp; ++lane) {
+    float* c = static_cast<MatrixProduct*>(lanes[lane])->c.part;
+    for (int i = 0; i < 4; ++i) c[i] = m.c[lane / 4 + i / 2 * 8][2 * (lane % 4) + i % 2];
+  }
 }
 
-// In which lane, register and half an element lies: the inverse of the layouts.
-float a_element(void* const (&lanes)[kWarp], int row, int k) {
-  const auto* owner = static_cast<const MatrixProduct*>(lanes[row % 8 * 4 + k % 8 / 2]);
-  return half_of((*owner->a)[row / 8 + k / 8 * 2], k % 2);
-}
-float b_element(void* const (&lanes)[kWarp], int k, int column) {
-  const auto* owner = static_cast<const MatrixProduct*>(lanes[column * 4 + k % 8 / 2]);
-  return half_of((*owner->b)[k / 8], k % 2);
+void add(Matrices& m) {
+  for (int row = 0; row < kRows; ++row) {
+    for (int k = 0; k < kDepth; ++k) m.c[row] += m.a[row][k] * m.b[k];
+  }
 }
 
 void multiply(void* const (&lanes)[kWarp]) {
-  std::array<std::array<float, 16>, 16> a;
-  std::array<std::array<float, 16>, 8> b;
-  for (size_t k = 0; k < 16; ++k) {
-    for (size_t row = 0; row < 16; ++row) a[row][k] = a_element(lanes, static_cast<int>(row), static_cast<int>(k));
-    for (size_t column = 0; column < 8; ++column)
-      b[column][k] = b_element(lanes, static_cast<int>(k), static_cast<int>(column));
-  }
-  for (size_t row = 0; row < 16; ++row) {
-    for (size_t column = 0; column < 8; ++column) {
-      float& c = (*static_cast<MatrixProduct*>(lanes[row % 8 * 4 + column / 2])->c)[column % 2 + row / 8 * 2];
-      for (size_t k = 0; k < 16; ++k) c += a[row][k] * b[column][k];
-    }
-  }
+  Matrices m;
+  gather(lanes, m);
+  add(m);
+  deal(lanes, m);
 }
 
 }  // namespace
 
-void load_matrices(uint32_t (&r)[4], const void* shared_row, Transposed transposed) {
+Fragment<uint32_t, 4> load_matrices(const void* shared_row, Transposed transposed, const CallSite& site) {
   if (reinterpret_cast<uintptr_t>(shared_row) % 16 != 0) fail("ldmatrix: row not aligned to 16 bytes");
-  MatrixLoad mine{shared_row, &r};
+  MatrixLoad mine{shared_row, {}};
   if (transposed == Transposed::kYes) {
-    meet_warp("ldmatrix transposed", &mine, deal_matrices<true>);
+    meet_warp("ldmatrix transposed", site, &mine, deal_matrices<true>);
   } else {
-    meet_warp("ldmatrix", &mine, deal_matrices<false>);
+    meet_warp("ldmatrix", site, &mine, deal_matrices<false>);
   }
+  return mine.received;
 }
 
-void multiply_matrices(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  MatrixProduct mine{&c, &a, &b};
-  meet_warp("mma", &mine, multiply);
+Fragment<float, 4> multiply_matrices(Fragment<float, 4> c, Fragment<uint32_t, 4> a, Fragment<uint32_t, 2> b,
+                                     const CallSite& site) {
+  MatrixProduct mine{c, a, b};
+  meet_warp("mma", site, &mine, multiply);
+  return mine.c;
 }
 
 }  // namespace segue::simt::emulation

@@ -3,12 +3,23 @@
 
 #include <cstdint>
 
+#include "tests/simt/emulator.h"
+
 namespace segue::simt::emulation {
 
 enum class Transposed : bool { kNo, kYes };
 
-// Each lane of the warp hands in its part; ends the process when an address is not aligned to 16 bytes.
-void load_matrices(uint32_t (&r)[4], const void* shared_row, Transposed transposed);
-void multiply_matrices(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+// A lane's part of a matrix, by value: what it lies in then needs no address, and the compiler tells of no access to
+// it.
+template <typename T, int kElements>
+struct Fragment {
+  T part[kElements];
+};
+
+// Of the warp's lanes each hands in its part; ends the process when a row is not in shared memory or not aligned to 16
+// bytes.
+Fragment<uint32_t, 4> load_matrices(const void* shared_row, Transposed transposed, const CallSite& site);
+Fragment<float, 4> multiply_matrices(Fragment<float, 4> c, Fragment<uint32_t, 4> a, Fragment<uint32_t, 2> b,
+                                     const CallSite& site);
 
 }  // namespace segue::simt::emulation

@@ -52,6 +52,14 @@ MUTATIONS = [
     ),
     header(
         "reduce",
+        "lanes that shuffle from two places",
+        "value = combine(value, shuffle_xor(value, mask));",
+        "value = combine(value, lane() < mask ? shuffle_xor(value, mask) : shuffle_xor(value, mask));",
+        LAYER_NORM,
+        "layer_norm",
+    ),
+    header(
+        "reduce",
         "a shuffle that leaves out the last lanes",
         "mask > 0; mask /= 2",
         "mask > 1; mask /= 2",
@@ -182,6 +190,13 @@ MUTATIONS = [
     ),
     kernel(
         "lamb",
+        "whole vectors of parameters that begin anywhere",
+        "(chunk.first | chunk.own | chunk.count)",
+        "(chunk.own | chunk.count)",
+        LAMB,
+    ),
+    kernel(
+        "lamb",
         "chunks of a tensor left out of its norm",
         "c < args.starts[tensor + 1]",
         "c + 1 < args.starts[tensor + 1]",
@@ -266,6 +281,13 @@ MUTATIONS = [
         "no barrier before the classes of dx are replaced",
         "multiply_rows(dx, tiles.dz, warp_row, tiles.w);\n    simt::sync_block();",
         "multiply_rows(dx, tiles.dz, warp_row, tiles.w);",
+    ),
+    kernel(
+        "linear_cross_entropy_listed",
+        "no barrier of the warp before the gradients of its logits are read by ldmatrix",
+        "store_tile(tiles.dz, warp_row, z);\n    simt::sync_warp();",
+        "store_tile(tiles.dz, warp_row, z);",
+        "*BFloat16LinearCrossEntropy.*",
     ),
     listed("overwriting dx for adding to it", "args.accumulate_dx ? simt::as_float(dx[e]) : 0.0F", "0.0F"),
     listed(

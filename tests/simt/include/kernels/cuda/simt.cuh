@@ -33,10 +33,10 @@ inline int block_y() { return emulation::place().block_y; }
 inline int block_z() { return emulation::place().block_z; }
 inline int grid_size() { return static_cast<int>(emulation::grid().x); }
 
-inline void sync_block() { emulation::wait_for_block(); }
-inline void sync_warp() {
-  emulation::meet_warp("sync_warp", nullptr, [](void* const(&)[kWarp]) {});
-}
+using emulation::CallSite;  // which the kernels' sources leave to its default
+
+inline void sync_block(const CallSite& site = CallSite::current()) { emulation::wait_for_block(site); }
+inline void sync_warp() { emulation::wait_for_warp(); }
 
 namespace detail {
 
@@ -48,9 +48,9 @@ struct Shuffled {
 };
 
 template <typename T>
-T exchange(const char* operation, T value, int source) {
+T exchange(const char* operation, const CallSite& site, T value, int source) {
   Shuffled<T> mine{value, source, value};
-  emulation::meet_warp(operation, &mine, [](void* const(&lanes)[kWarp]) {
+  emulation::meet_warp(operation, site, &mine, [](void* const(&lanes)[kWarp]) {
     for (void* lane : lanes) {
       auto& to = *static_cast<Shuffled<T>*>(lane);
       to.received = static_cast<Shuffled<T>*>(lanes[to.source])->value;
@@ -68,30 +68,30 @@ struct Vote {
 }  // namespace detail
 
 template <typename T>
-T shuffle(T value, int source_lane) {
-  return detail::exchange("shuffle", value, source_lane & (kWarp - 1));
+T shuffle(T value, int source_lane, const CallSite& site = CallSite::current()) {
+  return detail::exchange("shuffle", site, value, source_lane & (kWarp - 1));
 }
 template <typename T>
-T shuffle_xor(T value, int mask) {
-  return detail::exchange("shuffle_xor", value, (lane() ^ mask) & (kWarp - 1));
+T shuffle_xor(T value, int mask, const CallSite& site = CallSite::current()) {
+  return detail::exchange("shuffle_xor", site, value, (lane() ^ mask) & (kWarp - 1));
 }
 // A lane past the end receives its own.
 template <typename T>
-T shuffle_down(T value, int delta) {
-  return detail::exchange("shuffle_down", value, lane() + delta < kWarp ? lane() + delta : lane());
+T shuffle_down(T value, int delta, const CallSite& site = CallSite::current()) {
+  return detail::exchange("shuffle_down", site, value, lane() + delta < kWarp ? lane() + delta : lane());
 }
 
-inline unsigned ballot(bool predicate) {
+inline unsigned ballot(bool predicate, const CallSite& site = CallSite::current()) {
   detail::Vote mine{predicate, 0};
-  emulation::meet_warp("ballot", &mine, [](void* const(&lanes)[kWarp]) {
+  emulation::meet_warp("ballot", site, &mine, [](void* const(&lanes)[kWarp]) {
     unsigned bits = 0;
     for (int l = 0; l < kWarp; ++l) bits |= static_cast<detail::Vote*>(lanes[l])->predicate ? 1U << l : 0U;
     for (void* lane : lanes) static_cast<detail::Vote*>(lane)->ballot = bits;
   });
   return mine.ballot;
 }
-inline bool any(bool predicate) { return ballot(predicate) != 0; }
-inline bool all(bool predicate) { return ballot(predicate) == ~0U; }
+inline bool any(bool predicate, const CallSite& site = CallSite::current()) { return ballot(predicate, site) != 0; }
+inline bool all(bool predicate, const CallSite& site = CallSite::current()) { return ballot(predicate, site) == ~0U; }
 
 // Threads change only where they wait, so these are atomic as they stand.
 inline float atomic_add(float* at, float value) {
@@ -133,14 +133,20 @@ void async_wait() {
   emulation::wait_for_copies(kPending);
 }
 
-inline void ldmatrix_x4(uint32_t (&r)[4], const void* shared_row) {
-  emulation::load_matrices(r, shared_row, emulation::Transposed::kNo);
+inline void ldmatrix_x4(uint32_t (&r)[4], const void* shared_row, const CallSite& site = CallSite::current()) {
+  const auto rows = emulation::load_matrices(shared_row, emulation::Transposed::kNo, site);
+  std::copy_n(rows.part, 4, r);
 }
-inline void ldmatrix_x4_transposed(uint32_t (&r)[4], const void* shared_row) {
-  emulation::load_matrices(r, shared_row, emulation::Transposed::kYes);
+inline void ldmatrix_x4_transposed(uint32_t (&r)[4], const void* shared_row,
+                                   const CallSite& site = CallSite::current()) {
+  const auto columns = emulation::load_matrices(shared_row, emulation::Transposed::kYes, site);
+  std::copy_n(columns.part, 4, r);
 }
-inline void mma_bf16_16x8x16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  emulation::multiply_matrices(c, a, b);
+inline void mma_bf16_16x8x16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                             const CallSite& site = CallSite::current()) {
+  const auto sums =
+      emulation::multiply_matrices({c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, site);
+  std::copy_n(sums.part, 4, c);
 }
 
 inline uint32_t pack_bf16(float low, float high) {
