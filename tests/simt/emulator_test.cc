@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -146,6 +147,20 @@ TEST(Emulator, MatrixFragmentsMultiply) {
       EXPECT_EQ(found[static_cast<size_t>(row * 8 + column)], expected) << row << ", " << column;
     }
   }
+}
+
+// 1 + 3/4 of its last place, by a tensor core.
+TEST(Emulator, SumsAreRoundedAsTheEnvironmentSays) {
+  float found = 0.0F;
+  run({.kernel = "sum", .threads = 32}, [&] {
+    const bool first = lane() == 0;
+    const uint32_t a[4] = {first ? pack_bf16(0x3p-13F, 0.0F) : 0};
+    const uint32_t b[2] = {first ? pack_bf16(0x1p-12F, 0.0F) : 0};
+    float c[4] = {1.0F};
+    mma_bf16_16x8x16(c, a, b);
+    if (first) found = c[0];
+  });
+  EXPECT_EQ(found, std::getenv("SEGUE_SIMT_SUMS") == nullptr ? 0x1.000002p0F : 1.0F);
 }
 
 void expect_death(int threads, const std::function<void()>& body, const char* words) {

@@ -1,8 +1,12 @@
 // Fragments gathered from the lanes, multiplied, and dealt out again.
 #include "tests/simt/matrix_fragments.h"
 
+#include <fmt/format.h>
+
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "tests/simt/shared_memory.h"
 
@@ -87,16 +91,66 @@ void deal(void* const (&lanes)[kWarp], const Matrices& m) {
   }
 }
 
-void add(Matrices& m) {
+void add_rounded(Matrices& m) {
   for (int row = 0; row < kRows; ++row) {
     for (int k = 0; k < kDepth; ++k) m.c[row] += m.a[row][k] * m.b[k];
   }
 }
 
+using Units = int32_t __attribute__((vector_size(kColumns * sizeof(int32_t))));
+constexpr int kAddends = 8;  // that are added at once
+constexpr int kFractionBits = 23;
+constexpr int32_t kInfinity = 255 << kFractionBits;  // anything from there on is not finite
+
+Units magnitude_of(Columns x) { return std::bit_cast<Units>(x) & ~(1U << 31U); }
+Units larger(Units a, Units b) { return a > b ? a : b; }
+
+// Towards zero, to 24 bits; of less than 28.
+Columns truncated(Units units) {
+  Units magnitude = units < 0 ? -units : units;
+  Units superfluous{};
+  for (const int bits : {24, 25, 26, 27}) superfluous -= magnitude >> bits != 0;
+  magnitude = magnitude >> superfluous << superfluous;
+  return __builtin_convertvector(units < 0 ? -magnitude : magnitude, Columns);
+}
+
+// sums += terms in multiples of the last place of the largest.
+void add_truncated(const Columns (&terms)[kAddends], Columns& sums) {
+  Units largest = magnitude_of(sums);
+  for (const Columns& term : terms) largest = larger(largest, magnitude_of(term));
+  const Units unit = larger(largest >> kFractionBits, Units{} + kFractionBits + 1) - kFractionBits;
+  const auto per_unit = std::bit_cast<Columns>((254 - unit) << kFractionBits);
+  Units units = __builtin_convertvector(sums * per_unit, Units);
+  Columns plain = sums;
+  for (const Columns& term : terms) {
+    units += __builtin_convertvector(term * per_unit, Units);
+    plain += term;
+  }
+  sums = largest < kInfinity ? truncated(units) * std::bit_cast<Columns>(unit << kFractionBits) : plain;
+}
+
+void add_truncated(Matrices& m) {
+  for (int row = 0; row < kRows; ++row) {
+    for (int first = 0; first < kDepth; first += kAddends) {
+      Columns terms[kAddends];
+      for (int k = 0; k < kAddends; ++k) terms[k] = m.a[row][first + k] * m.b[first + k];
+      add_truncated(terms, m.c[row]);
+    }
+  }
+}
+
+bool sums_are_truncated() {
+  const char* text = std::getenv("SEGUE_SIMT_SUMS");
+  if (text == nullptr) return false;
+  if (text != std::string_view("truncated")) fail(fmt::format("SEGUE_SIMT_SUMS={}: expected truncated", text));
+  return true;
+}
+
 void multiply(void* const (&lanes)[kWarp]) {
+  static const bool truncates = sums_are_truncated();
   Matrices m;
   gather(lanes, m);
-  add(m);
+  truncates ? add_truncated(m) : add_rounded(m);
   deal(lanes, m);
 }
 

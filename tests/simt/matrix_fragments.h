@@ -1,4 +1,8 @@
 // The tensor core's operations on the fragments of a warp, as kernels/cuda/simt.cuh describes them.
+//
+// A product's sums are rounded as IEEE 754 says, or with SEGUE_SIMT_SUMS=truncated in the environment as hardware may
+// do it at worst: of eight products and the sum before, all exact, the bits below the 24th of the largest are cut off
+// before they are added, and those below the 24th of the result after.
 #pragma once
 
 #include <cstdint>
