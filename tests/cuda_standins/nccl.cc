@@ -270,16 +270,6 @@ ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataTyp
                });
 }
 
-ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                           cudaStream_t stream) {
-  if (type != ncclUint8 || !live().has(comm) || root < 0 || root >= comm->ranks) return ncclInvalidArgument;
-  return begin(comm, stream, {from, count, to, count},
-               [=](const void* sent, void* received, MPI_Comm mpi, MPI_Request* request) {
-                 std::memcpy(received, sent, count);
-                 MPI_Ibcast(received, static_cast<int>(count), MPI_BYTE, root, mpi, request);
-               });
-}
-
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   return begin(comm, [comm] { comm->is_finalised = true; });
 }
