@@ -101,7 +101,7 @@ def repeat_interrupt(attempt, dice, _):
 
 def fill_disk(attempt, dice, campaign):
     """All but some pages, until the run has ended."""
-    free = os.statvfs(attempt.run)
+    free = os.statvfs(campaign.home)
     left = dice.choice((0, dice.randint(0, 15)))
     try:
         with open(campaign.filler, "wb") as file:
