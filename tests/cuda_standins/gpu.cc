@@ -46,6 +46,11 @@ Gpu& gpu() {
   return only;
 }
 
+Gpu::Gpu() {
+  const char* seed = std::getenv("SEGUE_SIMT_SEED");
+  random_.seed(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
+}
+
 void Gpu::reset(uint64_t seed) {
   fault = cudaSuccess;
   default_ = {};

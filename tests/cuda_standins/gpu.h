@@ -2,7 +2,7 @@
 // is drawn, so that a wait which is missing shows in what comes out.
 //
 // A third of the waits lets other streams get on as far as they can before the one that is waited for, a third does
-// nothing but what it needs, and a third takes steps of any stream.
+// nothing but what it needs, and a third takes steps of any stream. The environment's SEGUE_SIMT_SEED draws others.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -75,6 +75,8 @@ namespace segue::standin {
 
 class Gpu {
  public:
+  Gpu();
+
   std::mutex mutex;                 // held by every call
   cudaError_t fault = cudaSuccess;  // of work that was done: every call ends in it from then on
 
