@@ -37,7 +37,10 @@ struct Block {
 
   Block(const Form& form, int64_t of_rows, int64_t of_columns, DType dtype, uint16_t site)
       : rows(of_rows), columns(of_columns), stride(of_columns + form.gap), start(form.shifted ? 3 + site : 0) {
-    const OwnedTensor host = random_tensor({start + rows * stride}, site);
+    OwnedTensor host(DType::kFloat32, {start + rows * stride});
+    const RandomStream numbers{2024, 0, site};
+    for (int64_t e = 0; e < host.shape().elements(); ++e)
+      host.as<float>()[e] = static_cast<float>(random_normal(numbers, static_cast<uint64_t>(e)));
     memory = converted_copy(host.view(), dtype, kGpu);
   }
   TensorView view() {
