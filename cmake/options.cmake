@@ -61,11 +61,10 @@ function(segue_bundled name)
   add_dependencies(bundle_programs ${name})
 endfunction()
 
-# segue_gpu_test(NAME ...): a test on a real GPU, labelled gpu; skipped where there is none. What a call has queued is
-# done when it returns, so that tests can look at once.
+# segue_gpu_test(NAME ...): a test on a real GPU, labelled gpu; skipped where there is none.
 function(segue_gpu_test name)
   segue_test(${name} gpu ${ARGN})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT CUDA_LAUNCH_BLOCKING=1 SKIP_REGULAR_EXPRESSION "no GPU here")
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "no GPU here")
   segue_bundled(${name})
 endfunction()
 

@@ -20,9 +20,9 @@ AttentionShape shape_of(int64_t queries, int64_t memory, int64_t width, int64_t 
 
 void expect_product(TileGemm args) {
   const int64_t rows = (args.rows + kBlockRows - 1) / kBlockRows * kBlockRows;
-  const OwnedTensor a = random_tensor({args.depth + rows, args.depth + rows}, 1);
-  const OwnedTensor b = random_tensor({args.depth, args.columns + 3}, 2);
-  OwnedTensor c = random_tensor({rows + 1, args.columns + 5}, 3);
+  const TestTensor a = random_tensor({args.depth + rows, args.depth + rows}, 1);
+  const TestTensor b = random_tensor({args.depth, args.columns + 3}, 2);
+  TestTensor c = random_tensor({rows + 1, args.columns + 5}, 3);
   std::vector<double> expected = oracle_values(c.view());
   args.a.data = a.as<float>();
   args.b = b.as<float>();
@@ -63,9 +63,9 @@ TEST(LoadColumns, ExchangesRowsAndFeatures) {
   for (const int64_t width : {1, 16, 33, 64, 129, 256}) {
     const AttentionShape shape = shape_of(64, 0, width);
     for (const int64_t count : {int64_t{1}, kLanes, kLanes + 1, shape.tile}) {
-      const OwnedTensor from = random_tensor({shape.tile, width}, 1);
+      const TestTensor from = random_tensor({shape.tile, width}, 1);
       const auto row_at = [&](int64_t row) { return row == 0 ? nullptr : from.as<float>() + row * width; };
-      OwnedTensor to = unset_tensor({shape.row_stride, shape.tile});
+      TestTensor to = unset_tensor({shape.row_stride, shape.tile});
       load_columns(shape, count, row_at, to.as<float>());
       for (int64_t row = 0; row < count; ++row) {
         for (int64_t h = 0; h < width; ++h)

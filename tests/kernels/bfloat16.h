@@ -27,13 +27,13 @@ inline std::vector<double> rounded(std::vector<double> values) {
   return values;
 }
 
-inline OwnedTensor random_bfloat16(const Shape& shape, uint16_t site, double deviation = 1.0) {
+inline TestTensor random_bfloat16(const Shape& shape, uint16_t site, double deviation = 1.0) {
   return cast(random_tensor(shape, site, deviation), DType::kBFloat16);
 }
 
-inline OwnedTensor unset_bfloat16(const Shape& shape) { return cast(unset_tensor(shape), DType::kBFloat16); }
+inline TestTensor unset_bfloat16(const Shape& shape) { return cast(unset_tensor(shape), DType::kBFloat16); }
 
-inline std::vector<double> values(const OwnedTensor& tensor) { return oracle_values(tensor.view()); }
+inline std::vector<double> values(const TestTensor& tensor) { return oracle_values(tensor.view()); }
 
 // The largest error is at most `factor`, one of tolerance.h, times that of `naive`. Fails on NaN.
 inline void expect_near_as_naive(const std::string& what, ConstTensorView found, const std::vector<double>& expected,

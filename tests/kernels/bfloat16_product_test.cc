@@ -20,18 +20,18 @@ class BFloat16FeedForward : public WithBFloat16Products<testing::TestWithParam<F
   bool gelu_ = size_.activation == Activation::kGelu;
   Dropout dropout_{size_.p, {5, 6, 7}, 1234567};
   Shape outer_{size_.rows, size_.d}, inner_{size_.rows, size_.f};
-  OwnedTensor x_ = random_bfloat16(outer_, 1), dy_ = random_bfloat16(outer_, 2);
-  OwnedTensor w1_ = random_bfloat16({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
-  OwnedTensor w2_ = random_bfloat16({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
-  OwnedTensor b1_ = random_tensor({size_.f}, 5), b2_ = random_tensor({size_.d}, 6);
-  OwnedTensor pre_ = unset_bfloat16(inner_), hidden_ = unset_bfloat16(inner_), y_ = unset_bfloat16(outer_);
+  TestTensor x_ = random_bfloat16(outer_, 1), dy_ = random_bfloat16(outer_, 2);
+  TestTensor w1_ = random_bfloat16({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
+  TestTensor w2_ = random_bfloat16({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
+  TestTensor b1_ = random_tensor({size_.f}, 5), b2_ = random_tensor({size_.d}, 6);
+  TestTensor pre_ = unset_bfloat16(inner_), hidden_ = unset_bfloat16(inner_), y_ = unset_bfloat16(outer_);
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, inner_.elements());
   Stream stream_{test_device()};
 
   oracle::FeedForward<double> inputs() const {
     return {values(x_), values(w1_), values(b1_), values(w2_), values(b2_)};
   }
-  static std::vector<double> biased(std::vector<double> matrix, const OwnedTensor& bias) {
+  static std::vector<double> biased(std::vector<double> matrix, const TestTensor& bias) {
     const std::vector<double> b = values(bias);
     for (size_t e = 0; e < matrix.size(); ++e) matrix[e] += b[e % b.size()];
     return rounded(matrix);
@@ -65,9 +65,9 @@ TEST_P(BFloat16FeedForward, Forward) {
 TEST_P(BFloat16FeedForward, BackwardOfWhatWasSaved) {
   forward();
   oracle::FeedForwardOutput<double> saved{gelu_ ? values(pre_) : values(hidden_), values(hidden_), {}};
-  OwnedTensor workspace = unset_bfloat16(inner_), dx = random_bfloat16(outer_, 7);
-  OwnedTensor dw1 = filled_tensor(w1_.shape(), 0.0F), db1 = filled_tensor({size_.f}, 0.0F);
-  OwnedTensor dw2 = filled_tensor(w2_.shape(), 0.0F), db2 = filled_tensor({size_.d}, 0.0F);
+  TestTensor workspace = unset_bfloat16(inner_), dx = random_bfloat16(outer_, 7);
+  TestTensor dw1 = filled_tensor(w1_.shape(), 0.0F), db1 = filled_tensor({size_.f}, 0.0F);
+  TestTensor dw2 = filled_tensor(w2_.shape(), 0.0F), db2 = filled_tensor({size_.d}, 0.0F);
   const std::vector<double> dx_before = values(dx);
   feed_forward_backward(
       stream_, {dy_.view(), x_.view(), w1_.view(), w2_.view(), gelu_ ? std::as_const(pre_).view() : ConstTensorView{},
@@ -100,9 +100,9 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BFloat16FeedForward,
 using BFloat16Matmul = WithBFloat16Products<testing::Test>;
 TEST_F(BFloat16Matmul, IntoEitherDtype) {
   Stream stream(test_device());
-  const OwnedTensor a = random_bfloat16({33, 40}, 1), b = random_bfloat16({40, 31}, 2);
+  const TestTensor a = random_bfloat16({33, 40}, 1), b = random_bfloat16({40, 31}, 2);
   const std::vector<double> expected = oracle::matmul({33, 31, 40}, values(a), false, values(b), false);
-  OwnedTensor narrow = unset_bfloat16({33, 31}), wide = unset_tensor({33, 31});
+  TestTensor narrow = unset_bfloat16({33, 31}), wide = unset_tensor({33, 31});
   matmul(stream, {.a = a.view(), .b = b.view(), .c = narrow.view()});
   matmul(stream, {.a = a.view(), .b = b.view(), .c = wide.view()});
   expect_near_as_naive("bfloat16", narrow.view(), expected, rounded(expected), kBFloat16Output);

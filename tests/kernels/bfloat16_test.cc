@@ -24,9 +24,9 @@ constexpr Dropout kDropout{.p = 0.1F, .random = {5, 6, 7}, .first_element = 77};
 TEST(BFloat16, Dropout) {
   Stream stream(test_device());
   for (const Shape& shape : {Shape{1}, Shape{31}, Shape{32}, Shape{7, 11, 13}, Shape{64, 257}}) {
-    const OwnedTensor x = random_bfloat16(shape, 1), before = random_bfloat16(shape, 2);
+    const TestTensor x = random_bfloat16(shape, 1), before = random_bfloat16(shape, 2);
     const std::vector<double> product = oracle::multiply(values(x), oracle::dropout_mask(kDropout, shape.elements()));
-    OwnedTensor y = unset_bfloat16(shape), dx = copy_of(before.view());
+    TestTensor y = unset_bfloat16(shape), dx = copy_of(before.view());
     dropout_forward(stream, {.x = x.view(), .dropout = kDropout, .y = y.view()});
     expect_near_as_naive("y", y.view(), product, rounded(product), kBFloat16Output);
     dropout_backward(stream, {.dy = x.view(), .dropout = kDropout, .dx = dx.view(), .accumulate = true});
@@ -41,10 +41,10 @@ TEST(BFloat16, Embedding) {
        {std::array<int64_t, 3>{1, 1, 1}, {33, 7, 31}, {300, 3, 40}, {200, 97, 264}}) {
     std::vector<int32_t> tokens;
     for (int64_t i = 0; i < rows; ++i) tokens.push_back(static_cast<int32_t>(i * i % vocabulary));
-    const OwnedTensor indices = index_tensor(tokens);
-    const OwnedTensor table = random_bfloat16({vocabulary, columns}, 1), dy = random_bfloat16({rows, columns}, 2);
+    const TestTensor indices = index_tensor(tokens);
+    const TestTensor table = random_bfloat16({vocabulary, columns}, 1), dy = random_bfloat16({rows, columns}, 2);
     const std::vector<double> mask = oracle::dropout_mask(kDropout, rows * columns);
-    OwnedTensor y = unset_bfloat16({rows, columns}), dtable = random_tensor({vocabulary, columns}, 3);
+    TestTensor y = unset_bfloat16({rows, columns}), dtable = random_tensor({vocabulary, columns}, 3);
     const std::vector<double> before = values(dtable);
     embedding_forward(stream, {indices.view(), table.view(), 5.5F, kDropout, y.view()});
     embedding_backward(stream, {indices.view(), dy.view(), 5.5F, kDropout, dtable.view()});
@@ -59,10 +59,10 @@ class BFloat16LayerNorm : public testing::TestWithParam<std::array<int64_t, 2>> 
  protected:
   static constexpr double kEpsilon = 1e-5;
   Shape shape_{GetParam()[0], GetParam()[1]}, features_{GetParam()[1]}, rows_{GetParam()[0]};
-  OwnedTensor x_ = random_bfloat16(shape_, 1), branch_ = random_bfloat16(shape_, 2), dy_ = random_bfloat16(shape_, 5);
-  OwnedTensor gain_ = random_tensor(features_, 3), bias_ = random_tensor(features_, 4);
-  OwnedTensor sum_ = unset_bfloat16(shape_), y_ = unset_bfloat16(shape_);
-  OwnedTensor mean_ = unset_tensor(rows_), rstd_ = unset_tensor(rows_);
+  TestTensor x_ = random_bfloat16(shape_, 1), branch_ = random_bfloat16(shape_, 2), dy_ = random_bfloat16(shape_, 5);
+  TestTensor gain_ = random_tensor(features_, 3), bias_ = random_tensor(features_, 4);
+  TestTensor sum_ = unset_bfloat16(shape_), y_ = unset_bfloat16(shape_);
+  TestTensor mean_ = unset_tensor(rows_), rstd_ = unset_tensor(rows_);
   std::vector<double> mask_ = oracle::dropout_mask(kDropout, shape_.elements());
   Stream stream_{test_device()};
 
@@ -89,9 +89,9 @@ TEST_P(BFloat16LayerNorm, Forward) {
 
 TEST_P(BFloat16LayerNorm, BackwardOfTheSavedSum) {
   forward();
-  const OwnedTensor other = random_bfloat16(shape_, 6);
-  OwnedTensor dx = unset_bfloat16(shape_), dbranch = unset_bfloat16(shape_);
-  OwnedTensor dgain = random_tensor(features_, 7), dbias = random_tensor(features_, 8);
+  const TestTensor other = random_bfloat16(shape_, 6);
+  TestTensor dx = unset_bfloat16(shape_), dbranch = unset_bfloat16(shape_);
+  TestTensor dgain = random_tensor(features_, 7), dbias = random_tensor(features_, 8);
   const std::vector<double> dgain_before = values(dgain), dbias_before = values(dbias);
   layer_norm_backward(stream_, {.dy = dy_.view(),
                                 .ds_other = other.view(),
@@ -124,9 +124,9 @@ TEST(BFloat16, CrossEntropy) {
   for (const auto [rows, classes] : {std::array<int64_t, 2>{1, 2}, {33, 31}, {70, 256}, {3, 1031}, {3, 4104}}) {
     std::vector<int32_t> targets;
     for (int64_t i = 0; i < rows; ++i) targets.push_back(static_cast<int32_t>(i * 7 % classes));
-    const OwnedTensor indices = index_tensor(targets), bias = random_tensor({classes}, 2);
-    OwnedTensor logits = random_bfloat16({rows, classes}, 1, 3.0);
-    OwnedTensor nll = unset_tensor({rows}), lse = unset_tensor({rows}), dbias = random_tensor({classes}, 3);
+    const TestTensor indices = index_tensor(targets), bias = random_tensor({classes}, 2);
+    TestTensor logits = random_bfloat16({rows, classes}, 1, 3.0);
+    TestTensor nll = unset_tensor({rows}), lse = unset_tensor({rows}), dbias = random_tensor({classes}, 3);
     std::vector<double> z = values(logits);
     for (size_t e = 0; e < z.size(); ++e) z[e] += values(bias)[e % static_cast<size_t>(classes)];
     const auto expected = oracle::cross_entropy(z, targets);
@@ -144,9 +144,9 @@ TEST(BFloat16, CrossEntropy) {
 TEST(BFloat16, OptimizersLeaveARoundedCopy) {
   Stream stream(test_device());
   for (const int64_t count : {1, 31, 1024}) {
-    OwnedTensor p = random_tensor({count}, 1), m = filled_tensor({count}, 0.0F), v = filled_tensor({count}, 0.0F);
-    const OwnedTensor gradients = random_tensor({count}, 2);
-    OwnedTensor copy = unset_bfloat16({count});
+    TestTensor p = random_tensor({count}, 1), m = filled_tensor({count}, 0.0F), v = filled_tensor({count}, 0.0F);
+    const TestTensor gradients = random_tensor({count}, 2);
+    TestTensor copy = unset_bfloat16({count});
     const ParameterUpdate update{
         .parameters = p.view(), .gradients = gradients.view(), .compute_copy = copy.view(), .learning_rate = 0.25};
     const auto expect_rounded = [&] {
@@ -156,8 +156,7 @@ TEST(BFloat16, OptimizersLeaveARoundedCopy) {
     expect_rounded();
     sgd_step(stream, {update});
     expect_rounded();
-    OwnedTensor chunk = test_tensor(DType::kInt64, {1, kLambChunkFields}),
-                squares = test_tensor(DType::kFloat64, {1, 2});
+    TestTensor chunk(DType::kInt64, {1, kLambChunkFields}), squares(DType::kFloat64, {1, 2});
     chunk.as<int64_t>()[3] = count;
     lamb_step(stream, {.parameters = p.view(),
                        .first_moment = m.view(),
@@ -173,8 +172,8 @@ TEST(BFloat16, OptimizersLeaveARoundedCopy) {
 TEST(BFloat16, SegmentMemoryInPlace) {
   Stream stream(test_device());
   for (const int64_t features : {5, 16}) {
-    OwnedTensor memory = random_bfloat16({3, 32, features}, 1);
-    const OwnedTensor hidden = random_bfloat16({3, 5, features}, 2);
+    TestTensor memory = random_bfloat16({3, 32, features}, 1);
+    const TestTensor hidden = random_bfloat16({3, 5, features}, 2);
     const std::vector<double> expected = oracle::updated_memory(values(memory), values(hidden), 3, 32 * features);
     segment_memory_update(stream, {std::as_const(memory).view(), hidden.view(), memory.view()});
     EXPECT_EQ(values(memory), expected);

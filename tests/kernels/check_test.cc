@@ -11,7 +11,7 @@ namespace {
 const Contract kContract("some_operation");
 
 TEST(Contract, NamesShapeAndDtype) {
-  const OwnedTensor x = random_tensor({2, 3}, 1);
+  const TestTensor x = random_tensor({2, 3}, 1);
   kContract.floats("x", x.view(), {2, 3});
   expect_contract_error(
       [&] {
@@ -25,7 +25,7 @@ TEST(Contract, NamesShapeAndDtype) {
 }
 
 TEST(Contract, TellsOverlapFromIdentity) {
-  OwnedTensor x(DType::kFloat32, {4, 3});
+  TestTensor x(DType::kFloat32, {4, 3});
   const ConstTensorView whole = x.view(), head = x.view().rows(0, 2), tail = x.view().rows(2, 2);
   kContract.disjoint("a", head, "b", tail);
   kContract.same_or_disjoint("a", head, "b", head);

@@ -18,8 +18,8 @@ class CopyBlockTest : public testing::TestWithParam<Case> {
  protected:
   void expect_block(bool accumulate) {
     const Case& c = GetParam();
-    const OwnedTensor from = random_tensor({c.streams, c.from_rows, c.from_columns}, 1);
-    OwnedTensor to = random_tensor({c.streams, c.to_rows, c.to_columns}, 2);
+    const TestTensor from = random_tensor({c.streams, c.from_rows, c.from_columns}, 1);
+    TestTensor to = random_tensor({c.streams, c.to_rows, c.to_columns}, 2);
     std::vector<float> expected(to.as<float>(), to.as<float>() + to.view().elements());
     for (int64_t b = 0; b < c.streams; ++b) {
       for (int64_t i = 0; i < c.rows; ++i) {
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CopyBlockTest,
 
 TEST(CopyBlock, WithinOneTensor) {
   Stream stream(test_device(), 1);
-  OwnedTensor rows = random_tensor({2, 6, 4}, 3);
+  TestTensor rows = random_tensor({2, 6, 4}, 3);
   const std::vector<float> before(rows.as<float>(), rows.as<float>() + rows.view().elements());
   copy_block(stream, {.from = rows.view(), .from_row = 3, .to = rows.view(), .rows = 3, .columns = 4});
   for (size_t b = 0; b < 2; ++b) {
@@ -70,7 +70,7 @@ TEST(CopyBlock, WithinOneTensor) {
 
 TEST(CopyBlock, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor a(DType::kFloat32, {2, 6, 4}), b(DType::kFloat32, {2, 6, 4});
+  TestTensor a(DType::kFloat32, {2, 6, 4}), b(DType::kFloat32, {2, 6, 4});
   const auto refused = [&](const CopyBlock& args, const std::vector<std::string>& words) {
     expect_contract_error([&] { copy_block(stream, args); }, words);
   };

@@ -24,7 +24,7 @@ std::vector<int32_t> random_targets(int64_t rows, int64_t classes) {
 }
 
 struct Gradients {
-  OwnedTensor dlogits, dbias;
+  TestTensor dlogits, dbias;
 };
 
 class CrossEntropyTest : public testing::TestWithParam<Case> {
@@ -32,9 +32,9 @@ class CrossEntropyTest : public testing::TestWithParam<Case> {
   Case size_ = GetParam();
   float scale_ = 1.0F / static_cast<float>(size_.rows);
   std::vector<int32_t> target_values_ = random_targets(size_.rows, size_.classes);
-  OwnedTensor targets_ = index_tensor(target_values_);
-  OwnedTensor logits_ = random_tensor({size_.rows, size_.classes}, 1, 3.0), bias_ = random_tensor({size_.classes}, 2);
-  OwnedTensor nll_ = unset_tensor({size_.rows}), lse_ = unset_tensor({size_.rows});
+  TestTensor targets_ = index_tensor(target_values_);
+  TestTensor logits_ = random_tensor({size_.rows, size_.classes}, 1, 3.0), bias_ = random_tensor({size_.classes}, 2);
+  TestTensor nll_ = unset_tensor({size_.rows}), lse_ = unset_tensor({size_.rows});
 
   std::vector<double> biased_logits() const {
     std::vector<double> z = oracle_values(logits_.view());
@@ -68,7 +68,7 @@ TEST_P(CrossEntropyTest, EqualsTheOracle) {
 
 TEST_P(CrossEntropyTest, SameBitsOnAnyNumberOfThreads) {
   const Gradients one = run(1);
-  const OwnedTensor nll = copy_of(nll_.view());
+  const TestTensor nll = copy_of(nll_.view());
   for (const int threads : {2, 3}) {
     const Gradients more = run(threads);
     expect_identical("nll", nll_.view(), nll.view());
@@ -79,7 +79,7 @@ TEST_P(CrossEntropyTest, SameBitsOnAnyNumberOfThreads) {
 
 TEST_P(CrossEntropyTest, ABiasIsASumBeforehand) {
   const Gradients fused = run(2);
-  const OwnedTensor nll = copy_of(nll_.view());
+  const TestTensor nll = copy_of(nll_.view());
   const std::vector<double> sum = biased_logits();
   std::transform(sum.begin(), sum.end(), logits_.as<float>(), [](double z) { return static_cast<float>(z); });
   size_.bias = false;
@@ -104,10 +104,10 @@ TEST(CrossEntropyOracle, GradientByComplexStep) {
 }
 
 // Forward over one row whose target is class 0.
-std::pair<float, float> nll_and_lse(OwnedTensor logits) {
+std::pair<float, float> nll_and_lse(TestTensor logits) {
   Stream stream(test_device(), 1);
-  const OwnedTensor target = index_tensor({0});
-  OwnedTensor nll = unset_tensor({1}), lse = unset_tensor({1});
+  const TestTensor target = index_tensor({0});
+  TestTensor nll = unset_tensor({1}), lse = unset_tensor({1});
   cross_entropy_forward(stream,
                         {.logits = logits.view(), .targets = target.view(), .nll = nll.view(), .lse = lse.view()});
   return {nll.as<float>()[0], lse.as<float>()[0]};
@@ -116,7 +116,7 @@ std::pair<float, float> nll_and_lse(OwnedTensor logits) {
 TEST(CrossEntropy, LargeLogitsNeitherOverflowNorVanish) {
   EXPECT_FLOAT_EQ(nll_and_lse(filled_tensor({1, 4}, 3e38F)).first, std::log(4.0F));
   EXPECT_FLOAT_EQ(nll_and_lse(filled_tensor({1, 4}, -3e38F)).first, std::log(4.0F));
-  OwnedTensor sure = filled_tensor({1, 3}, -1000.0F);
+  TestTensor sure = filled_tensor({1, 3}, -1000.0F);
   sure.as<float>()[0] = 1000.0F;
   EXPECT_EQ(nll_and_lse(copy_of(sure.view())).first, 0.0F);
   std::swap(sure.as<float>()[0], sure.as<float>()[1]);
@@ -124,15 +124,15 @@ TEST(CrossEntropy, LargeLogitsNeitherOverflowNorVanish) {
 }
 
 TEST(CrossEntropy, NanReachesTheLoss) {
-  OwnedTensor logits = random_tensor({1, 100}, 1);
+  TestTensor logits = random_tensor({1, 100}, 1);
   logits.as<float>()[57] = NAN;
   EXPECT_TRUE(std::isnan(nll_and_lse(copy_of(logits.view())).first));
 }
 
 TEST(CrossEntropy, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor logits(DType::kFloat32, {2, 3}), rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2});
-  const OwnedTensor outside = index_tensor({2, 3}), three = index_tensor({0, 1, 2}), inside = index_tensor({0, 1});
+  TestTensor logits(DType::kFloat32, {2, 3}), rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2});
+  const TestTensor outside = index_tensor({2, 3}), three = index_tensor({0, 1, 2}), inside = index_tensor({0, 1});
   if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
     expect_contract_error(
         [&] {

@@ -9,9 +9,8 @@ namespace {
 // A replayed operation draws new numbers because its step is counted in the GPU's memory.
 TEST(Dropout, CountsStepsInTheDevicesMemory) {
   Stream stream(test_device());
-  const OwnedTensor x = random_tensor({33, 31}, 1);
-  OwnedTensor counter = test_tensor(DType::kInt64, {1}), counted = unset_tensor({33, 31}),
-              fixed = unset_tensor({33, 31});
+  const TestTensor x = random_tensor({33, 31}, 1);
+  TestTensor counter(DType::kInt64, {1}), counted = unset_tensor({33, 31}), fixed = unset_tensor({33, 31});
   counter.as<int64_t>()[0] = 2;
   Dropout dropout{0.3F, {.seed = 5, .step = 6, .site = 7}};
   dropout.step = reinterpret_cast<const uint64_t*>(counter.view().data);

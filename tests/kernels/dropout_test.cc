@@ -16,13 +16,13 @@ class DropoutTest : public testing::TestWithParam<float> {
 
 TEST_P(DropoutTest, EqualsTheOracle) {
   for (const Shape& shape : {Shape{1}, Shape{31}, Shape{32}, Shape{33}, Shape{7, 11, 13}, Shape{256, 257}}) {
-    const OwnedTensor x = random_tensor(shape, 1);
+    const TestTensor x = random_tensor(shape, 1);
     const std::vector<double> expected =
         oracle::multiply(oracle_values(x.view()), oracle::dropout_mask(dropout_, shape.elements()));
-    OwnedTensor y = unset_tensor(shape);
+    TestTensor y = unset_tensor(shape);
     dropout_forward(stream_, {.x = x.view(), .dropout = dropout_, .y = y.view()});
     expect_close("y", y.view(), expected, kElementwise);
-    OwnedTensor dx = unset_tensor(shape);
+    TestTensor dx = unset_tensor(shape);
     dropout_backward(stream_, {.dy = x.view(), .dropout = dropout_, .dx = dx.view()});
     expect_identical("dx", dx.view(), y.view());
   }
@@ -30,15 +30,15 @@ TEST_P(DropoutTest, EqualsTheOracle) {
 
 TEST_P(DropoutTest, InPlaceAndAccumulated) {
   const Shape shape{64, 601};
-  const OwnedTensor x = random_tensor(shape, 1), before = random_tensor(shape, 2);
+  const TestTensor x = random_tensor(shape, 1), before = random_tensor(shape, 2);
   const std::vector<double> product =
       oracle::multiply(oracle_values(x.view()), oracle::dropout_mask(dropout_, shape.elements()));
-  OwnedTensor in_place = copy_of(x.view());
+  TestTensor in_place = copy_of(x.view());
   dropout_forward(stream_, {.x = in_place.view(), .dropout = dropout_, .y = in_place.view()});
   expect_close("in place", in_place.view(), product, kElementwise);
   std::vector<double> sum = oracle_values(before.view());
   for (size_t e = 0; e < sum.size(); ++e) sum[e] += product[e];
-  OwnedTensor y = copy_of(before.view()), dx = copy_of(before.view());
+  TestTensor y = copy_of(before.view()), dx = copy_of(before.view());
   dropout_forward(stream_, {.x = x.view(), .dropout = dropout_, .y = y.view(), .accumulate = true});
   expect_close("y", y.view(), sum, kElementwise);
   dropout_backward(stream_, {.dy = x.view(), .dropout = dropout_, .dx = dx.view(), .accumulate = true});
@@ -46,8 +46,8 @@ TEST_P(DropoutTest, InPlaceAndAccumulated) {
 }
 
 TEST_P(DropoutTest, APieceDrawsItsPartOfTheWholeMask) {
-  const OwnedTensor x = random_tensor({8, 37}, 1);
-  OwnedTensor whole = unset_tensor({8, 37}), pieces = unset_tensor({8, 37});
+  const TestTensor x = random_tensor({8, 37}, 1);
+  TestTensor whole = unset_tensor({8, 37}), pieces = unset_tensor({8, 37});
   dropout_forward(stream_, {.x = x.view(), .dropout = dropout_, .y = whole.view()});
   for (int64_t row = 0; row < 8; row += 2) {
     Dropout part = dropout_;
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Probabilities, DropoutTest, testing::Values(0.0F, 0.1F,
 
 TEST(Dropout, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor x(DType::kFloat32, {4}), longer(DType::kFloat32, {5});
+  TestTensor x(DType::kFloat32, {4}), longer(DType::kFloat32, {5});
   expect_contract_error([&] { dropout_forward(stream, {.x = x.view(), .y = longer.view()}); }, {"y", "[4]", "[5]"});
   expect_contract_error([&] { dropout_forward(stream, {.x = x.view(), .dropout = {.p = 1.5F}, .y = x.view()}); },
                         {"dropout.p", "1.5"});

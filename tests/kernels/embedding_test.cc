@@ -33,9 +33,9 @@ class EmbeddingTest : public testing::TestWithParam<Case> {
   Dropout dropout_{size_.p, {5, 6, 7}, 999};
   Stream stream_{test_device(), 2};
   std::vector<int32_t> tokens_ = random_tokens(size_.rows, size_.vocabulary);
-  OwnedTensor indices_ = index_tensor(tokens_);
-  OwnedTensor table_ = random_tensor({size_.held, size_.columns}, 1);
-  OwnedTensor dy_ = random_tensor({size_.rows, size_.columns}, 2);
+  TestTensor indices_ = index_tensor(tokens_);
+  TestTensor table_ = random_tensor({size_.held, size_.columns}, 1);
+  TestTensor dy_ = random_tensor({size_.rows, size_.columns}, 2);
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, size_.rows* size_.columns);
 
   void look_up(const Dropout& dropout, TensorView y) {
@@ -44,16 +44,16 @@ class EmbeddingTest : public testing::TestWithParam<Case> {
   void add_gradient(Stream& stream, ConstTensorView dy, const Dropout& dropout, TensorView dtable) {
     embedding_backward(stream, {indices_.view(), dy, kScale, dropout, dtable, size_.first, size_.vocabulary});
   }
-  OwnedTensor table_gradient(int threads) {
+  TestTensor table_gradient(int threads) {
     Stream stream(test_device(), threads);
-    OwnedTensor dtable = random_tensor(table_.shape(), 3);
+    TestTensor dtable = random_tensor(table_.shape(), 3);
     add_gradient(stream, dy_.view(), dropout_, dtable.view());
     return dtable;
   }
 };
 
 TEST_P(EmbeddingTest, ForwardEqualsTheOracle) {
-  OwnedTensor y = unset_tensor(dy_.shape());
+  TestTensor y = unset_tensor(dy_.shape());
   look_up(dropout_, y.view());
   const double scale = static_cast<double>(kScale);
   expect_close("y", y.view(),
@@ -62,7 +62,7 @@ TEST_P(EmbeddingTest, ForwardEqualsTheOracle) {
 }
 
 TEST_P(EmbeddingTest, BackwardEqualsTheOracleOnAnyNumberOfThreads) {
-  const OwnedTensor dtable = table_gradient(1);
+  const TestTensor dtable = table_gradient(1);
   std::vector<double> expected = oracle_values(random_tensor(dtable.shape(), 3).view());
   const std::vector<double> added = oracle::embedding_gradient(
       tokens_, oracle_values(dy_.view()), size_.columns, size_.held, static_cast<double>(kScale), mask_, size_.first);
@@ -73,12 +73,12 @@ TEST_P(EmbeddingTest, BackwardEqualsTheOracleOnAnyNumberOfThreads) {
 }
 
 TEST_P(EmbeddingTest, EqualsGatherThenDropout) {
-  OwnedTensor fused = unset_tensor(dy_.shape()), gathered = unset_tensor(dy_.shape());
+  TestTensor fused = unset_tensor(dy_.shape()), gathered = unset_tensor(dy_.shape());
   look_up(dropout_, fused.view());
   look_up({}, gathered.view());
   dropout_forward(stream_, {.x = gathered.view(), .dropout = dropout_, .y = gathered.view()});
   expect_close("y", fused.view(), oracle_values(gathered.view()), kElementwise);
-  OwnedTensor masked = unset_tensor(dy_.shape()), unfused = random_tensor(table_.shape(), 3);
+  TestTensor masked = unset_tensor(dy_.shape()), unfused = random_tensor(table_.shape(), 3);
   dropout_backward(stream_, {.dy = dy_.view(), .dropout = dropout_, .dx = masked.view()});
   add_gradient(stream_, masked.view(), {}, unfused.view());
   expect_close("dtable", table_gradient(2).view(), oracle_values(unfused.view()), kReduction);
@@ -107,8 +107,8 @@ TEST(EmbeddingOracle, GradientByComplexStep) {
 
 TEST(Embedding, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor table(DType::kFloat32, {4, 3}), y(DType::kFloat32, {2, 3});
-  const OwnedTensor outside = index_tensor({0, 4}), inside = index_tensor({0, 3});
+  TestTensor table(DType::kFloat32, {4, 3}), y(DType::kFloat32, {2, 3});
+  const TestTensor outside = index_tensor({0, 4}), inside = index_tensor({0, 3});
   if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
     expect_contract_error(
         [&] { embedding_forward(stream, {.tokens = outside.view(), .table = table.view(), .y = y.view()}); },

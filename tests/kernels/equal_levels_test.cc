@@ -70,22 +70,22 @@ class Rank {
             .clipped = outcome_.view(),
             .learning_rate = 0.1};
   }
-  static OwnedTensor integers(const Shape& shape, const std::vector<int64_t>& values) {
-    OwnedTensor tensor = test_tensor(DType::kInt64, shape);
+  static TestTensor integers(const Shape& shape, const std::vector<int64_t>& values) {
+    TestTensor tensor(DType::kInt64, shape);
     std::copy(values.begin(), values.end(), tensor.as<int64_t>());
     return tensor;
   }
 
   AskedLevel asked_;
   Stream stream_;
-  OwnedTensor p_ = random_tensor({kCount}, 1), gradients_ = random_tensor({kCount}, 2);
-  OwnedTensor m_ = filled_tensor({kCount}, 0.0F), v_ = filled_tensor({kCount}, 0.0F);
-  OwnedTensor copy_ = test_tensor(DType::kBFloat16, {kCount});
-  OwnedTensor parts_ = test_tensor(DType::kFloat64, {kGradientNormParts}), outcome_ = test_tensor(DType::kFloat64, {2});
-  OwnedTensor chunks_ =
+  TestTensor p_ = random_tensor({kCount}, 1), gradients_ = random_tensor({kCount}, 2);
+  TestTensor m_ = filled_tensor({kCount}, 0.0F), v_ = filled_tensor({kCount}, 0.0F);
+  TestTensor copy_{DType::kBFloat16, {kCount}};
+  TestTensor parts_{DType::kFloat64, {kGradientNormParts}}, outcome_{DType::kFloat64, {2}};
+  TestTensor chunks_ =
       integers({2, kLambChunkFields}, {0, 0, 0, kFirstChunk, 1, kFirstChunk, kFirstChunk, kCount - kFirstChunk});
-  OwnedTensor starts_ = integers({3}, {0, 1, 2});
-  OwnedTensor sums_ = test_tensor(DType::kFloat64, {2, 2}), squares_ = test_tensor(DType::kFloat64, {2, 2});
+  TestTensor starts_ = integers({3}, {0, 1, 2});
+  TestTensor sums_{DType::kFloat64, {2, 2}}, squares_{DType::kFloat64, {2, 2}};
 };
 
 void expect_equal_after(void (*steps)(Rank&)) {

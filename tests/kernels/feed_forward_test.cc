@@ -17,7 +17,7 @@ struct Case {
 };
 
 struct Gradients {
-  OwnedTensor workspace, dx, dw1, db1, dw2, db2;
+  TestTensor workspace, dx, dw1, db1, dw2, db2;
 };
 
 class FeedForwardTest : public testing::TestWithParam<Case> {
@@ -27,11 +27,11 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
   Shape outer_{size_.rows, size_.d}, inner_{size_.rows, size_.f};
   Dropout dropout_{size_.p, {5, 6, 7}, 1234567};
   Stream stream_{test_device(), 2};
-  OwnedTensor x_ = random_tensor(outer_, 1), dy_ = random_tensor(outer_, 2);
-  OwnedTensor w1_ = random_tensor({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
-  OwnedTensor w2_ = random_tensor({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
-  OwnedTensor b1_ = random_tensor({size_.f}, 5), b2_ = random_tensor({size_.d}, 6);
-  OwnedTensor pre_ = unset_tensor(inner_), hidden_ = unset_tensor(inner_), y_ = unset_tensor(outer_);
+  TestTensor x_ = random_tensor(outer_, 1), dy_ = random_tensor(outer_, 2);
+  TestTensor w1_ = random_tensor({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
+  TestTensor w2_ = random_tensor({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
+  TestTensor b1_ = random_tensor({size_.f}, 5), b2_ = random_tensor({size_.d}, 6);
+  TestTensor pre_ = unset_tensor(inner_), hidden_ = unset_tensor(inner_), y_ = unset_tensor(outer_);
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, inner_.elements());
 
   oracle::FeedForward<double> oracle_inputs() const {
@@ -59,8 +59,8 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
     return out;
   }
   // Elementwise on the host, with the oracle's scalar functions: the unfused operation between two products.
-  OwnedTensor unfused_activation(ConstTensorView pre, bool gradient) const {
-    OwnedTensor out = unset_tensor(inner_);
+  TestTensor unfused_activation(const TestTensor& pre, bool gradient) const {
+    TestTensor out = unset_tensor(inner_);
     for (int64_t e = 0; e < inner_.elements(); ++e) {
       const double value = static_cast<double>(pre.as<float>()[e]);
       out.as<float>()[e] = static_cast<float>(gradient ? oracle::activation_gradient(size_.activation, value)
@@ -85,7 +85,7 @@ TEST_P(FeedForwardTest, BackwardEqualsTheOracle) {
   const auto saved = oracle::feed_forward(oracle_inputs(), size_.activation, mask_);
   const auto expected =
       oracle::feed_forward_gradients(oracle_inputs(), saved, size_.activation, mask_, oracle_values(dy_.view()));
-  const auto plus = [](const std::vector<double>& gradient, const OwnedTensor& initial) {
+  const auto plus = [](const std::vector<double>& gradient, const TestTensor& initial) {
     return oracle::sum_of(gradient, oracle_values(initial.view()));
   };
   expect_close("dx", found.dx.view(), size_.accumulate_dx ? plus(expected.x, before.dx) : expected.x, kGradient);
@@ -98,11 +98,11 @@ TEST_P(FeedForwardTest, BackwardEqualsTheOracle) {
 TEST_P(FeedForwardTest, EqualsItsPartsUnfused) {
   forward();
   const Gradients fused = backward();
-  OwnedTensor pre = unset_tensor(inner_), y = unset_tensor(outer_);
+  TestTensor pre = unset_tensor(inner_), y = unset_tensor(outer_);
   for (int64_t e = 0; e < inner_.elements(); ++e) pre.as<float>()[e] = b1_.as<float>()[e % size_.f];
   for (int64_t e = 0; e < outer_.elements(); ++e) y.as<float>()[e] = b2_.as<float>()[e % size_.d];
   matmul(stream_, {.a = x_.view(), .b = w1_.view(), .transpose_b = true, .c = pre.view(), .accumulate = true});
-  OwnedTensor hidden = unfused_activation(pre.view(), false);
+  TestTensor hidden = unfused_activation(pre, false);
   dropout_forward(stream_, {.x = hidden.view(), .dropout = dropout_, .y = hidden.view()});
   matmul(stream_, {.a = hidden.view(), .b = w2_.view(), .transpose_b = true, .c = y.view(), .accumulate = true});
   expect_close("hidden", hidden_.view(), oracle_values(hidden.view()), kReduction);
@@ -112,11 +112,11 @@ TEST_P(FeedForwardTest, EqualsItsPartsUnfused) {
   matmul(stream_, {dy_.view(), true, hidden.view(), false, parts.dw2.view(), true});
   matmul(stream_, {.a = dy_.view(), .b = w2_.view(), .c = parts.workspace.view()});
   dropout_backward(stream_, {.dy = parts.workspace.view(), .dropout = dropout_, .dx = parts.workspace.view()});
-  const OwnedTensor slope = unfused_activation(pre.view(), true);
+  const TestTensor slope = unfused_activation(pre, true);
   for (int64_t e = 0; e < inner_.elements(); ++e) parts.workspace.as<float>()[e] *= slope.as<float>()[e];
   matmul(stream_, {parts.workspace.view(), true, x_.view(), false, parts.dw1.view(), true});
   matmul(stream_, {parts.workspace.view(), false, w1_.view(), false, parts.dx.view(), size_.accumulate_dx});
-  const auto sums = [](const OwnedTensor& terms, const OwnedTensor& initial) {
+  const auto sums = [](const TestTensor& terms, const TestTensor& initial) {
     return oracle::sum_of(oracle::column_sums(oracle_values(terms.view()), terms.shape()[1]),
                           oracle_values(initial.view()));
   };
@@ -173,8 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Activations, FeedForwardOracleTest, testing::Values(Act
 
 TEST(FeedForward, NanReachesTheOutputThroughRelu) {
   Stream stream(test_device(), 1);
-  OwnedTensor x = filled_tensor({1, 1}, NAN), w = filled_tensor({1, 1}, 1.0F), b = filled_tensor({1}, 0.0F);
-  OwnedTensor hidden = unset_tensor({1, 1}), y = unset_tensor({1, 1});
+  TestTensor x = filled_tensor({1, 1}, NAN), w = filled_tensor({1, 1}, 1.0F), b = filled_tensor({1}, 0.0F);
+  TestTensor hidden = unset_tensor({1, 1}), y = unset_tensor({1, 1});
   feed_forward_forward(stream, {.x = x.view(),
                                 .w1 = w.view(),
                                 .b1 = b.view(),
@@ -187,9 +187,9 @@ TEST(FeedForward, NanReachesTheOutputThroughRelu) {
 
 TEST(FeedForward, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), w1(DType::kFloat32, {4, 3});
-  OwnedTensor w2(DType::kFloat32, {3, 4}), b1(DType::kFloat32, {4}), b2(DType::kFloat32, {3});
-  OwnedTensor hidden(DType::kFloat32, {2, 4}), pre(DType::kFloat32, {2, 4});
+  TestTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), w1(DType::kFloat32, {4, 3});
+  TestTensor w2(DType::kFloat32, {3, 4}), b1(DType::kFloat32, {4}), b2(DType::kFloat32, {3});
+  TestTensor hidden(DType::kFloat32, {2, 4}), pre(DType::kFloat32, {2, 4});
   FeedForwardForward args{.x = x.view(),
                           .w1 = w1.view(),
                           .b1 = b1.view(),

@@ -24,9 +24,9 @@ class GemmTest : public testing::TestWithParam<Case> {
 
   static constexpr int64_t kN = 7, kK = 33, kAStride = 40, kBStride = 11, kCStride = 9;
 
-  OwnedTensor a_ = cast(random_tensor({40, kAStride}, 1), GetParam().operands);
-  OwnedTensor b_ = cast(random_tensor({kK, kBStride}, 2), GetParam().operands);
-  OwnedTensor bias_ = random_tensor({kN}, 4), c_ = random_tensor({GetParam().m, kCStride}, 3);
+  TestTensor a_ = cast(random_tensor({40, kAStride}, 1), GetParam().operands);
+  TestTensor b_ = cast(random_tensor({kK, kBStride}, 2), GetParam().operands);
+  TestTensor bias_ = random_tensor({kN}, 4), c_ = random_tensor({GetParam().m, kCStride}, 3);
   std::vector<double> before_ = oracle_values(c_.view());
   Stream stream_{2};
 
@@ -47,7 +47,7 @@ class GemmTest : public testing::TestWithParam<Case> {
     GetParam().in_thread ? cpu::gemm_in_thread(stream_, args) : cpu::gemm(stream_, args);
   }
   // What surrounds the block stays as it was.
-  std::vector<double> expected(const OwnedTensor* bias) const {
+  std::vector<double> expected(const TestTensor* bias) const {
     const std::vector<double> a = oracle_values(a_.view()), b = oracle_values(b_.view());
     std::vector<double> c = before_;
     for (int64_t i = 0; i < GetParam().m; ++i) {
@@ -88,10 +88,10 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmTest, testing::ValuesIn(cases()));
 
 // The first `rows` rows of a times b, of the same dtype, in rows of `stride` elements.
-OwnedTensor product_of_rows(const Stream& stream, const OwnedTensor& a, const OwnedTensor& b, int64_t rows,
-                            int64_t stride) {
+TestTensor product_of_rows(const Stream& stream, const TestTensor& a, const TestTensor& b, int64_t rows,
+                           int64_t stride) {
   const int64_t columns = b.shape()[0], depth = b.shape()[1];
-  OwnedTensor c = cast(filled_tensor({rows, stride}, 0.0F), a.view().dtype);
+  TestTensor c = cast(filled_tensor({rows, stride}, 0.0F), a.view().dtype);
   cpu::gemm(stream, {.m = rows,
                      .n = columns,
                      .k = depth,
@@ -120,12 +120,12 @@ INSTANTIATE_TEST_SUITE_P(Gemm, GemmRows, testing::Values(DType::kFloat32, DType:
 // Evaluation counts on it: losses do not depend on the batch.
 TEST_P(GemmRows, AreTheSameInAnyCompany) {
   constexpr int64_t kRows = 300, kDepth = 520;
-  const OwnedTensor a = cast(random_tensor({kRows, kDepth}, 1), GetParam());
-  const OwnedTensor b = cast(random_tensor({96, kDepth}, 2), GetParam());
+  const TestTensor a = cast(random_tensor({kRows, kDepth}, 1), GetParam());
+  const TestTensor b = cast(random_tensor({96, kDepth}, 2), GetParam());
   for (const int64_t stride : {96, 128}) {
     for (const int threads : {1, 2}) {
       const Stream stream(threads);
-      OwnedTensor all = product_of_rows(stream, a, b, kRows, stride);
+      TestTensor all = product_of_rows(stream, a, b, kRows, stride);
       for (const int64_t rows : {1, 2, 7, 16, 31, 64, 299})
         expect_identical("rows", product_of_rows(stream, a, b, rows, stride).view(), all.view().rows(0, rows));
     }
@@ -135,9 +135,9 @@ TEST_P(GemmRows, AreTheSameInAnyCompany) {
 // Of texts of all lengths there are more products than are kept. Within a tolerance: see GemmRows.
 TEST(Gemm, AnyNumberOfShapes) {
   constexpr int64_t kShapes = 1100;
-  const OwnedTensor a = random_tensor({kShapes, 3}, 1), b = random_tensor({2, 3}, 2);
+  const TestTensor a = random_tensor({kShapes, 3}, 1), b = random_tensor({2, 3}, 2);
   const Stream stream(1);
-  OwnedTensor all = product_of_rows(stream, a, b, kShapes, 2);
+  TestTensor all = product_of_rows(stream, a, b, kShapes, 2);
   for (int64_t rows = 1; rows < kShapes; ++rows)
     expect_close("rows", product_of_rows(stream, a, b, rows, 2).view(), oracle_values(all.view().rows(0, rows)),
                  kReduction);
@@ -145,14 +145,14 @@ TEST(Gemm, AnyNumberOfShapes) {
 
 TEST(Gemm, EmptyInnerExtentClearsOrKeeps) {
   Stream stream(1);
-  OwnedTensor c = filled_tensor({2, 2}, 3.0F);
+  TestTensor c = filled_tensor({2, 2}, 3.0F);
   cpu::Gemm args{.m = 2, .n = 2, .k = 0, .c = c.as<float>(), .c_stride = 2, .accumulate = true};
   cpu::gemm(stream, args);
   expect_identical("kept", c.view(), filled_tensor({2, 2}, 3.0F).view());
   args.accumulate = false;
   cpu::gemm(stream, args);
   expect_identical("cleared", c.view(), filled_tensor({2, 2}, 0.0F).view());
-  OwnedTensor narrow = cast(filled_tensor({2, 2}, 3.0F), DType::kBFloat16);
+  TestTensor narrow = cast(filled_tensor({2, 2}, 3.0F), DType::kBFloat16);
   args.c = narrow.view().data;
   args.result = DType::kBFloat16;
   cpu::gemm(stream, args);

@@ -9,7 +9,7 @@ namespace segue::kernels {
 
 namespace {
 
-double norm_of(const OwnedTensor& gradients) {
+double norm_of(const TestTensor& gradients) {
   long double sum = 0.0L;
   for (int64_t i = 0; i < gradients.shape()[0]; ++i)
     sum += static_cast<long double>(gradients.as<float>()[i]) * gradients.as<float>()[i];
@@ -17,10 +17,10 @@ double norm_of(const OwnedTensor& gradients) {
 }
 
 // Norm and scale.
-std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double clip) {
+std::array<double, 2> clipped(int threads, const TestTensor& gradients, double clip) {
   Stream stream(test_device(), threads);
-  OwnedTensor parts = test_tensor(DType::kFloat64, {kGradientNormParts});
-  OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
+  TestTensor parts(DType::kFloat64, {kGradientNormParts});
+  TestTensor outcome(DType::kFloat64, {2});
   gradient_norm(stream, {gradients.view(), parts.view()});
   clip_gradients(stream, {parts.view(), clip, outcome.view()});
   return {outcome.as<double>()[0], outcome.as<double>()[1]};
@@ -28,7 +28,7 @@ std::array<double, 2> clipped(int threads, const OwnedTensor& gradients, double 
 
 TEST(GradientClip, NormEqualsTheSumInDouble) {
   for (const int64_t count : {0, 1, 257, 1031, 600004}) {
-    const OwnedTensor g = random_tensor({count}, 1);
+    const TestTensor g = random_tensor({count}, 1);
     const double expected = norm_of(g);
     const auto [norm, scale] = clipped(2, g, 0.0);
     EXPECT_NEAR(norm, expected, 1e-12 * expected);  // 6e5 additions in double, in hundreds of sums
@@ -37,21 +37,21 @@ TEST(GradientClip, NormEqualsTheSumInDouble) {
 }
 
 TEST(GradientClip, ScaleBringsTheNormDownToTheClip) {
-  const OwnedTensor g = random_tensor({1031}, 1);
+  const TestTensor g = random_tensor({1031}, 1);
   const double norm = norm_of(g);
   EXPECT_NEAR(clipped(1, g, 0.25)[1], 0.25 / (norm + 1e-6), 1e-12);
   EXPECT_EQ(clipped(1, g, 2.0 * norm)[1], 1.0);
 }
 
 TEST(GradientClip, SameBitsOnAnyNumberOfThreads) {
-  const OwnedTensor g = random_tensor({100003}, 1);
+  const TestTensor g = random_tensor({100003}, 1);
   const std::array<double, 2> one = clipped(1, g, 0.25);
   EXPECT_EQ(clipped(2, g, 0.25), one);
   EXPECT_EQ(clipped(3, g, 0.25), one);
 }
 
 TEST(GradientClip, NanIsNotLost) {
-  OwnedTensor g = random_tensor({50000}, 1);
+  TestTensor g = random_tensor({50000}, 1);
   g.as<float>()[49999] = NAN;
   EXPECT_TRUE(std::isnan(clipped(2, g, 0.25)[0]));
 }

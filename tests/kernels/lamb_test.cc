@@ -24,8 +24,8 @@ int64_t total() {
   return sum;
 }
 
-OwnedTensor int64_tensor(const std::vector<int64_t>& values, const Shape& shape) {
-  OwnedTensor tensor = test_tensor(DType::kInt64, shape);
+TestTensor int64_tensor(const std::vector<int64_t>& values, const Shape& shape) {
+  TestTensor tensor(DType::kInt64, shape);
   std::copy(values.begin(), values.end(), tensor.as<int64_t>());
   return tensor;
 }
@@ -49,15 +49,17 @@ class Holder {
     }
     chunks = int64_tensor(rows, {starts.back(), kLambChunkFields});
     starts_ = int64_tensor(starts, {static_cast<int64_t>(starts.size())});
-    sums_ = test_tensor(DType::kFloat64, {starts.back(), 2});
-    squares = test_tensor(DType::kFloat64, {static_cast<int64_t>(kSizes.size()), 2});
+    sums_ = TestTensor(DType::kFloat64, {starts.back(), 2});
+    squares = TestTensor(DType::kFloat64, {static_cast<int64_t>(kSizes.size()), 2});
     gradients_ = filled_tensor({held_}, 0.0F);
     m = filled_tensor({held_}, 0.0F);
     v = filled_tensor({held_}, 0.0F);
   }
 
   void queue_norms(Stream& stream, ConstTensorView p, ConstTensorView flat_gradients, ConstTensorView clipped) {
-    for_elements([&](int64_t flat, int64_t own) { gradients_.as<float>()[own] = flat_gradients.as<float>()[flat]; });
+    const HostTensor gradients(flat_gradients, test_device());
+    const auto* values = gradients.view().as<float>();
+    for_elements([&](int64_t flat, int64_t own) { gradients_.as<float>()[own] = values[flat]; });
     LambMoments args = moments(p);
     args.clipped = clipped;
     lamb_moments(stream, args);
@@ -93,11 +95,11 @@ class Holder {
     }
   }
 
-  OwnedTensor chunks, squares, m, v;
+  TestTensor chunks, squares, m, v;
 
  private:
   int64_t held_ = 0;
-  OwnedTensor starts_, sums_, gradients_;
+  TestTensor starts_, sums_, gradients_;
 };
 
 Holder whole(int64_t chunk) {
@@ -111,29 +113,29 @@ std::vector<double> part(const std::vector<double>& flat, size_t tensor) {
 }
 
 // Tensor by tensor.
-void oracle_step(std::vector<oracle::OptimizerState>& tensors, const OwnedTensor& gradients) {
+void oracle_step(std::vector<oracle::OptimizerState>& tensors, const TestTensor& gradients) {
   const std::vector<double> flat = oracle_values(gradients.view());
   for (size_t n = 0; n < tensors.size(); ++n)
     tensors[n] = oracle::lamb_step(std::move(tensors[n]), part(flat, n), kConstants, kGradientScale);
 }
 
 // Parameters of which one tensor is zero: its ratio is 1.
-OwnedTensor parameters() {
-  OwnedTensor p = random_tensor({total()}, 1);
+TestTensor parameters() {
+  TestTensor p = random_tensor({total()}, 1);
   std::fill_n(p.as<float>() + kSizes[0], kSizes[1], 0.0F);
   return p;
 }
 
-OwnedTensor outcome_of(double norm) {
-  OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
+TestTensor outcome_of(double norm) {
+  TestTensor outcome(DType::kFloat64, {2});
   outcome.as<double>()[0] = norm;
   outcome.as<double>()[1] = kGradientScale;
   return outcome;
 }
 
-void take_step(Stream& stream, std::vector<Holder>& holders, OwnedTensor& p, const OwnedTensor& gradients) {
-  const OwnedTensor outcome = outcome_of(1.0);
-  OwnedTensor squares = test_tensor(DType::kFloat64, holders[0].squares.shape());
+void take_step(Stream& stream, std::vector<Holder>& holders, TestTensor& p, const TestTensor& gradients) {
+  const TestTensor outcome = outcome_of(1.0);
+  TestTensor squares(DType::kFloat64, holders[0].squares.shape());
   for (Holder& holder : holders) holder.queue_norms(stream, p.view(), gradients.view(), outcome.view());
   for (const Holder& holder : holders) {
     for (int64_t i = 0; i < squares.shape().elements(); ++i) squares.as<double>()[i] += holder.squares.as<double>()[i];
@@ -143,18 +145,18 @@ void take_step(Stream& stream, std::vector<Holder>& holders, OwnedTensor& p, con
 
 void expect_oracle(std::vector<Holder>& holders) {
   Stream stream(test_device(), 2);
-  OwnedTensor p = parameters();
+  TestTensor p = parameters();
   std::vector<oracle::OptimizerState> tensors;
   for (size_t n = 0; n < kSizes.size(); ++n) {
     const std::vector<double> zeros(static_cast<size_t>(kSizes[n]), 0.0);
     tensors.push_back({part(oracle_values(p.view()), n), zeros, zeros});
   }
   for (int64_t t = 1; t <= 5; ++t) {
-    const OwnedTensor gradients = random_tensor({total()}, static_cast<uint16_t>(10 + t));
+    const TestTensor gradients = random_tensor({total()}, static_cast<uint16_t>(10 + t));
     oracle_step(tensors, gradients);
     take_step(stream, holders, p, gradients);
   }
-  OwnedTensor m = unset_tensor({total()}), v = unset_tensor({total()});
+  TestTensor m = unset_tensor({total()}), v = unset_tensor({total()});
   for (Holder& holder : holders) {
     holder.for_elements([&](int64_t flat, int64_t own) {
       m.as<float>()[flat] = holder.m.as<float>()[own];
@@ -188,11 +190,11 @@ TEST(Lamb, SameBitsOnAnyNumberOfThreads) {
     Stream stream(test_device(), threads);
     std::vector<Holder> holders;
     holders.push_back(whole(32));
-    OwnedTensor p = parameters();
+    TestTensor p = parameters();
     take_step(stream, holders, p, random_tensor({total()}, 2));
     return p;
   };
-  const OwnedTensor one = run(1);
+  const TestTensor one = run(1);
   expect_identical("two", run(2).view(), one.view());
   expect_identical("three", run(3).view(), one.view());
 }
@@ -200,9 +202,9 @@ TEST(Lamb, SameBitsOnAnyNumberOfThreads) {
 TEST(Lamb, DoesNothingWhenTheNormIsNotFinite) {
   Stream stream(test_device(), 2);
   for (const double norm : {std::nan(""), HUGE_VAL}) {
-    const OwnedTensor outcome = outcome_of(norm), gradients = random_tensor({total()}, 2);
+    const TestTensor outcome = outcome_of(norm), gradients = random_tensor({total()}, 2);
     Holder holder = whole(32);
-    OwnedTensor p = parameters();
+    TestTensor p = parameters();
     holder.queue_norms(stream, p.view(), gradients.view(), outcome.view());
     lamb_step(stream, holder.step(p.view(), holder.squares.view(), outcome.view()));
     expect_identical("p", p.view(), parameters().view());
@@ -214,7 +216,7 @@ TEST(Lamb, DoesNothingWhenTheNormIsNotFinite) {
 TEST(Lamb, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
   Holder holder = whole(32);
-  OwnedTensor p = parameters();
+  TestTensor p = parameters();
   LambMoments moments = holder.moments(p.view());
   moments.second_moment = holder.m.view();
   expect_contract_error([&] { lamb_moments(stream, moments); }, {"first_moment", "apart from second_moment"});

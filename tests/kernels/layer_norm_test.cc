@@ -18,7 +18,7 @@ struct Case {
 };
 
 struct Gradients {
-  OwnedTensor dx, dbranch, dgain, dbias;
+  TestTensor dx, dbranch, dgain, dbias;
 };
 
 class LayerNormTest : public testing::TestWithParam<Case> {
@@ -26,11 +26,11 @@ class LayerNormTest : public testing::TestWithParam<Case> {
   Shape shape_{GetParam().rows, GetParam().columns};
   Shape features_{GetParam().columns};
   Dropout dropout_{GetParam().p, {5, 6, 7}, 77};
-  OwnedTensor x_ = random_tensor(shape_, 1), branch_ = random_tensor(shape_, 2);
-  OwnedTensor gain_ = random_tensor(features_, 3), bias_ = random_tensor(features_, 4);
-  OwnedTensor dy_ = random_tensor(shape_, 5), ds_other_ = random_tensor(shape_, 6);
-  OwnedTensor sum_ = unset_tensor(shape_), y_ = unset_tensor(shape_);
-  OwnedTensor mean_ = unset_tensor({shape_[0]}), rstd_ = unset_tensor({shape_[0]});
+  TestTensor x_ = random_tensor(shape_, 1), branch_ = random_tensor(shape_, 2);
+  TestTensor gain_ = random_tensor(features_, 3), bias_ = random_tensor(features_, 4);
+  TestTensor dy_ = random_tensor(shape_, 5), ds_other_ = random_tensor(shape_, 6);
+  TestTensor sum_ = unset_tensor(shape_), y_ = unset_tensor(shape_);
+  TestTensor mean_ = unset_tensor({shape_[0]}), rstd_ = unset_tensor({shape_[0]});
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, shape_.elements());
 
   oracle::LayerNorm<double> expected() const {
@@ -101,7 +101,7 @@ TEST_P(LayerNormTest, BackwardEqualsTheOracle) {
 
 TEST_P(LayerNormTest, SameBitsOnAnyNumberOfThreads) {
   const Gradients one = backward(1);
-  const OwnedTensor y = copy_of(y_.view());
+  const TestTensor y = copy_of(y_.view());
   for (const int threads : {2, 3}) {
     const Gradients more = backward(threads);
     expect_identical("y", y_.view(), y.view());
@@ -115,7 +115,7 @@ TEST_P(LayerNormTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
   Stream stream(test_device(), 2);
   const Gradients fused = backward(2);
-  OwnedTensor sum = copy_of(x_.view()), y = unset_tensor(shape_);
+  TestTensor sum = copy_of(x_.view()), y = unset_tensor(shape_);
   dropout_forward(stream, {.x = branch_.view(), .dropout = dropout_, .y = sum.view(), .accumulate = true});
   layer_norm_forward(stream, {.x = sum.view(),
                               .gain = gain_.view(),
@@ -147,9 +147,9 @@ TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
 TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
   Stream stream(test_device(), 2);
   layer_norm_forward(stream, forward_args());
-  const OwnedTensor sum = copy_of(sum_.view()), y = copy_of(y_.view());
-  for (OwnedTensor* operand : {&x_, &branch_}) {
-    const OwnedTensor kept = copy_of(operand->view());
+  const TestTensor sum = copy_of(sum_.view()), y = copy_of(y_.view());
+  for (TestTensor* operand : {&x_, &branch_}) {
+    const TestTensor kept = copy_of(operand->view());
     LayerNormForward args = forward_args();
     args.sum = operand->view();
     layer_norm_forward(stream, args);
@@ -162,8 +162,8 @@ TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
 TEST_P(LayerNormTest, BackwardInPlaceOfDyOrDsOther) {
   Stream stream(test_device(), 2);
   const Gradients apart = backward(2);
-  for (OwnedTensor* input : {&dy_, &ds_other_}) {
-    const OwnedTensor kept = copy_of(input->view());
+  for (TestTensor* input : {&dy_, &ds_other_}) {
+    const TestTensor kept = copy_of(input->view());
     Gradients out = unset_gradients();
     LayerNormBackward args = backward_args(out);
     args.dx = input->view();
@@ -217,10 +217,10 @@ TEST(LayerNormOracle, GradientsByComplexStep) {
 
 TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
   Stream stream(test_device(), 1);
-  OwnedTensor x = random_tensor({1, 64}, 1);
+  TestTensor x = random_tensor({1, 64}, 1);
   for (int64_t d = 0; d < 64; ++d) x.as<float>()[d] = 4096.0F + std::round(8.0F * x.as<float>()[d]) / 8.0F;
-  const OwnedTensor gain = filled_tensor({64}, 1.0F), bias = filled_tensor({64}, 0.0F);
-  OwnedTensor y = unset_tensor({1, 64}), mean = unset_tensor({1}), rstd = unset_tensor({1});
+  const TestTensor gain = filled_tensor({64}, 1.0F), bias = filled_tensor({64}, 0.0F);
+  TestTensor y = unset_tensor({1, 64}), mean = unset_tensor({1}), rstd = unset_tensor({1});
   layer_norm_forward(stream, {.x = x.view(),
                               .gain = gain.view(),
                               .bias = bias.view(),
@@ -235,9 +235,9 @@ TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
 TEST(LayerNorm, RefusesRowsThatAreTooWide) {
   Stream stream(test_device(), 1);
   for (const int64_t columns : {8192, 8193}) {
-    const OwnedTensor x = random_tensor({1, columns}, 1), gain = filled_tensor({columns}, 1.0F);
-    const OwnedTensor bias = filled_tensor({columns}, 0.0F);
-    OwnedTensor y = unset_tensor({1, columns}), mean = unset_tensor({1}), rstd = unset_tensor({1});
+    const TestTensor x = random_tensor({1, columns}, 1), gain = filled_tensor({columns}, 1.0F);
+    const TestTensor bias = filled_tensor({columns}, 0.0F);
+    TestTensor y = unset_tensor({1, columns}), mean = unset_tensor({1}), rstd = unset_tensor({1});
     const auto run = [&] {
       layer_norm_forward(stream, {.x = x.view(),
                                   .gain = gain.view(),
@@ -259,8 +259,8 @@ TEST(LayerNorm, RefusesRowsThatAreTooWide) {
 
 TEST(LayerNorm, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), gain(DType::kFloat32, {3});
-  OwnedTensor rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2}), features(DType::kFloat32, {3});
+  TestTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), gain(DType::kFloat32, {3});
+  TestTensor rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2}), features(DType::kFloat32, {3});
   const LayerNormForward good{.x = x.view(),
                               .gain = gain.view(),
                               .bias = features.view(),

@@ -26,8 +26,8 @@ struct LayerProblem {
   float scale = 1.0F / static_cast<float>(size.rows);
   int64_t scratch_bytes = kScratchBytes;
   std::vector<int32_t> columns, rows;
-  OwnedTensor x, table, bias, gates, gate_bias;
-  OwnedTensor targets, row_list, count;
+  TestTensor x, table, bias, gates, gate_bias;
+  TestTensor targets, row_list, count;
 
   explicit LayerProblem(const LayerSize& of, DType activations = DType::kFloat32)
       : size(of),
@@ -56,13 +56,13 @@ struct LayerProblem {
 
   bool has_list() const { return size.listed != Listed::kAll; }
 
-  static OwnedTensor joined(const OwnedTensor& first, const OwnedTensor& second) {
+  static TestTensor joined(const TestTensor& first, const TestTensor& second) {
     Shape shape = first.shape();
     Shape both{shape[0] + second.shape()[0]};
     if (shape.rank() == 2) both.append(shape[1]);
-    OwnedTensor joined = test_tensor(first.view().dtype, both);
-    std::copy_n(first.view().data, first.view().bytes(), joined.view().data);
-    std::copy_n(second.view().data, second.view().bytes(), joined.view().data + first.view().bytes());
+    TestTensor joined(first.view().dtype, both);
+    copy_tensor(joined.view().rows(0, shape[0]), first.view(), test_device());
+    copy_tensor(joined.view().rows(shape[0], second.shape()[0]), second.view(), test_device());
     return joined;
   }
 
@@ -83,7 +83,7 @@ struct LayerProblem {
 // The outputs: before a run, what they hold then.
 struct LayerResults {
   bool accumulate;
-  OwnedTensor nll, dx, dtable, dbias, dgates, dgate_bias, workspace;
+  TestTensor nll, dx, dtable, dbias, dgates, dgate_bias, workspace;
 
   LayerResults(const LayerProblem& problem, bool accumulates)
       : accumulate(accumulates),
@@ -136,7 +136,6 @@ inline LayerResults LayerProblem::run(int threads, bool accumulate) const {
   LayerResults results(*this, accumulate);
   Stream stream(test_device(), threads);
   linear_cross_entropy(stream, arguments(results, accumulate));
-  stream.synchronize();
   return results;
 }
 

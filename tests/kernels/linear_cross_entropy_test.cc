@@ -59,12 +59,12 @@ TEST_P(LinearCrossEntropyTest, EqualsAProductAndACrossEntropy) {
   const LayerSize size = problem_.size;
   const LayerResults fused = problem_.run(2, false);
   const int64_t classes = size.table + size.gates;
-  OwnedTensor w = problem_.joined(problem_.table, problem_.gates),
-              b = problem_.joined(problem_.bias, problem_.gate_bias);
-  OwnedTensor logits = unset_tensor({size.rows, classes}), nll = unset_tensor({size.rows});
-  OwnedTensor lse = unset_tensor({size.rows}), dx = unset_tensor(problem_.x.shape());
+  TestTensor w = problem_.joined(problem_.table, problem_.gates),
+             b = problem_.joined(problem_.bias, problem_.gate_bias);
+  TestTensor logits = unset_tensor({size.rows, classes}), nll = unset_tensor({size.rows});
+  TestTensor lse = unset_tensor({size.rows}), dx = unset_tensor(problem_.x.shape());
   const LayerResults before(problem_, false);
-  OwnedTensor dw = problem_.joined(before.dtable, before.dgates), db = problem_.joined(before.dbias, before.dgate_bias);
+  TestTensor dw = problem_.joined(before.dtable, before.dgates), db = problem_.joined(before.dbias, before.dgate_bias);
   matmul(stream, {.a = problem_.x.view(), .b = w.view(), .transpose_b = true, .c = logits.view()});
   cross_entropy_forward(stream, {logits.view(), b.view(), problem_.targets.view(), nll.view(), lse.view()});
   cross_entropy_backward(stream,
@@ -169,8 +169,8 @@ TEST(LinearCrossEntropy, RefusesWhatItsContractForbids) {
     change(args);
     expect_contract_error([&] { linear_cross_entropy(stream, args); }, words);
   };
-  const OwnedTensor outside = index_tensor({7, 7, 7}), falling = index_tensor({1, 0, 2}), three = index_tensor({3});
-  const OwnedTensor ten = index_tensor({10}), within = index_tensor({0, 0, 0});
+  const TestTensor outside = index_tensor({7, 7, 7}), falling = index_tensor({1, 0, 2}), three = index_tensor({3});
+  const TestTensor ten = index_tensor({10}), within = index_tensor({0, 0, 0});
   if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
     expect_refused({"columns[", "[0, 7)", "found 7"}, [&](auto& args) { args.columns = outside.view(); });
     expect_refused({"count", "0 to 3", "10"}, [&](auto& args) { args.count = ten.view(); });
@@ -185,7 +185,7 @@ TEST(LinearCrossEntropy, RefusesWhatItsContractForbids) {
   expect_refused({"dtable", "without dx"}, [](auto& args) { args.gradient.dx = {}; });
   expect_refused({"workspace", "at least"}, [](auto& args) { args.workspace.shape = {1}; });
   expect_refused({"dx", "nll"}, [](auto& args) { args.nll = {args.gradient.dx.data, DType::kFloat32, {3}}; });
-  expect_refused({"bias", "[5]", "[7]"}, [&](auto& args) { args.bias = view_of(results.nll.as<float>(), {7}); });
+  expect_refused({"bias", "[5]", "[7]"}, [&](auto& args) { args.bias = view_of(results.nll.view().as<float>(), {7}); });
 }
 
 }  // namespace

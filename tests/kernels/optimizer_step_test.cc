@@ -18,15 +18,15 @@ constexpr double kGradientScale = 0.5;
 struct Block {
   explicit Block(int64_t count)
       : p(random_tensor({count}, 1)), m(filled_tensor({count}, 0.0F)), v(filled_tensor({count}, 0.0F)) {}
-  OwnedTensor p, m, v;
+  TestTensor p, m, v;
 
   ParameterUpdate update(ConstTensorView gradients, ConstTensorView clipped = {}) {
     return {.parameters = p.view(), .gradients = gradients, .clipped = clipped, .learning_rate = kRate};
   }
 };
 
-OwnedTensor outcome_of(double norm, double scale) {
-  OwnedTensor outcome = test_tensor(DType::kFloat64, {2});
+TestTensor outcome_of(double norm, double scale) {
+  TestTensor outcome(DType::kFloat64, {2});
   outcome.as<double>()[0] = norm;
   outcome.as<double>()[1] = scale;
   return outcome;
@@ -97,14 +97,14 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerStep, testing::ValuesIn(cases()),
 
 TEST_P(OptimizerStep, FollowsTheOracleOverTenSteps) {
   Stream stream(test_device(), 2);
-  const OwnedTensor outcome = outcome_of(1.0, kGradientScale);
+  const TestTensor outcome = outcome_of(1.0, kGradientScale);
   for (const int64_t count : {1, 31, 32, 33, 1031, 2052, 70001}) {
     Block block(count);
     oracle::OptimizerState state{oracle_values(block.p.view()), oracle_values(block.m.view()),
                                  oracle_values(block.v.view())};
     const bool keeps = std::string(GetParam().name) != "sgd";  // the oracle always has a velocity
     for (int64_t t = 1; t <= 10; ++t) {
-      const OwnedTensor gradients = random_tensor({count}, static_cast<uint16_t>(10 + t));
+      const TestTensor gradients = random_tensor({count}, static_cast<uint16_t>(10 + t));
       GetParam().run(stream, block, block.update(gradients.view(), outcome.view()), t);
       state = GetParam().expected(std::move(state), oracle_values(gradients.view()), kGradientScale, t);
     }
@@ -115,7 +115,7 @@ TEST_P(OptimizerStep, FollowsTheOracleOverTenSteps) {
 }
 
 TEST_P(OptimizerStep, SameBitsOnAnyNumberOfThreads) {
-  const OwnedTensor gradients = random_tensor({100003}, 2);
+  const TestTensor gradients = random_tensor({100003}, 2);
   Stream one(test_device(), 1), three(test_device(), 3);
   Block a(100003), b(100003);
   GetParam().run(one, a, a.update(gradients.view()), 1);
@@ -129,8 +129,8 @@ TEST_P(OptimizerStep, DoesNothingWhenTheNormIsNotFinite) {
   Stream stream(test_device(), 2);
   for (const double norm : {std::nan(""), HUGE_VAL}) {
     Block block(33);
-    const OwnedTensor gradients = random_tensor({33}, 2), p = copy_of(block.p.view());
-    const OwnedTensor outcome = outcome_of(norm, 1.0);
+    const TestTensor gradients = random_tensor({33}, 2), p = copy_of(block.p.view());
+    const TestTensor outcome = outcome_of(norm, 1.0);
     GetParam().run(stream, block, block.update(gradients.view(), outcome.view()), 1);
     expect_identical("p", block.p.view(), p.view());
     expect_identical("m", block.m.view(), filled_tensor({33}, 0.0F).view());
@@ -143,7 +143,7 @@ TEST(FirstOptimizerStep, HasTheLengthOfTheLearningRate) {
   Stream stream(test_device(), 1);
   for (const Case& kind : {adam("adam", 0.0), adagrad()}) {
     Block block(4);
-    const OwnedTensor before = copy_of(block.p.view()), gradients = random_tensor({4}, 2);
+    const TestTensor before = copy_of(block.p.view()), gradients = random_tensor({4}, 2);
     kind.run(stream, block, block.update(gradients.view()), 1);
     for (int i = 0; i < 4; ++i) {
       const float moved = before.as<float>()[i] - block.p.as<float>()[i];
@@ -155,7 +155,7 @@ TEST(FirstOptimizerStep, HasTheLengthOfTheLearningRate) {
 TEST(AdamStep, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
   Block block(4);
-  const OwnedTensor gradients = random_tensor({4}, 2), shorter = random_tensor({3}, 2);
+  const TestTensor gradients = random_tensor({4}, 2), shorter = random_tensor({3}, 2);
   const AdamStep good{block.update(gradients.view()), block.m.view(), block.v.view()};
   const auto expect_refused = [&](auto spoil, const std::vector<std::string>& words) {
     AdamStep args = good;
@@ -174,7 +174,7 @@ TEST(AdamStep, RefusesWhatItsContractForbids) {
 TEST(SgdStep, KeepsAVelocityWhenThereIsMomentum) {
   Stream stream(test_device(), 1);
   Block block(4);
-  const OwnedTensor gradients = random_tensor({4}, 2);
+  const TestTensor gradients = random_tensor({4}, 2);
   SgdStep args{.update = block.update(gradients.view()), .velocity = block.m.view()};
   expect_contract_error([&] { sgd_step(stream, args); }, {"velocity", "without momentum"});
   args.velocity = {};

@@ -43,7 +43,7 @@ inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
 
 struct AttentionProblem {
   AttentionCase extents;
-  OwnedTensor qkv, memory_kv, r, u, w, doutput;
+  TestTensor qkv, memory_kv, r, u, w, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
@@ -57,7 +57,7 @@ struct AttentionProblem {
 
 // Overwritten outputs begin as NaN; the accumulated ones as `before`.
 struct AttentionSolution {
-  OwnedTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw;
+  TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw;
 
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
       : output(cast(unset_tensor({c.b, c.t, c.n, c.h}), c.dtype)),

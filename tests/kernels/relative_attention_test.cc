@@ -112,7 +112,7 @@ TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
   const AttentionProblem problem({.b = 2, .t = 40, .m = 30, .n = 2, .h = 16});
   const AttentionSolution from_zero = solve(problem);
   const AttentionSolution from_one = solve(problem, 2, 1.0F);
-  const auto plus_one = [](const OwnedTensor& tensor) {
+  const auto plus_one = [](const TestTensor& tensor) {
     std::vector<double> values = oracle_values(tensor.view());
     for (double& value : values) value += 1.0;
     return values;
@@ -136,7 +136,7 @@ TEST(RelativeAttention, MemoryPitchOnlySpacesTheStreams) {
   const AttentionCase c{.b = 3, .t = 17, .m = 29, .n = 2, .h = 8};
   constexpr int64_t kPitch = 40;
   const AttentionProblem problem(c);
-  OwnedTensor spaced = unset_tensor({c.b, kPitch, 2, c.n, c.h});
+  TestTensor spaced = unset_tensor({c.b, kPitch, 2, c.n, c.h});
   const int64_t row = 2 * c.n * c.h;
   for (int64_t b = 0; b < c.b; ++b) {
     std::copy_n(problem.memory_kv.as<float>() + b * c.m * row, c.m * row, spaced.as<float>() + b * kPitch * row);
@@ -146,7 +146,7 @@ TEST(RelativeAttention, MemoryPitchOnlySpacesTheStreams) {
   RelativeAttentionForward forward = forward_args(problem, found);
   RelativeAttentionBackward backward = backward_args(problem, found);
   for (RelativeAttentionInputs* inputs : {&forward.inputs, &backward.inputs}) {
-    inputs->memory_kv = view_of(std::as_const(spaced).as<float>(), {c.b, c.m, 2, c.n, c.h});
+    inputs->memory_kv = view_of(std::as_const(spaced).view().as<float>(), {c.b, c.m, 2, c.n, c.h});
     inputs->memory_pitch = kPitch;
   }
   Stream stream(test_device(), 2);
@@ -169,7 +169,7 @@ TEST(RelativeAttention, ExtremeScoresStayFinite) {
   }
 }
 
-OwnedTensor output_of(const AttentionProblem& x) {
+TestTensor output_of(const AttentionProblem& x) {
   Stream stream(test_device(), 2);
   AttentionSolution y(x.extents);
   relative_attention_forward(stream, forward_args(x, y));
@@ -179,11 +179,11 @@ OwnedTensor output_of(const AttentionProblem& x) {
 // Which queries see a change of key `key`, found by changing it.
 std::vector<bool> queries_touched(const AttentionCase& c, int64_t key) {
   AttentionProblem problem(c);
-  const OwnedTensor before = output_of(problem);
+  const TestTensor before = output_of(problem);
   float* row =
       key < c.m ? problem.memory_kv.as<float>() + key * 2 * c.h : problem.qkv.as<float>() + ((key - c.m) * 3 + 1) * c.h;
   for (int64_t h = 0; h < c.h; ++h) row[h] += 3.0F;
-  const OwnedTensor after = output_of(problem);
+  const TestTensor after = output_of(problem);
   std::vector<bool> touched;
   for (int64_t i = 0; i < c.t; ++i) {
     const float* old_row = before.as<float>() + i * c.h;
@@ -245,10 +245,10 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
     change(args);
     expect_contract_error([&] { relative_attention_backward(stream, args); }, words);
   };
-  const OwnedTensor wide = random_tensor({2, 5, 3, 1, 257}, 1);
-  const OwnedTensor long_r = random_tensor({9, 2, 4}, 1);
-  const OwnedTensor four_parts = random_tensor({2, 5, 4, 2, 4}, 1);
-  const OwnedTensor no_rows = random_tensor({0, 2, 4}, 1);
+  const TestTensor wide = random_tensor({2, 5, 3, 1, 257}, 1);
+  const TestTensor long_r = random_tensor({9, 2, 4}, 1);
+  const TestTensor four_parts = random_tensor({2, 5, 4, 2, 4}, 1);
+  const TestTensor no_rows = random_tensor({0, 2, 4}, 1);
   expect_forward([&](auto& a) { a.inputs.qkv = wide.view(); }, {"qkv", std::to_string(widest_head()), "257"});
   expect_forward([&](auto& a) { a.inputs.qkv = four_parts.view(); }, {"qkv", "[2, 5, 3, 2, 4]", "[2, 5, 4, 2, 4]"});
   expect_forward([&](auto& a) { a.inputs.qkv = {}; }, {"qkv"});

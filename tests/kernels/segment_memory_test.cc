@@ -16,26 +16,26 @@ class SegmentMemoryTest : public testing::TestWithParam<Case> {
  protected:
   Case size_ = GetParam();
   int64_t kept_ = std::min(size_.capacity, size_.old_rows + size_.fresh_rows);
-  OwnedTensor memory_ = random_tensor({size_.streams, size_.old_rows, size_.features}, 1);
-  OwnedTensor hidden_ = random_tensor({size_.streams, size_.fresh_rows, size_.features}, 2);
+  TestTensor memory_ = random_tensor({size_.streams, size_.old_rows, size_.features}, 1);
+  TestTensor hidden_ = random_tensor({size_.streams, size_.fresh_rows, size_.features}, 2);
   std::vector<double> expected_ = oracle::updated_memory(oracle_values(memory_.view()), oracle_values(hidden_.view()),
                                                          size_.streams, kept_* size_.features);
 };
 
 TEST_P(SegmentMemoryTest, KeepsTheNewestRows) {
   Stream stream(test_device(), 2);
-  OwnedTensor updated = unset_tensor({size_.streams, kept_, size_.features});
+  TestTensor updated = unset_tensor({size_.streams, kept_, size_.features});
   segment_memory_update(stream, {memory_.view(), hidden_.view(), updated.view()});
   EXPECT_EQ(oracle_values(updated.view()), expected_);
 }
 
 TEST_P(SegmentMemoryTest, OverTheOldMemory) {
   Stream stream(test_device(), 2);
-  OwnedTensor storage = unset_tensor({size_.streams * std::max(kept_, size_.old_rows) * size_.features});
+  TestTensor storage = unset_tensor({size_.streams * std::max(kept_, size_.old_rows) * size_.features});
   std::copy_n(memory_.as<float>(), memory_.view().elements(), storage.as<float>());
-  const TensorView updated = view_of(storage.as<float>(), {size_.streams, kept_, size_.features});
+  const TensorView updated = view_of(storage.view().as<float>(), {size_.streams, kept_, size_.features});
   segment_memory_update(stream,
-                        {view_of(std::as_const(storage).as<float>(), memory_.shape()), hidden_.view(), updated});
+                        {view_of(std::as_const(storage).view().as<float>(), memory_.shape()), hidden_.view(), updated});
   EXPECT_EQ(oracle_values(updated), expected_);
 }
 
@@ -53,14 +53,14 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SegmentMemoryTest,
 
 TEST(SegmentMemory, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  OwnedTensor memory(DType::kFloat32, {2, 3, 4}), hidden(DType::kFloat32, {2, 2, 4}),
+  TestTensor memory(DType::kFloat32, {2, 3, 4}), hidden(DType::kFloat32, {2, 2, 4}),
       updated(DType::kFloat32, {2, 6, 4});
   expect_contract_error(
       [&] {
         segment_memory_update(stream, {memory.view(), hidden.view(), updated.view()});
       },
       {"updated", "at most the rows", "6"});
-  const TensorView shifted = view_of(memory.as<float>() + 4, {2, 2, 4});
+  const TensorView shifted = view_of(memory.view().as<float>() + 4, {2, 2, 4});
   expect_contract_error(
       [&] {
         segment_memory_update(stream, {memory.view(), hidden.view(), shifted});

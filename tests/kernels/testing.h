@@ -16,57 +16,55 @@
 #include "base/random.h"
 #include "base/tensor.h"
 #include "tests/kernels/test_device.h"
+#include "tests/kernels/test_tensor.h"
 #include "tests/kernels/tolerance.h"
 
 namespace segue::kernels {
 
-// A tensor that both the tests and their device can address.
-inline OwnedTensor test_tensor(DType dtype, const Shape& shape) {
-  return OwnedTensor(dtype, shape, test_device(), BufferKind::kUnified);
-}
-
 // A float32 tensor with standard normal entries times `deviation`; the same `site` gives the same numbers.
-inline OwnedTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
-  OwnedTensor tensor = test_tensor(DType::kFloat32, shape);
+inline TestTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
+  TestTensor tensor(DType::kFloat32, shape);
   const RandomStream stream{2024, 0, site};
   for (int64_t i = 0; i < shape.elements(); ++i)
     tensor.as<float>()[i] = static_cast<float>(deviation * random_normal(stream, static_cast<uint64_t>(i)));
   return tensor;
 }
 
-inline OwnedTensor filled_tensor(const Shape& shape, float value) {
-  OwnedTensor tensor = test_tensor(DType::kFloat32, shape);
+inline TestTensor filled_tensor(const Shape& shape, float value) {
+  TestTensor tensor(DType::kFloat32, shape);
   std::fill_n(tensor.as<float>(), shape.elements(), value);
   return tensor;
 }
 
 // What an output holds before an operation that promises to overwrite it.
-inline OwnedTensor unset_tensor(const Shape& shape) { return filled_tensor(shape, NAN); }
+inline TestTensor unset_tensor(const Shape& shape) { return filled_tensor(shape, NAN); }
 
 // A float32 tensor's elements rounded to another dtype of activations.
-inline OwnedTensor cast(OwnedTensor tensor, DType dtype) {
+inline TestTensor cast(TestTensor tensor, DType dtype) {
   if (dtype == DType::kFloat32) return tensor;
-  OwnedTensor rounded = test_tensor(dtype, tensor.shape());
+  TestTensor rounded(dtype, tensor.shape());
   for (int64_t e = 0; e < tensor.shape().elements(); ++e) rounded.as<BFloat16>()[e] = BFloat16(tensor.as<float>()[e]);
   return rounded;
 }
 
-inline OwnedTensor index_tensor(const std::vector<int32_t>& values) {
-  OwnedTensor tensor = test_tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
+inline TestTensor index_tensor(const std::vector<int32_t>& values) {
+  TestTensor tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
   std::copy(values.begin(), values.end(), tensor.as<int32_t>());
   return tensor;
 }
 
-inline OwnedTensor copy_of(ConstTensorView view) {
-  OwnedTensor tensor = test_tensor(view.dtype, view.shape);
-  std::copy_n(view.data, view.bytes(), tensor.view().data);
+inline TestTensor copy_of(ConstTensorView view) {
+  TestTensor tensor(view.dtype, view.shape);
+  copy_tensor(tensor.view(), view, test_device());
   return tensor;
 }
 
 // The elements in the oracle's precision; an empty view gives an empty vector.
 template <typename Scalar = double>
-std::vector<Scalar> oracle_values(ConstTensorView view) {
-  if (view.empty()) return {};
+std::vector<Scalar> oracle_values(ConstTensorView tensor) {
+  if (tensor.empty()) return {};
+  const HostTensor host(tensor, test_device());
+  const ConstTensorView view = host.view();
   std::vector<Scalar> values;
   for (int64_t e = 0; e < view.elements(); ++e) {
     const bool is_float32 = view.dtype == DType::kFloat32;
@@ -101,8 +99,10 @@ inline void expect_close(const std::string& what, ConstTensorView found, const s
 // Bit for bit; says where they part.
 inline void expect_identical(const std::string& what, ConstTensorView a, ConstTensorView b) {
   ASSERT_EQ(a.shape, b.shape) << what;
-  const auto differ = std::mismatch(a.data, a.data + a.bytes(), b.data);
-  EXPECT_EQ(differ.first - a.data, a.bytes()) << what << ": first differing byte";
+  const HostTensor left(a, test_device()), right(b, test_device());
+  const std::byte* begin = left.view().data;
+  const auto differ = std::mismatch(begin, begin + a.bytes(), right.view().data);
+  EXPECT_EQ(differ.first - begin, a.bytes()) << what << ": first differing byte";
 }
 
 using ComplexVector = std::vector<std::complex<double>>;

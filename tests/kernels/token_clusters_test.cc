@@ -14,13 +14,13 @@ struct Case {
   int64_t used = vocabulary;  // targets are below
 };
 
-OwnedTensor unset_indices(const Shape& shape) {
-  OwnedTensor tensor = test_tensor(DType::kInt32, shape);
+TestTensor unset_indices(const Shape& shape) {
+  TestTensor tensor(DType::kInt32, shape);
   std::fill_n(tensor.as<int32_t>(), shape.elements(), -99);
   return tensor;
 }
 
-std::vector<int32_t> values_of(const OwnedTensor& tensor, int64_t first, int64_t count) {
+std::vector<int32_t> values_of(const TestTensor& tensor, int64_t first, int64_t count) {
   return {tensor.as<int32_t>() + first, tensor.as<int32_t>() + first + count};
 }
 
@@ -41,9 +41,9 @@ class TokenClustersTest : public testing::TestWithParam<std::tuple<Case, GateOrd
 
 TEST_P(TokenClustersTest, EqualsTheOracle) {
   Stream stream(test_device(), 2);
-  const OwnedTensor targets = index_tensor(targets_);
-  OwnedTensor columns = unset_indices({clusters_, size_.targets}), rows = unset_indices({clusters_, size_.targets});
-  OwnedTensor counts = unset_indices({clusters_});
+  const TestTensor targets = index_tensor(targets_);
+  TestTensor columns = unset_indices({clusters_, size_.targets}), rows = unset_indices({clusters_, size_.targets});
+  TestTensor counts = unset_indices({clusters_});
   token_clusters(stream,
                  {targets.view(), size_.cutoffs, size_.vocabulary, gates_, columns.view(), rows.view(), counts.view()});
   const auto expected =
@@ -73,15 +73,15 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TokenClustersTest,
 
 TEST(TokenClusters, RefusesWhatItsContractForbids) {
   Stream stream(test_device(), 1);
-  const OwnedTensor targets = index_tensor({0, 8, 3});
-  OwnedTensor columns = unset_indices({2, 3}), rows = unset_indices({2, 3}), counts = unset_indices({2});
-  const auto run = [&](const std::vector<int64_t>& cutoffs, int64_t vocabulary, const OwnedTensor& of) {
+  const TestTensor targets = index_tensor({0, 8, 3});
+  TestTensor columns = unset_indices({2, 3}), rows = unset_indices({2, 3}), counts = unset_indices({2});
+  const auto run = [&](const std::vector<int64_t>& cutoffs, int64_t vocabulary, const TestTensor& of) {
     token_clusters(stream,
                    {of.view(), cutoffs, vocabulary, GateOrder::kAscending, columns.view(), rows.view(), counts.view()});
   };
   if (!test_device().is_cuda())  // indices on a GPU are not looked at
     expect_contract_error([&] { run({4}, 8, targets); }, {"targets[1]", "[0, 8)", "found 8"});
-  const OwnedTensor inside = index_tensor({0, 7, 3});
+  const TestTensor inside = index_tensor({0, 7, 3});
   expect_contract_error([&] { run({4, 4}, 8, inside); }, {"number 1", "more than 4", "found 4"});
   expect_contract_error([&] { run({8}, 8, inside); }, {"number 0", "vocabulary of 8", "found 8"});
   expect_contract_error([&] { run({0}, 8, inside); }, {"number 0", "more than 0"});

@@ -24,7 +24,7 @@ class UnfusedHead {
     std::transform(multipliers.begin() + (b * c_.n + n) * c_.t * c_.keys(),
                    multipliers.begin() + (b * c_.n + n + 1) * c_.t * c_.keys(), m_.begin(),
                    [](double m) { return static_cast<float>(m); });
-    const auto gather = [&](Floats& to, const OwnedTensor& from, int64_t row) {
+    const auto gather = [&](Floats& to, const TestTensor& from, int64_t row) {
       for (int64_t h = 0; h < c_.h; ++h) to.push_back(element_of(from, (row * c_.n + n) * c_.h + h));
     };
     for (int64_t j = 0; j < c_.keys(); ++j) {
@@ -88,7 +88,7 @@ class UnfusedHead {
   int64_t at_position(int64_t i, int64_t j) const {
     return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
   }
-  static float element_of(const OwnedTensor& tensor, int64_t e) {
+  static float element_of(const TestTensor& tensor, int64_t e) {
     return tensor.view().dtype == DType::kFloat32 ? tensor.as<float>()[e]
                                                   : static_cast<float>(tensor.as<BFloat16>()[e]);
   }

@@ -98,7 +98,7 @@ class OptimizerTest : public testing::Test {
 
   kernels::Stream stream_{2};
   Parameters parameters_{{{"a", {13, 7}}, {"b", {5}}}};
-  std::vector<OwnedTensor> gradients_;
+  std::vector<kernels::TestTensor> gradients_;
 };
 
 // The gradients' norm is near 5, 0.1, 15 and 0.5.
@@ -168,8 +168,8 @@ TEST_F(OptimizerTest, DoesNothingWhenTheNormIsNotFinite) {
   set_gradients(1.0);
   optimizer.step(kRate);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    const OwnedTensor values = kernels::copy_of(parameters_.values());
-    const OwnedTensor moment = kernels::copy_of(optimizer.moment(0));
+    const kernels::TestTensor values = kernels::copy_of(parameters_.values());
+    const kernels::TestTensor moment = kernels::copy_of(optimizer.moment(0));
     parameters_["b"].gradient.as<float>()[2] = bad;
     optimizer.step(kRate);
     EXPECT_FALSE(std::isfinite(optimizer.norm()));
@@ -180,7 +180,7 @@ TEST_F(OptimizerTest, DoesNothingWhenTheNormIsNotFinite) {
 
 // Two steps, or one, its state carried to another optimizer, and one more: the same bits.
 TEST_F(OptimizerTest, StateCarriesOver) {
-  const OwnedTensor start = kernels::copy_of(parameters_.values());
+  const kernels::TestTensor start = kernels::copy_of(parameters_.values());
   const auto two_steps = [&](const OptimizerConfig& config, bool hand_over) {
     std::copy_n(start.view().data, start.view().bytes(), parameters_.values().data);
     Optimizer first(config, parameters_, stream_);

@@ -23,7 +23,7 @@ struct Problem {
   }
 
   void set_gradients(uint16_t step) {
-    const OwnedTensor random = kernels::random_tensor(parameters.gradients().shape, step, 0.01);
+    const kernels::TestTensor random = kernels::random_tensor(parameters.gradients().shape, step, 0.01);
     for (size_t i = 0; i < parameters.specs().size(); ++i)
       copy_tensor(parameters.part_of(parameters.gradients(), i), parameters.part_of(random.view(), i), {});
   }
@@ -32,7 +32,7 @@ struct Problem {
   kernels::Stream stream{1};
 };
 
-OwnedTensor train_whole(const OptimizerConfig& config) {
+kernels::TestTensor train_whole(const OptimizerConfig& config) {
   Problem problem;
   Optimizer optimizer(config, problem.parameters, problem.stream);
   for (uint16_t step = 1; step <= 4; ++step) {
@@ -42,7 +42,7 @@ OwnedTensor train_whole(const OptimizerConfig& config) {
   return kernels::copy_of(problem.parameters.values());
 }
 
-OwnedTensor train_sharded(const OptimizerConfig& config) {
+kernels::TestTensor train_sharded(const OptimizerConfig& config) {
   Problem problem;
   const TensorView gradients = problem.parameters.gradients();
   const Buckets buckets(gradients.elements(), kBucket, job().size());
@@ -72,7 +72,7 @@ TEST_P(ShardedOptimizer, EqualsAWholeOne) {
 
 TEST_P(ShardedOptimizer, GivesAllRanksTheSameBitsEveryTime) {
   const OptimizerConfig config{.kind = GetParam()};
-  const OwnedTensor first = train_sharded(config), second = train_sharded(config);
+  const kernels::TestTensor first = train_sharded(config), second = train_sharded(config);
   kernels::expect_identical("again", first.view(), second.view());
   const std::string bytes(reinterpret_cast<const char*>(first.view().data), static_cast<size_t>(first.view().bytes()));
   for (const std::string& other : job().gather(bytes)) EXPECT_TRUE(other == bytes);
