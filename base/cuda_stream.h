@@ -2,7 +2,7 @@
 //
 // Three files define these functions and a program links one of them: base/cuda/stream.cc (CUDA),
 // base/no_cuda_stream.cc (a build without it: refusals) and tests/simt/stream.cc (the emulated GPU, which does the work
-// before a call returns).
+// when it is waited for).
 #pragma once
 
 #include <utility>

@@ -1,7 +1,7 @@
 // One ordered queue of work on one GPU.
 //
 // Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda/queue.cc
-// (refuses) and tests/simt/queue.cc (the emulated GPU, which does the work before a call returns). How the host waits
+// (refuses) and tests/simt/queue.cc (the emulated GPU, which does the work when it is waited for). How the host waits
 // is the same for all: kernels/cuda/queue_waits.cc.
 #pragma once
 

@@ -70,6 +70,22 @@ TEST(DeviceStream, CopiesAndClearsOnEitherDevice) {
   }
 }
 
+// What forgets to wait must find what was there before, as it may on hardware.
+TEST(DeviceStream, DoesNothingBeforeItIsWaitedFor) {
+  kernels::Stream stream(kGpu, 1), other(kGpu, 1);
+  OwnedTensor tensor = counting_tensor(kGpu);
+  const int32_t& last = tensor.as<int32_t>()[4];  // the emulated GPU's memory is the host's
+  stream.fill_zero(tensor.view());
+  other.synchronize();
+  EXPECT_EQ(last, 5);
+  cuda::Fence fence;
+  fence.set(stream.cuda().stream());
+  fence.hold(other.cuda().stream());
+  EXPECT_EQ(last, 5);
+  other.synchronize();
+  EXPECT_EQ(last, 0);
+}
+
 TEST(DeviceMemory, RoundsAndWidensOnTheWay) {
   OwnedTensor values(DType::kFloat32, {3});
   for (int i = 0; i < 3; ++i) values.as<float>()[i] = 1.0F + static_cast<float>(i) / 256.0F;
@@ -156,12 +172,12 @@ TEST(DeviceStream, WaitsTellTheirWatchHowLongTheyLast) {
   stream.synchronize();
   stream.cuda().wait_for(fence);
   EXPECT_EQ(longest, 0.0);
-  cuda::emulated(stream.cuda().stream()).is_stalled = true;
+  cuda::emulated(stream.cuda().stream()).queued->is_stalled = true;
   EXPECT_THROW(stream.synchronize(), GaveUp);
   EXPECT_GT(longest, 0.05);
   longest = 0.0;
   EXPECT_THROW(stream.cuda().wait_for(fence), GaveUp);
-  cuda::emulated(stream.cuda().stream()).is_stalled = false;
+  cuda::emulated(stream.cuda().stream()).queued->is_stalled = false;
   stream.synchronize();
 }
 

@@ -61,7 +61,7 @@ struct Handle::State {
   void run(cuda::EmulatedStream& stream, const std::function<void()>& collective) {
     const Fault fault = std::exchange(next_fault(), Fault::kNone);
     if (fault == Fault::kNone && error.empty()) return collective();
-    stream.is_stalled = true;
+    stream.queued->is_stalled = true;
     if (fault == Fault::kLateError) looks_before_error = kLooks;
   }
 };
@@ -102,7 +102,11 @@ void queue(const std::shared_ptr<State>& state, void* stream, const Collective& 
     return;
   }
   cuda::EmulatedStream& on = cuda::emulated(stream);
-  state->begin([=, &on] { cuda::submit(on, [=, &on] { state->run(on, collective); }); });
+  // Done as soon as NCCL has it queued: the other ranks may wait for this one before it waits for its stream.
+  state->begin([=, &on] {
+    cuda::submit(on, [=, &on] { state->run(on, collective); });
+    on.queued->run_until(on.queued->end());
+  });
 }
 
 }  // namespace

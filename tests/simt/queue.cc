@@ -1,9 +1,10 @@
-// The queue of the emulated GPU: everything has been done when a call returns, unless a graph is being recorded.
+// The queue of the emulated GPU: work is done when it is waited for, or kept by the graph that is being recorded.
 #include "kernels/cuda/queue.h"
 
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,12 +29,12 @@ Scratch unset_scratch(int64_t bytes) {
 }  // namespace
 
 struct Graph::State {
-  Recording recording;
+  std::shared_ptr<Recording> recording = std::make_shared<Recording>();  // also of its launches
 };
 
 struct Queue::State {
   int device = 0;
-  Scratch scratch;
+  std::shared_ptr<Scratch> scratch;  // of the newest operation
   OwnedStream stream;
 };
 
@@ -59,20 +60,25 @@ void Queue::fill_zero(void* memory, int64_t bytes) {
 void* Queue::scratch(int64_t bytes) {
   if (Recording* recording = emulated(stream()).recording)
     return recording->scratch.emplace_back(unset_scratch(bytes)).data();
-  state_->scratch = unset_scratch(bytes);
-  return state_->scratch.data();
+  submit(*this, [before = state_->scratch] {});  // whose operation still needs it until then
+  state_->scratch = std::make_shared<Scratch>(unset_scratch(bytes));
+  return state_->scratch->data();
 }
 
 struct Fence::State {
   EmulatedStream* stream = nullptr;
+  std::shared_ptr<QueuedWork> queued;
+  uint64_t place = 0;  // in it
 };
 
 void Fence::set(void* stream) {
   if (!state_) state_ = Hidden(std::make_unique<State>());
   state_->stream = &emulated(stream);
+  state_->queued = state_->stream->queued;
+  state_->place = state_->queued->end();
 }
 
-bool Fence::has_come() const { return !state_ || !state_->stream->is_stalled; }
+bool Fence::has_come() const { return !state_ || state_->queued->run_until(state_->place); }
 
 void Fence::wait() const {
   if (!has_come()) throw DeviceError("fence: waited for without end");
@@ -80,8 +86,13 @@ void Fence::wait() const {
 
 // As with CUDA: a stream that waits for a recorded one is recorded from there on.
 void Fence::hold(void* stream) {
-  if (!state_ || state_->stream->recording == nullptr) return;
+  if (!state_) return;
   EmulatedStream& holding = emulated(stream);
+  if (state_->stream->recording == nullptr) {
+    return submit(holding, [queued = state_->queued, place = state_->place, by = holding.queued.get()] {
+      if (!queued->run_until(place)) by->is_stalled = true;
+    });
+  }
   state_->stream->is_waited_for = true;
   if (holding.recording != nullptr) return;
   holding.recording = state_->stream->recording;
@@ -89,18 +100,23 @@ void Fence::hold(void* stream) {
 }
 
 struct Stopwatch::State {
-  Clock::time_point started;
-  Clock::time_point stopped;
+  struct Times {
+    Clock::time_point started;
+    Clock::time_point stopped;
+  };
+  std::shared_ptr<Times> times = std::make_shared<Times>();
 };
 
 Stopwatch::Stopwatch() : state_(std::make_unique<State>()) {}
 void Stopwatch::start(void* stream) {
-  submit(emulated(stream), [state = state_.get()] { state->started = Clock::now(); });
+  submit(emulated(stream), [times = state_->times] { times->started = Clock::now(); });
 }
 void Stopwatch::stop(void* stream) {
-  submit(emulated(stream), [state = state_.get()] { state->stopped = Clock::now(); });
+  submit(emulated(stream), [times = state_->times] { times->stopped = Clock::now(); });
 }
-double Stopwatch::seconds() const { return std::chrono::duration<double>(state_->stopped - state_->started).count(); }
+double Stopwatch::seconds() const {
+  return std::chrono::duration<double>(state_->times->stopped - state_->times->started).count();
+}
 
 namespace {
 
@@ -121,7 +137,7 @@ bool end_recording(EmulatedStream& stream) {
 void Graph::record(Queue& queue, const std::function<void()>& work) {
   auto state = std::make_unique<State>();
   EmulatedStream& stream = emulated(queue.stream());
-  stream.recording = &state->recording;
+  stream.recording = state->recording.get();
   try {
     work();
   } catch (...) {
@@ -133,7 +149,8 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
 }
 
 void Graph::launch(Queue& queue) {
-  for (const std::function<void()>& work : state_->recording.work) submit(queue, work);
+  for (const std::function<void()>& work : state_->recording->work)
+    submit(queue, [work, kept = state_->recording] { work(); });
 }
 
 }  // namespace segue::cuda

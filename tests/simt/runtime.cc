@@ -6,6 +6,7 @@
 
 #include "base/cuda.h"
 #include "base/error.h"
+#include "tests/simt/stream.h"
 
 namespace segue::cuda {
 
@@ -34,10 +35,19 @@ void* allocate(int64_t bytes, int /*index*/) {
 
 void* allocate_pinned(int64_t bytes) { return allocate(bytes, 0); }
 void* allocate_unified(int64_t bytes, int index) { return allocate(bytes, index); }
-void release(void* memory) noexcept { std::free(memory); }
-void release_pinned(void* memory) noexcept { std::free(memory); }
-void copy(void* to, const void* from, int64_t bytes) { std::memmove(to, from, static_cast<size_t>(bytes)); }
-void fill_zero(void* memory, int64_t bytes) { std::memset(memory, 0, static_cast<size_t>(bytes)); }
+void release(void* memory) noexcept {
+  finish_all_work();
+  std::free(memory);
+}
+void release_pinned(void* memory) noexcept { release(memory); }
+void copy(void* to, const void* from, int64_t bytes) {
+  finish_all_work();
+  std::memmove(to, from, static_cast<size_t>(bytes));
+}
+void fill_zero(void* memory, int64_t bytes) {
+  finish_all_work();
+  std::memset(memory, 0, static_cast<size_t>(bytes));
+}
 
 void begin_range(const char* /*name*/) {}
 void end_range() {}
