@@ -1,7 +1,7 @@
 // Backward of relative attention: one kernel for each axis that a gradient is summed along, each drawing the scores
 // again. Nothing is added from two blocks to one place, so the sums have one order and need no atomics.
 //
-//   row_sums   delta[i] = do[i] · o[i]
+//   rows       of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
 //   queries    a block holds queries and walks over keys: dq
 //   keys       a block holds keys and walks over queries: dk, dv, and its part of du
 //   distances  a block holds distances and walks over queries: its stream's part of dr and dw
@@ -15,23 +15,29 @@ namespace segue::kernels::cuda {
 namespace {
 
 template <typename Element>
-__global__ void relative_attention_row_sums_kernel(BackwardArguments<Element> args) {
+__global__ void relative_attention_rows_kernel(BackwardArguments<Element> args) {
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   const int i = simt::block() * (simt::block_threads() / simt::kWarp) + simt::warp();
   if (i >= in.tgt_len) return;  // the whole warp
   const int64_t row = in.row(at.b, at.n, i);
+  const int64_t place = in.statistic(at.b, at.n, i);
+  const Element* query = in.query(at.b, at.n, i);
   float sum = 0.0F;
-  for (int h = simt::lane(); h < in.d_head; h += simt::kWarp)
+  for (int h = simt::lane(); h < in.d_head; h += simt::kWarp) {
     sum += static_cast<float>(args.doutput[row + h]) * static_cast<float>(args.output[row + h]);
+    const auto q = static_cast<float>(query[h]);
+    args.workspace.content[place * in.d_head + h] = static_cast<Element>(q + in.u[at.n * in.d_head + h]);
+    args.workspace.position[place * in.d_head + h] = static_cast<Element>(q + in.w[at.n * in.d_head + h]);
+  }
   sum = simt::reduce_warp(sum, simt::Sum());
-  if (simt::lane() == 0) args.workspace.delta[in.statistic(at.b, at.n, i)] = sum;
+  if (simt::lane() == 0) args.workspace.delta[place] = sum;
 }
 
 template <typename Element>
 struct ReduceArguments {
   AttentionInputs<Element> in;
-  Workspace parts;
+  Workspace<Element> parts;
   int tiles;    // that have parts of bias gradients
   Element* dr;  // [P, N, H]
   float* du;    // [N, H]
@@ -75,23 +81,27 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
   args.dw[element] += dw;
 }
 
-// Elements of each part of the workspace.
+// Floats of each part of the workspace. Queries have room for elements of any dtype, and end where rows that are copied
+// 16 bytes at a time may begin.
 struct WorkspaceSizes {
-  int64_t delta, dr, du, dw;
+  int64_t queries, delta, dr, du, dw;
 
   WorkspaceSizes(int64_t all_heads, int64_t tgt_len, int64_t keys, int64_t d_head, int64_t tile)
-      : delta(all_heads * tgt_len),
+      : queries(simt::divide_up(all_heads * tgt_len * d_head, 4) * 4),
+        delta(all_heads * tgt_len),
         dr(all_heads * keys * d_head),
         du(all_heads * simt::divide_up(keys, tile) * d_head),
         dw(du) {}
 };
 
 template <typename Element>
-Workspace divide_workspace(float* workspace, const AttentionInputs<Element>& in) {
+Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Element>& in) {
   const WorkspaceSizes sizes(static_cast<int64_t>(in.streams) * in.heads, in.tgt_len, in.keys, in.d_head,
                              kTile<Element>);
-  Workspace parts{};
-  parts.delta = workspace;
+  Workspace<Element> parts{};
+  parts.content = reinterpret_cast<Element*>(workspace);
+  parts.position = reinterpret_cast<Element*>(workspace + sizes.queries);
+  parts.delta = workspace + 2 * sizes.queries;
   parts.dr = parts.delta + sizes.delta;
   parts.du = parts.dr + sizes.dr;
   parts.dw = parts.du + sizes.du;
@@ -120,7 +130,8 @@ void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const Bac
 template <typename Element>
 void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
   AttentionInputs<Element> in = inputs_of<Element>(args.inputs);
-  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput);
+  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput) &&
+                  is_vectorisable(args.inputs.qkv, args.workspace);
   const BackwardArguments<Element> arguments{.in = in,
                                              .doutput = args.doutput.as<Element>(),
                                              .output = args.output.as<Element>(),
@@ -129,12 +140,12 @@ void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
                                              .dmemory_kv = args.dmemory_kv.as<Element>(),
                                              .workspace = divide_workspace(args.workspace.as<float>(), in)};
   constexpr int kRowsOfBlock = 4;
-  simt::launch(stream.cuda(), "relative_attention_row_sums",
+  simt::launch(stream.cuda(), "relative_attention_rows",
                {.x = simt::divide_up(in.tgt_len, kRowsOfBlock),
                 .y = in.heads,
                 .z = in.streams,
                 .threads = kRowsOfBlock * simt::kWarp},
-               relative_attention_row_sums_kernel<Element>, arguments);
+               relative_attention_rows_kernel<Element>, arguments);
   launch_queries(stream, arguments);
   launch_keys(stream, arguments);
   launch_distances(stream, arguments);
@@ -145,7 +156,7 @@ void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
   const WorkspaceSizes sizes(e.streams * e.heads, e.tgt_len, e.keys, e.d_head, kTile<float>);  // the smaller tile
-  return sizes.delta + sizes.dr + sizes.du + sizes.dw;
+  return 2 * sizes.queries + sizes.delta + sizes.dr + sizes.du + sizes.dw;
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {

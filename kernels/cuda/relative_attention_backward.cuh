@@ -7,11 +7,14 @@
 namespace segue::kernels::cuda {
 
 // The parts of the workspace.
+template <typename Element>
 struct Workspace {
-  float* delta;  // [B, N, T]
-  float* dr;     // [B, N, K, H]
-  float* du;     // [B, N, tiles of keys, H]
-  float* dw;     // [B, N, tiles of distances, H]
+  Element* content;   // [B, N, T, H]: queries + u
+  Element* position;  // [B, N, T, H]: queries + w
+  float* delta;       // [B, N, T]
+  float* dr;          // [B, N, K, H]
+  float* du;          // [B, N, tiles of keys, H]
+  float* dw;          // [B, N, tiles of distances, H]
 };
 
 template <typename Element>
@@ -22,10 +25,14 @@ struct BackwardArguments {
   const float* lse;
   Element* dqkv;
   Element* dmemory_kv;
-  Workspace workspace;
+  Workspace<Element> workspace;
 
   __device__ __forceinline__ const Element* doutput_row(int b, int n, int i) const {
     return i < in.tgt_len ? doutput + in.row(b, n, i) : nullptr;
+  }
+  // Of the workspace's `rows` of queries.
+  __device__ __forceinline__ const Element* query_row(const Element* rows, int b, int n, int i) const {
+    return i < in.tgt_len ? rows + in.statistic(b, n, i) * in.d_head : nullptr;
   }
   // Of part 0 (keys) or 1 (values).
   __device__ __forceinline__ Element* dkey_or_dvalue(int b, int n, int j, int part) const {
@@ -135,7 +142,11 @@ struct QueryTiles {
   __host__ __device__ __forceinline__ explicit QueryTiles(Memory& memory)
       : content(memory, kTile<Element>), position(memory, kTile<Element>), doutput(memory, kTile<Element>) {}
   __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
-    load_queries(args.in, at, i0, content, position);
+    const Workspace<Element>& rows = args.workspace;
+    load_rows(args.in, content, 0, kTile<Element>,
+              [&](int row) { return args.query_row(rows.content, at.b, at.n, i0 + row); });
+    load_rows(args.in, position, 0, kTile<Element>,
+              [&](int row) { return args.query_row(rows.position, at.b, at.n, i0 + row); });
     load_rows(args.in, doutput, 0, kTile<Element>, [&](int row) { return args.doutput_row(at.b, at.n, i0 + row); });
   }
 };
