@@ -23,7 +23,7 @@ struct DropoutMask {
       for (int i = 0; i < kWidth; ++i) m[i] = scale;
       return;
     }
-    const RandomStream stream = stream_of_step();
+    const RandomStream stream = random_of_step();
     const uint64_t first = first_element + static_cast<uint64_t>(element);
     std::array<uint32_t, 4> words = random_block(stream, first / 4);
     for (int i = 0; i < kWidth; ++i) {
@@ -33,12 +33,21 @@ struct DropoutMask {
     }
   }
 
- private:
-  __device__ __forceinline__ RandomStream stream_of_step() const {
+  __device__ __forceinline__ RandomStream random_of_step() const {
     RandomStream stream = random;
     if (step != nullptr) stream.step += *step;
     return stream;
   }
+  // Which of the four elements of a block of words are kept: bit i says it of element i, or of the i-th from behind.
+  template <bool kFromBehind = false>
+  __device__ __forceinline__ uint32_t kept(const RandomStream& stream, uint64_t block) const {
+    const std::array<uint32_t, 4> words = random_block(stream, block);
+    uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) bits |= words[kFromBehind ? 3 - i : i] >= threshold ? 1U << i : 0U;
+    return bits;
+  }
+
+ private:
   // By comparisons: an array indexed at run time would leave the registers.
   static __device__ __forceinline__ uint32_t word_of(const std::array<uint32_t, 4>& words, int i) {
     const uint32_t low = i == 0 ? words[0] : words[1];

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/cuda/dropout_mask.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/relative_attention.h"
+#include "kernels/cuda/relative_attention_dropout.cuh"
 #include "kernels/cuda/relative_attention_products.cuh"
 #include "kernels/cuda/softmax_sum.cuh"
 
@@ -94,12 +94,36 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
   }
 }
 
-// The number of the pair (i, j) among the elements of dropatt, from the first of the view.
+// The dropout of a kernel's weights. Without it every weight is multiplied by 1, or by 0 when all are dropped.
 template <typename Element>
-__device__ __forceinline__ int64_t dropatt_element(const AttentionInputs<Element>& in, const HeadPlace& at, int i,
-                                                   int j) {
-  return in.statistic(at.b, at.n, i) * in.keys + j;
-}
+class WeightDropout {
+ public:
+  __device__ __forceinline__ explicit WeightDropout(const AttentionInputs<Element>& in)
+      : in_(in), random_(in.dropatt.random_of_step()) {}
+
+  __device__ __forceinline__ bool is_active() const { return in_.dropatt.is_drawn || in_.dropatt.scale != 1.0F; }
+  // Draws for the warp's queries from first_query on; key_of(row) is the key at column 0.
+  template <KeyOrder kOrder, int kColumns, typename KeyOf>
+  __device__ __forceinline__ void draw(const HeadPlace& at, int first_query, const KeyOf& key_of) {
+    const LaneOfAccumulators lane;
+    uint64_t first[2];
+    for (int r = 0; r < 2; ++r) {
+      const int row = lane.row(2 * r);
+      const int64_t element = in_.statistic(at.b, at.n, first_query + row) * in_.keys + key_of(row);
+      first[r] = in_.dropatt.first_element + static_cast<uint64_t>(element);
+    }
+    kept_ = KeptWeights::draw<kOrder, kColumns>(in_.dropatt, random_, first);
+  }
+  // Of an accumulator of what was drawn last.
+  __device__ __forceinline__ float multiplier(int block, int i) const {
+    return kept_.keeps(block, i) ? in_.dropatt.scale : 0.0F;
+  }
+
+ private:
+  const AttentionInputs<Element>& in_;
+  RandomStream random_;
+  KeptWeights kept_;
+};
 
 // call(kWidth as a constant): the narrowest of the compiled widths that holds d_head.
 template <typename Call>

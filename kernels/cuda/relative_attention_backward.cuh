@@ -71,11 +71,30 @@ struct QueryStatistics {
   }
 };
 
-// From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row, column)
-// is the key of a pair of the warp's tile.
-template <typename Element, typename KeyOf>
+// From weights and dp: the weights after dropout, and ds in place of dp.
+template <typename Element, typename MultiplierOf>
+__device__ __forceinline__ void differentiate(Accumulators<kTile<Element>>& weights,
+                                              Accumulators<kTile<Element>>& dweights,
+                                              const QueryStatistics<Element>& query,
+                                              const MultiplierOf& multiplier_of) {
+#pragma unroll
+  for (int block = 0; block < kTile<Element> / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float multiplier = multiplier_of(block, i);
+      const float weight = weights.value[block][i];
+      weights.value[block][i] = weight * multiplier;
+      dweights.value[block][i] = weight * (dweights.value[block][i] * multiplier - query.delta[i / 2]);
+    }
+  }
+}
+
+// From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row) is the
+// key of the warp's row and column 0.
+template <KeyOrder kOrder, typename Element, typename KeyOf>
 __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<Element>& args, const HeadPlace& at,
                                                       int first_query, const KeyOf& key_of,
+                                                      WeightDropout<Element>& dropout,
                                                       Accumulators<kTile<Element>>& scores,
                                                       Accumulators<kTile<Element>>& dweights) {
   const AttentionInputs<Element>& in = args.in;
@@ -86,16 +105,19 @@ __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<El
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int row = lane.row(i);
-      const int j = key_of(row, lane.column(block, i));
+      const int column = lane.column(block, i);
+      const int j = key_of(row) + (kOrder == KeyOrder::kAscending ? column : -column);
       const bool visible = in.visible(first_query + row, j);
       const float score = scores.value[block][i] * in.scale;  // to the bit as in the forward
       const float weight = visible ? exp_of(score - query.lse[i / 2]) : 0.0F;
-      float multiplier[1] = {in.dropatt.scale};
-      if (in.dropatt.is_drawn && visible)
-        in.dropatt.multipliers(dropatt_element(in, at, first_query + row, j), multiplier);
-      scores.value[block][i] = weight * multiplier[0];
-      dweights.value[block][i] = weight * (dweights.value[block][i] * multiplier[0] - query.delta[i / 2]);
+      scores.value[block][i] = weight;
     }
+  }
+  if (dropout.is_active()) {
+    dropout.template draw<kOrder, kTile<Element>>(at, first_query, key_of);
+    differentiate(scores, dweights, query, [&](int block, int i) { return dropout.multiplier(block, i); });
+  } else {
+    differentiate(scores, dweights, query, [](int, int) { return 1.0F; });
   }
 }
 
@@ -176,14 +198,15 @@ struct PairTiles {
   }
   // Of the warp's 16 queries and all keys. Both begin at zero. `scratch` is the warp's.
   __device__ __forceinline__ void weigh(const BackwardArguments<Element>& args, const HeadPlace& at, int i0, int j0,
-                                        float* scratch, Accumulators<kTile<Element>>& weights,
+                                        WeightDropout<Element>& dropout, float* scratch,
+                                        Accumulators<kTile<Element>>& weights,
                                         Accumulators<kTile<Element>>& dscores) const {
     const int warp_row = simt::warp() * 16;
     multiply_straight(weights, queries.content, warp_row, keys);
     multiply_band(weights, queries.position, warp_row, positions, scratch);
     multiply_straight(dscores, queries.doutput, warp_row, values);
-    weights_and_gradients(
-        args, at, i0 + warp_row, [&](int, int column) { return j0 + column; }, weights, dscores);
+    weights_and_gradients<KeyOrder::kAscending>(
+        args, at, i0 + warp_row, [&](int) { return j0; }, dropout, weights, dscores);
   }
 };
 

@@ -54,6 +54,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
   tiles.keys.turn(), tiles.values.turn();
   Accumulators<kWidth> dpositions;
   float row_sums[4] = {};
+  WeightDropout<Element> dropout(in);
   for (int i0 = first_query; i0 < end; i0 += kRows) {
     tiles.queries.load(args, at, i0);
     tiles.keys.turn(), tiles.values.turn();
@@ -67,8 +68,8 @@ __global__ void __launch_bounds__(kThreads<Element>)
     multiply_band(scores, tiles.queries.content, warp_row, tiles.keys, scratch);
     multiply_band(dweights, tiles.queries.doutput, warp_row, tiles.values, scratch);
     const int first_key = in.mem_len + i0 + warp_row - e0;
-    weights_and_gradients(
-        args, at, i0 + warp_row, [&](int row, int column) { return first_key + row - column; }, scores, dweights);
+    weights_and_gradients<KeyOrder::kDescending>(
+        args, at, i0 + warp_row, [&](int row) { return first_key + row; }, dropout, scores, dweights);
     store_tile(tiles.dscores, warp_row, dweights);
     simt::sync_block();
     multiply_transposed(dpositions, &row_sums, tiles.dscores, warp_row, tiles.queries.position);

@@ -85,19 +85,12 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
 }
 
 template <typename Element>
-__device__ __forceinline__ void drop_weights(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                             int j0, Accumulators<kTile<Element>>& weights) {
-  const LaneOfAccumulators lane;
+__device__ __forceinline__ void drop_weights(const WeightDropout<Element>& dropout,
+                                             Accumulators<kTile<Element>>& weights) {
 #pragma unroll
   for (int block = 0; block < kTile<Element> / 8; ++block) {
 #pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-      float multipliers[2];
-      in.dropatt.multipliers(dropatt_element(in, at, first_query + lane.row(i), j0 + lane.column(block, i)),
-                             multipliers);
-      weights.value[block][i] *= multipliers[0];
-      weights.value[block][i + 1] *= multipliers[1];
-    }
+    for (int i = 0; i < 4; ++i) weights.value[block][i] *= dropout.multiplier(block, i);
   }
 }
 
@@ -152,6 +145,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
   load_positions(first_tile, 0, 2 * kRows);
   simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
+  WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     load_values(j0);
     simt::async_commit();
@@ -169,7 +163,10 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     simt::async_commit();
     mask_scores(in, first_query, j0, scores);
     softmax.add(scores);
-    if (in.dropatt.is_drawn || in.dropatt.scale != 1.0F) drop_weights(in, at, first_query, j0, scores);
+    if (dropout.is_active()) {
+      dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
+      drop_weights(dropout, scores);
+    }
     simt::async_wait<1>();
     simt::sync_block();
     multiply_rows(softmax.output, scores, tiles.values);

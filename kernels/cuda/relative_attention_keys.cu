@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
   Accumulators<kWidth> dkeys;
   Accumulators<kWidth> dvalues;
   float row_sums[4] = {};
+  WeightDropout<Element> dropout(in);
   for (int i0 = first_query; i0 <= last_query; i0 += kRows) {
     tiles.queries.load(args, at, i0);
     tiles.positions.turn();
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
     simt::sync_block();
     Accumulators<kRows> weights;
     Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, scratch, weights, dscores);
+    tiles.weigh(args, at, i0, j0, dropout, scratch, weights, dscores);
     store_tile(tiles.weights, warp_row, weights);
     store_tile(tiles.dscores, warp_row, dscores);
     simt::sync_block();

@@ -69,6 +69,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
   tiles.load_positions(in, at, i0, first_tile, kRows);
   tiles.positions.turn();
   Accumulators<kWidth> dqueries;
+  WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     tiles.load_keys(in, at, j0);
     tiles.positions.turn();
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     simt::sync_block();
     Accumulators<kRows> weights;
     Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, scratch, weights, dscores);
+    tiles.weigh(args, at, i0, j0, dropout, scratch, weights, dscores);
     multiply_rows(dqueries, dscores, tiles.keys);
     store_band<Element>(tiles.dscores, warp_row, dscores);
     multiply_band_rows<Element>(dqueries, tiles.dscores, warp_row, tiles.positions);
