@@ -43,7 +43,7 @@ struct AttentionInputs {
   }
   __device__ __forceinline__ bool visible(int i, int j) const {
     const int distance = mem_len + i - j;
-    return i < tgt_len && j >= 0 && j < keys && distance >= 0 && distance < window;
+    return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
   }
   // Of a tensor [B, T, N, H], or its float statistics [B, N, T].
   __device__ __forceinline__ int64_t row(int b, int n, int i) const {
@@ -165,6 +165,24 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
           .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};
+}
+
+// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not
+// see the key. Where the first query sees the last column's key and the last query the first column's, all see all.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
+                                            Accumulators<kColumns>& scores) {
+  constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
+  if (in.visible(first_query, key_of(0) + kStep * (kColumns - 1)) && in.visible(first_query + 15, key_of(15))) return;
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int j = key_of(lane.row(i)) + kStep * lane.column(block, i);
+      if (!in.visible(first_query + lane.row(i), j)) scores.value[block][i] = -INFINITY;
+    }
+  }
 }
 
 // Launches kernel_at(the head's width as a constant): a block for each tile of `rows` (queries, keys or distances),

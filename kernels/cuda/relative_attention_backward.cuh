@@ -98,19 +98,14 @@ __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<El
                                                       Accumulators<kTile<Element>>& scores,
                                                       Accumulators<kTile<Element>>& dweights) {
   const AttentionInputs<Element>& in = args.in;
-  const LaneOfAccumulators lane;
   const QueryStatistics<Element> query(args, at, first_query);
+  mask_scores<kOrder>(in, first_query, key_of, scores);
 #pragma unroll
   for (int block = 0; block < kTile<Element> / 8; ++block) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int row = lane.row(i);
-      const int column = lane.column(block, i);
-      const int j = key_of(row) + (kOrder == KeyOrder::kAscending ? column : -column);
-      const bool visible = in.visible(first_query + row, j);
-      const float score = scores.value[block][i] * in.scale;  // to the bit as in the forward
-      const float weight = visible ? exp_of(score - query.lse[i / 2]) : 0.0F;
-      scores.value[block][i] = weight;
+      float& score = scores.value[block][i];
+      score = exp_of(score * in.scale - query.lse[i / 2]);  // the product to the bit as in the forward
     }
   }
   if (dropout.is_active()) {

@@ -34,7 +34,7 @@ struct ForwardTiles {
         scratch(memory) {}
 };
 
-// The running softmax of a warp's 16 queries; a lane knows those of its two rows.
+// The running softmax of a warp's 16 queries; a lane knows those of its two rows. Scores are yet to be scaled.
 template <typename Element, int kWidth>
 struct OnlineSoftmax {
   Accumulators<kWidth> output;
@@ -42,7 +42,8 @@ struct OnlineSoftmax {
   float sum[2] = {};                          // of this lane's columns only
 
   // Turns scores into weights relative to the largest score so far, and what was summed before likewise.
-  __device__ __forceinline__ void add(Accumulators<kTile<Element>>& scores) {
+  __device__ __forceinline__ void add(Accumulators<kTile<Element>>& scores, float scale) {
+    const float exponent = scale * kLog2E;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       float top = largest[row];
@@ -51,14 +52,15 @@ struct OnlineSoftmax {
       top = fmaxf(top, simt::shuffle_xor(top, 1));
       top = fmaxf(top, simt::shuffle_xor(top, 2));
       const float shift = top == -INFINITY ? 0.0F : top;  // nothing visible yet
-      const float shrink = exp_of(largest[row] - shift);
+      const float shrink = simt::exp2_approx((largest[row] - shift) * exponent);
       largest[row] = top;
       sum[row] *= shrink;
 #pragma unroll
       for (auto& block : output.value) block[2 * row] *= shrink, block[2 * row + 1] *= shrink;
 #pragma unroll
       for (auto& block : scores.value) {
-        for (int i = 2 * row; i < 2 * row + 2; ++i) sum[row] += block[i] = exp_of(block[i] - shift);
+        for (int i = 2 * row; i < 2 * row + 2; ++i)
+          sum[row] += block[i] = simt::exp2_approx((block[i] - shift) * exponent);
       }
     }
   }
@@ -68,21 +70,6 @@ struct OnlineSoftmax {
     return pair + simt::shuffle_xor(pair, 2);
   }
 };
-
-// Scaled scores; -infinity where the query does not see the key.
-template <typename Element>
-__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, int j0,
-                                            Accumulators<kTile<Element>>& scores) {
-  const LaneOfAccumulators lane;
-#pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const bool visible = in.visible(first_query + lane.row(i), j0 + lane.column(block, i));
-      scores.value[block][i] = visible ? scores.value[block][i] * in.scale : -INFINITY;
-    }
-  }
-}
 
 template <typename Element>
 __device__ __forceinline__ void drop_weights(const WeightDropout<Element>& dropout,
@@ -104,7 +91,7 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
     const int query = first_query + lane.row(2 * row);
     const float total = softmax.total(row);
     if (query >= in.tgt_len) continue;
-    if (lane.lane.pair == 0) args.lse[in.statistic(at.b, at.n, query)] = softmax.largest[row] + logf(total);
+    if (lane.lane.pair == 0) args.lse[in.statistic(at.b, at.n, query)] = softmax.largest[row] * in.scale + logf(total);
     Element* output = args.output + in.row(at.b, at.n, query);
 #pragma unroll
     for (int block = 0; block < kWidth / 8; ++block) {
@@ -161,8 +148,9 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
       load_positions(j0 + kRows, 0, kRows);
     }
     simt::async_commit();
-    mask_scores(in, first_query, j0, scores);
-    softmax.add(scores);
+    mask_scores<KeyOrder::kAscending>(
+        in, first_query, [&](int) { return j0; }, scores);
+    softmax.add(scores, in.scale);
     if (dropout.is_active()) {
       dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
       drop_weights(dropout, scores);

@@ -7,10 +7,9 @@
 
 namespace segue::kernels::cuda {
 
-__device__ __forceinline__ float exp_of(float x) {
-  constexpr float kLog2E = 1.4426950408889634F;
-  return simt::exp2_approx(x * kLog2E);
-}
+inline constexpr float kLog2E = 1.4426950408889634F;
+
+__device__ __forceinline__ float exp_of(float x) { return simt::exp2_approx(x * kLog2E); }
 
 // Of some logits: the largest, and the sum of exp(logit - largest). Finite at the start, so that differences are
 // numbers.
