@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include "base/bfloat16.h"
 #include "base/tensor.h"
@@ -30,11 +31,22 @@ __device__ __forceinline__ void load(const Element* from, float (&to)[kWidth]) {
   for (int i = 0; i < kWidth; ++i) to[i] = as_float(packed.elements[i]);
 }
 
+template <typename Element, int kWidth>
+__device__ __forceinline__ Packed<Element, kWidth> packed(const float (&from)[kWidth]) {
+  if constexpr (std::is_same_v<Element, BFloat16> && kWidth % 2 == 0) {
+    Packed<uint32_t, kWidth / 2> pairs;
+    for (int i = 0; i < kWidth / 2; ++i) pairs.elements[i] = pack_bf16(from[2 * i], from[2 * i + 1]);
+    return __builtin_bit_cast(Packed<Element, kWidth>, pairs);
+  } else {
+    Packed<Element, kWidth> to;
+    for (int i = 0; i < kWidth; ++i) to.elements[i] = static_cast<Element>(from[i]);
+    return to;
+  }
+}
+
 template <int kWidth, typename Element>
 __device__ __forceinline__ void store(Element* to, const float (&from)[kWidth]) {
-  Packed<Element, kWidth> packed;
-  for (int i = 0; i < kWidth; ++i) packed.elements[i] = static_cast<Element>(from[i]);
-  *reinterpret_cast<Packed<Element, kWidth>*>(to) = packed;
+  *reinterpret_cast<Packed<Element, kWidth>*>(to) = packed<Element>(from);
 }
 
 // How a kernel walks over a tensor: its elements, and how many of them at a time.

@@ -2,8 +2,7 @@
 // of three bfloat16 parts (24 significant bits), whose six largest products keep the accuracy of float32.
 #pragma once
 
-#include "base/bfloat16.h"
-#include "kernels/cuda/simt.cuh"
+#include "kernels/cuda/element.cuh"
 
 namespace segue::kernels::cuda {
 

@@ -185,6 +185,31 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
   }
 }
 
+// scale * values, a warp's 16 rows: row a goes to row_of(a), nowhere when that is null.
+template <int kWidth, typename RowOf>
+__device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,
+                                           const RowOf& row_of) {
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    auto* to = row_of(lane.row(i));
+    if (to == nullptr) continue;
+    const bool is_paired = d_head % 2 == 0 && reinterpret_cast<uintptr_t>(to) % (2 * sizeof(*to)) == 0;
+#pragma unroll
+    for (int block = 0; block < kWidth / 8; ++block) {
+      const int h = lane.column(block, i);
+      const float pair[2] = {scale * values.value[block][i], scale * values.value[block][i + 1]};
+      if (is_paired) {
+        if (h < d_head) simt::store(to + h, pair);
+        continue;
+      }
+      for (int k = 0; k < 2; ++k) {
+        if (h + k < d_head) to[h + k] = static_cast<std::remove_pointer_t<decltype(to)>>(pair[k]);
+      }
+    }
+  }
+}
+
 // Launches kernel_at(the head's width as a constant): a block for each tile of `rows` (queries, keys or distances),
 // head and stream, with what Shared<Element, width> takes of shared memory.
 template <template <typename, int> class Shared, typename Element, template <typename> class Arguments,

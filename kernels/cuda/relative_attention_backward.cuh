@@ -116,23 +116,6 @@ __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<El
   }
 }
 
-// scale * values, a warp's 16 rows: row a goes to row_of(a), nowhere when that is null.
-template <int kWidth, typename RowOf>
-__device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,
-                                           const RowOf& row_of) {
-  const LaneOfAccumulators lane;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    auto* to = row_of(lane.row(i));
-    if (to == nullptr) continue;
-#pragma unroll
-    for (int block = 0; block < kWidth / 8; ++block) {
-      const int h = lane.column(block, i);
-      if (h < d_head) to[h] = static_cast<std::remove_pointer_t<decltype(to)>>(scale * values.value[block][i]);
-    }
-  }
-}
-
 // A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& tile, const float (&row_sums)[4],

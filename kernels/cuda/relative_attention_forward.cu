@@ -83,24 +83,24 @@ __device__ __forceinline__ void drop_weights(const WeightDropout<Element>& dropo
 
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_output(const ForwardArguments<Element>& args, const HeadPlace& at,
-                                             int first_query, const OnlineSoftmax<Element, kWidth>& softmax) {
+                                             int first_query, OnlineSoftmax<Element, kWidth>& softmax) {
   const AttentionInputs<Element>& in = args.in;
   const LaneOfAccumulators lane;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const int query = first_query + lane.row(2 * row);
     const float total = softmax.total(row);
+#pragma unroll
+    for (auto& block : softmax.output.value) {
+      for (int i = 2 * row; i < 2 * row + 2; ++i) block[i] /= total;
+    }
     if (query >= in.tgt_len) continue;
     if (lane.lane.pair == 0) args.lse[in.statistic(at.b, at.n, query)] = softmax.largest[row] * in.scale + logf(total);
-    Element* output = args.output + in.row(at.b, at.n, query);
-#pragma unroll
-    for (int block = 0; block < kWidth / 8; ++block) {
-      for (int i = 2 * row; i < 2 * row + 2; ++i) {
-        const int h = lane.column(block, i);
-        if (h < in.d_head) output[h] = static_cast<Element>(softmax.output.value[block][i] / total);
-      }
-    }
   }
+  store_rows(softmax.output, 1.0F, in.d_head, [&](int row) {
+    const int query = first_query + row;
+    return query < in.tgt_len ? args.output + in.row(at.b, at.n, query) : nullptr;
+  });
 }
 
 template <typename Element, int kWidth>

@@ -26,9 +26,9 @@ struct Band {
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 
-// A warp's memory for a band's products: 16 rows, each moved on by four banks.
+// A warp's memory for a band's products: 16 rows, each moved on by eight banks, which pairs of four rows then share.
 template <typename Element>
-inline constexpr int kBandStride = kTile<Element> + 16 + 4;
+inline constexpr int kBandStride = kTile<Element> + 16 + 8;
 
 // That of all warps, a row for each query of the block.
 template <typename Element>
@@ -59,8 +59,10 @@ __device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums
     }
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
-      for (int i = 0; i < 4; ++i)
-        scratch[lane.row(i) * kBandStride<Element> + column + lane.column(block, i)] = products.value[block][i];
+      for (int i = 0; i < 4; i += 2) {
+        store_pair(scratch + lane.row(i) * kBandStride<Element> + column + lane.column(block, i), products.value[block],
+                   i);
+      }
     }
   }
   simt::sync_warp();

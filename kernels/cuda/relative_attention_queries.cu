@@ -18,9 +18,12 @@ __device__ __forceinline__ void store_band(const BandOfScores<Element>& tile, in
   simt::sync_warp();  // the products before have been read
 #pragma unroll
   for (int block = 0; block < kTile<Element> / 8; ++block) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 4; i += 2) {
+      const float pair[2] = {values.value[block][i], values.value[block][i + 1]};
+      const auto rounded = simt::packed<Element>(pair);
       const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
-      *tile.at(row + lane.row(i), shifted) = static_cast<Element>(values.value[block][i]);
+      *tile.at(row + lane.row(i), shifted) = rounded.elements[0];
+      *tile.at(row + lane.row(i), shifted - 1) = rounded.elements[1];
     }
   }
   simt::sync_warp();

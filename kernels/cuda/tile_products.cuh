@@ -124,6 +124,13 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
   }
 }
 
+// Values i and i + 1 of a block of accumulators, which are neighbours.
+template <typename Element>
+__device__ __forceinline__ void store_pair(Element* to, const float (&block)[4], int i) {
+  const float pair[2] = {block[i], block[i + 1]};
+  simt::store(to, pair);
+}
+
 // Accumulators of a warp's rows [row, row + 16) into a tile.
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, int row,
@@ -131,8 +138,8 @@ __device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, in
   const LaneOfAccumulators lane;
 #pragma unroll
   for (int block = 0; block < kWidth / 8; ++block) {
-    for (int i = 0; i < 4; ++i)
-      *tile.at(row + lane.row(i), lane.column(block, i)) = static_cast<Element>(values.value[block][i]);
+    for (int i = 0; i < 4; i += 2)
+      store_pair(tile.at(row + lane.row(i), lane.column(block, i)), values.value[block], i);
   }
 }
 
