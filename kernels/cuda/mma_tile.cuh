@@ -34,14 +34,14 @@ class Tile {
   __device__ __forceinline__ Element* data() const { return data_; }
   __device__ __forceinline__ Element* at(int row, int column) const {
     const int chunk = column / kPerChunk;
-    return data_ + row * kStride + (chunk ^ permutation(row)) * kPerChunk + column % kPerChunk;
+    return data_ + row * kStride + (chunk ^ permutation(static_cast<unsigned>(row))) * kPerChunk + column % kPerChunk;
   }
 
  private:
-  static __device__ __forceinline__ int permutation(int row) {
+  static __device__ __forceinline__ int permutation(unsigned row) {
     if constexpr (!kPermuted || kChunks == 1) return 0;
-    constexpr int kRowsPerBankRound = kChunks >= 8 ? 1 : 8 / kChunks;
-    return row / kRowsPerBankRound % (kChunks >= 8 ? 8 : kChunks);
+    constexpr unsigned kRowsPerBankRound = kChunks >= 8 ? 1 : 8 / kChunks;
+    return static_cast<int>(row / kRowsPerBankRound % (kChunks >= 8 ? 8 : kChunks));
   }
 
   Element* data_;

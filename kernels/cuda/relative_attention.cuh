@@ -14,6 +14,58 @@
 
 namespace segue::kernels::cuda {
 
+// Where some rows begin, and how many elements lie from one to the next; null where they do not lie so.
+template <typename Element>
+struct RowRun {
+  const Element* first;
+  int pitch;
+};
+
+// Rows [begin, end), `pitch` elements from one to the next. Row 0 would lie at `origin`.
+template <typename Element>
+struct Rows {
+  const Element* origin;
+  int pitch;
+  int begin, end;
+
+  __device__ __forceinline__ const Element* at(int row) const {
+    return row >= begin && row < end ? origin + static_cast<int64_t>(row) * pitch : nullptr;
+  }
+  __device__ __forceinline__ RowRun<Element> run(int row, int count) const {
+    return {row + count <= end ? at(row) : nullptr, pitch};
+  }
+};
+
+// Keys or values: those of the memory, then those of the segment.
+template <typename Element>
+struct KeyRows {
+  Rows<Element> memory, segment;
+
+  __device__ __forceinline__ const Element* at(int j) const { return j < segment.begin ? memory.at(j) : segment.at(j); }
+  __device__ __forceinline__ RowRun<Element> run(int j, int count) const {
+    return j < segment.begin ? memory.run(j, count) : segment.run(j, count);
+  }
+};
+
+// Of distances; those beyond the last position are encoded as the last.
+template <typename Element>
+struct PositionRows {
+  Rows<Element> rows;
+  int distances;
+
+  __device__ __forceinline__ const Element* at(int distance) const {
+    const int positions = rows.end;
+    return distance < distances ? rows.at(distance < positions ? distance : positions - 1) : nullptr;
+  }
+  __device__ __forceinline__ RowRun<Element> run(int distance, int count) const { return rows.run(distance, count); }
+};
+
+// Where this block works.
+struct HeadPlace {
+  int n = simt::block_y();
+  int b = simt::block_z();
+};
+
 // The inputs of forward and backward.
 template <typename Element>
 struct AttentionInputs {
@@ -30,16 +82,11 @@ struct AttentionInputs {
   int streams;
   simt::DropoutMask dropatt;
 
-  __device__ __forceinline__ const Element* query(int b, int n, int i) const {
-    return i < tgt_len ? segment(b, n, i, 0) : nullptr;
-  }
-  __device__ __forceinline__ const Element* key(int b, int n, int j) const { return key_or_value(b, n, j, 0); }
-  __device__ __forceinline__ const Element* value(int b, int n, int j) const { return key_or_value(b, n, j, 1); }
-  // Of a distance; those beyond the last position are encoded as the last.
-  __device__ __forceinline__ const Element* position(int n, int distance) const {
-    if (distance < 0 || distance >= keys) return nullptr;
-    const int row = distance < positions ? distance : positions - 1;
-    return r + (static_cast<int64_t>(row) * heads + n) * d_head;
+  __device__ __forceinline__ Rows<Element> query_rows(const HeadPlace& at) const { return segment(at, 0, 0); }
+  __device__ __forceinline__ KeyRows<Element> key_rows(const HeadPlace& at) const { return keys_or_values(at, 0); }
+  __device__ __forceinline__ KeyRows<Element> value_rows(const HeadPlace& at) const { return keys_or_values(at, 1); }
+  __device__ __forceinline__ PositionRows<Element> position_rows(const HeadPlace& at) const {
+    return {{r + at.n * d_head, heads * d_head, 0, positions}, keys};
   }
   __device__ __forceinline__ bool visible(int i, int j) const {
     const int distance = mem_len + i - j;
@@ -54,28 +101,29 @@ struct AttentionInputs {
   }
 
  private:
-  __device__ __forceinline__ const Element* segment(int b, int n, int i, int part) const {
-    return qkv + (((static_cast<int64_t>(b) * tgt_len + i) * 3 + part) * heads + n) * d_head;
+  // Queries, keys or values, the first of them as row `begin`.
+  __device__ __forceinline__ Rows<Element> segment(const HeadPlace& at, int part, int begin) const {
+    const int64_t first = static_cast<int64_t>(at.b) * tgt_len - begin;
+    return {qkv + ((first * 3 + part) * heads + at.n) * d_head, 3 * heads * d_head, begin, begin + tgt_len};
   }
-  __device__ __forceinline__ const Element* key_or_value(int b, int n, int j, int part) const {
-    if (j < 0 || j >= keys) return nullptr;
-    if (j >= mem_len) return segment(b, n, j - mem_len, 1 + part);
-    return memory_kv + (((static_cast<int64_t>(b) * memory_pitch + j) * 2 + part) * heads + n) * d_head;
+  __device__ __forceinline__ KeyRows<Element> keys_or_values(const HeadPlace& at, int part) const {
+    const int64_t first = static_cast<int64_t>(at.b) * memory_pitch;
+    const Element* origin = memory_kv + ((first * 2 + part) * heads + at.n) * d_head;
+    return {{origin, 2 * heads * d_head, 0, mem_len}, segment(at, 1 + part, mem_len)};
   }
 };
 
-// Where this block works.
-struct HeadPlace {
-  int n = simt::block_y();
-  int b = simt::block_z();
-};
-
-// Row `first` + i of the tile becomes row_of(i), d_head elements and zeros after them; all zeros where it is null.
-// The copies are asynchronous: commit and wait.
-template <typename Element, int kWidth, typename RowOf>
-__device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile,
-                                          int first, int rows, const RowOf& row_of) {
-  load_rows(tile, first, rows, {in.d_head, in.vectorised}, row_of);
+// Row `to` + i of the tile becomes row `from` + i of the source, d_head elements and zeros after them; all zeros where
+// it has none, for kTile rows. The copies are asynchronous: commit and wait.
+template <typename Element, int kWidth, typename Source>
+__device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile, int to,
+                                          const Source& source, int from) {
+  const RowRun<Element> run = source.run(from, kTile<Element>);
+  if (in.vectorised && in.d_head == kWidth && run.first != nullptr) {
+    copy_rows<kTile<Element>>(tile, to, run.first, run.pitch);
+  } else {
+    load_rows(tile, to, kTile<Element>, {in.d_head, in.vectorised}, [&](int row) { return source.at(from + row); });
+  }
 }
 
 // The queries with u and with w added, kTile rows from query i0 on; zeros beyond the segment's end.
@@ -83,14 +131,29 @@ template <typename Element, int kWidth>
 __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
                                              const Tile<Element, kWidth>& content,
                                              const Tile<Element, kWidth>& position) {
-  for (int index = simt::thread(); index < kTile<Element> * kWidth; index += simt::block_threads()) {
-    const int row = index / kWidth;
-    const int h = index % kWidth;
-    const Element* query = in.query(at.b, at.n, i0 + row);
-    const bool valid = query != nullptr && h < in.d_head;
-    const float q = valid ? static_cast<float>(query[h]) : 0.0F;
-    *content.at(row, h) = static_cast<Element>(valid ? q + in.u[at.n * in.d_head + h] : 0.0F);
-    *position.at(row, h) = static_cast<Element>(valid ? q + in.w[at.n * in.d_head + h] : 0.0F);
+  using T = Tile<Element, kWidth>;
+  const Rows<Element> rows = in.query_rows(at);
+  for (int index = simt::thread(); index < kTile<Element> * T::kChunks; index += simt::block_threads()) {
+    const int row = index / T::kChunks;
+    const int column = index % T::kChunks * T::kPerChunk;
+    const Element* query = rows.at(i0 + row);
+    constexpr int kPerChunk = T::kPerChunk;
+    float q[kPerChunk] = {};
+    float with_u[kPerChunk] = {};
+    float with_w[kPerChunk] = {};
+    const int count = query == nullptr ? 0 : in.d_head - column;
+    if (in.vectorised && count >= kPerChunk) {
+      simt::load(query + column, q);
+    } else {
+      for (int i = 0; i < kPerChunk; ++i) q[i] = i < count ? static_cast<float>(query[column + i]) : 0.0F;
+    }
+    for (int i = 0; i < kPerChunk; ++i) {
+      if (i >= count) continue;
+      with_u[i] = q[i] + in.u[at.n * in.d_head + column + i];
+      with_w[i] = q[i] + in.w[at.n * in.d_head + column + i];
+    }
+    simt::store(content.at(row, column), with_u);
+    simt::store(position.at(row, column), with_w);
   }
 }
 

@@ -22,7 +22,7 @@ __global__ void relative_attention_rows_kernel(BackwardArguments<Element> args) 
   if (i >= in.tgt_len) return;  // the whole warp
   const int64_t row = in.row(at.b, at.n, i);
   const int64_t place = in.statistic(at.b, at.n, i);
-  const Element* query = in.query(at.b, at.n, i);
+  const Element* query = in.query_rows(at).at(i);
   float sum = 0.0F;
   for (int h = simt::lane(); h < in.d_head; h += simt::kWarp) {
     sum += static_cast<float>(args.doutput[row + h]) * static_cast<float>(args.output[row + h]);

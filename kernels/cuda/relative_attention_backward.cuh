@@ -27,12 +27,12 @@ struct BackwardArguments {
   Element* dmemory_kv;
   Workspace<Element> workspace;
 
-  __device__ __forceinline__ const Element* doutput_row(int b, int n, int i) const {
-    return i < in.tgt_len ? doutput + in.row(b, n, i) : nullptr;
+  __device__ __forceinline__ Rows<Element> doutput_rows(const HeadPlace& at) const {
+    return {doutput + in.row(at.b, at.n, 0), in.heads * in.d_head, 0, in.tgt_len};
   }
-  // Of the workspace's `rows` of queries.
-  __device__ __forceinline__ const Element* query_row(const Element* rows, int b, int n, int i) const {
-    return i < in.tgt_len ? rows + in.statistic(b, n, i) * in.d_head : nullptr;
+  // Of the workspace's `queries`.
+  __device__ __forceinline__ Rows<Element> query_rows(const Element* queries, const HeadPlace& at) const {
+    return {queries + in.statistic(at.b, at.n, 0) * in.d_head, in.d_head, 0, in.tgt_len};
   }
   // Of part 0 (keys) or 1 (values).
   __device__ __forceinline__ Element* dkey_or_dvalue(int b, int n, int j, int part) const {
@@ -94,11 +94,11 @@ __device__ __forceinline__ void differentiate(Accumulators<kTile<Element>>& weig
 template <KeyOrder kOrder, typename Element, typename KeyOf>
 __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<Element>& args, const HeadPlace& at,
                                                       int first_query, const KeyOf& key_of,
+                                                      const QueryStatistics<Element>& query,
                                                       WeightDropout<Element>& dropout,
                                                       Accumulators<kTile<Element>>& scores,
                                                       Accumulators<kTile<Element>>& dweights) {
   const AttentionInputs<Element>& in = args.in;
-  const QueryStatistics<Element> query(args, at, first_query);
   mask_scores<kOrder>(in, first_query, key_of, scores);
 #pragma unroll
   for (int block = 0; block < kTile<Element> / 8; ++block) {
@@ -142,12 +142,9 @@ struct QueryTiles {
   __host__ __device__ __forceinline__ explicit QueryTiles(Memory& memory)
       : content(memory, kTile<Element>), position(memory, kTile<Element>), doutput(memory, kTile<Element>) {}
   __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
-    const Workspace<Element>& rows = args.workspace;
-    load_rows(args.in, content, 0, kTile<Element>,
-              [&](int row) { return args.query_row(rows.content, at.b, at.n, i0 + row); });
-    load_rows(args.in, position, 0, kTile<Element>,
-              [&](int row) { return args.query_row(rows.position, at.b, at.n, i0 + row); });
-    load_rows(args.in, doutput, 0, kTile<Element>, [&](int row) { return args.doutput_row(at.b, at.n, i0 + row); });
+    load_rows(args.in, content, 0, args.query_rows(args.workspace.content, at), i0);
+    load_rows(args.in, position, 0, args.query_rows(args.workspace.position, at), i0);
+    load_rows(args.in, doutput, 0, args.doutput_rows(at), i0);
   }
 };
 
@@ -164,27 +161,26 @@ struct PairTiles {
       : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory) {}
 
   __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
-    load_rows(in, keys, 0, kTile<Element>, [&](int row) { return in.key(at.b, at.n, j0 + row); });
-    load_rows(in, values, 0, kTile<Element>, [&](int row) { return in.value(at.b, at.n, j0 + row); });
+    load_rows(in, keys, 0, in.key_rows(at), j0);
+    load_rows(in, values, 0, in.value_rows(at), j0);
   }
   // Half of the band of queries from i0 on and keys from j0 on: its rows from `row` on.
   __device__ __forceinline__ void load_positions(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
                                                  int j0, int row) const {
     const int distance = in.mem_len + i0 - j0 - (kTile<Element> - 1) + row;
-    load_rows(in, positions.tile, positions.place(row), kTile<Element>,
-              [&](int t) { return in.position(at.n, distance + t); });
+    load_rows(in, positions.tile, positions.place(row), in.position_rows(at), distance);
   }
   // Of the warp's 16 queries and all keys. Both begin at zero. `scratch` is the warp's.
   __device__ __forceinline__ void weigh(const BackwardArguments<Element>& args, const HeadPlace& at, int i0, int j0,
-                                        WeightDropout<Element>& dropout, float* scratch,
-                                        Accumulators<kTile<Element>>& weights,
+                                        const QueryStatistics<Element>& query, WeightDropout<Element>& dropout,
+                                        float* scratch, Accumulators<kTile<Element>>& weights,
                                         Accumulators<kTile<Element>>& dscores) const {
     const int warp_row = simt::warp() * 16;
     multiply_straight(weights, queries.content, warp_row, keys);
     multiply_band(weights, queries.position, warp_row, positions, scratch);
     multiply_straight(dscores, queries.doutput, warp_row, values);
     weights_and_gradients<KeyOrder::kAscending>(
-        args, at, i0 + warp_row, [&](int) { return j0; }, dropout, weights, dscores);
+        args, at, i0 + warp_row, [&](int) { return j0; }, query, dropout, weights, dscores);
   }
 };
 

@@ -41,15 +41,15 @@ __global__ void __launch_bounds__(kThreads<Element>)
   const int e0 = simt::block() * kRows;
   const int first_query = std::max(0, e0 - in.mem_len) / kRows * kRows;
   const int end = e0 < in.window ? in.tgt_len : 0;
+  const KeyRows<Element> keys = in.key_rows(at);
+  const KeyRows<Element> values = in.value_rows(at);
   const auto load_keys_and_values = [&](int i0, int row) {  // half a band
     const int first_key = in.mem_len + i0 - e0 - (kRows - 1) + row;
-    load_rows(in, tiles.keys.tile, tiles.keys.place(row), kRows,
-              [&](int t) { return in.key(at.b, at.n, first_key + t); });
-    load_rows(in, tiles.values.tile, tiles.values.place(row), kRows,
-              [&](int t) { return in.value(at.b, at.n, first_key + t); });
+    load_rows(in, tiles.keys.tile, tiles.keys.place(row), keys, first_key);
+    load_rows(in, tiles.values.tile, tiles.values.place(row), values, first_key);
   };
 
-  load_rows(in, tiles.positions, 0, kRows, [&](int row) { return in.position(at.n, e0 + row); });
+  load_rows(in, tiles.positions, 0, in.position_rows(at), e0);
   load_keys_and_values(first_query, 0);
   tiles.keys.turn(), tiles.values.turn();
   Accumulators<kWidth> dpositions;
@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     tiles.keys.turn(), tiles.values.turn();
     load_keys_and_values(i0, kRows);
     simt::async_commit();
+    const QueryStatistics<Element> query(args, at, i0 + warp_row);
     simt::async_wait<0>();
     simt::sync_block();
     Accumulators<kRows> scores;
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     multiply_band(dweights, tiles.queries.doutput, warp_row, tiles.values, scratch);
     const int first_key = in.mem_len + i0 + warp_row - e0;
     weights_and_gradients<KeyOrder::kDescending>(
-        args, at, i0 + warp_row, [&](int row) { return first_key + row; }, dropout, scores, dweights);
+        args, at, i0 + warp_row, [&](int row) { return first_key + row; }, query, dropout, scores, dweights);
     store_tile(tiles.dscores, warp_row, dweights);
     simt::sync_block();
     multiply_transposed(dpositions, &row_sums, tiles.dscores, warp_row, tiles.queries.position);

@@ -116,25 +116,23 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
   const int first_query = i0 + simt::warp() * 16;
   const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
   const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
-  const auto load_keys = [&](int j0) {
-    load_rows(in, tiles.keys, 0, kRows, [&](int row) { return in.key(at.b, at.n, j0 + row); });
-  };
-  const auto load_values = [&](int j0) {
-    load_rows(in, tiles.values, 0, kRows, [&](int row) { return in.value(at.b, at.n, j0 + row); });
-  };
-  const auto load_positions = [&](int j0, int row, int rows) {  // rows `row` on of the band of key tile j0
+  const KeyRows<Element> keys = in.key_rows(at);
+  const KeyRows<Element> values = in.value_rows(at);
+  const PositionRows<Element> positions = in.position_rows(at);
+  const auto load_positions = [&](int j0, int row) {  // half of the band of key tile j0, its rows from `row` on
     const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows(in, tiles.band.tile, tiles.band.place(row), rows, [&](int t) { return in.position(at.n, distance + t); });
+    load_rows(in, tiles.band.tile, tiles.band.place(row), positions, distance);
   };
 
   load_queries(in, at, i0, tiles.content, tiles.position);
-  load_keys(first_tile);
-  load_positions(first_tile, 0, 2 * kRows);
+  load_rows(in, tiles.keys, 0, keys, first_tile);
+  load_positions(first_tile, 0);
+  load_positions(first_tile, kRows);
   simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
   WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
-    load_values(j0);
+    load_rows(in, tiles.values, 0, values, j0);
     simt::async_commit();
     simt::async_wait<1>();
     simt::sync_block();
@@ -143,9 +141,9 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     multiply_band(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
     simt::sync_block();  // everybody is done with these keys and positions
     if (j0 + kRows <= last_key) {
-      load_keys(j0 + kRows);
+      load_rows(in, tiles.keys, 0, keys, j0 + kRows);
       tiles.band.turn();
-      load_positions(j0 + kRows, 0, kRows);
+      load_positions(j0 + kRows, 0);
     }
     simt::async_commit();
     mask_scores<KeyOrder::kAscending>(

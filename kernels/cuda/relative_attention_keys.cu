@@ -48,11 +48,12 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
     tiles.positions.turn();
     tiles.load_positions(in, at, i0, j0, kRows);
     simt::async_commit();
+    const QueryStatistics<Element> query(args, at, i0 + warp_row);
     simt::async_wait<0>();
     simt::sync_block();
     Accumulators<kRows> weights;
     Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, dropout, scratch, weights, dscores);
+    tiles.weigh(args, at, i0, j0, query, dropout, scratch, weights, dscores);
     store_tile(tiles.weights, warp_row, weights);
     store_tile(tiles.dscores, warp_row, dscores);
     simt::sync_block();

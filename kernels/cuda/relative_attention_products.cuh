@@ -22,7 +22,9 @@ struct Band {
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit Band(Memory& memory) : tile(memory, kRows) {}
 
-  __device__ __forceinline__ int place(int row) const { return (row + base) % kRows; }  // of 16 rows from there on
+  __device__ __forceinline__ int place(int row) const {
+    return (row + base) & (kRows - 1);
+  }  // of 16 rows from there on
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 
@@ -45,17 +47,26 @@ struct BandScratch {
 template <typename Element, int kWidth>
 __device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums, const Tile<Element, kWidth>& a,
                                               int row, const Band<Element, kWidth>& band, float* scratch) {
+  static_assert(is_power_of_two(Band<Element, kWidth>::kRows));
   const LaneOfAccumulators lane;
   simt::sync_warp();  // the products before have been read
-#pragma unroll 1
+  constexpr int kSteps = kWidth / 16;
+  constexpr bool kIsKept = kParts<Element> * kSteps <= 8;  // there are registers for all of the rows
+  [[maybe_unused]] constexpr int kBlocksAtATime = kIsKept ? kTile<Element> / 16 + 1 : 1;
+  FragmentA<Element> fragments[kIsKept ? kSteps : 1];
+  if constexpr (kIsKept) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) load_a(fragments[step], a, row, 16 * step);
+  }
+#pragma unroll kBlocksAtATime
   for (int column = 0; column < kTile<Element> + 16; column += 16) {
     Accumulators<16> products;
     const int place = band.place(row + column);
 #pragma unroll
-    for (int k = 0; k < kWidth; k += 16) {
-      FragmentA<Element> fragment;
-      load_a(fragment, a, row, k);
-      multiply_transpose(products, fragment, band.tile, place, k);
+    for (int step = 0; step < kSteps; ++step) {
+      FragmentA<Element>& fragment = fragments[kIsKept ? step : 0];
+      if constexpr (!kIsKept) load_a(fragment, a, row, 16 * step);
+      multiply_transpose(products, fragment, band.tile, place, 16 * step);
     }
 #pragma unroll
     for (int block = 0; block < 2; ++block) {

@@ -33,7 +33,8 @@ __device__ __forceinline__ void store_band(const BandOfScores<Element>& tile, in
 template <typename Element, int kWidth>
 __device__ __forceinline__ void multiply_band_rows(Accumulators<kWidth>& sums, const BandOfScores<Element>& a, int row,
                                                    const Band<Element, kWidth>& band) {
-#pragma unroll 1
+  [[maybe_unused]] constexpr int kSteps = kParts<Element> == 1 ? kTile<Element> / 16 + 1 : 1;  // at a time
+#pragma unroll kSteps
   for (int k = 0; k < kTile<Element> + 16; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
   tiles.load_positions(in, at, i0, first_tile, kRows);
   tiles.positions.turn();
   Accumulators<kWidth> dqueries;
+  const QueryStatistics<Element> query(args, at, i0 + warp_row);
   WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     tiles.load_keys(in, at, j0);
@@ -82,7 +84,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     simt::sync_block();
     Accumulators<kRows> weights;
     Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, dropout, scratch, weights, dscores);
+    tiles.weigh(args, at, i0, j0, query, dropout, scratch, weights, dscores);
     multiply_rows(dqueries, dscores, tiles.keys);
     store_band<Element>(tiles.dscores, warp_row, dscores);
     multiply_band_rows<Element>(dqueries, tiles.dscores, warp_row, tiles.positions);

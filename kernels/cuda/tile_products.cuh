@@ -45,6 +45,21 @@ __device__ __forceinline__ void load_rows(const Tile<Element, kWidth>& tile, int
   }
 }
 
+// The same for kRows whole rows of kWidth elements, `pitch` elements from one to the next, 16 bytes at a time.
+template <int kRows, typename Element, int kWidth>
+__device__ __forceinline__ void copy_rows(const Tile<Element, kWidth>& tile, int first, const Element* from,
+                                          int pitch) {
+  using T = Tile<Element, kWidth>;
+  constexpr int kAtOnce = kThreads<Element> / T::kChunks;
+  static_assert(kThreads<Element> % T::kChunks == 0);
+  const int row = simt::thread() / T::kChunks;
+  const int column = simt::thread() % T::kChunks * T::kPerChunk;
+  from += static_cast<int64_t>(row) * pitch + column;
+#pragma unroll
+  for (int i = 0; i < kRows; i += kAtOnce)
+    simt::async_copy_16(tile.at(first + row + i, column), from + static_cast<int64_t>(i) * pitch, true);
+}
+
 // The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.
 template <int kColumns>
 struct Accumulators {
