@@ -62,20 +62,32 @@ __global__ void relative_attention_reduce_positions_kernel(ReduceArguments<Eleme
   args.dr[element] = static_cast<Element>(sum);
 }
 
+constexpr int kReduceWarps = 16;
+
+// The block has a feature for each lane. A warp takes every kReduceWarps-th part of it; the first warp adds up what all
+// of them found, in their order.
 template <typename Element>
 __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element> args) {
   const AttentionInputs<Element>& in = args.in;
-  const int element = simt::block() * simt::block_threads() + simt::thread();
-  if (element >= in.heads * in.d_head) return;
+  const int element = simt::block() * simt::kWarp + simt::lane();
+  const bool valid = element < in.heads * in.d_head;
   const int64_t n = element / in.d_head;
   float du = 0.0F;
   float dw = 0.0F;
-  for (int64_t b = 0; b < in.streams; ++b) {
-    for (int64_t tile = 0; tile < args.tiles; ++tile) {
-      const int64_t part = ((b * in.heads + n) * args.tiles + tile) * in.d_head + element % in.d_head;
-      du += args.parts.du[part];
-      dw += args.parts.dw[part];
-    }
+  for (int part = simt::warp(); valid && part < in.streams * args.tiles; part += kReduceWarps) {
+    const int64_t b = part / args.tiles;
+    const int64_t row = (b * in.heads + n) * args.tiles + part % args.tiles;
+    du += args.parts.du[row * in.d_head + element % in.d_head];
+    dw += args.parts.dw[row * in.d_head + element % in.d_head];
+  }
+  auto& of_warps = simt::static_shared<float[kReduceWarps][2][simt::kWarp], 0>();
+  of_warps[simt::warp()][0][simt::lane()] = du;
+  of_warps[simt::warp()][1][simt::lane()] = dw;
+  simt::sync_block();
+  if (!valid || simt::warp() != 0) return;
+  for (int warp = 1; warp < kReduceWarps; ++warp) {
+    du += of_warps[warp][0][simt::lane()];
+    dw += of_warps[warp][1][simt::lane()];
   }
   args.du[element] += du;
   args.dw[element] += dw;
@@ -123,7 +135,7 @@ void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const Bac
                {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
                relative_attention_reduce_positions_kernel<Element>, reduce);
   simt::launch(stream.cuda(), "relative_attention_reduce_biases",
-               {.x = simt::divide_up(model, kReduceThreads), .threads = kReduceThreads},
+               {.x = simt::divide_up(model, simt::kWarp), .threads = kReduceWarps * simt::kWarp},
                relative_attention_reduce_biases_kernel<Element>, reduce);
 }
 
