@@ -165,9 +165,10 @@ class WeightDropout {
       : in_(in), random_(in.dropatt.random_of_step()) {}
 
   __device__ __forceinline__ bool is_active() const { return in_.dropatt.is_drawn || in_.dropatt.scale != 1.0F; }
-  // Draws for the warp's queries from first_query on; key_of(row) is the key at column 0.
+  // Draws, if it is active, for the warp's queries from first_query on; key_of(row) is the key at column 0.
   template <KeyOrder kOrder, int kColumns, typename KeyOf>
   __device__ __forceinline__ void draw(const HeadPlace& at, int first_query, const KeyOf& key_of) {
+    if (!is_active()) return;
     const LaneOfAccumulators lane;
     uint64_t first[2];
     for (int r = 0; r < 2; ++r) {

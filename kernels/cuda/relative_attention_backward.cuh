@@ -95,7 +95,7 @@ template <KeyOrder kOrder, typename Element, typename KeyOf>
 __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<Element>& args, const HeadPlace& at,
                                                       int first_query, const KeyOf& key_of,
                                                       const QueryStatistics<Element>& query,
-                                                      WeightDropout<Element>& dropout,
+                                                      const WeightDropout<Element>& dropout,
                                                       Accumulators<kTile<Element>>& scores,
                                                       Accumulators<kTile<Element>>& dweights) {
   const AttentionInputs<Element>& in = args.in;
@@ -109,7 +109,6 @@ __device__ __forceinline__ void weights_and_gradients(const BackwardArguments<El
     }
   }
   if (dropout.is_active()) {
-    dropout.template draw<kOrder, kTile<Element>>(at, first_query, key_of);
     differentiate(scores, dweights, query, [&](int block, int i) { return dropout.multiplier(block, i); });
   } else {
     differentiate(scores, dweights, query, [](int, int) { return 1.0F; });
@@ -172,7 +171,7 @@ struct PairTiles {
   }
   // Of the warp's 16 queries and all keys. Both begin at zero. `scratch` is the warp's.
   __device__ __forceinline__ void weigh(const BackwardArguments<Element>& args, const HeadPlace& at, int i0, int j0,
-                                        const QueryStatistics<Element>& query, WeightDropout<Element>& dropout,
+                                        const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
                                         float* scratch, Accumulators<kTile<Element>>& weights,
                                         Accumulators<kTile<Element>>& dscores) const {
     const int warp_row = simt::warp() * 16;

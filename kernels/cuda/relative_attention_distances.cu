@@ -61,6 +61,9 @@ __global__ void __launch_bounds__(kThreads<Element>)
     load_keys_and_values(i0, kRows);
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp_row);
+    const int first_key = in.mem_len + i0 + warp_row - e0;
+    const auto key_of = [&](int row) { return first_key + row; };  // and of column 0
+    dropout.template draw<KeyOrder::kDescending, kRows>(at, i0 + warp_row, key_of);
     simt::async_wait<0>();
     simt::sync_block();
     Accumulators<kRows> scores;
@@ -68,9 +71,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     multiply_straight(scores, tiles.queries.position, warp_row, tiles.positions);
     multiply_band(scores, tiles.queries.content, warp_row, tiles.keys, scratch);
     multiply_band(dweights, tiles.queries.doutput, warp_row, tiles.values, scratch);
-    const int first_key = in.mem_len + i0 + warp_row - e0;
-    weights_and_gradients<KeyOrder::kDescending>(
-        args, at, i0 + warp_row, [&](int row) { return first_key + row; }, query, dropout, scores, dweights);
+    weights_and_gradients<KeyOrder::kDescending>(args, at, i0 + warp_row, key_of, query, dropout, scores, dweights);
     store_tile(tiles.dscores, warp_row, dweights);
     simt::sync_block();
     multiply_transposed(dpositions, &row_sums, tiles.dscores, warp_row, tiles.queries.position);

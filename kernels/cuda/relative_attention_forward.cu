@@ -134,6 +134,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     load_rows(in, tiles.values, 0, values, j0);
     simt::async_commit();
+    dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
     simt::async_wait<1>();
     simt::sync_block();
     Accumulators<kRows> scores;
@@ -149,10 +150,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     mask_scores<KeyOrder::kAscending>(
         in, first_query, [&](int) { return j0; }, scores);
     softmax.add(scores, in.scale);
-    if (dropout.is_active()) {
-      dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
-      drop_weights(dropout, scores);
-    }
+    if (dropout.is_active()) drop_weights(dropout, scores);
     simt::async_wait<1>();
     simt::sync_block();
     multiply_rows(softmax.output, scores, tiles.values);

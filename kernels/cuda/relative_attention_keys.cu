@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
     tiles.load_positions(in, at, i0, j0, kRows);
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp_row);
+    dropout.template draw<KeyOrder::kAscending, kRows>(at, i0 + warp_row, [&](int) { return j0; });
     simt::async_wait<0>();
     simt::sync_block();
     Accumulators<kRows> weights;

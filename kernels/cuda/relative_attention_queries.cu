@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     tiles.positions.turn();
     tiles.load_positions(in, at, i0, j0, 0);
     simt::async_commit();
+    dropout.template draw<KeyOrder::kAscending, kRows>(at, i0 + warp_row, [&](int) { return j0; });
     simt::async_wait<0>();
     simt::sync_block();
     Accumulators<kRows> weights;
