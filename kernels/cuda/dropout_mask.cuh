@@ -38,13 +38,32 @@ struct DropoutMask {
     if (step != nullptr) stream.step += *step;
     return stream;
   }
-  // Which of the four elements of a block of words are kept: bit i says it of element i, or of the i-th from behind.
-  template <bool kFromBehind = false>
-  __device__ __forceinline__ uint32_t kept(const RandomStream& stream, uint64_t block) const {
-    const std::array<uint32_t, 4> words = random_block(stream, block);
-    uint32_t bits = 0;
-    for (int i = 0; i < 4; ++i) bits |= words[kFromBehind ? 3 - i : i] >= threshold ? 1U << i : 0U;
-    return bits;
+  // Which elements of some blocks of random words are kept: bit i says it of the i-th of a block's four, or of the i-th
+  // from behind. All blocks go through a round before any goes through the next, with the same key.
+  template <bool kFromBehind, int kBlocks>
+  __device__ __forceinline__ void kept(const RandomStream& stream, const uint64_t (&blocks)[kBlocks],
+                                       uint32_t (&bits)[kBlocks]) const {
+    uint32_t words[kBlocks][4];
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {  // the counters of random_block
+      words[b][0] = static_cast<uint32_t>(blocks[b]);
+      words[b][1] = static_cast<uint32_t>(blocks[b] >> 32U) << 16U | stream.site;
+      words[b][2] = static_cast<uint32_t>(stream.step);
+      words[b][3] = static_cast<uint32_t>(stream.step >> 32U);
+    }
+    uint32_t key[2] = {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32U)};
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+#pragma unroll
+      for (auto& word : words) philox_round(word[0], word[1], word[2], word[3], key[0], key[1]);
+      key[0] += kPhiloxWeyl0;
+      key[1] += kPhiloxWeyl1;
+    }
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+      bits[b] = 0;
+      for (int i = 0; i < 4; ++i) bits[b] |= words[b][kFromBehind ? 3 - i : i] >= threshold ? 1U << i : 0U;
+    }
   }
 
  private:

@@ -37,6 +37,18 @@ class Tile {
     return data_ + row * kStride + (chunk ^ permutation(static_cast<unsigned>(row))) * kPerChunk + column % kPerChunk;
   }
 
+  // at(row + r, column + c) where rows and columns go by 16 and r and c stay below: what depends on r and c alone is
+  // the same in many places, and the rest are constants where row and column are.
+  __device__ __forceinline__ Element* in_block(int row, int column, int r, int c) const {
+    constexpr int kRound = kChunks < 8 ? kChunks : 8;
+    const int first = column / kPerChunk;
+    const int chunk = c / kPerChunk;
+    const int place = kPermuted
+                          ? first / kRound * kRound + (chunk ^ permutation(static_cast<unsigned>(r)) ^ first % kRound)
+                          : first + chunk;
+    return data_ + row * kStride + r * kStride + place * kPerChunk + c % kPerChunk;
+  }
+
  private:
   static __device__ __forceinline__ int permutation(unsigned row) {
     if constexpr (!kPermuted || kChunks == 1) return 0;
@@ -97,7 +109,7 @@ struct LanePlace {
 // A fragment of the rows [row, row + 16) and columns [k, k + 16) of a tile.
 template <int kWidth>
 __device__ __forceinline__ void load_a(FragmentA<BFloat16>& a, const Tile<BFloat16, kWidth>& tile, int row, int k) {
-  simt::ldmatrix_x4(a.part[0], tile.at(row + simt::lane() % 16, k + simt::lane() / 16 * 8));
+  simt::ldmatrix_x4(a.part[0], tile.in_block(row, k, simt::lane() % 16, simt::lane() / 16 * 8));
 }
 template <int kWidth>
 __device__ __forceinline__ void load_a(FragmentA<float>& a, const Tile<float, kWidth>& tile, int row, int k) {
@@ -113,8 +125,8 @@ __device__ __forceinline__ void load_a(FragmentA<float>& a, const Tile<float, kW
 template <int kWidth>
 __device__ __forceinline__ void load_a_transposed(FragmentA<BFloat16>& a, const Tile<BFloat16, kWidth>& tile, int row,
                                                   int k) {
-  simt::ldmatrix_x4_transposed(a.part[0],
-                               tile.at(k + simt::lane() % 8 + simt::lane() / 16 * 8, row + simt::lane() / 8 % 2 * 8));
+  simt::ldmatrix_x4_transposed(
+      a.part[0], tile.in_block(k, row, simt::lane() % 8 + simt::lane() / 16 * 8, simt::lane() / 8 % 2 * 8));
 }
 template <int kWidth>
 __device__ __forceinline__ void load_a_transposed(FragmentA<float>& a, const Tile<float, kWidth>& tile, int row,
@@ -133,7 +145,7 @@ template <int kWidth>
 __device__ __forceinline__ void load_b(FragmentB<BFloat16> (&b)[2], const Tile<BFloat16, kWidth>& tile, int row,
                                        int k) {
   uint32_t r[4];
-  simt::ldmatrix_x4(r, tile.at(row + simt::lane() % 8 + simt::lane() / 16 * 8, k + simt::lane() / 8 % 2 * 8));
+  simt::ldmatrix_x4(r, tile.in_block(row, k, simt::lane() % 8 + simt::lane() / 16 * 8, simt::lane() / 8 % 2 * 8));
   b[0].part[0][0] = r[0], b[0].part[0][1] = r[1];
   b[1].part[0][0] = r[2], b[1].part[0][1] = r[3];
 }
@@ -147,22 +159,23 @@ __device__ __forceinline__ void load_b(FragmentB<float> (&b)[2], const Tile<floa
   }
 }
 
-// The same where B's row is the tile's row `k` on, and B's columns are the tile's columns [column, column + 16).
+// The same where B's row is the tile's row `k` on, and B's columns are 16 of the tile's from
+// `offset` + column on, `offset` a multiple of 64.
 template <int kWidth>
 __device__ __forceinline__ void load_b_rows(FragmentB<BFloat16> (&b)[2], const Tile<BFloat16, kWidth>& tile, int k,
-                                            int column) {
+                                            int column, int offset = 0) {
   uint32_t r[4];
-  simt::ldmatrix_x4_transposed(r, tile.at(k + simt::lane() % 16, column + simt::lane() / 16 * 8));
+  simt::ldmatrix_x4_transposed(r, tile.in_block(k, column, simt::lane() % 16, simt::lane() / 16 * 8) + offset);
   b[0].part[0][0] = r[0], b[0].part[0][1] = r[1];
   b[1].part[0][0] = r[2], b[1].part[0][1] = r[3];
 }
 template <int kWidth>
 __device__ __forceinline__ void load_b_rows(FragmentB<float> (&b)[2], const Tile<float, kWidth>& tile, int k,
-                                            int column) {
+                                            int column, int offset = 0) {
   const LanePlace lane;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int at = column + lane.group + i / 2 * 8;
+    const int at = offset + column + lane.group + i / 2 * 8;
     const int first = k + lane.pair + i % 2 * 8;
     split(b[i / 2].part, i % 2, *tile.at(first, at), *tile.at(first + 1, at));
   }

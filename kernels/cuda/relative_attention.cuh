@@ -115,12 +115,12 @@ struct AttentionInputs {
 
 // Row `to` + i of the tile becomes row `from` + i of the source, d_head elements and zeros after them; all zeros where
 // it has none, for kTile rows. The copies are asynchronous: commit and wait.
-template <typename Element, int kWidth, typename Source>
+template <int kBlockThreads, typename Element, int kWidth, typename Source>
 __device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile, int to,
                                           const Source& source, int from) {
   const RowRun<Element> run = source.run(from, kTile<Element>);
   if (in.vectorised && in.d_head == kWidth && run.first != nullptr) {
-    copy_rows<kTile<Element>>(tile, to, run.first, run.pitch);
+    copy_rows<kTile<Element>, kBlockThreads>(tile, to, run.first, run.pitch);
   } else {
     load_rows(tile, to, kTile<Element>, {in.d_head, in.vectorised}, [&](int row) { return source.at(from + row); });
   }
@@ -164,7 +164,6 @@ class WeightDropout {
   __device__ __forceinline__ explicit WeightDropout(const AttentionInputs<Element>& in)
       : in_(in), random_(in.dropatt.random_of_step()) {}
 
-  __device__ __forceinline__ bool is_active() const { return in_.dropatt.is_drawn || in_.dropatt.scale != 1.0F; }
   // Draws, if it is active, for the warp's queries from first_query on; key_of(row) is the key at column 0.
   template <KeyOrder kOrder, int kColumns, typename KeyOf>
   __device__ __forceinline__ void draw(const HeadPlace& at, int first_query, const KeyOf& key_of) {
@@ -178,12 +177,20 @@ class WeightDropout {
     }
     kept_ = KeptWeights::draw<kOrder, kColumns>(in_.dropatt, random_, first);
   }
-  // Of an accumulator of what was drawn last.
-  __device__ __forceinline__ float multiplier(int block, int i) const {
-    return kept_.keeps(block, i) ? in_.dropatt.scale : 0.0F;
+  // Multiplies what belongs to the pairs that were drawn for last.
+  template <int kColumns>
+  __device__ __forceinline__ void apply(Accumulators<kColumns>& values) const {
+    if (!is_active()) return;
+#pragma unroll
+    for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) values.value[block][i] *= kept_.keeps(block, i) ? in_.dropatt.scale : 0.0F;
+    }
   }
 
  private:
+  __device__ __forceinline__ bool is_active() const { return in_.dropatt.is_drawn || in_.dropatt.scale != 1.0F; }
+
   const AttentionInputs<Element>& in_;
   RandomStream random_;
   KeptWeights kept_;
@@ -249,10 +256,10 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
   }
 }
 
-// scale * values, a warp's 16 rows: row a goes to row_of(a), nowhere when that is null.
+// scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.
 template <int kWidth, typename RowOf>
 __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,
-                                           const RowOf& row_of) {
+                                           const RowOf& row_of, int first = 0) {
   const LaneOfAccumulators lane;
 #pragma unroll
   for (int i = 0; i < 4; i += 2) {
@@ -261,7 +268,7 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
     const bool is_paired = d_head % 2 == 0 && reinterpret_cast<uintptr_t>(to) % (2 * sizeof(*to)) == 0;
 #pragma unroll
     for (int block = 0; block < kWidth / 8; ++block) {
-      const int h = lane.column(block, i);
+      const int h = first + lane.column(block, i);
       const float pair[2] = {scale * values.value[block][i], scale * values.value[block][i + 1]};
       if (is_paired) {
         if (h < d_head) simt::store(to + h, pair);
@@ -284,7 +291,7 @@ void launch_tiles(Stream& stream, const char* name, const Arguments<Element>& ar
     const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
                              .y = args.in.heads,
                              .z = args.in.streams,
-                             .threads = kThreads<Element>,
+                             .threads = Shared<Element, decltype(width)::value>::kBlockThreads,
                              .shared_bytes = simt::shared_bytes_of<Shared<Element, decltype(width)::value>>()};
     simt::launch(stream.cuda(), name, shape, kernel_at(width), args);
   });

@@ -52,6 +52,16 @@ void launch_keys(Stream& stream, const BackwardArguments<Element>& args);
 template <typename Element>
 void launch_distances(Stream& stream, const BackwardArguments<Element>& args);
 
+// How the kernels of the backward divide a tile of rows kWidth wide among a block's warps.
+template <typename Element, int kWidth>
+struct Division {
+  static constexpr int kWarps = kTile<Element> / 16 * kWarpsBeside<Element, kWidth>;
+  static constexpr int kBlockThreads = kWarps * simt::kWarp;
+  static constexpr int kColumns = kTile<Element> / kWarpsBeside<Element, kWidth>;  // of the scores, for each warp
+  static constexpr int kFeatures = kWidth / kWarpsBeside<Element, kWidth>;         // of the gradients, for each warp
+  using Scratch = BandScratch<kColumns, kWarps>;
+};
+
 // What a lane needs of the two queries it holds.
 template <typename Element>
 struct QueryStatistics {
@@ -71,48 +81,26 @@ struct QueryStatistics {
   }
 };
 
-// From weights and dp: the weights after dropout, and ds in place of dp.
-template <typename Element, typename MultiplierOf>
-__device__ __forceinline__ void differentiate(Accumulators<kTile<Element>>& weights,
-                                              Accumulators<kTile<Element>>& dweights,
-                                              const QueryStatistics<Element>& query,
-                                              const MultiplierOf& multiplier_of) {
-#pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float multiplier = multiplier_of(block, i);
-      const float weight = weights.value[block][i];
-      weights.value[block][i] = weight * multiplier;
-      dweights.value[block][i] = weight * (dweights.value[block][i] * multiplier - query.delta[i / 2]);
-    }
-  }
-}
-
 // From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row) is the
 // key of the warp's row and column 0.
-template <KeyOrder kOrder, typename Element, typename KeyOf>
-__device__ __forceinline__ void weights_and_gradients(const BackwardArguments<Element>& args, const HeadPlace& at,
-                                                      int first_query, const KeyOf& key_of,
-                                                      const QueryStatistics<Element>& query,
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, int first_query,
+                                                      const KeyOf& key_of, const QueryStatistics<Element>& query,
                                                       const WeightDropout<Element>& dropout,
-                                                      Accumulators<kTile<Element>>& scores,
-                                                      Accumulators<kTile<Element>>& dweights) {
-  const AttentionInputs<Element>& in = args.in;
+                                                      Accumulators<kColumns>& scores,
+                                                      Accumulators<kColumns>& dweights) {
   mask_scores<kOrder>(in, first_query, key_of, scores);
+  dropout.apply(dweights);
 #pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
+  for (int block = 0; block < kColumns / 8; ++block) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      float& score = scores.value[block][i];
-      score = exp_of(score * in.scale - query.lse[i / 2]);  // the product to the bit as in the forward
+      float& weight = scores.value[block][i];
+      weight = exp_of(weight * in.scale - query.lse[i / 2]);  // the product to the bit as in the forward
+      dweights.value[block][i] = weight * (dweights.value[block][i] - query.delta[i / 2]);
     }
   }
-  if (dropout.is_active()) {
-    differentiate(scores, dweights, query, [&](int block, int i) { return dropout.multiplier(block, i); });
-  } else {
-    differentiate(scores, dweights, query, [](int, int) { return 1.0F; });
-  }
+  dropout.apply(scores);
 }
 
 // A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
@@ -120,9 +108,10 @@ template <typename Element, int kWidth>
 __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& tile, const float (&row_sums)[4],
                                                 float* sums, float scale, int d_head, float* to) {
   const LaneOfAccumulators lane;
-  if (lane.lane.pair == 0) {
-    sums[simt::warp() * 16 + lane.row(0)] = row_sums[0];
-    sums[simt::warp() * 16 + lane.row(2)] = row_sums[2];
+  const WarpPlace<Element> warp;
+  if (lane.lane.pair == 0 && warp.part == 0) {
+    sums[warp.row + lane.row(0)] = row_sums[0];
+    sums[warp.row + lane.row(2)] = row_sums[2];
   }
   simt::sync_block();
   for (int h = simt::thread(); h < d_head; h += simt::block_threads()) {
@@ -141,15 +130,18 @@ struct QueryTiles {
   __host__ __device__ __forceinline__ explicit QueryTiles(Memory& memory)
       : content(memory, kTile<Element>), position(memory, kTile<Element>), doutput(memory, kTile<Element>) {}
   __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
-    load_rows(args.in, content, 0, args.query_rows(args.workspace.content, at), i0);
-    load_rows(args.in, position, 0, args.query_rows(args.workspace.position, at), i0);
-    load_rows(args.in, doutput, 0, args.doutput_rows(at), i0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, content, 0,
+                                                        args.query_rows(args.workspace.content, at), i0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, position, 0,
+                                                        args.query_rows(args.workspace.position, at), i0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, doutput, 0, args.doutput_rows(at), i0);
   }
 };
 
 // A tile of queries beside a tile of keys, and the band of positions between them.
 template <typename Element, int kWidth>
-struct PairTiles {
+struct PairTiles : Division<Element, kWidth> {
+  static constexpr int kColumns = Division<Element, kWidth>::kColumns;
   QueryTiles<Element, kWidth> queries;
   Tile<Element, kWidth> keys;
   Tile<Element, kWidth> values;
@@ -160,26 +152,28 @@ struct PairTiles {
       : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory) {}
 
   __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
-    load_rows(in, keys, 0, in.key_rows(at), j0);
-    load_rows(in, values, 0, in.value_rows(at), j0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, keys, 0, in.key_rows(at), j0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, values, 0, in.value_rows(at), j0);
   }
   // Half of the band of queries from i0 on and keys from j0 on: its rows from `row` on.
   __device__ __forceinline__ void load_positions(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
                                                  int j0, int row) const {
     const int distance = in.mem_len + i0 - j0 - (kTile<Element> - 1) + row;
-    load_rows(in, positions.tile, positions.place(row), in.position_rows(at), distance);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, positions.tile, positions.place(row), in.position_rows(at),
+                                                        distance);
   }
-  // Of the warp's 16 queries and all keys. Both begin at zero. `scratch` is the warp's.
-  __device__ __forceinline__ void weigh(const BackwardArguments<Element>& args, const HeadPlace& at, int i0, int j0,
+  // Of the warp's 16 queries and its part of the keys. Both begin at zero. `scratch` is the warp's.
+  __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, int i0, int j0,
                                         const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
-                                        float* scratch, Accumulators<kTile<Element>>& weights,
-                                        Accumulators<kTile<Element>>& dscores) const {
-    const int warp_row = simt::warp() * 16;
-    multiply_straight(weights, queries.content, warp_row, keys);
-    multiply_band(weights, queries.position, warp_row, positions, scratch);
-    multiply_straight(dscores, queries.doutput, warp_row, values);
+                                        float* scratch, Accumulators<kColumns>& weights,
+                                        Accumulators<kColumns>& dscores) const {
+    const WarpPlace<Element> warp;
+    const int column = warp.part * kColumns;
+    multiply_straight(weights, queries.content, warp.row, keys, column);
+    multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
+    multiply_straight(dscores, queries.doutput, warp.row, values, column);
     weights_and_gradients<KeyOrder::kAscending>(
-        args, at, i0 + warp_row, [&](int) { return j0; }, query, dropout, weights, dscores);
+        in, i0 + warp.row, [&](int) { return j0 + column; }, query, dropout, weights, dscores);
   }
 };
 

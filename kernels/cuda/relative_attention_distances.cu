@@ -9,13 +9,13 @@ namespace segue::kernels::cuda {
 namespace {
 
 template <typename Element, int kWidth>
-struct DistancesTiles {
+struct DistancesTiles : Division<Element, kWidth> {
   QueryTiles<Element, kWidth> queries;
   Tile<Element, kWidth> positions;
   Band<Element, kWidth> keys;
   Band<Element, kWidth> values;
   Tile<Element, kTile<Element>> dscores;
-  BandScratch<Element> scratch;
+  typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit DistancesTiles(Memory& memory)
@@ -28,7 +28,7 @@ struct DistancesTiles {
 };
 
 template <typename Element, int kWidth>
-__global__ void __launch_bounds__(kThreads<Element>)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_distances_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
@@ -37,7 +37,10 @@ __global__ void __launch_bounds__(kThreads<Element>)
   DistancesTiles<Element, kWidth> tiles(memory);
   float* scratch = tiles.scratch.of_warp();
 
-  const int warp_row = simt::warp() * 16;
+  using Part = Division<Element, kWidth>;
+  const WarpPlace<Element> warp;
+  const int column = warp.part * Part::kColumns;
+  const int feature = warp.part * Part::kFeatures;
   const int e0 = simt::block() * kRows;
   const int first_query = std::max(0, e0 - in.mem_len) / kRows * kRows;
   const int end = e0 < in.window ? in.tgt_len : 0;
@@ -45,14 +48,14 @@ __global__ void __launch_bounds__(kThreads<Element>)
   const KeyRows<Element> values = in.value_rows(at);
   const auto load_keys_and_values = [&](int i0, int row) {  // half a band
     const int first_key = in.mem_len + i0 - e0 - (kRows - 1) + row;
-    load_rows(in, tiles.keys.tile, tiles.keys.place(row), keys, first_key);
-    load_rows(in, tiles.values.tile, tiles.values.place(row), values, first_key);
+    load_rows<Part::kBlockThreads>(in, tiles.keys.tile, tiles.keys.place(row), keys, first_key);
+    load_rows<Part::kBlockThreads>(in, tiles.values.tile, tiles.values.place(row), values, first_key);
   };
 
-  load_rows(in, tiles.positions, 0, in.position_rows(at), e0);
+  load_rows<Part::kBlockThreads>(in, tiles.positions, 0, in.position_rows(at), e0);
   load_keys_and_values(first_query, 0);
   tiles.keys.turn(), tiles.values.turn();
-  Accumulators<kWidth> dpositions;
+  Accumulators<Part::kFeatures> dpositions;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
   for (int i0 = first_query; i0 < end; i0 += kRows) {
@@ -60,30 +63,33 @@ __global__ void __launch_bounds__(kThreads<Element>)
     tiles.keys.turn(), tiles.values.turn();
     load_keys_and_values(i0, kRows);
     simt::async_commit();
-    const QueryStatistics<Element> query(args, at, i0 + warp_row);
-    const int first_key = in.mem_len + i0 + warp_row - e0;
-    const auto key_of = [&](int row) { return first_key + row; };  // and of column 0
-    dropout.template draw<KeyOrder::kDescending, kRows>(at, i0 + warp_row, key_of);
+    const QueryStatistics<Element> query(args, at, i0 + warp.row);
+    const int first_key = in.mem_len + i0 + warp.row - e0;
+    const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
+    dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
     simt::async_wait<0>();
     simt::sync_block();
-    Accumulators<kRows> scores;
-    Accumulators<kRows> dweights;
-    multiply_straight(scores, tiles.queries.position, warp_row, tiles.positions);
-    multiply_band(scores, tiles.queries.content, warp_row, tiles.keys, scratch);
-    multiply_band(dweights, tiles.queries.doutput, warp_row, tiles.values, scratch);
-    weights_and_gradients<KeyOrder::kDescending>(args, at, i0 + warp_row, key_of, query, dropout, scores, dweights);
-    store_tile(tiles.dscores, warp_row, dweights);
+    Accumulators<Part::kColumns> scores;
+    Accumulators<Part::kColumns> dweights;
+    multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
+    multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
+    multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
+    weights_and_gradients<KeyOrder::kDescending>(in, i0 + warp.row, key_of, query, dropout, scores, dweights);
+    store_tile(tiles.dscores, warp.row, dweights, column);
     simt::sync_block();
-    multiply_transposed(dpositions, &row_sums, tiles.dscores, warp_row, tiles.queries.position);
+    multiply_transposed(dpositions, &row_sums, tiles.dscores, warp.row, tiles.queries.position, feature);
     simt::sync_block();
   }
   simt::async_commit();
   simt::async_wait<0>();
   const int64_t head = static_cast<int64_t>(at.b) * in.heads + at.n;
-  store_rows(dpositions, in.scale, in.d_head, [&](int row) {
-    const int e = e0 + warp_row + row;
-    return e < in.keys ? args.workspace.dr + (head * in.keys + e) * in.d_head : nullptr;
-  });
+  store_rows(
+      dpositions, in.scale, in.d_head,
+      [&](int row) {
+        const int e = e0 + warp.row + row;
+        return e < in.keys ? args.workspace.dr + (head * in.keys + e) * in.d_head : nullptr;
+      },
+      feature);
   simt::sync_block();  // also the copies of all threads have landed
   store_bias_part(tiles.positions, row_sums, tiles.scratch.of_block, in.scale, in.d_head,
                   args.workspace.dw + (head * simt::grid_size() + simt::block()) * in.d_head);

@@ -22,15 +22,22 @@ class KeptWeights {
     constexpr int kPiece = 4 * kBlocks;         // their bits
     constexpr uint32_t kOfPairs = 0x03030303U;  // two columns of every eight
     const int quarter = simt::lane() % 4;
+    uint64_t blocks[2 * kBlocks];
+    uint32_t bits[2 * kBlocks];
     uint32_t mine = 0;
 #pragma unroll
     for (int i = 0; i < 2 * kBlocks; ++i)
-      mine |= kept_at<kOrder>(mask, random, first[i / kBlocks], quarter * kBlocks + i % kBlocks) << (4 * i);
+      blocks[i] = block_from<kOrder>(first[i / kBlocks], quarter * kBlocks + i % kBlocks);
+    mask.kept<kOrder == KeyOrder::kDescending>(random, blocks, bits);
+#pragma unroll
+    for (int i = 0; i < 2 * kBlocks; ++i) mine |= bits[i] << (4 * i);
     // Rows that begin inside a block end inside one more.
     const int offset[2] = {offset_of<kOrder>(first[0]), offset_of<kOrder>(first[1])};
-    uint32_t beyond = 0;
-    if (simt::any((offset[0] | offset[1]) != 0))
-      beyond = kept_at<kOrder>(mask, random, quarter % 2 == 0 ? first[0] : first[1], kColumns / 4);
+    uint32_t beyond[1] = {};
+    if (simt::any((offset[0] | offset[1]) != 0)) {
+      const uint64_t block[1] = {block_from<kOrder>(quarter % 2 == 0 ? first[0] : first[1], kColumns / 4)};
+      mask.kept<kOrder == KeyOrder::kDescending>(random, block, beyond);
+    }
 
     uint32_t pieces[4];
 #pragma unroll
@@ -42,7 +49,7 @@ class KeptWeights {
 #pragma unroll
       for (int q = 0; q < 4; ++q)
         columns |= static_cast<uint64_t>(pieces[q] >> (row * kPiece) & ((1U << kPiece) - 1U)) << (q * kPiece);
-      const uint64_t last = simt::shuffle(beyond, simt::lane() - quarter + row);
+      const uint64_t last = simt::shuffle(beyond[0], simt::lane() - quarter + row);
       columns = columns >> offset[row] | last << (kColumns - 4) << (4 - offset[row]);
       columns >>= 2 * quarter;
       kept.bits_ |= (static_cast<uint32_t>(columns) & kOfPairs) << (4 * row);
@@ -56,12 +63,10 @@ class KeptWeights {
   }
 
  private:
-  // Of the n-th block from that of `first` on, a bit for each of its four elements in the order of columns.
+  // The n-th block from that of `first` on, in the order of columns.
   template <KeyOrder kOrder>
-  static __device__ __forceinline__ uint32_t kept_at(const simt::DropoutMask& mask, const RandomStream& random,
-                                                     uint64_t first, int n) {
-    if constexpr (kOrder == KeyOrder::kAscending) return mask.kept(random, first / 4 + static_cast<uint64_t>(n));
-    return mask.template kept<true>(random, first / 4 - static_cast<uint64_t>(n));
+  static __device__ __forceinline__ uint64_t block_from(uint64_t first, int n) {
+    return kOrder == KeyOrder::kAscending ? first / 4 + static_cast<uint64_t>(n) : first / 4 - static_cast<uint64_t>(n);
   }
   // Elements of the block of `first` that come before it.
   template <KeyOrder kOrder>

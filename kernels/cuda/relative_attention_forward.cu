@@ -17,12 +17,16 @@ struct ForwardArguments {
 
 template <typename Element, int kWidth>
 struct ForwardTiles {
+  static constexpr int kBlockThreads = kThreads<Element>;
+  static constexpr int kBandColumns =
+      kWidth > 64 ? 32 : kTile<Element>;  // at a time: two blocks share a GPU's processor
+
   Tile<Element, kWidth> content;   // queries + u
   Tile<Element, kWidth> position;  // queries + w
   Tile<Element, kWidth> keys;
   Tile<Element, kWidth> values;
   Band<Element, kWidth> band;  // of positions
-  BandScratch<Element> scratch;
+  BandScratch<kBandColumns, kBlockThreads / simt::kWarp> scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit ForwardTiles(Memory& memory)
@@ -71,16 +75,6 @@ struct OnlineSoftmax {
   }
 };
 
-template <typename Element>
-__device__ __forceinline__ void drop_weights(const WeightDropout<Element>& dropout,
-                                             Accumulators<kTile<Element>>& weights) {
-#pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) weights.value[block][i] *= dropout.multiplier(block, i);
-  }
-}
-
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_output(const ForwardArguments<Element>& args, const HeadPlace& at,
                                              int first_query, OnlineSoftmax<Element, kWidth>& softmax) {
@@ -104,7 +98,8 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
 }
 
 template <typename Element, int kWidth>
-__global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_kernel(ForwardArguments<Element> args) {
+__global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
+    relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
@@ -121,28 +116,29 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
   const PositionRows<Element> positions = in.position_rows(at);
   const auto load_positions = [&](int j0, int row) {  // half of the band of key tile j0, its rows from `row` on
     const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows(in, tiles.band.tile, tiles.band.place(row), positions, distance);
+    load_rows<kThreads<Element>>(in, tiles.band.tile, tiles.band.place(row), positions, distance);
   };
 
   load_queries(in, at, i0, tiles.content, tiles.position);
-  load_rows(in, tiles.keys, 0, keys, first_tile);
+  load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, first_tile);
   load_positions(first_tile, 0);
   load_positions(first_tile, kRows);
   simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
   WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
-    load_rows(in, tiles.values, 0, values, j0);
+    load_rows<kThreads<Element>>(in, tiles.values, 0, values, j0);
     simt::async_commit();
     dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
     simt::async_wait<1>();
     simt::sync_block();
     Accumulators<kRows> scores;
     multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
-    multiply_band(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
+    multiply_band<ForwardTiles<Element, kWidth>::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band,
+                                                               scratch);
     simt::sync_block();  // everybody is done with these keys and positions
     if (j0 + kRows <= last_key) {
-      load_rows(in, tiles.keys, 0, keys, j0 + kRows);
+      load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0 + kRows);
       tiles.band.turn();
       load_positions(j0 + kRows, 0);
     }
@@ -150,7 +146,7 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_forward_
     mask_scores<KeyOrder::kAscending>(
         in, first_query, [&](int) { return j0; }, scores);
     softmax.add(scores, in.scale);
-    if (dropout.is_active()) drop_weights(dropout, scores);
+    dropout.apply(scores);
     simt::async_wait<1>();
     simt::sync_block();
     multiply_rows(softmax.output, scores, tiles.values);

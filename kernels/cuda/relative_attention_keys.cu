@@ -12,7 +12,7 @@ template <typename Element, int kWidth>
 struct KeysTiles : PairTiles<Element, kWidth> {
   Tile<Element, kTile<Element>> weights;
   Tile<Element, kTile<Element>> dscores;
-  BandScratch<Element> scratch;
+  typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit KeysTiles(Memory& memory)
@@ -23,7 +23,8 @@ struct KeysTiles : PairTiles<Element, kWidth> {
 };
 
 template <typename Element, int kWidth>
-__global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_kernel(BackwardArguments<Element> args) {
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+    relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
@@ -31,7 +32,10 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
   KeysTiles<Element, kWidth> tiles(memory);
   float* scratch = tiles.scratch.of_warp();
 
-  const int warp_row = simt::warp() * 16;
+  using Part = Division<Element, kWidth>;
+  const WarpPlace<Element> warp;
+  const int column = warp.part * Part::kColumns;
+  const int feature = warp.part * Part::kFeatures;
   const int j0 = simt::block() * kRows;
   const int first_query = std::max(0, j0 - in.mem_len) / kRows * kRows;
   const int last_query = std::min(in.tgt_len - 1, j0 + kRows - 1 + in.window - 1 - in.mem_len);
@@ -39,8 +43,8 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
   tiles.load_keys(in, at, j0);
   tiles.load_positions(in, at, first_query, j0, 0);
   tiles.positions.turn();
-  Accumulators<kWidth> dkeys;
-  Accumulators<kWidth> dvalues;
+  Accumulators<Part::kFeatures> dkeys;
+  Accumulators<Part::kFeatures> dvalues;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
   for (int i0 = first_query; i0 <= last_query; i0 += kRows) {
@@ -48,30 +52,30 @@ __global__ void __launch_bounds__(kThreads<Element>) relative_attention_keys_ker
     tiles.positions.turn();
     tiles.load_positions(in, at, i0, j0, kRows);
     simt::async_commit();
-    const QueryStatistics<Element> query(args, at, i0 + warp_row);
-    dropout.template draw<KeyOrder::kAscending, kRows>(at, i0 + warp_row, [&](int) { return j0; });
+    const QueryStatistics<Element> query(args, at, i0 + warp.row);
+    dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
     simt::async_wait<0>();
     simt::sync_block();
-    Accumulators<kRows> weights;
-    Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, query, dropout, scratch, weights, dscores);
-    store_tile(tiles.weights, warp_row, weights);
-    store_tile(tiles.dscores, warp_row, dscores);
+    Accumulators<Part::kColumns> weights;
+    Accumulators<Part::kColumns> dscores;
+    tiles.weigh(in, i0, j0, query, dropout, scratch, weights, dscores);
+    store_tile(tiles.weights, warp.row, weights, column);
+    store_tile(tiles.dscores, warp.row, dscores, column);
     simt::sync_block();
-    multiply_transposed(dvalues, nullptr, tiles.weights, warp_row, tiles.queries.doutput);
-    multiply_transposed(dkeys, &row_sums, tiles.dscores, warp_row, tiles.queries.content);
+    multiply_transposed(dvalues, nullptr, tiles.weights, warp.row, tiles.queries.doutput, feature);
+    multiply_transposed(dkeys, &row_sums, tiles.dscores, warp.row, tiles.queries.content, feature);
     simt::sync_block();
   }
   simt::async_commit();
   simt::async_wait<0>();
   const auto row_of = [&](int part) {
     return [&, part](int row) {
-      const int j = j0 + warp_row + row;
+      const int j = j0 + warp.row + row;
       return j < in.keys ? args.dkey_or_dvalue(at.b, at.n, j, part) : nullptr;
     };
   };
-  store_rows(dkeys, in.scale, in.d_head, row_of(0));
-  store_rows(dvalues, 1.0F, in.d_head, row_of(1));
+  store_rows(dkeys, in.scale, in.d_head, row_of(0), feature);
+  store_rows(dvalues, 1.0F, in.d_head, row_of(1), feature);
   const int64_t part = (static_cast<int64_t>(at.b) * in.heads + at.n) * simt::grid_size() + simt::block();
   simt::sync_block();  // also the copies of all threads have landed
   store_bias_part(tiles.keys, row_sums, tiles.scratch.of_block, in.scale, in.d_head,

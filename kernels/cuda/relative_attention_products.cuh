@@ -28,61 +28,66 @@ struct Band {
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 
-// A warp's memory for a band's products: 16 rows, each moved on by eight banks, which pairs of four rows then share.
-template <typename Element>
-inline constexpr int kBandStride = kTile<Element> + 16 + 8;
+// A warp's memory for a band's products, as many columns of the result at a time: 16 rows, each moved on by eight
+// banks, or by four where shared memory is scarce.
+template <int kColumns>
+inline constexpr int kBandStride = kColumns + 16 + (kColumns % 64 == 0 ? 8 : 4);
 
-// That of all warps, a row for each query of the block.
-template <typename Element>
+// That of all warps.
+template <int kColumns, int kWarps>
 struct BandScratch {
   float* of_block;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit BandScratch(Memory& memory)
-      : of_block(memory.template take<float>(kTile<Element> * kBandStride<Element>)) {}
-  __device__ __forceinline__ float* of_warp() const { return of_block + simt::warp() * 16 * kBandStride<Element>; }
+      : of_block(memory.template take<float>(kWarps * 16 * kBandStride<kColumns>)) {}
+  __device__ __forceinline__ float* of_warp() const { return of_block + simt::warp() * 16 * kBandStride<kColumns>; }
 };
 
-// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_band(Accumulators<kTile<Element>>& sums, const Tile<Element, kWidth>& a,
-                                              int row, const Band<Element, kWidth>& band, float* scratch) {
-  static_assert(is_power_of_two(Band<Element, kWidth>::kRows));
-  const LaneOfAccumulators lane;
-  simt::sync_warp();  // the products before have been read
+// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong: columns from `first` on,
+// kAtATime of them at a time.
+template <int kAtATime, typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_band(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
+                                              const Band<Element, kWidth>& band, float* scratch, int first = 0) {
+  static_assert(is_power_of_two(Band<Element, kWidth>::kRows) && kColumns % kAtATime == 0);
+  constexpr int kStride = kBandStride<kAtATime>;
   constexpr int kSteps = kWidth / 16;
-  constexpr bool kIsKept = kParts<Element> * kSteps <= 8;  // there are registers for all of the rows
-  [[maybe_unused]] constexpr int kBlocksAtATime = kIsKept ? kTile<Element> / 16 + 1 : 1;
+  constexpr bool kIsKept = kParts<Element> * kSteps <= 4;  // there are registers for all of the rows
+  [[maybe_unused]] constexpr int kBlocksAtATime = kParts<Element> == 1 ? kAtATime / 16 + 1 : 1;
+  const LaneOfAccumulators lane;
   FragmentA<Element> fragments[kIsKept ? kSteps : 1];
   if constexpr (kIsKept) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) load_a(fragments[step], a, row, 16 * step);
   }
+#pragma unroll
+  for (int part = 0; part < kColumns; part += kAtATime) {
+    const int band_row = row + kTile<Element> - kAtATime - first - part;
+    simt::sync_warp();  // the products before have been read
 #pragma unroll kBlocksAtATime
-  for (int column = 0; column < kTile<Element> + 16; column += 16) {
-    Accumulators<16> products;
-    const int place = band.place(row + column);
+    for (int column = 0; column < kAtATime + 16; column += 16) {
+      Accumulators<16> products;
+      const int place = band.place(band_row + column);
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      FragmentA<Element>& fragment = fragments[kIsKept ? step : 0];
-      if constexpr (!kIsKept) load_a(fragment, a, row, 16 * step);
-      multiply_transpose(products, fragment, band.tile, place, 16 * step);
-    }
+      for (int step = 0; step < kSteps; ++step) {
+        FragmentA<Element>& fragment = fragments[kIsKept ? step : 0];
+        if constexpr (!kIsKept) load_a(fragment, a, row, 16 * step);
+        multiply_transpose(products, fragment, band.tile, place, 16 * step);
+      }
 #pragma unroll
-    for (int block = 0; block < 2; ++block) {
-      for (int i = 0; i < 4; i += 2) {
-        store_pair(scratch + lane.row(i) * kBandStride<Element> + column + lane.column(block, i), products.value[block],
-                   i);
+      for (int block = 0; block < 2; ++block) {
+        for (int i = 0; i < 4; i += 2)
+          store_pair(scratch + lane.row(i) * kStride + column + lane.column(block, i), products.value[block], i);
       }
     }
-  }
-  simt::sync_warp();
+    simt::sync_warp();
 #pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
+    for (int block = 0; block < kAtATime / 8; ++block) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
-      sums.value[block][i] += scratch[lane.row(i) * kBandStride<Element> + shifted];
+      for (int i = 0; i < 4; ++i) {
+        const int shifted = lane.row(i) - lane.column(block, i) + kAtATime - 1;
+        sums.value[part / 8 + block][i] += scratch[lane.row(i) * kStride + shifted];
+      }
     }
   }
 }

@@ -11,49 +11,52 @@ namespace {
 template <typename Element>
 using BandOfScores = Tile<Element, kTile<Element> + 16>;
 
-template <typename Element>
+// Columns from `first` on.
+template <typename Element, int kColumns>
 __device__ __forceinline__ void store_band(const BandOfScores<Element>& tile, int row,
-                                           const Accumulators<kTile<Element>>& values) {
+                                           const Accumulators<kColumns>& values, int first) {
   const LaneOfAccumulators lane;
-  simt::sync_warp();  // the products before have been read
 #pragma unroll
-  for (int block = 0; block < kTile<Element> / 8; ++block) {
+  for (int block = 0; block < kColumns / 8; ++block) {
     for (int i = 0; i < 4; i += 2) {
       const float pair[2] = {values.value[block][i], values.value[block][i + 1]};
       const auto rounded = simt::packed<Element>(pair);
-      const int shifted = lane.row(i) - lane.column(block, i) + kTile<Element> - 1;
+      const int shifted = lane.row(i) - first - lane.column(block, i) + kTile<Element> - 1;
       *tile.at(row + lane.row(i), shifted) = rounded.elements[0];
       *tile.at(row + lane.row(i), shifted - 1) = rounded.elements[1];
     }
   }
-  simt::sync_warp();
 }
 
-// sums [16, kWidth] += rows [row, row + 16) of the band of scores · the band's rows they stand for.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_band_rows(Accumulators<kWidth>& sums, const BandOfScores<Element>& a, int row,
-                                                   const Band<Element, kWidth>& band) {
+// sums += rows [row, row + 16) of the band of scores · the band's rows they stand for, their columns from `first` on.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_band_rows(Accumulators<kColumns>& sums, const BandOfScores<Element>& a,
+                                                   int row, const Band<Element, kWidth>& band, int first) {
   [[maybe_unused]] constexpr int kSteps = kParts<Element> == 1 ? kTile<Element> / 16 + 1 : 1;  // at a time
 #pragma unroll kSteps
   for (int k = 0; k < kTile<Element> + 16; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
-    multiply_16_rows(sums, fragment, band.tile, band.place(row + k));
+    multiply_16_rows(sums, fragment, band.tile, band.place(row + k), first);
   }
 }
 
 template <typename Element, int kWidth>
 struct QueriesTiles : PairTiles<Element, kWidth> {
-  BandOfScores<Element> dscores;
-  BandScratch<Element> scratch;
+  Tile<Element, kTile<Element>> dscores;
+  BandOfScores<Element> band_of_dscores;
+  typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit QueriesTiles(Memory& memory)
-      : PairTiles<Element, kWidth>(memory), dscores(memory, kTile<Element>), scratch(memory) {}
+      : PairTiles<Element, kWidth>(memory),
+        dscores(memory, kTile<Element>),
+        band_of_dscores(memory, kTile<Element>),
+        scratch(memory) {}
 };
 
 template <typename Element, int kWidth>
-__global__ void __launch_bounds__(kThreads<Element>)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_queries_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
@@ -62,39 +65,47 @@ __global__ void __launch_bounds__(kThreads<Element>)
   QueriesTiles<Element, kWidth> tiles(memory);
   float* scratch = tiles.scratch.of_warp();
 
-  const int warp_row = simt::warp() * 16;
+  using Part = Division<Element, kWidth>;
+  const WarpPlace<Element> warp;
+  const int column = warp.part * Part::kColumns;
+  const int feature = warp.part * Part::kFeatures;
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
   const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
 
-  for (int e = simt::thread(); e < tiles.dscores.elements(kRows); e += simt::block_threads())
-    tiles.dscores.data()[e] = static_cast<Element>(0.0F);
+  for (int e = simt::thread(); e < tiles.band_of_dscores.elements(kRows); e += simt::block_threads())
+    tiles.band_of_dscores.data()[e] = static_cast<Element>(0.0F);
   tiles.queries.load(args, at, i0);
   tiles.load_positions(in, at, i0, first_tile, kRows);
   tiles.positions.turn();
-  Accumulators<kWidth> dqueries;
-  const QueryStatistics<Element> query(args, at, i0 + warp_row);
+  Accumulators<Part::kFeatures> dqueries;
+  const QueryStatistics<Element> query(args, at, i0 + warp.row);
   WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     tiles.load_keys(in, at, j0);
     tiles.positions.turn();
     tiles.load_positions(in, at, i0, j0, 0);
     simt::async_commit();
-    dropout.template draw<KeyOrder::kAscending, kRows>(at, i0 + warp_row, [&](int) { return j0; });
+    dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
     simt::async_wait<0>();
     simt::sync_block();
-    Accumulators<kRows> weights;
-    Accumulators<kRows> dscores;
-    tiles.weigh(args, at, i0, j0, query, dropout, scratch, weights, dscores);
-    multiply_rows(dqueries, dscores, tiles.keys);
-    store_band<Element>(tiles.dscores, warp_row, dscores);
-    multiply_band_rows<Element>(dqueries, tiles.dscores, warp_row, tiles.positions);
+    Accumulators<Part::kColumns> weights;
+    Accumulators<Part::kColumns> dscores;
+    tiles.weigh(in, i0, j0, query, dropout, scratch, weights, dscores);
+    store_tile(tiles.dscores, warp.row, dscores, column);
+    store_band(tiles.band_of_dscores, warp.row, dscores, column);
+    simt::sync_block();
+    multiply_rows(dqueries, tiles.dscores, warp.row, tiles.keys, feature);
+    multiply_band_rows(dqueries, tiles.band_of_dscores, warp.row, tiles.positions, feature);
     simt::sync_block();
   }
-  store_rows(dqueries, in.scale, in.d_head, [&](int row) {
-    const int i = i0 + warp_row + row;
-    return i < in.tgt_len ? args.dsegment(at.b, at.n, i, 0) : nullptr;
-  });
+  store_rows(
+      dqueries, in.scale, in.d_head,
+      [&](int row) {
+        const int i = i0 + warp.row + row;
+        return i < in.tgt_len ? args.dsegment(at.b, at.n, i, 0) : nullptr;
+      },
+      feature);
 }
 
 }  // namespace

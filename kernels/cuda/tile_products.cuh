@@ -14,6 +14,21 @@ inline constexpr int kTile<float> = 32;
 template <typename Element>
 inline constexpr int kThreads = kTile<Element> / 16 * simt::kWarp;
 
+// Warps that share 16 rows, each with a part of a tile's columns and then of the result's: where one could not hold
+// them.
+template <typename Element, int kWidth>
+inline constexpr int kWarpsBeside = 1;
+template <>
+inline constexpr int kWarpsBeside<BFloat16, 128> = 2;
+
+// The part of a block's work that is this warp's: 16 rows from `row` on, and which of the parts of the columns.
+template <typename Element>
+struct WarpPlace {
+  static constexpr int kRowWarps = kTile<Element> / 16;
+  int row = simt::warp() % kRowWarps * 16;
+  int part = simt::warp() / kRowWarps;
+};
+
 // How many of the steps of 16 that make up kDepth are unrolled: of rows of kWidth, all that registers have room for.
 template <int kWidth, int kDepth>
 inline constexpr int kStepsAtATime = kWidth > 128 ? 1 : kDepth / 16;
@@ -46,12 +61,12 @@ __device__ __forceinline__ void load_rows(const Tile<Element, kWidth>& tile, int
 }
 
 // The same for kRows whole rows of kWidth elements, `pitch` elements from one to the next, 16 bytes at a time.
-template <int kRows, typename Element, int kWidth>
+template <int kRows, int kBlockThreads, typename Element, int kWidth>
 __device__ __forceinline__ void copy_rows(const Tile<Element, kWidth>& tile, int first, const Element* from,
                                           int pitch) {
   using T = Tile<Element, kWidth>;
-  constexpr int kAtOnce = kThreads<Element> / T::kChunks;
-  static_assert(kThreads<Element> % T::kChunks == 0);
+  constexpr int kAtOnce = kBlockThreads / T::kChunks;
+  static_assert(kBlockThreads % T::kChunks == 0);
   const int row = simt::thread() / T::kChunks;
   const int column = simt::thread() % T::kChunks * T::kPerChunk;
   from += static_cast<int64_t>(row) * pitch + column;
@@ -88,29 +103,29 @@ __device__ __forceinline__ void multiply_transpose(Accumulators<kColumns>& sums,
   }
 }
 
-// sums += a [16, 16] · rows [row, row + 16) of `b`.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_16_rows(Accumulators<kWidth>& sums, const FragmentA<Element>& a,
-                                                 const Tile<Element, kWidth>& b, int row) {
+// sums += a [16, 16] · rows [row, row + 16) of `b`, its columns from `first` on.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_16_rows(Accumulators<kColumns>& sums, const FragmentA<Element>& a,
+                                                 const Tile<Element, kWidth>& b, int row, int first = 0) {
 #pragma unroll
-  for (int column = 0; column < kWidth; column += 16) {
+  for (int column = 0; column < kColumns; column += 16) {
     FragmentB<Element> pair[2];
-    load_b_rows(pair, b, row, column);
+    load_b_rows(pair, b, row, column, first);
     multiply(sums.value[column / 8], a, pair[0]);
     multiply(sums.value[column / 8 + 1], a, pair[1]);
   }
 }
 
-// sums += rows [row, row + 16) of `a` times the transpose of the first kColumns rows of `b`.
+// sums += rows [row, row + 16) of `a` times the transpose of kColumns rows of `b`, those from `first` on.
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
-                                                  const Tile<Element, kWidth>& b) {
+                                                  const Tile<Element, kWidth>& b, int first = 0) {
   [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kWidth>;
 #pragma unroll kSteps
   for (int k = 0; k < kWidth; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
-    multiply_transpose(sums, fragment, b, 0, k);
+    multiply_transpose(sums, fragment, b, first, k);
   }
 }
 
@@ -126,16 +141,16 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
   }
 }
 
-// The same with `a` in a tile, whose rows [row, row + 16) are the warp's.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Tile<Element, kTile<Element>>& a,
-                                              int row, const Tile<Element, kWidth>& b) {
+// The same with `a` in a tile, whose rows [row, row + 16) are the warp's, and the columns of `b` from `first` on.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_rows(Accumulators<kColumns>& sums, const Tile<Element, kTile<Element>>& a,
+                                              int row, const Tile<Element, kWidth>& b, int first = 0) {
   [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
 #pragma unroll kSteps
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     load_a(fragment, a, row, k);
-    multiply_16_rows(sums, fragment, b, k);
+    multiply_16_rows(sums, fragment, b, k, first);
   }
 }
 
@@ -146,31 +161,31 @@ __device__ __forceinline__ void store_pair(Element* to, const float (&block)[4],
   simt::store(to, pair);
 }
 
-// Accumulators of a warp's rows [row, row + 16) into a tile.
-template <typename Element, int kWidth>
+// Accumulators of a warp's rows [row, row + 16) into a tile, from its column `first` on.
+template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void store_tile(const Tile<Element, kWidth>& tile, int row,
-                                           const Accumulators<kWidth>& values) {
+                                           const Accumulators<kColumns>& values, int first = 0) {
   const LaneOfAccumulators lane;
 #pragma unroll
-  for (int block = 0; block < kWidth / 8; ++block) {
+  for (int block = 0; block < kColumns / 8; ++block) {
     for (int i = 0; i < 4; i += 2)
-      store_pair(tile.at(row + lane.row(i), lane.column(block, i)), values.value[block], i);
+      store_pair(tile.at(row + lane.row(i), first + lane.column(block, i)), values.value[block], i);
   }
 }
 
-// sums [16, kWidth] += transpose of columns [column, column + 16) of `a` · the rows of `b`; row_sums likewise with
-// ones.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void multiply_transposed(Accumulators<kWidth>& sums, float (*row_sums)[4],
+// sums += transpose of columns [column, column + 16) of `a` · the rows of `b`, their columns from `first` on; row_sums
+// likewise with ones.
+template <typename Element, int kWidth, int kColumns>
+__device__ __forceinline__ void multiply_transposed(Accumulators<kColumns>& sums, float (*row_sums)[4],
                                                     const Tile<Element, kTile<Element>>& a, int column,
-                                                    const Tile<Element, kWidth>& b) {
+                                                    const Tile<Element, kWidth>& b, int first = 0) {
   [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
 #pragma unroll kSteps
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     load_a_transposed(fragment, a, column, k);
     if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
-    multiply_16_rows(sums, fragment, b, k);
+    multiply_16_rows(sums, fragment, b, k, first);
   }
 }
 
