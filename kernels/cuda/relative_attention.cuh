@@ -157,7 +157,7 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
   }
 }
 
-// The dropout of a kernel's weights. Without it every weight is multiplied by 1, or by 0 when all are dropped.
+// The dropout of a kernel's weights, if there is any: drawn for a tile while its rows are on their way, applied later.
 template <typename Element>
 class WeightDropout {
  public:

@@ -2,9 +2,9 @@
 //
 // A column is a key or a distance. Of the two score products one is straight, its operand's rows being the columns; the
 // other is a band: query a and column c need row a - c + kTile - 1 of an operand of 2 * kTile rows, because key and
-// distance add up to a constant for each query. The warp computes the kTile + 16 rows its queries touch, writes them
-// to memory of its own, and reads them back shifted. With keys as columns the positions are the band; with distances
-// as columns the keys are.
+// distance add up to a constant for each query. The warp computes the rows that its queries touch with some
+// columns, 16 more than these are, writes them to memory of its own, and reads them back shifted. With keys as columns
+// the positions are the band; with distances as columns the keys are.
 #pragma once
 
 #include "kernels/cuda/tile_products.cuh"
