@@ -13,6 +13,7 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
+BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
 MEMORY_PITCH = "RelativeAttention.MemoryPitchOnlySpacesTheStreams"
 
 ATTENTION_MUTATIONS = [
@@ -41,10 +42,19 @@ ATTENTION_MUTATIONS = [
         "    simt::sync_block();\n    multiply_rows",
     ),
     attention(
-        "relative_attention_forward.cu",
+        "relative_attention.cuh",
         "no mask",
-        "visible ? scores.value[block][i] * in.scale : -INFINITY",
-        "visible || true ? scores.value[block][i] * in.scale : -INFINITY",
+        "if (!in.visible(first_query + lane.row(i), j)) scores",
+        "if (false && !in.visible(first_query + lane.row(i), j)) scores",
+        unit="forward",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "a tile taken for visible by its first query alone",
+        " && in.visible(first_query + 15, key_of(15))",
+        "",
+        ATTENTION_WINDOWS,
+        "forward",
     ),
     attention(
         "relative_attention_forward.cu",
@@ -55,8 +65,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_products.cuh",
         "the band shifted by one",
-        "lane.row(i) - lane.column(block, i) + kTile<Element> - 1;",
-        "lane.row(i) - lane.column(block, i) + kTile<Element>;",
+        "lane.row(i) - lane.column(block, i) + kAtATime - 1;",
+        "lane.row(i) - lane.column(block, i) + kAtATime;",
         unit="forward",
     ),
     attention(
@@ -69,8 +79,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_products.cuh",
         "no barrier of the warp before the band is read",
-        "  simt::sync_warp();\n#pragma unroll",
-        "#pragma unroll",
+        "    simt::sync_warp();\n#pragma unroll\n    for (int block",
+        "#pragma unroll\n    for (int block",
         unit="forward",
     ),
     attention(
@@ -91,9 +101,9 @@ ATTENTION_MUTATIONS = [
     ),
     attention(
         "relative_attention.cuh",
-        "rows of the segment shifted by one",
-        "(static_cast<int64_t>(b) * tgt_len + i) * 3 + part)",
-        "(static_cast<int64_t>(b) * tgt_len + (i > 0 ? i - 1 : i)) * 3 + part)",
+        "keys and values of the segment exchanged",
+        "(first * 3 + part)",
+        "(first * 3 + (part > 0 ? 3 - part : part))",
         unit="forward",
     ),
     attention(
@@ -106,15 +116,15 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cuh",
         "no mask in the backward",
-        "visible ? exp_of(score - query.lse[i / 2]) : 0.0F",
-        "visible || true ? exp_of(score - query.lse[i / 2]) : 0.0F",
+        "  mask_scores<kOrder>(in, first_query, key_of, scores);\n",
+        "",
         unit="keys",
     ),
     attention(
         "relative_attention_backward.cuh",
         "no dropout in the gradient of the weights",
-        "dweights.value[block][i] * multiplier[0] - query",
-        "dweights.value[block][i] - query",
+        "  dropout.apply(dweights);\n",
+        "",
         unit="distances",
     ),
     attention(
@@ -127,8 +137,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cuh",
         "keys in place of values",
-        "multiply_straight(dscores, queries.doutput, warp_row, values)",
-        "multiply_straight(dscores, queries.doutput, warp_row, keys)",
+        "multiply_straight(dscores, queries.doutput, warp.row, values, column)",
+        "multiply_straight(dscores, queries.doutput, warp.row, keys, column)",
         unit="queries",
     ),
     attention(
@@ -140,8 +150,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_keys.cu",
         "no barrier before the queries are replaced",
-        "warp_row, tiles.queries.content);\n    simt::sync_block();",
-        "warp_row, tiles.queries.content);",
+        "warp.row, tiles.queries.content, feature);\n    simt::sync_block();",
+        "warp.row, tiles.queries.content, feature);",
     ),
     attention(
         "relative_attention_distances.cu",
@@ -152,20 +162,20 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_distances.cu",
         "no barrier before the queries are replaced",
-        "warp_row, tiles.queries.position);\n    simt::sync_block();",
-        "warp_row, tiles.queries.position);",
+        "warp.row, tiles.queries.position, feature);\n    simt::sync_block();",
+        "warp.row, tiles.queries.position, feature);",
     ),
     attention(
         "relative_attention_queries.cu",
         "gradients of scores stored one place off in the band",
-        "lane.row(i) - lane.column(block, i) + kTile<Element> - 1;",
-        "lane.row(i) - lane.column(block, i) + kTile<Element>;",
+        "lane.row(i) - first - lane.column(block, i) + kTile<Element> - 1;",
+        "lane.row(i) - first - lane.column(block, i) + kTile<Element>;",
     ),
     attention(
         "relative_attention_queries.cu",
         "no barrier before keys and values are replaced",
-        "warp_row, tiles.positions);\n    simt::sync_block();",
-        "warp_row, tiles.positions);",
+        "warp.row, tiles.positions, feature);\n    simt::sync_block();",
+        "warp.row, tiles.positions, feature);",
     ),
     attention(
         "relative_attention_backward.cu",
@@ -177,9 +187,72 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "memories lie one behind the other",
-        "(static_cast<int64_t>(b) * memory_pitch + j)",
-        "(static_cast<int64_t>(b) * mem_len + j)",
+        "static_cast<int64_t>(at.b) * memory_pitch",
+        "static_cast<int64_t>(at.b) * mem_len",
         MEMORY_PITCH,
         "forward",
+    ),
+    attention(
+        "relative_attention_queries.cu",
+        "no barrier before gradients of scores are read",
+        "    simt::sync_block();\n    multiply_rows(dqueries",
+        "    multiply_rows(dqueries",
+        BFLOAT16,
+    ),
+    attention(
+        "relative_attention_backward.cu",
+        "queries rounded with w in place of u",
+        "(q + in.u[",
+        "(q + in.w[",
+    ),
+    attention(
+        "relative_attention_backward.cu",
+        "bias gradients of the first warp alone",
+        "for (int warp = 1; warp < kReduceWarps",
+        "for (int warp = 1; warp < 1",
+    ),
+    attention(
+        "tile_products.cuh",
+        "whole rows all copied to the first",
+        "tile.at(first + row + i, column)",
+        "tile.at(first + row, column)",
+        unit="forward",
+    ),
+    attention(
+        "mma_tile.cuh",
+        "fragments read where chunks were not put",
+        " ^ permutation(static_cast<unsigned>(r)) ^ first % kRound",
+        " ^ first % kRound",
+        BFLOAT16,
+        "forward",
+    ),
+    attention(
+        "relative_attention_backward.cuh",
+        "warps beside each other with the same keys",
+        "const int column = warp.part * kColumns;",
+        "const int column = 0 * warp.part * kColumns;",
+        BFLOAT16,
+        "keys",
+    ),
+    attention(
+        "relative_attention_dropout.cuh",
+        "dropout by the words of the next block",
+        "first / 4 + static_cast<uint64_t>(n)",
+        "first / 4 + static_cast<uint64_t>(n + 1)",
+        unit="forward",
+    ),
+    attention(
+        "relative_attention_dropout.cuh",
+        "no words for the end of rows that begin inside a block",
+        "if (simt::any((offset[0] | offset[1]) != 0)) {",
+        "if (simt::any(false)) {",
+        unit="queries",
+    ),
+    attention(
+        "dropout_mask.cuh",
+        "the words of descending keys in ascending order",
+        "kFromBehind ? 3 - i : i",
+        "i",
+        unit="distances",
     ),
 ]
