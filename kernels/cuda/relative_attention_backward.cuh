@@ -96,7 +96,7 @@ __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Elem
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       float& weight = scores.value[block][i];
-      weight = exp_of(weight * in.scale - query.lse[i / 2]);  // the product to the bit as in the forward
+      weight = exp_of(weight * in.scale - query.lse[i / 2]);  // one rounding, as of lse in the forward
       dweights.value[block][i] = weight * (dweights.value[block][i] - query.delta[i / 2]);
     }
   }
