@@ -53,7 +53,7 @@ __device__ __forceinline__ void multiply_band(Accumulators<kColumns>& sums, cons
   constexpr int kStride = kBandStride<kAtATime>;
   constexpr int kSteps = kWidth / 16;
   constexpr bool kIsKept = kParts<Element> * kSteps <= 4;  // there are registers for all of the rows
-  [[maybe_unused]] constexpr int kBlocksAtATime = kParts<Element> == 1 ? kAtATime / 16 + 1 : 1;
+  [[maybe_unused]] constexpr int kBlocksAtATime = kIsKept ? kAtATime / 16 + 1 : 1;
   const LaneOfAccumulators lane;
   FragmentA<Element> fragments[kIsKept ? kSteps : 1];
   if constexpr (kIsKept) {
