@@ -67,7 +67,7 @@ TEST_P(TransformerVariants, ScoresTheNewestTokensAlone) {
 TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   ModelProblem problem(GetParam().config(), 2, 14);
   std::vector<std::vector<float>> losses;
-  std::vector<OwnedTensor> memories;
+  std::vector<kernels::TestTensor> memories;
   for (const Tape::Mode mode : {Tape::Mode::kEvaluation, Tape::Mode::kTraining}) {
     SegmentEngine engine = problem.engine(mode);
     SegmentMemory memory = problem.model.make_memory(problem.streams());
@@ -85,7 +85,7 @@ TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
   const TensorView gradients = problem.parameters.gradients();
   struct Told {
     int64_t open;  // elements
-    OwnedTensor gradients;
+    kernels::TestTensor gradients;
   };
   std::vector<Told> told;
   const auto progress = [&](const std::byte* open_end) {
