@@ -73,14 +73,10 @@ __device__ __forceinline__ float low_of(uint32_t pair) { return __builtin_bit_ca
 __device__ __forceinline__ float high_of(uint32_t pair) { return __builtin_bit_cast(float, pair & 0xFFFF0000U); }
 
 // Register `i` of a fragment from the two values it stands for.
-template <int kRegisters>
-__device__ __forceinline__ void split(uint32_t (&part)[1][kRegisters], int i, float low, float high) {
-  part[0][i] = simt::pack_bf16(low, high);
-}
-template <int kRegisters>
-__device__ __forceinline__ void split(uint32_t (&part)[3][kRegisters], int i, float low, float high) {
+template <int kPartsOfValue, int kRegisters>
+__device__ __forceinline__ void split(uint32_t (&part)[kPartsOfValue][kRegisters], int i, float low, float high) {
 #pragma unroll
-  for (int p = 0; p < 3; ++p) {
+  for (int p = 0; p < kPartsOfValue; ++p) {
     part[p][i] = simt::pack_bf16(low, high);
     low -= low_of(part[p][i]);
     high -= high_of(part[p][i]);

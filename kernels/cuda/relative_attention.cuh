@@ -1,161 +1,14 @@
-// What the kernels of relative attention read: where rows lie, which pairs are visible, and tiles filled with them.
-// kernels/relative_attention.h has the formulas.
+// What all kernels of relative attention do: drop weights, mask scores, store rows, and their launch.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <type_traits>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/relative_attention.h"
 #include "kernels/cuda/relative_attention_dropout.cuh"
+#include "kernels/cuda/relative_attention_inputs.cuh"
 #include "kernels/cuda/relative_attention_products.cuh"
 #include "kernels/cuda/softmax_sum.cuh"
 
 namespace segue::kernels::cuda {
-
-// Where some rows begin, and how many elements lie from one to the next; null where they do not lie so.
-template <typename Element>
-struct RowRun {
-  const Element* first;
-  int pitch;
-};
-
-// Rows [begin, end), `pitch` elements from one to the next. Row 0 would lie at `origin`.
-template <typename Element>
-struct Rows {
-  const Element* origin;
-  int pitch;
-  int begin, end;
-
-  __device__ __forceinline__ const Element* at(int row) const {
-    return row >= begin && row < end ? origin + static_cast<int64_t>(row) * pitch : nullptr;
-  }
-  __device__ __forceinline__ RowRun<Element> run(int row, int count) const {
-    return {row + count <= end ? at(row) : nullptr, pitch};
-  }
-};
-
-// Keys or values: those of the memory, then those of the segment.
-template <typename Element>
-struct KeyRows {
-  Rows<Element> memory, segment;
-
-  __device__ __forceinline__ const Element* at(int j) const { return j < segment.begin ? memory.at(j) : segment.at(j); }
-  __device__ __forceinline__ RowRun<Element> run(int j, int count) const {
-    return j < segment.begin ? memory.run(j, count) : segment.run(j, count);
-  }
-};
-
-// Of distances; those beyond the last position are encoded as the last.
-template <typename Element>
-struct PositionRows {
-  Rows<Element> rows;
-  int distances;
-
-  __device__ __forceinline__ const Element* at(int distance) const {
-    const int positions = rows.end;
-    return distance < distances ? rows.at(distance < positions ? distance : positions - 1) : nullptr;
-  }
-  __device__ __forceinline__ RowRun<Element> run(int distance, int count) const { return rows.run(distance, count); }
-};
-
-// Where this block works.
-struct HeadPlace {
-  int n = simt::block_y();
-  int b = simt::block_z();
-};
-
-// The inputs of forward and backward.
-template <typename Element>
-struct AttentionInputs {
-  const Element* qkv;
-  const Element* memory_kv;
-  const Element* r;
-  const float* u;
-  const float* w;
-  int tgt_len, mem_len, keys, positions, heads, d_head;
-  int memory_pitch;  // rows from one stream's memory to the next one's
-  int window;        // larger than any distance when there is none
-  float scale;       // 1 / sqrt(H)
-  bool vectorised;   // rows can be copied 16 bytes at a time
-  int streams;
-  simt::DropoutMask dropatt;
-
-  __device__ __forceinline__ Rows<Element> query_rows(const HeadPlace& at) const { return segment(at, 0, 0); }
-  __device__ __forceinline__ KeyRows<Element> key_rows(const HeadPlace& at) const { return keys_or_values(at, 0); }
-  __device__ __forceinline__ KeyRows<Element> value_rows(const HeadPlace& at) const { return keys_or_values(at, 1); }
-  __device__ __forceinline__ PositionRows<Element> position_rows(const HeadPlace& at) const {
-    return {{r + at.n * d_head, heads * d_head, 0, positions}, keys};
-  }
-  __device__ __forceinline__ bool visible(int i, int j) const {
-    const int distance = mem_len + i - j;
-    return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
-  }
-  // Of a tensor [B, T, N, H], or its float statistics [B, N, T].
-  __device__ __forceinline__ int64_t row(int b, int n, int i) const {
-    return ((static_cast<int64_t>(b) * tgt_len + i) * heads + n) * d_head;
-  }
-  __device__ __forceinline__ int64_t statistic(int b, int n, int i) const {
-    return (static_cast<int64_t>(b) * heads + n) * tgt_len + i;
-  }
-
- private:
-  // Queries, keys or values, the first of them as row `begin`.
-  __device__ __forceinline__ Rows<Element> segment(const HeadPlace& at, int part, int begin) const {
-    const int64_t first = static_cast<int64_t>(at.b) * tgt_len - begin;
-    return {qkv + ((first * 3 + part) * heads + at.n) * d_head, 3 * heads * d_head, begin, begin + tgt_len};
-  }
-  __device__ __forceinline__ KeyRows<Element> keys_or_values(const HeadPlace& at, int part) const {
-    const int64_t first = static_cast<int64_t>(at.b) * memory_pitch;
-    const Element* origin = memory_kv + ((first * 2 + part) * heads + at.n) * d_head;
-    return {{origin, 2 * heads * d_head, 0, mem_len}, segment(at, 1 + part, mem_len)};
-  }
-};
-
-// Row `to` + i of the tile becomes row `from` + i of the source, d_head elements and zeros after them; all zeros where
-// it has none, for kTile rows. The copies are asynchronous: commit and wait.
-template <int kBlockThreads, typename Element, int kWidth, typename Source>
-__device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile, int to,
-                                          const Source& source, int from) {
-  const RowRun<Element> run = source.run(from, kTile<Element>);
-  if (in.vectorised && in.d_head == kWidth && run.first != nullptr) {
-    copy_rows<kTile<Element>, kBlockThreads>(tile, to, run.first, run.pitch);
-  } else {
-    load_rows(tile, to, kTile<Element>, {in.d_head, in.vectorised}, [&](int row) { return source.at(from + row); });
-  }
-}
-
-// The queries with u and with w added, kTile rows from query i0 on; zeros beyond the segment's end.
-template <typename Element, int kWidth>
-__device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
-                                             const Tile<Element, kWidth>& content,
-                                             const Tile<Element, kWidth>& position) {
-  using T = Tile<Element, kWidth>;
-  const Rows<Element> rows = in.query_rows(at);
-  for (int index = simt::thread(); index < kTile<Element> * T::kChunks; index += simt::block_threads()) {
-    const int row = index / T::kChunks;
-    const int column = index % T::kChunks * T::kPerChunk;
-    const Element* query = rows.at(i0 + row);
-    constexpr int kPerChunk = T::kPerChunk;
-    float q[kPerChunk] = {};
-    float with_u[kPerChunk] = {};
-    float with_w[kPerChunk] = {};
-    const int count = query == nullptr ? 0 : in.d_head - column;
-    if (in.vectorised && count >= kPerChunk) {
-      simt::load(query + column, q);
-    } else {
-      for (int i = 0; i < kPerChunk; ++i) q[i] = i < count ? static_cast<float>(query[column + i]) : 0.0F;
-    }
-    for (int i = 0; i < kPerChunk; ++i) {
-      if (i >= count) continue;
-      with_u[i] = q[i] + in.u[at.n * in.d_head + column + i];
-      with_w[i] = q[i] + in.w[at.n * in.d_head + column + i];
-    }
-    simt::store(content.at(row, column), with_u);
-    simt::store(position.at(row, column), with_w);
-  }
-}
 
 // The dropout of a kernel's weights, if there is any: drawn for a tile while its rows are on their way, applied later.
 template <typename Element>
@@ -206,36 +59,6 @@ void with_head_width(int64_t d_head, const Call& call) {
   } else {
     call(std::integral_constant<int, 128>());
   }
-}
-
-// Whether the rows of both can be copied 16 bytes at a time; `a` ends in the width of a head.
-inline bool is_vectorisable(ConstTensorView a, ConstTensorView b) {
-  return simt::is_vectorisable(a.dtype, a.shape[a.shape.rank() - 1], {a, b});
-}
-
-// The inputs as forward and backward name them.
-template <typename Element>
-AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
-  const Shape& qkv = args.qkv.shape;
-  const auto extent = [](int64_t value) { return static_cast<int>(value); };
-  const int64_t keys = args.memory_kv.shape[1] + qkv[1];
-  return {.qkv = args.qkv.as<Element>(),
-          .memory_kv = args.memory_kv.as<Element>(),
-          .r = args.r.as<Element>(),
-          .u = args.u.as<float>(),
-          .w = args.w.as<float>(),
-          .tgt_len = extent(qkv[1]),
-          .mem_len = extent(args.memory_kv.shape[1]),
-          .keys = extent(keys),
-          .positions = extent(args.r.shape[0]),
-          .heads = extent(qkv[3]),
-          .d_head = extent(qkv[4]),
-          .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
-          .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
-          .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
-          .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
-          .streams = extent(qkv[0]),
-          .dropatt = simt::mask_of(args.dropout)};
 }
 
 // Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not

@@ -22,9 +22,8 @@ struct Band {
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit Band(Memory& memory) : tile(memory, kRows) {}
 
-  __device__ __forceinline__ int place(int row) const {
-    return (row + base) & (kRows - 1);
-  }  // of 16 rows from there on
+  // Of 16 rows from there on.
+  __device__ __forceinline__ int place(int row) const { return (row + base) & (kRows - 1); }
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 

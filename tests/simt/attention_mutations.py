@@ -84,7 +84,7 @@ ATTENTION_MUTATIONS = [
         unit="forward",
     ),
     attention(
-        "relative_attention.cuh",
+        "relative_attention_inputs.cuh",
         "distances beyond the last position encoded as the first",
         "distance < positions ? distance : positions - 1",
         "distance < positions ? distance : 0",
@@ -92,7 +92,7 @@ ATTENTION_MUTATIONS = [
         "forward",
     ),
     attention(
-        "relative_attention.cuh",
+        "relative_attention_inputs.cuh",
         "a window wider by one",
         "distance < window;",
         "distance <= window;",
@@ -100,7 +100,7 @@ ATTENTION_MUTATIONS = [
         "forward",
     ),
     attention(
-        "relative_attention.cuh",
+        "relative_attention_inputs.cuh",
         "keys and values of the segment exchanged",
         "(first * 3 + part)",
         "(first * 3 + (part > 0 ? 3 - part : part))",
@@ -185,7 +185,7 @@ ATTENTION_MUTATIONS = [
         ATTENTION_CLAMPED,
     ),
     attention(
-        "relative_attention.cuh",
+        "relative_attention_inputs.cuh",
         "memories lie one behind the other",
         "static_cast<int64_t>(at.b) * memory_pitch",
         "static_cast<int64_t>(at.b) * mem_len",
