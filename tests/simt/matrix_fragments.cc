@@ -120,13 +120,17 @@ void add_truncated(const Columns (&terms)[kAddends], Columns& sums) {
   for (const Columns& term : terms) largest = larger(largest, magnitude_of(term));
   const Units unit = larger(largest >> kFractionBits, Units{} + kFractionBits + 1) - kFractionBits;
   const auto per_unit = std::bit_cast<Columns>((254 - unit) << kFractionBits);
-  Units units = __builtin_convertvector(sums * per_unit, Units);
+  const Units are_finite = largest < kInfinity;
+  const auto in_units = [&](Columns x) {
+    return __builtin_convertvector(are_finite ? x * per_unit : Columns{}, Units);
+  };
+  Units units = in_units(sums);
   Columns plain = sums;
   for (const Columns& term : terms) {
-    units += __builtin_convertvector(term * per_unit, Units);
+    units += in_units(term);
     plain += term;
   }
-  sums = largest < kInfinity ? truncated(units) * std::bit_cast<Columns>(unit << kFractionBits) : plain;
+  sums = are_finite ? truncated(units) * std::bit_cast<Columns>(unit << kFractionBits) : plain;
 }
 
 void add_truncated(Matrices& m) {
