@@ -21,15 +21,7 @@ constexpr size_t kAlignment = 64;  // one cache line, and the width of an AVX-51
 constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 
 void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
-  switch (kind) {
-    case BufferKind::kOwn:
-      return cuda::allocate(bytes, index);
-    case BufferKind::kPinned:
-      return cuda::allocate_pinned(bytes);
-    case BufferKind::kUnified:
-      return cuda::allocate_unified(bytes, index);
-  }
-  throw ContractError("unknown kind of memory");
+  return kind == BufferKind::kPinned ? cuda::allocate_pinned(bytes) : cuda::allocate(bytes, index);
 }
 
 // Rows of a matrix lie on many small pages, more than a processor remembers the places of. No more than advice: the

@@ -11,9 +11,8 @@ namespace segue {
 
 // Who may read and write a block.
 enum class BufferKind : uint8_t {
-  kOwn,      // its device alone
-  kPinned,   // the CPU; a GPU copies from and to it while the CPU goes on
-  kUnified,  // the CPU and its GPU
+  kOwn,     // its device alone
+  kPinned,  // the CPU; a GPU copies from and to it while the CPU goes on
 };
 
 // A block of memory, zero-filled, aligned to 64 bytes; movable, not copyable. Pages of a large block of the CPU that

@@ -26,11 +26,10 @@ struct DeviceInfo {
 };
 DeviceInfo describe_device(int index);
 
-// Memory of GPU `index`; of the host, from which a GPU copies by itself; and memory that both address. Not filled.
+// Memory of GPU `index`, and of the host, from which a GPU copies by itself. Not filled.
 // Throw DeviceError saying how much was asked for, and what the GPU has.
 void* allocate(int64_t bytes, int index);
 void* allocate_pinned(int64_t bytes);
-void* allocate_unified(int64_t bytes, int index);
 void release(void* memory) noexcept;
 void release_pinned(void* memory) noexcept;
 

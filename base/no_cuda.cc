@@ -15,7 +15,6 @@ void require_device(int /*index*/) { refuse(); }
 DeviceInfo describe_device(int /*index*/) { refuse(); }
 void* allocate(int64_t /*bytes*/, int /*index*/) { refuse(); }
 void* allocate_pinned(int64_t /*bytes*/) { refuse(); }
-void* allocate_unified(int64_t /*bytes*/, int /*index*/) { refuse(); }
 void release(void* /*memory*/) noexcept {}
 void release_pinned(void* /*memory*/) noexcept {}
 void copy(void* /*to*/, const void* /*from*/, int64_t /*bytes*/) { refuse(); }

@@ -1,4 +1,4 @@
-// Every call of the CUDA runtime goes through check().
+// An error of a call of the CUDA runtime as an exception, and then no longer as the thread's last error.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,6 +7,7 @@
 
 namespace segue::cuda {
 
+// Throws DeviceError naming the call.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // the error is told here, not by the launch that comes next

@@ -39,10 +39,10 @@ std::string hexadecimal(std::span<const char> bytes) {
   return text;
 }
 
-[[noreturn]] void refuse_allocation(const char* what, int64_t bytes, int index) {
+[[noreturn]] void refuse_allocation(int64_t bytes, int index) {
   cudaGetLastError();  // the error is told here, not by the call that comes next
   const DeviceInfo info = describe_device(index);
-  throw OutOfMemoryError("cuda:{}: out of {}: {} asked for, {} free of {}", index, what, human_bytes(bytes),
+  throw OutOfMemoryError("cuda:{}: out of memory: {} asked for, {} free of {}", index, human_bytes(bytes),
                          human_bytes(info.free_bytes), human_bytes(info.total_bytes));
 }
 
@@ -92,7 +92,7 @@ void* allocate(int64_t bytes, int index) {
   void* memory = nullptr;
   check(cudaSetDevice(index), "cudaSetDevice");
   const cudaError_t status = cudaMalloc(&memory, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) refuse_allocation("memory", bytes, index);
+  if (status == cudaErrorMemoryAllocation) refuse_allocation(bytes, index);
   check(status, "cudaMalloc");
   return memory;
 }
@@ -100,18 +100,11 @@ void* allocate(int64_t bytes, int index) {
 void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMallocHost(&memory, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation)
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // the error is told here, not by the call that comes next
     throw OutOfMemoryError("out of pinned memory: {} asked for", human_bytes(bytes));
+  }
   check(status, "cudaMallocHost");
-  return memory;
-}
-
-void* allocate_unified(int64_t bytes, int index) {
-  void* memory = nullptr;
-  check(cudaSetDevice(index), "cudaSetDevice");
-  const cudaError_t status = cudaMallocManaged(&memory, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) refuse_allocation("unified memory", bytes, index);
-  check(status, "cudaMallocManaged");
   return memory;
 }
 

@@ -40,19 +40,10 @@ template <typename T>
 __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return __shfl_xor_sync(kAllLanes, value, mask);
 }
-template <typename T>
-__device__ __forceinline__ T shuffle_down(T value, int delta) {
-  return __shfl_down_sync(kAllLanes, value, static_cast<unsigned>(delta));
-}
 
 __device__ __forceinline__ bool any(bool predicate) { return __any_sync(kAllLanes, predicate) != 0; }
 __device__ __forceinline__ bool all(bool predicate) { return __all_sync(kAllLanes, predicate) != 0; }
 __device__ __forceinline__ unsigned ballot(bool predicate) { return __ballot_sync(kAllLanes, predicate); }
-
-// Each returns what was there before.
-__device__ __forceinline__ float atomic_add(float* at, float value) { return atomicAdd(at, value); }
-__device__ __forceinline__ int atomic_add(int* at, int value) { return atomicAdd(at, value); }
-__device__ __forceinline__ unsigned atomic_max(unsigned* at, unsigned value) { return atomicMax(at, value); }
 
 // An object of the block, uninitialised; one for each pair of type and tag.
 template <typename T, int kTag>
@@ -153,6 +144,7 @@ void launch(cuda::Queue& queue, const char* name, const Launch& shape, void (*ke
     status = cudaGetLastError();
   }
   if (status != cudaSuccess) {
+    cudaGetLastError();  // the error is told here, not by the launch that comes next
     throw DeviceError("{}: launch of {} x {} x {} blocks of {} threads with {} bytes of shared memory: {}", name,
                       shape.x, shape.y, shape.z, shape.threads, shape.shared_bytes, cudaGetErrorString(status));
   }

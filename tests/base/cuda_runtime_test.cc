@@ -62,15 +62,16 @@ TEST_F(CudaRuntime, DescribesAGpu) {
 }
 
 TEST_F(CudaRuntime, SaysHowMuchMemoryWasAskedForAndIsThere) {
-  const std::string asked = ": 2.0 GiB asked for, 1.0 GiB free of 1.0 GiB";
-  EXPECT_EQ(message_of<OutOfMemoryError>([] { cuda::allocate(2 * kGiB, 0); }), "cuda:0: out of memory" + asked);
-  EXPECT_EQ(message_of<OutOfMemoryError>([] { cuda::allocate_unified(2 * kGiB, 0); }),
-            "cuda:0: out of unified memory" + asked);
+  EXPECT_EQ(message_of<OutOfMemoryError>([] { cuda::allocate(2 * kGiB, 0); }),
+            "cuda:0: out of memory: 2.0 GiB asked for, 1.0 GiB free of 1.0 GiB");
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);  // the next launch does not find it
+  EXPECT_EQ(message_of<OutOfMemoryError>([] { cuda::allocate_pinned(int64_t{1} << 50); }),
+            "out of pinned memory: 1024.0 TiB asked for");
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 TEST_F(CudaRuntime, MemoryOfEveryKindIsZeroAndHoldsWhatIsCopied) {
-  for (const BufferKind kind : {BufferKind::kOwn, BufferKind::kPinned, BufferKind::kUnified}) {
+  for (const BufferKind kind : {BufferKind::kOwn, BufferKind::kPinned}) {
     OwnedTensor tensor(DType::kFloat32, {3}, kGpu, kind);
     EXPECT_EQ(values_of(tensor), std::vector<float>(3));
     tensor = holding({1, 2, 3}, kind);

@@ -14,7 +14,9 @@ void submit(Queue& queue, std::function<void()> work) {
     return cudaSuccess;
   });
   if (status == cudaSuccess) status = cudaGetLastError();
-  if (status != cudaSuccess) throw DeviceError("launch: {}", cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // the error is told here, not by the launch that comes next
+  throw DeviceError("launch: {}", cudaGetErrorString(status));
 }
 
 }  // namespace segue::cuda

@@ -107,7 +107,7 @@ Place place_of(const void* data, size_t bytes) {
 
 bool gpu_reaches(const void* data, size_t bytes) {
   const Place place = place_of(data, bytes);
-  return place == Place::kPinned || place == Place::kManaged || place == Place::kGpu;
+  return place == Place::kPinned || place == Place::kGpu;
 }
 
 size_t gpu_bytes() {

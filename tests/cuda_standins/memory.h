@@ -8,9 +8,8 @@
 namespace segue::standin {
 
 enum class Place : uint8_t {
-  kHost,     // memory that the GPU knows nothing of
-  kPinned,   // of the host, for the GPU too
-  kManaged,  // for both
+  kHost,    // memory that the GPU knows nothing of
+  kPinned,  // of the host, for the GPU too
   kGpu,
   kNowhere,  // freed, or not all within one block
 };

@@ -238,10 +238,6 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) { return allocate_for(memory, bytes, Place::kGpu); }
 cudaError_t cudaMallocHost(void** memory, size_t bytes) { return allocate_for(memory, bytes, Place::kPinned); }
-cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned flags) {
-  if (flags != cudaMemAttachGlobal) return cudaErrorInvalidValue;
-  return allocate_for(memory, bytes, Place::kManaged);
-}
 cudaError_t cudaFree(void* memory) { return release_from(memory, false); }
 cudaError_t cudaFreeHost(void* memory) { return release_from(memory, true); }
 

@@ -89,6 +89,7 @@ void Fence::hold(void* stream) {
   if (!state_) return;
   EmulatedStream& holding = emulated(stream);
   if (state_->stream->recording == nullptr) {
+    if (holding.recording != nullptr) throw DeviceError("fence: set outside the graph that is recorded");
     return submit(holding, [queued = state_->queued, place = state_->place, by = holding.queued.get()] {
       if (!queued->run_until(place)) by->is_stalled = true;
     });

@@ -34,7 +34,6 @@ void* allocate(int64_t bytes, int /*index*/) {
 }
 
 void* allocate_pinned(int64_t bytes) { return allocate(bytes, 0); }
-void* allocate_unified(int64_t bytes, int index) { return allocate(bytes, index); }
 void release(void* memory) noexcept {
   finish_all_work();
   std::free(memory);

@@ -32,7 +32,7 @@ class QueuedWork {
   uint64_t end() const { return done_ + waiting_.size(); }
   bool run_until(uint64_t place);  // whether it got there
 
-  bool is_stalled = false;  // by a test: nothing more is done, as if the work waited for another GPU
+  bool is_stalled = false;  // nothing more is done, as if the work waited for another GPU
 
  private:
   std::deque<std::function<void()>> waiting_;  // the first may be going on

@@ -75,11 +75,6 @@ template <typename T>
 T shuffle_xor(T value, int mask, const CallSite& site = CallSite::current()) {
   return detail::exchange("shuffle_xor", site, value, (lane() ^ mask) & (kWarp - 1));
 }
-// A lane past the end receives its own.
-template <typename T>
-T shuffle_down(T value, int delta, const CallSite& site = CallSite::current()) {
-  return detail::exchange("shuffle_down", site, value, lane() + delta < kWarp ? lane() + delta : lane());
-}
 
 inline unsigned ballot(bool predicate, const CallSite& site = CallSite::current()) {
   detail::Vote mine{predicate, 0};
@@ -92,23 +87,6 @@ inline unsigned ballot(bool predicate, const CallSite& site = CallSite::current(
 }
 inline bool any(bool predicate, const CallSite& site = CallSite::current()) { return ballot(predicate, site) != 0; }
 inline bool all(bool predicate, const CallSite& site = CallSite::current()) { return ballot(predicate, site) == ~0U; }
-
-// Threads change only where they wait, so these are atomic as they stand.
-inline float atomic_add(float* at, float value) {
-  const float before = *at;
-  *at = before + value;
-  return before;
-}
-inline int atomic_add(int* at, int value) {
-  const int before = *at;
-  *at = before + value;
-  return before;
-}
-inline unsigned atomic_max(unsigned* at, unsigned value) {
-  const unsigned before = *at;
-  *at = std::max(before, value);
-  return before;
-}
 
 template <typename T, int kTag>
 T& static_shared() {
