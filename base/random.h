@@ -22,7 +22,9 @@ struct RandomStream {
 constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53U;
 constexpr uint32_t kPhiloxMultiplier1 = 0xCD9E8D57U;
 
-// One of the ten rounds.
+constexpr int kPhiloxRounds = 10;
+
+// One of them.
 constexpr void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
   const uint64_t p0 = uint64_t{kPhiloxMultiplier0} * c0;
   const uint64_t p1 = uint64_t{kPhiloxMultiplier1} * c2;
@@ -38,7 +40,7 @@ constexpr uint32_t kPhiloxWeyl1 = 0xBB67AE85U;
 
 // One Philox block: four words for the counter (c0..c3) under the key (k0, k1).
 constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     philox_round(c[0], c[1], c[2], c[3], k[0], k[1]);
     k[0] += kPhiloxWeyl0;
     k[1] += kPhiloxWeyl1;
@@ -46,10 +48,15 @@ constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::arr
   return c;
 }
 
-// The four words of elements 4*block .. 4*block + 3. `block` < 2^48.
+// The counter of elements 4*block .. 4*block + 3. `block` < 2^48.
+constexpr std::array<uint32_t, 4> random_counter(const RandomStream& stream, uint64_t block) {
+  return {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | stream.site,
+          static_cast<uint32_t>(stream.step), static_cast<uint32_t>(stream.step >> 32)};
+}
+
+// And their four words.
 constexpr std::array<uint32_t, 4> random_block(const RandomStream& stream, uint64_t block) {
-  return philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | stream.site,
-                     static_cast<uint32_t>(stream.step), static_cast<uint32_t>(stream.step >> 32)},
+  return philox4x32(random_counter(stream, block),
                     {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32)});
 }
 

@@ -33,27 +33,25 @@ struct DropoutMask {
     }
   }
 
+  // The random numbers of the step that the GPU has come to.
   __device__ __forceinline__ RandomStream random_of_step() const {
     RandomStream stream = random;
     if (step != nullptr) stream.step += *step;
     return stream;
   }
-  // Which elements of some blocks of random words are kept: bit i says it of the i-th of a block's four, or of the i-th
-  // from behind. All blocks go through a round before any goes through the next, with the same key.
+
+  // Which elements of some blocks of random words are kept: bit i of bits[b] is set when the i-th of blocks[b]'s four
+  // is, with kFromBehind the (3 - i)-th. All blocks go through a round before any goes through the next, with the same
+  // key.
   template <bool kFromBehind, int kBlocks>
   __device__ __forceinline__ void kept(const RandomStream& stream, const uint64_t (&blocks)[kBlocks],
                                        uint32_t (&bits)[kBlocks]) const {
-    uint32_t words[kBlocks][4];
+    std::array<uint32_t, 4> words[kBlocks];
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {  // the counters of random_block
-      words[b][0] = static_cast<uint32_t>(blocks[b]);
-      words[b][1] = static_cast<uint32_t>(blocks[b] >> 32U) << 16U | stream.site;
-      words[b][2] = static_cast<uint32_t>(stream.step);
-      words[b][3] = static_cast<uint32_t>(stream.step >> 32U);
-    }
+    for (int b = 0; b < kBlocks; ++b) words[b] = random_counter(stream, blocks[b]);
     uint32_t key[2] = {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32U)};
 #pragma unroll
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
 #pragma unroll
       for (auto& word : words) philox_round(word[0], word[1], word[2], word[3], key[0], key[1]);
       key[0] += kPhiloxWeyl0;

@@ -31,6 +31,7 @@ __device__ __forceinline__ void load(const Element* from, float (&to)[kWidth]) {
   for (int i = 0; i < kWidth; ++i) to[i] = as_float(packed.elements[i]);
 }
 
+// Each rounded to the nearest that the element can hold; two of bfloat16 by one instruction.
 template <typename Element, int kWidth>
 __device__ __forceinline__ Packed<Element, kWidth> packed(const float (&from)[kWidth]) {
   if constexpr (std::is_same_v<Element, BFloat16> && kWidth % 2 == 0) {

@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 template <typename Element>
 struct RowArguments {
   Element* rows;
-  const Element* bias;  // of the kernel that spreads it
+  const Element* bias;  // [columns]; null for ReLU
   int64_t columns;
   int64_t stride;
 };
@@ -32,7 +32,7 @@ __global__ void relu_kernel(RowArguments<Element> args) {
 }
 
 template <typename Element>
-void launch(Stream& stream, const char* name, void (*kernel)(RowArguments<Element>), const Rows& rows,
+void launch(Stream& stream, const char* name, void (*kernel)(RowArguments<Element>), const ProductRows& rows,
             ConstTensorView bias) {
   simt::launch(stream.cuda(), name, {.x = rows.elements.shape[0], .threads = kThreads}, kernel,
                RowArguments<Element>{.rows = rows.elements.as<Element>(),
@@ -43,14 +43,14 @@ void launch(Stream& stream, const char* name, void (*kernel)(RowArguments<Elemen
 
 }  // namespace
 
-void spread_bias(Stream& stream, const Rows& rows, ConstTensorView bias) {
+void spread_bias(Stream& stream, const ProductRows& rows, ConstTensorView bias) {
   simt::with_element(rows.elements.dtype, [&](auto element) {
     using Element = decltype(element);
     launch<Element>(stream, "spread_bias", spread_bias_kernel<Element>, rows, bias);
   });
 }
 
-void relu(Stream& stream, const Rows& rows) {
+void relu(Stream& stream, const ProductRows& rows) {
   simt::with_element(rows.elements.dtype, [&](auto element) {
     using Element = decltype(element);
     launch<Element>(stream, "relu", relu_kernel<Element>, rows, {});

@@ -7,13 +7,15 @@
 
 namespace segue::kernels::cuda {
 
-// Of float32 or bfloat16 [m, n].
-struct Rows {
+// Of float32 or bfloat16 [m, n], m > 0.
+struct ProductRows {
   TensorView elements;
   int64_t stride;  // elements from one row to the next
 };
 
-void spread_bias(Stream& stream, const Rows& rows, ConstTensorView bias);  // every row = bias [n], of the same dtype
-void relu(Stream& stream, const Rows& rows);                               // rows = max(0, rows)
+// Every row = bias [n], of the same dtype.
+void spread_bias(Stream& stream, const ProductRows& rows, ConstTensorView bias);
+// rows = max(0, rows).
+void relu(Stream& stream, const ProductRows& rows);
 
 }  // namespace segue::kernels::cuda

@@ -65,7 +65,7 @@ void gemm(Stream& stream, const Gemm& args) {
   }
   Queue::State& state = stream.cuda().state();
   const GemmPlan& plan = plan_for(state, key, args);
-  const Rows c{args.c, key.c_stride};
+  const ProductRows c{args.c, key.c_stride};
   const bool bias_ahead = key.has_bias() && !plan.fuses_epilogue;
   if (bias_ahead) spread_bias(stream, c, args.bias);
   const float one = 1.0F;

@@ -112,11 +112,12 @@ cublasStatus_t GemmPlan::find_algorithm(cublasLtHandle_t handle, cublasLtMatmulP
 // Some products, such as those of bfloat16 with odd extents, have algorithms as long as nothing is fused behind them.
 void GemmPlan::choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes) {
   const Preference preference = preference_for(key, workspace_bytes);
-  fuses_epilogue =
-      key.has_epilogue() && find_algorithm(handle, preference.get(), workspace_bytes) == CUBLAS_STATUS_SUCCESS;
-  if (fuses_epilogue) return;
-  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
-  const cublasStatus_t status = find_algorithm(handle, preference.get(), workspace_bytes);
+  cublasStatus_t status = find_algorithm(handle, preference.get(), workspace_bytes);
+  fuses_epilogue = key.has_epilogue() && status == CUBLAS_STATUS_SUCCESS;
+  if (key.has_epilogue() && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE)) {
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+    status = find_algorithm(handle, preference.get(), workspace_bytes);
+  }
   if (status != CUBLAS_STATUS_SUCCESS) {
     throw DeviceError("cuBLASLt has no way to multiply [{}, {}] by [{}, {}] in {} to {}: {}", key.m, key.k, key.k,
                       key.n, name_of(key.operands), name_of(key.result), cublasLtGetStatusString(status));

@@ -34,7 +34,7 @@ struct GemmKey {
 
 // The product as cuBLASLt sees it: column-major, so with a and b in each other's place.
 struct GemmPlan {
-  // Of the bias only the alignment counts until set_bias names the next product's.
+  // With the bias of the first product, or null without one; set_bias names the next product's, aligned alike.
   GemmPlan(cublasLtHandle_t handle, const GemmKey& key, const void* bias, int64_t workspace_bytes);
   ~GemmPlan();
   GemmPlan(const GemmPlan&) = delete;
@@ -50,6 +50,8 @@ struct GemmPlan {
  private:
   void describe(const GemmKey& key, const void* bias);
   void choose(cublasLtHandle_t handle, const GemmKey& key, int64_t workspace_bytes);
+  // Finds `algorithm` for the operation as described now; CUBLAS_STATUS_NOT_SUPPORTED when none can run in the
+  // workspace.
   cublasStatus_t find_algorithm(cublasLtHandle_t handle, cublasLtMatmulPreference_t preference,
                                 int64_t workspace_bytes);
   void destroy() noexcept;

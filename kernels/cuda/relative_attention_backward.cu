@@ -8,6 +8,7 @@
 //   reduce     dr, du, dw: the parts of all streams and blocks, in their order
 #include <algorithm>
 
+#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/relative_attention_backward.cuh"
 
 namespace segue::kernels::cuda {

@@ -1,7 +1,6 @@
 // What the three kernels of the backward share: their arguments, a tile's weights and gradients, and how results leave.
 #pragma once
 
-#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/relative_attention.cuh"
 
 namespace segue::kernels::cuda {
@@ -60,6 +59,7 @@ struct Division {
   static constexpr int kColumns = kTile<Element> / kWarpsBeside<Element, kWidth>;  // of the scores, for each warp
   static constexpr int kFeatures = kWidth / kWarpsBeside<Element, kWidth>;         // of the gradients, for each warp
   using Scratch = BandScratch<kColumns, kWarps>;
+  static_assert(kWarpsBeside<Element, kWidth> == 1 || kFeatures % 64 == 0);  // as load_b_rows wants offsets
 };
 
 // What a lane needs of the two queries it holds.
@@ -96,7 +96,7 @@ __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Elem
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       float& weight = scores.value[block][i];
-      weight = exp_of(weight * in.scale - query.lse[i / 2]);  // one rounding, as of lse in the forward
+      weight = exp_of(weight * in.scale - query.lse[i / 2]);
       dweights.value[block][i] = weight * (dweights.value[block][i] - query.delta[i / 2]);
     }
   }

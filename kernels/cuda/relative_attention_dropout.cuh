@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/cuda/dropout_mask.cuh"
-#include "kernels/cuda/tile_products.cuh"
 
 namespace segue::kernels::cuda {
 
@@ -18,6 +17,7 @@ class KeptWeights {
   template <KeyOrder kOrder, int kColumns>
   static __device__ __forceinline__ KeptWeights draw(const simt::DropoutMask& mask, const RandomStream& random,
                                                      const uint64_t (&first)[2]) {
+    static_assert(kColumns % 16 == 0 && kColumns <= 64);
     constexpr int kBlocks = kColumns / 16;      // that a lane draws of a row
     constexpr int kPiece = 4 * kBlocks;         // their bits
     constexpr uint32_t kOfPairs = 0x03030303U;  // two columns of every eight

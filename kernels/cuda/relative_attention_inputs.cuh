@@ -112,7 +112,8 @@ struct AttentionInputs {
 };
 
 // Row `to` + i of the tile becomes row `from` + i of the source, d_head elements and zeros after them; all zeros where
-// it has none, for kTile rows. The copies are asynchronous: commit and wait.
+// it has none, for kTile rows. kBlockThreads are the block's threads, all of which call. The copies are asynchronous:
+// commit and wait.
 template <int kBlockThreads, typename Element, int kWidth, typename Source>
 __device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, const Tile<Element, kWidth>& tile, int to,
                                           const Source& source, int from) {
@@ -167,7 +168,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const auto extent = [](int64_t value) { return static_cast<int>(value); };
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
   return {.qkv = args.qkv.as<Element>(),
-          .memory_kv = args.memory_kv.as<Element>(),
+          .memory_kv = (args.memory_kv.empty() ? args.qkv : args.memory_kv).as<Element>(),  // not null: counted from
           .r = args.r.as<Element>(),
           .u = args.u.as<float>(),
           .w = args.w.as<float>(),

@@ -27,8 +27,8 @@ struct Band {
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 
-// A warp's memory for a band's products, as many columns of the result at a time: 16 rows, each moved on by eight
-// banks, or by four where shared memory is scarce.
+// A warp's memory for a band's products, kColumns of the result at a time: 16 rows of kColumns + 16, each moved on by
+// eight banks, or by four for fewer columns than 64.
 template <int kColumns>
 inline constexpr int kBandStride = kColumns + 16 + (kColumns % 64 == 0 ? 8 : 4);
 

@@ -60,7 +60,8 @@ __device__ __forceinline__ void load_rows(const Tile<Element, kWidth>& tile, int
   }
 }
 
-// The same for kRows whole rows of kWidth elements, `pitch` elements from one to the next, 16 bytes at a time.
+// The same for kRows whole rows of kWidth elements, `pitch` elements from one to the next, 16 bytes at a time, by
+// kBlockThreads threads: all of the block's.
 template <int kRows, int kBlockThreads, typename Element, int kWidth>
 __device__ __forceinline__ void copy_rows(const Tile<Element, kWidth>& tile, int first, const Element* from,
                                           int pitch) {
@@ -103,7 +104,7 @@ __device__ __forceinline__ void multiply_transpose(Accumulators<kColumns>& sums,
   }
 }
 
-// sums += a [16, 16] · rows [row, row + 16) of `b`, its columns from `first` on.
+// sums += a [16, 16] · rows [row, row + 16) of `b`, its columns from `first` on, a multiple of 64.
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_16_rows(Accumulators<kColumns>& sums, const FragmentA<Element>& a,
                                                  const Tile<Element, kWidth>& b, int row, int first = 0) {
@@ -141,7 +142,8 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
   }
 }
 
-// The same with `a` in a tile, whose rows [row, row + 16) are the warp's, and the columns of `b` from `first` on.
+// The same with `a` in a tile, whose rows [row, row + 16) are the warp's, and the columns of `b` from `first` on, as
+// above.
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_rows(Accumulators<kColumns>& sums, const Tile<Element, kTile<Element>>& a,
                                               int row, const Tile<Element, kWidth>& b, int first = 0) {
