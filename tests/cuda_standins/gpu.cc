@@ -46,9 +46,11 @@ Gpu& gpu() {
   return only;
 }
 
-Gpu::Gpu() {
-  const char* seed = std::getenv("SEGUE_SIMT_SEED");
-  random_.seed(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
+Gpu::Gpu() { draw_from(1); }
+
+void Gpu::draw_from(uint64_t seed) {
+  const char* more = std::getenv("SEGUE_SIMT_SEED");
+  random_.seed(seed + (more == nullptr ? 0 : std::strtoull(more, nullptr, 10)));
 }
 
 void Gpu::reset(uint64_t seed) {
@@ -60,7 +62,7 @@ void Gpu::reset(uint64_t seed) {
   erase_all(events_);
   erase_all(graphs_);
   erase_all(executables_);
-  random_.seed(seed);
+  draw_from(seed);
 }
 
 cudaStream_t Gpu::create_stream() {
@@ -150,6 +152,7 @@ cudaError_t Gpu::hold(cudaStream_t handle, cudaEvent_t event) {
   if (!stream.capture) {
     stream.capture = event->capture;
     stream.capture->streams.push_back(handle);
+    stream.behind.clear();
   } else if (stream.capture != event->capture) {
     return spoil(*stream.capture, cudaErrorStreamCaptureMerge);
   }
@@ -170,6 +173,7 @@ cudaError_t Gpu::launch(cudaGraphExec_t executable, cudaStream_t stream) {
       if (!done.contains(node) && std::includes(done.begin(), done.end(), behind.begin(), behind.end()))
         ready.push_back(node);
     }
+    if (ready.empty()) hang();
     const size_t next = ready[random_() % ready.size()];
     done.insert(next);
     if (nodes[next].recorded == nullptr) {
@@ -196,7 +200,7 @@ std::vector<CUstream_st*> Gpu::busy() {
 bool Gpu::advance(CUstream_st& stream) {
   if (stream.items.empty()) return false;
   const std::shared_ptr<Mark> awaited = stream.items.front().awaited;
-  if (awaited && !awaited->has_come) return awaited->stream != nullptr && advance(*awaited->stream);
+  if (awaited && !awaited->has_come) return advance(*awaited->stream);
   const Work& work = stream.items.front().work;
   const cudaError_t status = work && fault == cudaSuccess ? work() : cudaSuccess;
   if (status == cudaErrorNotReady) {
@@ -245,7 +249,6 @@ cudaError_t Gpu::wait_for(cudaStream_t handle) {
 cudaError_t Gpu::wait_for(cudaEvent_t event) {
   if (event->capture) return spoil(*event->capture, cudaErrorCapturedEvent);
   if (!event->mark) return cudaSuccess;
-  if (event->mark->stream == nullptr) hang();
   return run_until([&] { return event->mark->has_come ? nullptr : event->mark->stream; });
 }
 
@@ -269,13 +272,15 @@ cudaError_t Gpu::look_at(cudaStream_t handle) {
   CUstream_st& stream = of(handle);
   if (stream.capture) return spoil(*stream.capture, cudaErrorStreamCaptureUnsupported);
   look(stream);
+  if (fault != cudaSuccess) return fault;
   return stream.items.empty() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t Gpu::look_at(cudaEvent_t event) {
   if (event->capture) return spoil(*event->capture, cudaErrorCapturedEvent);
   if (!event->mark) return cudaSuccess;
-  if (event->mark->stream != nullptr) look(*event->mark->stream);
+  look(*event->mark->stream);
+  if (fault != cudaSuccess) return fault;
   return event->mark->has_come ? cudaSuccess : cudaErrorNotReady;
 }
 

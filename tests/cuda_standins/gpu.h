@@ -26,7 +26,7 @@ using Work = std::function<cudaError_t()>;  // ends in cudaErrorNotReady to be c
 struct Mark {
   bool has_come = false;
   Clock::time_point at;
-  cudaStream_t stream = nullptr;  // null: it never comes
+  cudaStream_t stream = nullptr;
 };
 
 struct Item {
@@ -112,6 +112,7 @@ class Gpu {
   cudaError_t refuse_while_capturing();
 
  private:
+  void draw_from(uint64_t seed);
   CUstream_st& of(cudaStream_t stream) { return stream == nullptr ? default_ : *stream; }
   std::vector<CUstream_st*> busy();
   bool advance(CUstream_st& stream);  // false: it waits for what does not come

@@ -1,4 +1,4 @@
-// NCCL between emulated GPUs when it fails, when it is recorded in a graph, and beside the job it stands on.
+// NCCL, emulated or stood in for, when it fails, when it is recorded in a graph, and beside the job it stands on.
 #include "distributed/nccl_communicator.h"
 
 #include <gmock/gmock.h>

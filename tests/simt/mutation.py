@@ -15,6 +15,11 @@ class Mutation(NamedTuple):
     test: str = "kernels_simt_test"
     folder: str = "tests/kernels"  # of the test, in the build folder
 
+    @property
+    def needs_cuda(self) -> bool:
+        """Whether only a build with CUDA has the test."""
+        return self.test.endswith("_host_test")
+
 
 def kernel(family: str, meaning: str, text: str, replacement: str, tests: str) -> Mutation:
     unit = f"{KERNELS}{family}.cu"

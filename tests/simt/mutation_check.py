@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks the kernels on purpose, one place at a time, and demands that their tests on the emulated GPU notice.
+"""Breaks the kernels and what drives CUDA on purpose, one place at a time, and demands that tests without a GPU notice.
 
 Each mutation of mutations.py goes into a copy of its file, which is compiled and linked before the library that holds
 the original. A mutation that no test notices fails this check, and so does one whose text is no longer there exactly
@@ -26,7 +26,7 @@ TARGETS = ("segue_cuda_emulated.dir", "segue_cuda_stood_in.dir", "segue_cuda_run
 
 
 class Build:
-    """The build folder: how it compiles a kernel for the emulated GPU, and how it links a test."""
+    """The build folder: how it compiles a source that may be mutated, and how it links a test."""
 
     def __init__(self, folder: pathlib.Path, source: pathlib.Path):
         self.folder = folder
@@ -37,12 +37,12 @@ class Build:
             for entry in commands
             if any(target in entry["command"] for target in TARGETS)
         }
-        self._objects = [entry["command"] for entry in commands]
+        self._commands = [entry["command"] for entry in commands]
 
     def has(self, mutation: Mutation) -> bool:
         """Whether it is of something that is built here: without CUDA there is nothing that drives it."""
         is_compiled = str(self.source / mutation.unit) in self._compile
-        return is_compiled and any(f"/{mutation.test}.dir/" in command for command in self._objects)
+        return is_compiled and any(f"/{mutation.test}.dir/" in command for command in self._commands)
 
     def compile(self, unit: str, overlay: pathlib.Path, output: pathlib.Path) -> None:
         """`unit` with the files under `overlay` in place of those of the same name. Warnings are not the question."""
@@ -120,6 +120,11 @@ def main() -> int:
     build = Build(arguments.build.resolve(), arguments.source.resolve())
     asked = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
     chosen = [m for m in asked if build.has(m)]
+    lost = [m for m in asked if not build.has(m) and not (m.needs_cuda and (build.source / m.unit).exists())]
+    for mutation in lost:
+        print(f"its unit or its test is not there: {mutation.file}: {mutation.meaning}")
+    if lost:
+        return 1
     if len(chosen) < len(asked):
         print(f"{len(asked) - len(chosen)} mutations left out: they are of what this build is without")
     if not chosen or not unbroken(build, chosen):

@@ -1,4 +1,4 @@
-// How tests make the emulated NCCL fail.
+// How tests make an NCCL without GPUs fail.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // Of two accesses to the same bytes by two threads, one of them a write, the kernel must order one before the other: by
 // a barrier of the block, or of the warp when both are of it. Nothing else orders memory, whatever the threads did
-// together. The compiler tells of every access of a kernel (compiler_calls.cc), ldmatrix and asynchronous copies tell
-// of theirs.
+// together. The compiler tells of every access of a kernel (compiler_calls.cc; not in builds with sanitizers), ldmatrix
+// and asynchronous copies tell of theirs.
 //
 // Pieces are filled with NaN, so that reading what nobody wrote spoils the result; touching what lies between or behind
 // them is an error, which AddressSanitizer sees where it is there.

@@ -1,4 +1,4 @@
-// metrics.jsonl and the console line: what they say of the rate of training.
+// metrics.jsonl and the console line: what they say of the rate of training, and the peak that it is held against.
 #include "core/train/metrics_log.h"
 
 #include <gmock/gmock.h>
