@@ -90,6 +90,7 @@ StepProfile StepProfiler::profile() const {
   fastest.resize((fastest.size() + 1) / 2);
   StepProfile profile;
   profile.steps = std::ssize(fastest);
+  profile.by_events = stream_.device().is_cuda();
   const auto steps = static_cast<double>(profile.steps);
   Rows sums;
   for (const Step* step : fastest) {
@@ -123,8 +124,12 @@ std::string format_profile(const StepProfile& profile, const Ceilings& ceilings)
   std::string text = fmt::format(
       "\nWhere the time goes, of the faster half of the steps ({}). The roof of products is the peak, of all "
       "else the copies:\nthe bytes of activations or parameters that it goes through, above 100% where "
-      "caches hold them.\n\n{:<34}{:>7}{:>11}{:>10}{:>20}{:>9}\n",
-      profile.steps, "", "calls", "ms a step", "of step", "rate        ", "of roof");
+      "caches hold them.\n{}\n{:<34}{:>7}{:>11}{:>10}{:>20}{:>9}\n",
+      profile.steps,
+      profile.by_events
+          ? "Operations are queued one by one, not as a graph: where the GPU waits for the host, that counts.\n"
+          : "",
+      "", "calls", "ms a step", "of step", "rate        ", "of roof");
   for (const ProfileRow& row : profile.rows) text += format_row(row, profile, ceilings);
   const auto add_sum = [&](const char* name, double seconds) {
     text += fmt::format("{:<34}{:>7}{:>11.3f}{:>9.1f}%\n", name, "", 1e3 * seconds, 100.0 * seconds / profile.seconds);
@@ -137,6 +142,7 @@ std::string format_profile(const StepProfile& profile, const Ceilings& ceilings)
 OrderedJson to_json(const StepProfile& profile, const Ceilings& ceilings) {
   OrderedJson json{{"seconds", profile.seconds},
                    {"steps", profile.steps},
+                   {"measured_by", profile.by_events ? "events of the GPU" : "clock of the host"},
                    {"seconds_elsewhere", profile.elsewhere()},
                    {"parts", OrderedJson::array()}};
   for (const ProfileRow& row : profile.rows) {

@@ -32,6 +32,7 @@ struct ProfileRow {
 struct StepProfile {
   double seconds = 0.0;  // of a step
   int64_t steps = 0;
+  bool by_events = false;        // of a GPU; otherwise by the clock of the host
   std::vector<ProfileRow> rows;  // the longest first; their seconds and `elsewhere` are those of the step
   double elsewhere() const;      // outside of all rows
 };

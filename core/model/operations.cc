@@ -254,7 +254,7 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                   .gain = norm.gain.value,
                                                   .dropout = tape.dropout(residual.site, per_stream),
                                                   .dx = rows_of(tape.write(dx)),
-                                                  .accumulate_dx = dx.exists() && tape.accumulates(dx),
+                                                  .accumulate_dx = tape.accumulates(dx),
                                                   .dbranch = rows_of(tape.write(dbranch)),
                                                   .dgain = norm.gain.gradient,
                                                   .dbias = norm.bias.gradient});

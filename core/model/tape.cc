@@ -255,7 +255,9 @@ TensorView Tape::place(Slot slot) const {
 }
 
 // The last consumer recorded is the first to run backward.
-bool Tape::accumulates(const GradientUse& use) const { return use.order + 1 < state(use.slot).gradient_uses; }
+bool Tape::accumulates(const GradientUse& use) const {
+  return use.exists() && use.order + 1 < state(use.slot).gradient_uses;
+}
 
 kernels::Dropout Tape::dropout(const DropoutSite& site, int64_t elements_per_stream) const {
   const auto first = site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0};

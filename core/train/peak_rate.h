@@ -23,8 +23,9 @@ class JobPeak {
       : communicator_(communicator), measure_rank_(std::move(measure_rank)) {}
 
   void measure();
-  // A peak that steps exceed is none: something else ran while it was measured. Then it is measured again, or without
-  // `again` (a GPU's memory is taken by the run) taken to be what steps reached; the warning says so.
+  // `reached`: FLOP/s of all ranks. A peak that steps exceed is none: something else ran while it was measured. Then it
+  // is measured again, or without `again` (a GPU's memory is taken by the run) taken to be what steps reached; the
+  // warning says so.
   std::optional<std::string> correct(double reached, bool again);
   // Of FLOP/s that the ranks reach together; none before it is measured.
   std::optional<double> share(double reached) const;

@@ -342,7 +342,7 @@ void add_step(CLI::App& bench) {
   struct Options : BenchOptions, StepOptions {};
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      bench.add_subcommand("step", "A training step with full memory, on random tokens; on the CPU also by operation");
+      bench.add_subcommand("step", "A training step with full memory, on random tokens; also by operation");
   add_step_options(*command, *options);
   add_bench_options(*command, *options);
   command->callback(
