@@ -1,4 +1,4 @@
-// Checks at the door of an operation. Each message names the operation, the tensor, what was expected and what was
+// Checks of an operation's arguments. Each message names the operation, the tensor, what was expected and what was
 // found.
 #pragma once
 

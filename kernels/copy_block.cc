@@ -1,9 +1,8 @@
-// The copy of blocks: the door.
+// The copy of blocks: what the arguments must be.
 #include "kernels/copy_block.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/copy_block.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -31,8 +30,7 @@ void copy_block(Stream& stream, const CopyBlock& args) {
       !(apart(args.from_row, args.to_row, args.rows) || apart(args.from_column, args.to_column, args.columns)))
     contract.disjoint("to", args.to, "from", args.from);
   if (args.from.shape[0] * args.rows * args.columns == 0) return;
-  if (stream.device().is_cuda()) return cuda::copy_block(stream, args);
-  stream.cpu().copy_block(stream, args);
+  stream.operations().copy_block(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -1,9 +1,8 @@
-// Softmax cross-entropy: the door.
+// Softmax cross-entropy: what the arguments must be.
 #include "kernels/cross_entropy.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/cross_entropy.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -22,8 +21,7 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
     contract.disjoint("bias", args.bias, "the outputs", out);
     contract.disjoint("targets", args.targets, "the outputs", out);
   }
-  if (stream.device().is_cuda()) return cuda::cross_entropy_forward(stream, args);
-  stream.cpu().cross_entropy_forward(stream, args);
+  stream.operations().cross_entropy_forward(stream, args);
 }
 
 void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
@@ -46,8 +44,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
     contract.disjoint("lse", args.lse, "the outputs", out);
   }
   contract.disjoint("logits", args.logits, "dbias", args.dbias);
-  if (stream.device().is_cuda()) return cuda::cross_entropy_backward(stream, args);
-  stream.cpu().cross_entropy_backward(stream, args);
+  stream.operations().cross_entropy_backward(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -1,9 +1,8 @@
-// Dropout: the door.
+// Dropout: what the arguments must be.
 #include "kernels/dropout.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/dropout.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -27,8 +26,7 @@ void dropout_forward(Stream& stream, const DropoutForward& args) {
   contract.tensor("y", args.y, a, args.x.shape);
   check_aliasing(contract, "y", args.y, "x", args.x, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
-  if (stream.device().is_cuda()) return cuda::dropout_forward(stream, args);
-  stream.cpu().dropout_forward(stream, args);
+  stream.operations().dropout_forward(stream, args);
 }
 
 void dropout_backward(Stream& stream, const DropoutBackward& args) {
@@ -37,8 +35,7 @@ void dropout_backward(Stream& stream, const DropoutBackward& args) {
   contract.tensor("dx", args.dx, a, args.dy.shape);
   check_aliasing(contract, "dx", args.dx, "dy", args.dy, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
-  if (stream.device().is_cuda()) return cuda::dropout_backward(stream, args);
-  stream.cpu().dropout_backward(stream, args);
+  stream.operations().dropout_backward(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -1,9 +1,8 @@
-// Embedding: the door.
+// Embedding: what the arguments must be.
 #include "kernels/embedding.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/embedding.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -29,8 +28,7 @@ void embedding_forward(Stream& stream, const EmbeddingForward& args) {
   contract.disjoint("y", args.y, "table", args.table);
   contract.disjoint("y", args.y, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
-  if (stream.device().is_cuda()) return cuda::embedding_forward(stream, args);
-  stream.cpu().embedding_forward(stream, args);
+  stream.operations().embedding_forward(stream, args);
 }
 
 void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
@@ -42,8 +40,7 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
   contract.disjoint("dtable", args.dtable, "dy", args.dy);
   contract.disjoint("dtable", args.dtable, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
-  if (stream.device().is_cuda()) return cuda::embedding_backward(stream, args);
-  stream.cpu().embedding_backward(stream, args);
+  stream.operations().embedding_backward(stream, args);
 }
 
 }  // namespace segue::kernels

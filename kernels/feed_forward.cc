@@ -1,9 +1,8 @@
-// The feed-forward network: the door.
+// The feed-forward network: what the arguments must be.
 #include "kernels/feed_forward.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/feed_forward.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -61,8 +60,7 @@ void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   check_pre(contract, args.pre, args.activation, a, {rows, f});
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
-  if (stream.device().is_cuda()) return cuda::feed_forward_forward(stream, args);
-  stream.cpu().feed_forward_forward(stream, args);
+  stream.operations().feed_forward_forward(stream, args);
 }
 
 void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
@@ -85,8 +83,7 @@ void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   contract.floats("dw2", args.dw2, {d, f});
   contract.floats("db2", args.db2, {d});
   check_backward_aliasing(contract, args);
-  if (stream.device().is_cuda()) return cuda::feed_forward_backward(stream, args);
-  stream.cpu().feed_forward_backward(stream, args);
+  stream.operations().feed_forward_backward(stream, args);
 }
 
 }  // namespace segue::kernels

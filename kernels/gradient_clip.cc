@@ -1,9 +1,8 @@
-// Gradient clipping: the door.
+// Gradient clipping: what the arguments must be.
 #include "kernels/gradient_clip.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/gradient_clip.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -11,8 +10,7 @@ void gradient_norm(Stream& stream, const GradientNorm& args) {
   const Contract contract("gradient_norm");
   contract.rank("gradients", args.gradients, 1);
   contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
-  if (stream.device().is_cuda()) return cuda::gradient_norm(stream, args);
-  stream.cpu().gradient_norm(stream, args);
+  stream.operations().gradient_norm(stream, args);
 }
 
 void clip_gradients(Stream& stream, const GradientClip& args) {
@@ -21,8 +19,7 @@ void clip_gradients(Stream& stream, const GradientClip& args) {
   contract.number("clip", args.clip, args.clip >= 0.0, "0 or more");
   contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
   contract.disjoint("outcome", args.outcome, "parts", args.parts);
-  if (stream.device().is_cuda()) return cuda::clip_gradients(stream, args);
-  stream.cpu().clip_gradients(stream, args);
+  stream.operations().clip_gradients(stream, args);
 }
 
 }  // namespace segue::kernels

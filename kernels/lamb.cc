@@ -1,12 +1,11 @@
-// LAMB: the door, where the scalars of a step are derived.
+// LAMB: what the arguments must be, and the scalars of a step.
 #include "kernels/lamb.h"
 
 #include <cstdint>
 #include <string_view>
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/lamb.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -45,7 +44,8 @@ bool is_inside(const LambChunk& chunk, int64_t parameters, int64_t moments, int6
 }
 
 // On the CPU; what lies on a GPU is taken on trust.
-void check_extents(ConstTensorView chunks, int64_t parameters, int64_t moments, int64_t tensors) {
+void check_extents(Device device, ConstTensorView chunks, int64_t parameters, int64_t moments, int64_t tensors) {
+  if (device.is_cuda()) return;
   const int64_t* row = chunks.as<int64_t>();
   for (int64_t c = 0; c < chunks.shape[0]; ++c, row += kLambChunkFields) {
     if (is_inside({.tensor = row[0], .first = row[1], .own = row[2], .count = row[3]}, parameters, moments, tensors))
@@ -80,9 +80,8 @@ void lamb_moments(Stream& stream, const LambMoments& args) {
                                   .beta2 = static_cast<float>(args.beta2),
                                   .rest2 = static_cast<float>(1.0 - args.beta2),
                                   .direction = direction_of(args.epsilon, args.weight_decay)};
-  if (stream.device().is_cuda()) return cuda::lamb_moments(stream, args, scalars);
-  check_extents(args.chunks, args.parameters.shape[0], args.first_moment.shape[0], INT64_MAX);
-  stream.cpu().lamb_moments(stream, args, scalars);
+  check_extents(stream.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], INT64_MAX);
+  stream.operations().lamb_moments(stream, {args, scalars});
 }
 
 void lamb_norms(Stream& stream, const LambNorms& args) {
@@ -90,8 +89,7 @@ void lamb_norms(Stream& stream, const LambNorms& args) {
   check_pairs(contract, "sums", args.sums);
   contract.tensor("starts", args.starts, DType::kInt64, {check_pairs(contract, "squares", args.squares) + 1});
   contract.disjoint("squares", args.squares, "sums", args.sums);
-  if (stream.device().is_cuda()) return cuda::lamb_norms(stream, args);
-  stream.cpu().lamb_norms(stream, args);
+  stream.operations().lamb_norms(stream, args);
 }
 
 void lamb_step(Stream& stream, const LambStep& args) {
@@ -109,9 +107,8 @@ void lamb_step(Stream& stream, const LambStep& args) {
   contract.disjoint("parameters", args.parameters, "second_moment", args.second_moment);
   const LambStepScalars scalars{.learning_rate = static_cast<float>(args.learning_rate),
                                 .direction = direction_of(args.epsilon, args.weight_decay)};
-  if (stream.device().is_cuda()) return cuda::lamb_step(stream, args, scalars);
-  check_extents(args.chunks, args.parameters.shape[0], args.first_moment.shape[0], tensors);
-  stream.cpu().lamb_step(stream, args, scalars);
+  check_extents(stream.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], tensors);
+  stream.operations().lamb_step(stream, {args, scalars});
 }
 
 }  // namespace segue::kernels

@@ -1,5 +1,7 @@
-// What the door of kernels/lamb.h hands to its implementations: the scalars of a step, rounded once.
+// What kernels/lamb.cc hands to a device: the arguments, checked, and the scalars of a step, rounded once.
 #pragma once
+
+#include "kernels/lamb.h"
 
 namespace segue::kernels {
 
@@ -15,9 +17,19 @@ struct LambMomentScalars {
   LambDirection direction;
 };
 
+struct ScaledLambMoments {
+  const LambMoments& args;
+  LambMomentScalars scalars;
+};
+
 struct LambStepScalars {
   float learning_rate;
   LambDirection direction;
+};
+
+struct ScaledLambStep {
+  const LambStep& args;
+  LambStepScalars scalars;
 };
 
 }  // namespace segue::kernels

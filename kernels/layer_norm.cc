@@ -1,9 +1,8 @@
-// Layer normalisation: the door.
+// Layer normalisation: what the arguments must be.
 #include "kernels/layer_norm.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/layer_norm.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -62,8 +61,7 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   contract.floats("rstd", args.rstd, rows);
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
-  if (stream.device().is_cuda()) return cuda::layer_norm_forward(stream, args);
-  stream.cpu().layer_norm_forward(stream, args);
+  stream.operations().layer_norm_forward(stream, args);
 }
 
 void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
@@ -83,8 +81,7 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   contract.floats("dbias", args.dbias, features);
   contract.probability("dropout.p", args.dropout.p);
   check_backward_aliasing(contract, args);
-  if (stream.device().is_cuda()) return cuda::layer_norm_backward(stream, args);
-  stream.cpu().layer_norm_backward(stream, args);
+  stream.operations().layer_norm_backward(stream, args);
 }
 
 }  // namespace segue::kernels

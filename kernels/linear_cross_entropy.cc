@@ -1,11 +1,10 @@
-// Softmax cross-entropy against a linear layer: the door.
+// Softmax cross-entropy against a linear layer: what the arguments must be.
 #include "kernels/linear_cross_entropy.h"
 
 #include <initializer_list>
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/linear_cross_entropy.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -112,8 +111,7 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
                   "at least {} float32", needed);
   contract.floats("workspace", args.workspace, args.workspace.shape);
   check_apart(contract, args);
-  if (stream.device().is_cuda()) return cuda::linear_cross_entropy(stream, args);
-  stream.cpu().linear_cross_entropy(stream, args);
+  stream.operations().linear_cross_entropy(stream, args);
 }
 
 LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
@@ -126,8 +124,7 @@ LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {
 }
 
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents, DeviceKind device) {
-  if (device == DeviceKind::kCuda) return cuda::linear_cross_entropy_workspace(extents);
-  return cpu::largest_linear_cross_entropy_workspace(extents);
+  return operations_of(device).linear_cross_entropy_workspace(extents);
 }
 
 }  // namespace segue::kernels

@@ -1,10 +1,8 @@
-// Matrix products: the door.
+// Matrix products: what the arguments must be.
 #include "kernels/matmul.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/matmul.h"
-#include "kernels/cuda/matmul.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -19,10 +17,9 @@ void matmul(Stream& stream, const Matmul& args) {
   contract.tensor("c", args.c, args.c.dtype == DType::kFloat32 ? DType::kFloat32 : activation, {m, n});
   contract.disjoint("c", args.c, "a", args.a);
   contract.disjoint("c", args.c, "b", args.b);
-  if (stream.device().is_cuda()) return cuda::matmul(stream, args);
-  cpu::matmul(stream, args);
+  stream.operations().matmul(stream, args);
 }
 
-bool has_bfloat16_products(Device device) { return device.is_cuda() || cpu::has_bfloat16_products(); }
+bool has_bfloat16_products(Device device) { return operations_of(device.kind).has_bfloat16_products(); }
 
 }  // namespace segue::kernels

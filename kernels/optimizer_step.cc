@@ -1,4 +1,4 @@
-// Steps of optimizers: the door, where the scalars of a step are derived.
+// Steps of optimizers: what the arguments must be, and the scalars of a step.
 #include "kernels/optimizer_step.h"
 
 #include <cmath>
@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/optimizer_step.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -34,25 +33,6 @@ void check_update(const Contract& contract, const ParameterUpdate& args, std::in
   }
 }
 
-void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) {
-  stream.cpu().update_adam(stream, block, rule);
-}
-void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) {
-  stream.cpu().update_adagrad(stream, block, rule);
-}
-void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) {
-  stream.cpu().update_sgd(stream, block, rule);
-}
-void update_on_cpu(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) {
-  stream.cpu().update_momentum(stream, block, rule);
-}
-
-template <typename Rule>
-void update(Stream& stream, const UpdatedBlock& block, const Rule& rule) {
-  if (stream.device().is_cuda()) return cuda::update(stream, block, rule);
-  update_on_cpu(stream, block, rule);
-}
-
 AdamRule rule_of(const AdamStep& args) {
   const auto step = static_cast<double>(args.step);
   const double rate = args.update.learning_rate;
@@ -75,7 +55,7 @@ void adam_step(Stream& stream, const AdamStep& args) {
   contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   contract.number("step", static_cast<double>(args.step), args.step >= 1, "1 or more");
-  update(stream, {args.update, {args.first_moment, args.second_moment}}, rule_of(args));
+  stream.operations().update_adam(stream, {{args.update, {args.first_moment, args.second_moment}}, rule_of(args)});
 }
 
 void adagrad_step(Stream& stream, const AdagradStep& args) {
@@ -84,7 +64,7 @@ void adagrad_step(Stream& stream, const AdagradStep& args) {
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   const AdagradRule rule{.rate = static_cast<float>(args.update.learning_rate),
                          .epsilon = static_cast<float>(args.epsilon)};
-  update(stream, {args.update, {args.sum_of_squares}}, rule);
+  stream.operations().update_adagrad(stream, {{args.update, {args.sum_of_squares}}, rule});
 }
 
 void sgd_step(Stream& stream, const SgdStep& args) {
@@ -94,11 +74,11 @@ void sgd_step(Stream& stream, const SgdStep& args) {
   if (args.momentum == 0.0) {
     check_update(contract, args.update, {});
     contract.absent("velocity", args.velocity, "without momentum");
-    return update(stream, {args.update, {}}, SgdRule{.rate = rate});
+    return stream.operations().update_sgd(stream, {{args.update, {}}, {.rate = rate}});
   }
   check_update(contract, args.update, {{"velocity", args.velocity}});
   const MomentumRule rule{.rate = rate, .momentum = static_cast<float>(args.momentum)};
-  update(stream, {args.update, {args.velocity}}, rule);
+  stream.operations().update_momentum(stream, {{args.update, {args.velocity}}, rule});
 }
 
 }  // namespace segue::kernels

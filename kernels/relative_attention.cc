@@ -1,9 +1,8 @@
-// The door of relative attention: what its arguments must be, then the implementation for this machine.
+// Relative attention: what the arguments must be.
 #include "kernels/relative_attention.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/relative_attention.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -32,7 +31,7 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
                   const Extents& e, Device device) {
   if (e.b * e.t * e.n * e.h == 0)
     throw ContractError("{}: qkv: expected at least one element, found {}", operation, in.qkv.shape.text());
-  const int64_t widest = device.is_cuda() ? cuda::kMaxHeadWidth : cpu::kMaxHeadWidth;
+  const int64_t widest = operations_of(device.kind).widest_head;
   if (e.h > widest)
     throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, widest, e.h);
   if (e.p < 1 || e.p > e.m + e.t)
@@ -78,8 +77,7 @@ void relative_attention_forward(Stream& stream, const RelativeAttentionForward& 
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
               {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}});
-  if (stream.device().is_cuda()) return cuda::relative_attention_forward(stream, args);
-  stream.cpu().relative_attention_forward(stream, args);
+  stream.operations().relative_attention_forward(stream, args);
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
@@ -116,13 +114,11 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
                {"w", in.w},
                {"output", args.output},
                {"lse", args.lse}});
-  if (stream.device().is_cuda()) return cuda::relative_attention_backward(stream, args);
-  stream.cpu().relative_attention_backward(stream, args);
+  stream.operations().relative_attention_backward(stream, args);
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {
-  if (device == DeviceKind::kCuda) return cuda::relative_attention_workspace(extents);
-  return cpu::largest_relative_attention_workspace(extents);
+  return operations_of(device).relative_attention_workspace(extents);
 }
 
 }  // namespace segue::kernels

@@ -1,9 +1,8 @@
-// The memory update: the door.
+// The memory update: what the arguments must be.
 #include "kernels/segment_memory.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/segment_memory.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -21,8 +20,7 @@ void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
                   "at most the rows of memory and hidden");
   contract.disjoint("updated", args.updated, "hidden", args.hidden);
   if (args.updated.data != args.memory.data) contract.disjoint("updated", args.updated, "memory", args.memory);
-  if (stream.device().is_cuda()) return cuda::segment_memory_update(stream, args);
-  stream.cpu().segment_memory_update(stream, args);
+  stream.operations().segment_memory_update(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "kernels/cpu/code_path.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/queue.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -34,7 +34,9 @@ void for_each_piece(const Stream& stream, int64_t bytes, const Piece& piece) {
 Stream::Stream(int threads) : Stream(Device{}, threads) {}
 
 Stream::Stream(Device device, int threads)
-    : device_(device), threads_(threads == 0 ? omp_get_max_threads() : threads), code_path_(cpu::best_code_path()) {
+    : device_(device),
+      threads_(threads == 0 ? omp_get_max_threads() : threads),
+      operations_(operations_of(device.kind)) {
   if (threads < 0) throw ContractError("stream: expected 0 or more threads, found {}", threads);
   omp_set_num_threads(threads_);
   products_ = std::make_unique<cpu::Products>();
@@ -49,7 +51,7 @@ segue::cuda::Queue& Stream::cuda() {
 }
 
 std::string Stream::code_path() const {
-  return fmt::format("{}, products by {}", code_path_.level, cpu::name_of_products());
+  return fmt::format("{}, products by {}", operations_.level, cpu::name_of_products());
 }
 
 void Stream::copy(TensorView to, ConstTensorView from) {

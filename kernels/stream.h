@@ -14,10 +14,10 @@ class Queue;
 
 namespace segue::kernels {
 
+struct Operations;
 namespace cpu {
-struct CodePath;
 class Products;
-}  // namespace cpu
+}
 
 // An ordered queue of operations. On the CPU an operation has finished when its call returns; on a GPU it has only been
 // queued, and what it read and wrote stays untouched until `synchronize` returns or a later operation of the queue.
@@ -35,7 +35,7 @@ class Stream {
   Device device() const { return device_; }
   int threads() const { return threads_; }
   segue::cuda::Queue& cuda();  // throws ContractError on the CPU
-  const cpu::CodePath& cpu() const { return code_path_; }
+  const Operations& operations() const { return operations_; }
   cpu::Products& products() const { return *products_; }
   std::string code_path() const;  // what the processor runs: "x86-64-v4, products by oneDNN 2.6.3 (avx512_core_bf16)"
 
@@ -49,7 +49,7 @@ class Stream {
  private:
   Device device_;
   int threads_;
-  const cpu::CodePath& code_path_;
+  const Operations& operations_;
   std::unique_ptr<cpu::Products> products_;
   std::unique_ptr<segue::cuda::Queue> queue_;
 };

@@ -1,9 +1,8 @@
-// Token clusters: the door.
+// Token clusters: what the arguments must be.
 #include "kernels/token_clusters.h"
 
 #include "kernels/check.h"
-#include "kernels/cpu/code_path.h"
-#include "kernels/cuda/token_clusters.h"
+#include "kernels/operations.h"
 
 namespace segue::kernels {
 
@@ -36,8 +35,7 @@ void token_clusters(Stream& stream, const TokenClusters& args) {
   contract.disjoint("columns", args.columns, "rows", args.rows);
   contract.disjoint("columns", args.columns, "counts", args.counts);
   contract.disjoint("rows", args.rows, "counts", args.counts);
-  if (stream.device().is_cuda()) return cuda::token_clusters(stream, args);
-  stream.cpu().token_clusters(args);
+  stream.operations().token_clusters(stream, args);
 }
 
 }  // namespace segue::kernels

@@ -1,5 +1,5 @@
-// What the door of kernels/optimizer_step.h hands to its implementations: the scalars of a step, derived in double and
-// rounded once, and the tensors, checked.
+// What kernels/optimizer_step.cc hands to a device: the tensors, checked, and the scalars of a step, derived in double
+// and rounded once.
 #pragma once
 
 #include <array>
@@ -44,5 +44,15 @@ struct UpdatedBlock {
   const ParameterUpdate& update;
   std::array<TensorView, 2> moments;  // the first kMoments of them
 };
+
+template <typename Rule>
+struct RuleUpdate {
+  UpdatedBlock block;
+  Rule rule;
+};
+using AdamUpdate = RuleUpdate<AdamRule>;
+using AdagradUpdate = RuleUpdate<AdagradRule>;
+using MomentumUpdate = RuleUpdate<MomentumRule>;
+using SgdUpdate = RuleUpdate<SgdRule>;
 
 }  // namespace segue::kernels

@@ -2,9 +2,7 @@
 #include "core/model/compute.h"
 
 #include "base/error.h"
-#include "kernels/cuda/relative_attention.h"
-#include "kernels/layer_norm.h"
-#include "kernels/matmul.h"
+#include "kernels/operations.h"
 
 namespace segue {
 
@@ -25,7 +23,7 @@ DType activations_of(PrecisionKind precision, Device device) {
 
 Compute compute_of(const ModelConfig& model, PrecisionKind precision, Device device) {
   const DType activations = activations_of(precision, device);
-  if (device.is_cuda()) check_extent("model.d_head", model.d_head, kernels::cuda::kMaxHeadWidth, " on a GPU");
+  check_extent("model.d_head", model.d_head, kernels::operations_of(device.kind).widest_head, " on this device");
   check_extent("model.d_model", model.d_model, kernels::kMaxNormWidth, "");
   return {.device = device, .activations = activations};
 }

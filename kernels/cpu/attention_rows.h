@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/code_path.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/relative_attention.h"
 

@@ -1,9 +1,8 @@
 // Row by row.
-#include "kernels/cpu/copy_block.h"
-
 #include <cstring>
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -34,7 +33,7 @@ void copy_rows(const Stream& stream, const CopyBlock& args) {
 
 }  // namespace
 
-void copy_block(const Stream& stream, const CopyBlock& args) {
+void copy_block(Stream& stream, const CopyBlock& args) {
   with_activations(args.from.dtype, [&]<typename A>() { copy_rows<A>(stream, args); });
 }
 

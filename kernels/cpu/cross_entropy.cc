@@ -1,11 +1,10 @@
 // One pass for the largest logit of a row, one for the sum of exponentials; the backward by column tiles, for dbias.
-#include "kernels/cpu/cross_entropy.h"
-
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace segue::kernels::cpu {
@@ -92,13 +91,13 @@ void backward(const Stream& stream, const CrossEntropyBackward& args) {
 
 }  // namespace
 
-void cross_entropy_forward(const Stream& stream, const CrossEntropyForward& args) {
+void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   with_activations(args.logits.dtype, [&]<typename A>() {
     args.bias.empty() ? forward<A, false>(stream, args) : forward<A, true>(stream, args);
   });
 }
 
-void cross_entropy_backward(const Stream& stream, const CrossEntropyBackward& args) {
+void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
   with_activations(args.logits.dtype, [&]<typename A>() {
     args.bias.empty() ? backward<A, false>(stream, args) : backward<A, true>(stream, args);
   });

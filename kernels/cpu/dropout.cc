@@ -1,8 +1,7 @@
 // Dropout in pieces whose mask stays in the first-level cache.
-#include "kernels/cpu/dropout.h"
-
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -42,11 +41,11 @@ void run(const Stream& stream, const Dropout& dropout, ConstTensorView from, Ten
 
 }  // namespace
 
-void dropout_forward(const Stream& stream, const DropoutForward& args) {
+void dropout_forward(Stream& stream, const DropoutForward& args) {
   run(stream, args.dropout, args.x, args.y, args.accumulate);
 }
 
-void dropout_backward(const Stream& stream, const DropoutBackward& args) {
+void dropout_backward(Stream& stream, const DropoutBackward& args) {
   run(stream, args.dropout, args.dy, args.dx, args.accumulate);
 }
 

@@ -1,8 +1,7 @@
 // Threads share the rows of the forward and the columns of the backward, so that no two add to one element.
-#include "kernels/cpu/embedding.h"
-
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -74,11 +73,11 @@ void backward(const Stream& stream, const EmbeddingBackward& args) {
 
 }  // namespace
 
-void embedding_forward(const Stream& stream, const EmbeddingForward& args) {
+void embedding_forward(Stream& stream, const EmbeddingForward& args) {
   with_activations(args.y.dtype, [&]<typename A>() { forward<A>(stream, args); });
 }
 
-void embedding_backward(const Stream& stream, const EmbeddingBackward& args) {
+void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 

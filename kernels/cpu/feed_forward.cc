@@ -1,10 +1,9 @@
 // Matrix products by oneDNN; bias, activation, dropout and the sums of bias gradients in one pass each between them.
-#include "kernels/cpu/feed_forward.h"
-
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/dropout_mask.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/vector_math.h"
 
 namespace segue::kernels::cpu {
@@ -119,20 +118,20 @@ void differentiate(const Stream& stream, const FeedForwardBackward& args) {
 
 }  // namespace
 
-void feed_forward_forward(const Stream& stream, const FeedForwardForward& args) {
+void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   const TensorView product = args.activation == Activation::kGelu ? args.pre : args.hidden;
-  matmul(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
+  gemm(stream, Matmul{.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
   with_activations(args.x.dtype, [&]<typename A>() { activate<A>(stream, args); });
-  matmul_and_bias(stream, {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
+  gemm(stream, Matmul{.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
 }
 
-void feed_forward_backward(const Stream& stream, const FeedForwardBackward& args) {
+void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { add_column_sums<A>(stream, args.dy, args.db2.as<float>()); });
-  matmul(stream, {.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
-  matmul(stream, {.a = args.dy, .b = args.w2, .c = args.workspace});
+  gemm(stream, Matmul{.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
+  gemm(stream, Matmul{.a = args.dy, .b = args.w2, .c = args.workspace});
   with_activations(args.dy.dtype, [&]<typename A>() { differentiate<A>(stream, args); });
-  matmul(stream, {.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
-  matmul(stream, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
+  gemm(stream, Matmul{.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
+  gemm(stream, Matmul{.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -211,6 +211,24 @@ void gemm(const Stream& stream, const Gemm& args) {
   run_on(stream, args, is_small ? 1 : stream.threads(), 1);
 }
 
+void gemm(const Stream& stream, const Matmul& args, const float* bias) {
+  gemm(stream, Gemm{.m = args.c.shape[0],
+                    .n = args.c.shape[1],
+                    .k = args.a.shape[args.transpose_a ? 0 : 1],
+                    .a = args.a.data,
+                    .a_stride = args.a.shape[1],
+                    .b = args.b.data,
+                    .b_stride = args.b.shape[1],
+                    .bias = bias,
+                    .c = args.c.data,
+                    .c_stride = args.c.shape[1],
+                    .operands = args.a.dtype,
+                    .result = args.c.dtype,
+                    .transpose_a = args.transpose_a,
+                    .transpose_b = args.transpose_b,
+                    .accumulate = args.accumulate});
+}
+
 bool has_bfloat16_products() {
   const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;

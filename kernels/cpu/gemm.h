@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/tensor.h"
+#include "kernels/matmul.h"
 #include "kernels/stream.h"
 
 namespace segue::kernels::cpu {
@@ -39,6 +40,8 @@ struct Gemm {
 
 // With all threads of the stream; throws DeviceError when oneDNN refuses.
 void gemm(const Stream& stream, const Gemm& args);
+// c = op(a) · op(b) + bias, a vector of c's columns or null.
+void gemm(const Stream& stream, const Matmul& args, const float* bias = nullptr);
 
 // With the calling thread alone, inside a parallel region.
 void gemm_in_thread(const Stream& stream, const Gemm& args);

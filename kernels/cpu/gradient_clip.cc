@@ -1,17 +1,16 @@
 // A norm whose order of summation never changes.
-#include "kernels/cpu/gradient_clip.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-void gradient_norm(const Stream& stream, const GradientNorm& args) {
+void gradient_norm(Stream& stream, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
   const float* g = args.gradients.as<float>();
   double* parts = args.parts.as<double>();
@@ -23,7 +22,7 @@ void gradient_norm(const Stream& stream, const GradientNorm& args) {
   }
 }
 
-void clip_gradients(const Stream& /*stream*/, const GradientClip& args) {
+void clip_gradients(Stream& /*stream*/, const GradientClip& args) {
   const double* parts = args.parts.as<double>();
   const double norm = std::sqrt(std::accumulate(parts, parts + kGradientNormParts, 0.0));
   args.outcome.as<double>()[0] = norm;

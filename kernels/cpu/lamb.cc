@@ -1,6 +1,4 @@
 // LAMB chunk by chunk: a chunk belongs to one thread, so that no sum depends on how many there are.
-#include "kernels/cpu/lamb.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/clipped_scale.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
@@ -75,7 +74,9 @@ void update_parameters(const LambStep& args, const LambStepScalars& k, int64_t c
 
 }  // namespace
 
-void lamb_moments(const Stream& stream, const LambMoments& args, const LambMomentScalars& scalars) {
+void lamb_moments(Stream& stream, const ScaledLambMoments& scaled) {
+  const LambMoments& args = scaled.args;
+  const LambMomentScalars& scalars = scaled.scalars;
   const std::optional<float> scale = clipped_scale(args.clipped);
   if (!scale) return;
   const float gradient_scale = *scale;
@@ -83,7 +84,7 @@ void lamb_moments(const Stream& stream, const LambMoments& args, const LambMomen
   for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update_moments(args, scalars, gradient_scale, c);
 }
 
-void lamb_norms(const Stream& /*stream*/, const LambNorms& args) {
+void lamb_norms(Stream& /*stream*/, const LambNorms& args) {
   const double* sums = args.sums.as<double>();
   const int64_t* starts = args.starts.as<int64_t>();
   for (int64_t n = 0; n < args.squares.shape[0]; ++n) {
@@ -96,7 +97,9 @@ void lamb_norms(const Stream& /*stream*/, const LambNorms& args) {
   }
 }
 
-void lamb_step(const Stream& stream, const LambStep& args, const LambStepScalars& scalars) {
+void lamb_step(Stream& stream, const ScaledLambStep& scaled) {
+  const LambStep& args = scaled.args;
+  const LambStepScalars& scalars = scaled.scalars;
   if (!clipped_scale(args.clipped)) return;
   const auto update = args.compute_copy.empty() ? update_parameters<false> : update_parameters<true>;
 #pragma omp parallel for schedule(dynamic) num_threads(threads_for(stream, args.first_moment.elements()))

@@ -1,12 +1,11 @@
 // Row by row, a row of a backward twice: what stays in a row is written, and the gradients of gain and bias, which sum
 // over rows, are gathered in the same passes.
-#include "kernels/cpu/layer_norm.h"
-
 #include <array>
 #include <cmath>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_sums.h"
 
@@ -195,11 +194,11 @@ void backward(const Stream& stream, const LayerNormBackward& args) {
 
 }  // namespace
 
-void layer_norm_forward(const Stream& stream, const LayerNormForward& args) {
+void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   with_activations(args.x.dtype, [&]<typename A>() { forward<A>(stream, args); });
 }
 
-void layer_norm_backward(const Stream& stream, const LayerNormBackward& args) {
+void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
 }
 

@@ -2,16 +2,14 @@
 //
 // Products are cut into blocks that depend on the sizes alone, each computed by one thread, so that no sum depends on
 // the number of threads.
-#include "kernels/cpu/linear_cross_entropy.h"
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <exception>
 
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/cross_entropy.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -94,7 +92,7 @@ class Workspace {
 
 // What a call computes with, as plain pointers.
 struct Layer {
-  const Stream& stream;
+  Stream& stream;
   const LinearCrossEntropy& args;
   LinearCrossEntropyExtents extents;
   Workspace scratch;
@@ -272,19 +270,19 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   const int64_t padded = with_padding(count);
   gather(layer, first, count);
   compute_logits(layer, padded);
-  cross_entropy_forward(layer.stream, {.logits = logits,
-                                       .bias = view_of(scratch.bias, classes),
-                                       .targets = view_of(scratch.columns, rows),
-                                       .nll = view_of(scratch.nll, rows),
-                                       .lse = view_of(scratch.lse, rows)});
+  cpu::cross_entropy_forward(layer.stream, {.logits = logits,
+                                            .bias = view_of(scratch.bias, classes),
+                                            .targets = view_of(scratch.columns, rows),
+                                            .nll = view_of(scratch.nll, rows),
+                                            .lse = view_of(scratch.lse, rows)});
   scatter_nll(layer, first, count);
   if (layer.args.gradient.dx.empty()) return;
-  cross_entropy_backward(layer.stream, {.logits = logits,
-                                        .bias = view_of(scratch.bias, classes),
-                                        .targets = view_of(scratch.columns, rows),
-                                        .lse = view_of(scratch.lse, rows),
-                                        .scale = layer.args.gradient.scale,
-                                        .dbias = view_of(scratch.dbias, classes)});
+  cpu::cross_entropy_backward(layer.stream, {.logits = logits,
+                                             .bias = view_of(scratch.bias, classes),
+                                             .targets = view_of(scratch.columns, rows),
+                                             .lse = view_of(scratch.lse, rows),
+                                             .scale = layer.args.gradient.scale,
+                                             .dbias = view_of(scratch.dbias, classes)});
   add_dw(layer, padded);
   const int64_t parts = dx_parts(padded, layer.extents.width, layer.table_classes());
   compute_dx(layer, padded, parts);
@@ -310,7 +308,7 @@ void add_dbias(const Layer& layer) {
 
 }  // namespace
 
-void linear_cross_entropy(const Stream& stream, const LinearCrossEntropy& args) {
+void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   const LinearCrossEntropyExtents extents = extents_of(args);
   const Layer layer{.stream = stream,
                     .args = args,

@@ -1,12 +1,11 @@
 // One pass over the arrays of an optimizer.
-#include "kernels/cpu/optimizer_step.h"
-
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/clipped_scale.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -67,10 +66,10 @@ void step(const Stream& stream, const UpdatedBlock& block, const Rule& rule) {
 
 }  // namespace
 
-void update(const Stream& stream, const UpdatedBlock& block, const AdamRule& rule) { step(stream, block, rule); }
-void update(const Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) { step(stream, block, rule); }
-void update(const Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { step(stream, block, rule); }
-void update(const Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) { step(stream, block, rule); }
+void update_adagrad(Stream& stream, const AdagradUpdate& args) { step(stream, args.block, args.rule); }
+void update_adam(Stream& stream, const AdamUpdate& args) { step(stream, args.block, args.rule); }
+void update_momentum(Stream& stream, const MomentumUpdate& args) { step(stream, args.block, args.rule); }
+void update_sgd(Stream& stream, const SgdUpdate& args) { step(stream, args.block, args.rule); }
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

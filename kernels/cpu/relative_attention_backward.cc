@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/relative_attention.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
@@ -386,7 +386,7 @@ void attend_backward(const Stream& stream, const RelativeAttentionBackward& args
 
 }  // namespace
 
-void relative_attention_backward(const Stream& stream, const RelativeAttentionBackward& args) {
+void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
   with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend_backward<A>(stream, args); });
 }
 

@@ -5,8 +5,8 @@
 
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/dropout_mask.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/relative_attention.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
@@ -184,7 +184,7 @@ void attend(const Stream& stream, const RelativeAttentionForward& args) {
 
 }  // namespace
 
-void relative_attention_forward(const Stream& stream, const RelativeAttentionForward& args) {
+void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
   with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend<A>(stream, args); });
 }
 

@@ -1,9 +1,8 @@
 // Moves of whole rows, in an order that is right when the new memory lies over the old one.
-#include "kernels/cpu/segment_memory.h"
-
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
 namespace segue::kernels::cpu {
@@ -31,7 +30,7 @@ void update_stream(const SegmentMemoryUpdate& args, int64_t b) {
 
 }  // namespace
 
-void segment_memory_update(const Stream& stream, const SegmentMemoryUpdate& args) {
+void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
   const int64_t streams = args.hidden.shape[0];
   const int64_t old_rows = args.memory.shape[1];
   const int64_t rows = args.updated.shape[1];

@@ -1,6 +1,6 @@
 // A thread per piece of a row: 16 bytes where rows allow it, otherwise one element.
-#include "kernels/cuda/copy_block.h"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

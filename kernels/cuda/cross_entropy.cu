@@ -1,7 +1,7 @@
 // Forward: a warp to each short row, a block to each long one, which reads its logits once. Backward: by tiles of
 // columns, so that the bias's gradient is summed in passing.
 #include "kernels/cuda/column_sums.cuh"
-#include "kernels/cuda/cross_entropy.h"
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/softmax_sum.cuh"
 
 namespace segue::kernels::cuda {

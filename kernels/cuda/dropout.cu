@@ -1,7 +1,7 @@
 // 16 bytes to a thread, and the random words of their elements.
-#include "kernels/cuda/dropout.h"
 #include "kernels/cuda/dropout_mask.cuh"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/dropout_mask.cuh"
-#include "kernels/cuda/embedding.h"
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/reduce.cuh"
 
 namespace segue::kernels::cuda {

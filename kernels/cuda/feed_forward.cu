@@ -2,8 +2,8 @@
 // each between them.
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/dropout_mask.cuh"
-#include "kernels/cuda/feed_forward.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

@@ -1,7 +1,7 @@
 // The norm in two passes of a fixed order, left in the GPU's memory.
 #include <cmath>
 
-#include "kernels/cuda/gradient_clip.h"
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/reduce.cuh"
 
 namespace segue::kernels::cuda {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/cuda/clipped_scale.cuh"
-#include "kernels/cuda/lamb.h"
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/reduce.cuh"
 
 namespace segue::kernels::cuda {
@@ -144,7 +144,9 @@ const LambChunk* chunks_of(ConstTensorView chunks) { return reinterpret_cast<con
 
 }  // namespace
 
-void lamb_moments(Stream& stream, const LambMoments& args, const LambMomentScalars& scalars) {
+void lamb_moments(Stream& stream, const ScaledLambMoments& scaled) {
+  const LambMoments& args = scaled.args;
+  const LambMomentScalars& scalars = scaled.scalars;
   const int64_t chunks = args.chunks.shape[0];
   if (chunks == 0) return;
   const MomentArguments arguments{
@@ -168,7 +170,9 @@ void lamb_norms(Stream& stream, const LambNorms& args) {
                NormArguments{args.sums.as<double>(), args.starts.as<int64_t>(), args.squares.as<double>()});
 }
 
-void lamb_step(Stream& stream, const LambStep& args, const LambStepScalars& scalars) {
+void lamb_step(Stream& stream, const ScaledLambStep& scaled) {
+  const LambStep& args = scaled.args;
+  const LambStepScalars& scalars = scaled.scalars;
   const int64_t chunks = args.chunks.shape[0];
   if (chunks == 0) return;
   const StepArguments arguments{

@@ -2,7 +2,7 @@
 // bias, which sum over rows, in a pass of their own before dx may overwrite dy.
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/dropout_mask.cuh"
-#include "kernels/cuda/layer_norm.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

@@ -2,10 +2,10 @@
 // up a row have a bias of -infinity, so that they weigh nothing and get no gradient.
 #include <algorithm>
 
-#include "kernels/cuda/cross_entropy.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/linear_cross_entropy.cuh"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

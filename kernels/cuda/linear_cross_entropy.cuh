@@ -4,7 +4,7 @@
 // kernels of their own that read from the device how many there are; logits stay in registers.
 #pragma once
 
-#include "kernels/cuda/linear_cross_entropy.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

@@ -1,7 +1,6 @@
 // Matrix products on a GPU.
-#include "kernels/cuda/matmul.h"
-
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

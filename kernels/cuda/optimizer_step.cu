@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/clipped_scale.cuh"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/optimizer_step.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 
@@ -86,9 +86,9 @@ void update_all(Stream& stream, const UpdatedBlock& block, const Rule& rule) {
 
 }  // namespace
 
-void update(Stream& stream, const UpdatedBlock& block, const AdamRule& rule) { update_all(stream, block, rule); }
-void update(Stream& stream, const UpdatedBlock& block, const AdagradRule& rule) { update_all(stream, block, rule); }
-void update(Stream& stream, const UpdatedBlock& block, const SgdRule& rule) { update_all(stream, block, rule); }
-void update(Stream& stream, const UpdatedBlock& block, const MomentumRule& rule) { update_all(stream, block, rule); }
+void update_adagrad(Stream& stream, const AdagradUpdate& args) { update_all(stream, args.block, args.rule); }
+void update_adam(Stream& stream, const AdamUpdate& args) { update_all(stream, args.block, args.rule); }
+void update_momentum(Stream& stream, const MomentumUpdate& args) { update_all(stream, args.block, args.rule); }
+void update_sgd(Stream& stream, const SgdUpdate& args) { update_all(stream, args.block, args.rule); }
 
 }  // namespace segue::kernels::cuda

@@ -1,6 +1,6 @@
 // One ordered queue of work on one GPU.
 //
-// Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/no_cuda/queue.cc
+// Three files define it and a program links one of them: kernels/cuda/queue.cc (CUDA), kernels/cuda/no_cuda.cc
 // (refuses) and tests/simt/queue.cc (the emulated GPU, which does the work when it is waited for). How the host waits
 // is the same for all: kernels/cuda/queue_waits.cc.
 #pragma once

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/dropout_mask.cuh"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/relative_attention.h"
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/tile_products.cuh"
 
 namespace segue::kernels::cuda {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/segment_memory.h"
+#include "kernels/cuda/operations.h"
 
 namespace segue::kernels::cuda {
 

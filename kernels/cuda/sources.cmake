@@ -5,7 +5,7 @@ set(SEGUE_CUDA_KERNELS copy_block.cu cross_entropy.cu dropout.cu embedding.cu ep
   relative_attention_backward.cu relative_attention_distances.cu relative_attention_forward.cu
   relative_attention_keys.cu relative_attention_queries.cu segment_memory.cu
   token_clusters.cu)
-set(SEGUE_CUDA_HOST_SOURCES matmul.cc)
+set(SEGUE_CUDA_HOST_SOURCES matmul.cc operations.cc)
 
 list(TRANSFORM SEGUE_CUDA_KERNELS PREPEND ${PROJECT_SOURCE_DIR}/kernels/cuda/)
 list(TRANSFORM SEGUE_CUDA_HOST_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/kernels/cuda/)

@@ -1,7 +1,7 @@
 // A block for each cluster walks over the targets, as many at a time as it has threads, and counts its own in their
 // order.
+#include "kernels/cuda/operations.h"
 #include "kernels/cuda/reduce.cuh"
-#include "kernels/cuda/token_clusters.h"
 
 namespace segue::kernels::cuda {
 

@@ -1,5 +1,5 @@
 // Ranks on processors of different levels clip alike and update alike, to the last bit, when their gradients are equal.
-#include "kernels/cpu/code_path.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/gradient_clip.h"
 #include "kernels/lamb.h"
 #include "kernels/optimizer_step.h"
@@ -90,7 +90,7 @@ class Rank {
 
 void expect_equal_after(void (*steps)(Rank&)) {
   // Where a processor runs one level only, there is no other to be equal to.
-  if (cpu::best_code_path().level != "x86-64-v4") GTEST_SKIP() << "no AVX-512 here";
+  if (cpu::best_level().level != "x86-64-v4") GTEST_SKIP() << "no AVX-512 here";
   Rank lower("x86-64-v3", 1), higher("x86-64-v4", 2);
   steps(lower);
   steps(higher);

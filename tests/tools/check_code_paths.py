@@ -31,7 +31,7 @@ def functions_with_avx512(lines):
 def check_object(path):
     listed = subprocess.run(["nm", "--extern-only", "--defined-only", path], capture_output=True, text=True, check=True)
     shown = [line.split()[-1] for line in listed.stdout.splitlines()]
-    if len(shown) != 1 or LEVEL not in shown[0] or "kCodePath" not in shown[0]:
+    if len(shown) != 1 or LEVEL not in shown[0] or "kOperations" not in shown[0]:
         sys.exit(f"{path}: expected the table of {LEVEL} as the only symbol that others see, found {shown}")
 
 

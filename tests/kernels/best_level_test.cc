@@ -1,5 +1,5 @@
 // Which of the levels that the operations are compiled for is chosen.
-#include "kernels/cpu/code_path.h"
+#include "kernels/cpu/operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,19 +11,19 @@
 namespace segue::kernels::cpu {
 namespace {
 
-TEST(CodePath, TheBestThatTheProcessorRuns) {
+TEST(BestLevel, TheBestThatTheProcessorRuns) {
   const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  EXPECT_EQ(best_code_path().level, has_avx512 ? "x86-64-v4" : "x86-64-v3");
+  EXPECT_EQ(best_level().level, has_avx512 ? "x86-64-v4" : "x86-64-v3");
 }
 
-TEST(CodePath, TheOneThatIsAskedFor) {
+TEST(BestLevel, TheOneThatIsAskedFor) {
   const AskedLevel asked("x86-64-v3");
-  EXPECT_EQ(best_code_path().level, "x86-64-v3");
+  EXPECT_EQ(best_level().level, "x86-64-v3");
 }
 
-TEST(CodePath, NamesTheLevelsWhenAnotherIsAskedFor) {
+TEST(BestLevel, NamesTheLevelsWhenAnotherIsAskedFor) {
   const AskedLevel asked("avx512");
-  EXPECT_EQ(message_of<DeviceError>([] { best_code_path(); }),
+  EXPECT_EQ(message_of<DeviceError>([] { best_level(); }),
             "SEGUE_CPU_LEVEL: expected x86-64-v3 or x86-64-v4, found 'avx512'");
 }
 

@@ -1,8 +1,8 @@
-// A build without CUDA: no queue can be made, so nothing else of it is ever called.
-#include "kernels/cuda/queue.h"
-
+// A build without CUDA: no queue can be made and there are no operations, so nothing else here is ever called.
 #include "base/cuda.h"
 #include "base/error.h"
+#include "kernels/cuda/operations.h"
+#include "kernels/cuda/queue.h"
 
 namespace segue::cuda {
 
@@ -36,3 +36,9 @@ void Graph::record(Queue& /*queue*/, const std::function<void()>& /*work*/) { re
 void Graph::launch(Queue& /*queue*/) { refuse(); }
 
 }  // namespace segue::cuda
+
+namespace segue::kernels::cuda {
+
+const Operations& operations() { segue::cuda::refuse(); }
+
+}  // namespace segue::kernels::cuda

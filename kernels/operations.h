@@ -1,0 +1,78 @@
+// The operations of a device: a table that each device fills, with a line for every operation.
+//
+// What an operation computes is said in the header that declares it. The function there checks the arguments and calls
+// the table of the stream's device, whose functions may rely on them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/device.h"
+#include "kernels/copy_block.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/dropout.h"
+#include "kernels/embedding.h"
+#include "kernels/feed_forward.h"
+#include "kernels/gradient_clip.h"
+#include "kernels/lamb.h"
+#include "kernels/lamb_scalars.h"
+#include "kernels/layer_norm.h"
+#include "kernels/linear_cross_entropy.h"
+#include "kernels/matmul.h"
+#include "kernels/relative_attention.h"
+#include "kernels/segment_memory.h"
+#include "kernels/token_clusters.h"
+#include "kernels/update_rules.h"
+
+// OPERATION(name, arguments) for each.
+#define SEGUE_OPERATIONS(OPERATION)                                 \
+  OPERATION(clip_gradients, GradientClip)                           \
+  OPERATION(copy_block, CopyBlock)                                  \
+  OPERATION(cross_entropy_backward, CrossEntropyBackward)           \
+  OPERATION(cross_entropy_forward, CrossEntropyForward)             \
+  OPERATION(dropout_backward, DropoutBackward)                      \
+  OPERATION(dropout_forward, DropoutForward)                        \
+  OPERATION(embedding_backward, EmbeddingBackward)                  \
+  OPERATION(embedding_forward, EmbeddingForward)                    \
+  OPERATION(feed_forward_backward, FeedForwardBackward)             \
+  OPERATION(feed_forward_forward, FeedForwardForward)               \
+  OPERATION(gradient_norm, GradientNorm)                            \
+  OPERATION(lamb_moments, ScaledLambMoments)                        \
+  OPERATION(lamb_norms, LambNorms)                                  \
+  OPERATION(lamb_step, ScaledLambStep)                              \
+  OPERATION(layer_norm_backward, LayerNormBackward)                 \
+  OPERATION(layer_norm_forward, LayerNormForward)                   \
+  OPERATION(linear_cross_entropy, LinearCrossEntropy)               \
+  OPERATION(matmul, Matmul)                                         \
+  OPERATION(relative_attention_backward, RelativeAttentionBackward) \
+  OPERATION(relative_attention_forward, RelativeAttentionForward)   \
+  OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
+  OPERATION(token_clusters, TokenClusters)                          \
+  OPERATION(update_adagrad, AdagradUpdate)                          \
+  OPERATION(update_adam, AdamUpdate)                                \
+  OPERATION(update_momentum, MomentumUpdate)                        \
+  OPERATION(update_sgd, SgdUpdate)
+
+namespace segue::kernels {
+
+struct Operations {
+  std::string_view level;  // of a processor, as compilers call it: "x86-64-v3"; of a GPU "CUDA"
+  int64_t widest_head;     // H of relative attention, at most
+  bool (*has_bfloat16_products)();
+  int64_t (*linear_cross_entropy_workspace)(const LinearCrossEntropyExtents&);  // elements, of float32
+  int64_t (*relative_attention_workspace)(const RelativeAttentionExtents&);     // elements, of float32
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type
+#define SEGUE_OPERATION(name, arguments) void (*name)(Stream&, const arguments&);
+  SEGUE_OPERATIONS(SEGUE_OPERATION)
+#undef SEGUE_OPERATION
+};
+
+// Those that a stream of such a device calls. Throws DeviceError when the processor runs none of the levels, or the
+// program was built without CUDA.
+const Operations& operations_of(DeviceKind device);
+
+}  // namespace segue::kernels
+
+// For the functions of a device in their own namespace: what declares one, and its line in the table.
+#define SEGUE_DECLARED_OPERATION(name, arguments) void name(Stream& stream, const arguments& args);
+#define SEGUE_LISTED_OPERATION(name, arguments) .name = (name),
