@@ -17,14 +17,24 @@ struct Extents {
 Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in) {
   const DType a = contract.activation("qkv", in.qkv, 5);
   contract.activation("memory_kv", in.memory_kv, 5);
-  contract.activation("r", in.r, 3);
+  if (!in.r.empty()) contract.activation("r", in.r, 3);
   return {.a = a,
           .b = in.qkv.shape[0],
           .t = in.qkv.shape[1],
           .m = in.memory_kv.shape[1],
           .n = in.qkv.shape[3],
           .h = in.qkv.shape[4],
-          .p = in.r.shape[0]};
+          .p = in.r.empty() ? 0 : in.r.shape[0]};
+}
+
+void check_row_per_head(const Contract& contract, std::string_view name, ConstTensorView bias, const Extents& e) {
+  if (!bias.empty()) contract.floats(name, bias, {e.n, e.h});
+}
+
+// A gradient is there when its input is.
+void check_gradient(const Contract& contract, std::string_view name, TensorView found, ConstTensorView of) {
+  if (of.empty()) return contract.absent(name, found, "without its input");
+  contract.tensor(name, found, of.dtype, of.shape);
 }
 
 void check_inputs(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
@@ -34,16 +44,20 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
   const int64_t widest = operations_of(device.kind).widest_head;
   if (e.h > widest)
     throw ContractError("{}: qkv: expected heads of at most {} features, found {}", operation, widest, e.h);
-  if (e.p < 1 || e.p > e.m + e.t)
-    throw ContractError("{}: r: expected between 1 and {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
+  if (e.p > e.m + e.t)
+    throw ContractError("{}: r: expected at most {} rows, one per distance, found {}", operation, e.m + e.t, e.p);
   if (in.window < 0) throw ContractError("{}: window: expected 0 or more keys, found {}", operation, in.window);
   if (in.memory_pitch != 0 && in.memory_pitch < e.m)
     throw ContractError("{}: memory_pitch: expected 0 or at least {} rows, found {}", operation, e.m, in.memory_pitch);
   contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
-  contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
-  contract.floats("u", in.u, {e.n, e.h});
-  contract.floats("w", in.w, {e.n, e.h});
+  check_row_per_head(contract, "u", in.u, e);
+  check_row_per_head(contract, "w", in.w, e);
+  if (e.p > 0) {
+    contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
+  } else {
+    contract.absent("w", in.w, "without r");
+  }
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }
 
@@ -96,9 +110,9 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
           stream.device().kind));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
-  contract.tensor("dr", args.dr, e.a, {e.p, e.n, e.h});
-  contract.floats("du", args.du, {e.n, e.h});
-  contract.floats("dw", args.dw, {e.n, e.h});
+  check_gradient(contract, "dr", args.dr, in.r);
+  check_gradient(contract, "du", args.du, in.u);
+  check_gradient(contract, "dw", args.dw, in.w);
   check_apart(contract,
               {{"workspace", args.workspace},
                {"dqkv", args.dqkv},

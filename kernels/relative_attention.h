@@ -15,8 +15,8 @@
 //
 // Saved for backward: output and the log-sum of exp(s) of every row. The element of dropatt is
 // ((stream * N + n) * T + i) * K + j with `first_element` the one of the view's first stream.
-// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). H at most 256, on a GPU 128. No output aliases an
-// input.
+// P = K normally; fewer rows clamp the distance (clamp_len = P - 1). Without r the terms of r and w are absent, and
+// cost nothing; an empty u or w stands for zeros. H at most 256, on a GPU 128. No output aliases an input.
 // fp32 accumulation. Deterministic, also over thread counts.
 // A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
@@ -30,9 +30,9 @@ struct RelativeAttentionInputs {
   ConstTensorView qkv;        // [B, T, 3, N, H] A in: queries, keys, values of the segment
   ConstTensorView memory_kv;  // [B, M, 2, N, H] A in: keys, values of the memory; M may be 0
   int64_t memory_pitch = 0;   // rows from one stream's memory to the next one's, at least M; 0: M
-  ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K
-  ConstTensorView u;          // [N, H] float32 in: r_w_bias
-  ConstTensorView w;          // [N, H] float32 in: r_r_bias
+  ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K; or empty
+  ConstTensorView u;          // [N, H] float32 in: r_w_bias; or empty
+  ConstTensorView w;          // [N, H] float32 in: r_r_bias; or empty, as without r
   int64_t window = 0;         // 0: every earlier key; otherwise the number of keys a query sees, its own included
   Dropout dropout;            // of the weights
 };
@@ -52,7 +52,7 @@ struct RelativeAttentionBackward {
   TensorView workspace;            // [at least relative_attention_workspace] float32 scratch
   TensorView dqkv;                 // [B, T, 3, N, H] A out, overwritten
   TensorView dmemory_kv;           // [B, M, 2, N, H] A out, overwritten
-  TensorView dr;                   // [P, N, H] A out, overwritten
+  TensorView dr;                   // [P, N, H] A out, overwritten; these three are empty as r, u and w are
   TensorView du;                   // [N, H] float32 inout, accumulated
   TensorView dw;                   // [N, H] float32 inout, accumulated
 };
@@ -63,7 +63,7 @@ struct RelativeAttentionExtents {
   int64_t streams = 0;
   int64_t tgt_len = 0;
   int64_t keys = 0;
-  int64_t positions = 0;
+  int64_t positions = 0;  // 0: without r
   int64_t heads = 0;
   int64_t d_head = 0;
 };

@@ -15,7 +15,6 @@ class AbsolutePosition : public Position {
   bool is_absolute() const override { return true; }
   Value enter(Tape& tape, Parameters& parameters, const Value& embedded, const Value& encoding,
               Slot places) const override;
-  Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const override;
 
  protected:
   // What stands for each place, [B, T, D].

@@ -27,35 +27,6 @@ RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& he
   return {.kv = block, .pitch = pitch};
 }
 
-// The biases of an attention as its kernels take them: those of a model without any are zeros, whose gradient nobody
-// reads.
-class AttentionBiases {
- public:
-  AttentionBiases(Tape& tape, const RelativeAttentionInputs& in) : u_(in.u), w_(in.w) {
-    if (!u_.value.empty()) return;
-    zeros_ = tape.constant(OwnedTensor(DType::kFloat32, in.heads), DType::kFloat32);
-    if (tape.training()) unread_ = tape.new_slot({2, in.heads[0], in.heads[1]});
-  }
-
-  ConstTensorView u(const Tape& tape) const { return zeros_.exists() ? tape.read(zeros_) : u_.value; }
-  ConstTensorView w(const Tape& tape) const { return zeros_.exists() ? tape.read(zeros_) : w_.value; }
-  TensorView du(const Tape& tape) const { return unread_.exists() ? unread_part(tape, 0) : u_.gradient; }
-  TensorView dw(const Tape& tape) const { return unread_.exists() ? unread_part(tape, 1) : w_.gradient; }
-  Slot unread() const { return unread_; }
-  std::vector<ConstTensorView> parameter_gradients() const {
-    if (zeros_.exists()) return {};
-    return {u_.gradient, w_.gradient};
-  }
-
- private:
-  TensorView unread_part(const Tape& tape, int64_t part) const {
-    return tape.write(unread_).rows(part, 1).reshaped(tape.shape(zeros_));
-  }
-
-  Parameter u_, w_;
-  Slot zeros_, unread_;
-};
-
 // Pairs of query and key of one stream and head that are not masked.
 double visible_pairs(int64_t tgt_len, int64_t mem_len, int64_t window) {
   double pairs = 0.0;
@@ -70,19 +41,19 @@ double visible_pairs(int64_t tgt_len, int64_t mem_len, int64_t window) {
 
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Shape& heads = in.heads;
-  const AttentionBiases biases(tape, in);
   const Shape segment = tape.shape(in.qkv.data);
   const int64_t streams = segment[0];
   const int64_t tgt_len = segment[1];
   const int64_t mem_len = tape.shape(in.memory_kv.data)[1];
   const Shape qkv_shape{streams, tgt_len, 3, heads[0], heads[1]};
   const Shape memory_shape{streams, mem_len, 2, heads[0], heads[1]};
-  const Shape r_shape{tape.shape(in.r.data)[0], heads[0], heads[1]};
+  const int64_t positions = in.r.data.exists() ? tape.shape(in.r.data)[0] : 0;
+  const Shape r_shape{positions, heads[0], heads[1]};
   const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
   const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
                                                                         .tgt_len = tgt_len,
                                                                         .keys = mem_len + tgt_len,
-                                                                        .positions = r_shape[0],
+                                                                        .positions = positions,
                                                                         .heads = heads[0],
                                                                         .d_head = heads[1]},
                                                                        tape.device().kind);
@@ -91,21 +62,25 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
   const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
-  const double products = r_shape[0] > 1 ? 3.0 : 2.0;  // content, values; distances
+  const double products = positions > 0 ? 3.0 : 2.0;  // content, values; distances
   const int64_t per_query = output_shape.elements() / tgt_len;
   const double once = 2.0 * products * static_cast<double>(per_query) * visible_pairs(tgt_len, mem_len, in.window);
   const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
   const GradientUse dr = tape.overwrite_gradient(in.r);
+  std::vector<ConstTensorView> gradients;
+  for (const Parameter& bias : {in.u, in.w})
+    if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
   const auto inputs = [=, &tape] {
     const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
-    const ConstTensorView r = tape.read(in.r.data).reshaped(r_shape);
+    const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
+    const ConstTensorView r = positions > 0 ? tape.read(in.r.data).reshaped(r_shape).rows(0, distances) : tape.read({});
     return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
                                             .memory_kv = memory.kv,
                                             .memory_pitch = memory.pitch,
-                                            .r = r.rows(0, std::min(r_shape[0], memory.kv.shape[1] + tgt_len)),
-                                            .u = biases.u(tape),
-                                            .w = biases.w(tape),
+                                            .r = r,
+                                            .u = in.u.value,
+                                            .w = in.w.value,
                                             .window = in.window,
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
@@ -119,21 +94,22 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
       .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
-                         dqkv.slot, dmemory_kv.slot, dr.slot, biases.unread()},
+                         dqkv.slot, dmemory_kv.slot, dr.slot},
       .backward =
           [=, &tape](Stream& stream) {
-            kernels::relative_attention_backward(stream, {.inputs = inputs(),
-                                                          .doutput = tape.read(output.gradient).reshaped(output_shape),
-                                                          .output = tape.read(output.data).reshaped(output_shape),
-                                                          .lse = tape.read(lse),
-                                                          .workspace = tape.write(workspace),
-                                                          .dqkv = tape.write(dqkv).reshaped(qkv_shape),
-                                                          .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
-                                                          .dr = tape.write(dr).reshaped(r_shape),
-                                                          .du = biases.du(tape),
-                                                          .dw = biases.dw(tape)});
+            kernels::relative_attention_backward(
+                stream, {.inputs = inputs(),
+                         .doutput = tape.read(output.gradient).reshaped(output_shape),
+                         .output = tape.read(output.data).reshaped(output_shape),
+                         .lse = tape.read(lse),
+                         .workspace = tape.write(workspace),
+                         .dqkv = tape.write(dqkv).reshaped(qkv_shape),
+                         .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
+                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
+                         .du = in.u.gradient,
+                         .dw = in.w.gradient});
           },
-      .parameter_gradients = biases.parameter_gradients(),
+      .parameter_gradients = gradients,
       .flops = {.forward = once, .backward = 2.0 * once},
   });
   return output;

@@ -11,8 +11,8 @@ struct RelativeAttentionInputs {
   Shape heads;      // N, H
   Value qkv;        // [B, T, 3*N*H]
   Value memory_kv;  // [B, M, 2*N*H]
-  Value r;          // [P, N*H]
-  Parameter u, w;   // [N, H]; both missing: zeros
+  Value r;          // [P, N*H], or missing: scores have no distance terms
+  Parameter u, w;   // [N, H], or missing: zeros
   int64_t window = 0;
   DropoutSite dropatt;
 };

@@ -23,6 +23,11 @@ Value Position::enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& e
 
 Position::Biases Position::biases(Parameters& /*parameters*/, int64_t /*layer*/) const { return {}; }
 
+Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,
+                          const Value& /*encoding*/) const {
+  return {};
+}
+
 int64_t Position::distance_rows(int64_t keys) const {
   const int64_t clamp_len = model_.position.clamp_len;
   return clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys;

@@ -33,14 +33,15 @@ class Position {
                       Slot places) const;
 
   // Records what keys are met with in layer `layer`: row d for distance d, [P, N*H]. P below `keys` clamps distances.
-  virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const = 0;
+  // None of a kind whose attention knows nothing of distances.
+  virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
   // Records attention of layer `layer`: heads concatenated, [B, T, N*H].
   Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& distances, const Value& qkv,
                const Value& memory_kv) const;
 
  protected:
-  // The biases u and w of a layer; none stand for zeros.
+  // The biases u and w of a layer, of kinds that have them.
   struct Biases {
     Parameter u, w;
   };

@@ -26,7 +26,7 @@ struct AttentionShape {
   int64_t memory = 0;      // M
   int64_t heads = 0;       // N
   int64_t width = 0;       // H
-  int64_t positions = 0;   // P
+  int64_t positions = 0;   // P; 0: scores have no distance term
   int64_t window = 0;      // 0: unlimited
   int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
   int64_t tile = 0;        // queries and keys of a full tile
@@ -35,6 +35,7 @@ struct AttentionShape {
 
   explicit AttentionShape(const RelativeAttentionInputs& in);
   int64_t keys() const { return memory + queries; }
+  bool has_distances() const { return positions > 0; }
   int64_t scores() const { return streams * heads * queries * keys(); }
 };
 
@@ -88,20 +89,21 @@ template <typename A>
 struct HeadInputs {
   HeadRows<const A> rows;
   Rows<const A> positions;
-  const float* content_bias;   // u
-  const float* position_bias;  // w
+  const float* content_bias;   // u; null: zeros
+  const float* position_bias;  // w; null: zeros
 };
 
 template <typename A>
 HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
                           int64_t head) {
   const int64_t offset = head * shape.width;
+  const auto bias_of = [offset](ConstTensorView bias) { return bias.empty() ? nullptr : bias.as<float>() + offset; };
   return {
       .rows = {shape, in.qkv.as<A>(), in.memory_kv.as<A>(), in.memory_pitch > 0 ? in.memory_pitch : shape.memory,
                stream, head},
-      .positions = {in.r.as<A>() + offset, shape.heads * shape.width},
-      .content_bias = in.u.as<float>() + offset,
-      .position_bias = in.w.as<float>() + offset,
+      .positions = {shape.has_distances() ? in.r.as<A>() + offset : nullptr, shape.heads * shape.width},
+      .content_bias = bias_of(in.u),
+      .position_bias = bias_of(in.w),
   };
 }
 

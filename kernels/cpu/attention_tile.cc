@@ -14,6 +14,11 @@ void load_biased(const AttentionShape& shape, const Rows<const A>& rows, Range q
   load_rows(shape, queries.count, rows_from(rows, queries.first), to);
   for (int64_t row = 0; row < queries.count; ++row) {
     float* elements = to + row * shape.row_stride;
+    if (bias == nullptr) {
+#pragma omp simd
+      for (int64_t h = 0; h < shape.width; ++h) elements[h] *= shape.scale;
+      continue;
+    }
 #pragma omp simd
     for (int64_t h = 0; h < shape.width; ++h) elements[h] = shape.scale * (elements[h] + bias[h]);
   }
@@ -80,7 +85,7 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
       memory(in.memory_kv.shape[1]),
       heads(in.qkv.shape[3]),
       width(in.qkv.shape[4]),
-      positions(in.r.shape[0]),
+      positions(in.r.empty() ? 0 : in.r.shape[0]),
       window(in.window),
       row_stride(padded(width)),
       tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
@@ -90,6 +95,7 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
 template <typename A>
 void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, ScoreBuffers& buffers) {
   load_biased(shape, head.rows.queries, strip, head.content_bias, buffers.content_queries.data());
+  if (!shape.has_distances()) return;
   load_biased(shape, head.rows.queries, strip, head.position_bias, buffers.position_queries.data());
   buffers.blocks = 0;
   const int64_t farthest = farthest_distance(shape, strip.first, first_key(shape, strip));
@@ -106,11 +112,12 @@ void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range st
                 ScoreBuffers& buffers) {
   prefetch_rows(shape, keys.count, rows_from(head.rows.values, keys.first));
   load_columns(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.columns.data());
-  load_block(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, buffers);
+  if (shape.has_distances())
+    load_block(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, buffers);
 }
 
 void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
-  advance_band(shape, tile, buffers);
+  if (shape.has_distances()) advance_band(shape, tile, buffers);
   const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.depth = shape.width,
                          .a = {rows_of(shape, tile.place, buffers.content_queries), shape.row_stride},
@@ -118,7 +125,7 @@ void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buf
                          .b_stride = shape.tile,
                          .c = scores.data,
                          .c_stride = scores.stride,
-                         .accumulate = true};
+                         .accumulate = shape.has_distances()};
   visit_row_blocks(tile.queries.count, [&](Range rows) {
     const Range columns = seen_columns(shape, tile, rows);
     tile_gemm(product.for_rows(rows).for_columns(columns));

@@ -19,6 +19,8 @@
 // positions has two. No shifted copy is made and no [T, K] tensor exists.
 //
 // The block that is new to one tile of queries was new to the one before it in their strip a tile of keys ago.
+//
+// Without distance terms there is no band: a tile's scores are one product.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +33,9 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-// The tile on a band's diagonals.
+// The tile on a band's diagonals, or in its place.
 inline Rows<float> diagonals(const AttentionShape& shape, float* band) {
+  if (!shape.has_distances()) return {band, shape.tile};
   return {band + shape.tile - 1, 2 * shape.tile - 1};
 }
 

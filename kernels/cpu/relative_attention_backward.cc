@@ -2,7 +2,7 @@
 //
 // A tile costs eight products: two for its scores, one for dp, and one each for dv, dk, dq by keys, dq by positions and
 // dr. The gradient of a band is gathered as the band is read: two tiles add to each block, which is multiplied once,
-// when it is complete.
+// when it is complete. Without distance terms five products remain.
 #include <atomic>
 
 #include "kernels/cpu/attention_tile.h"
@@ -50,15 +50,15 @@ struct KeySums {
 // The sums of one stream and head that those of other streams are added to. A product adds to a whole tile of
 // positions: zeros where there is no such distance.
 struct PositionSums {
-  Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
   float* content_bias;    // du
   float* position_bias;   // dw
+  Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
 
   PositionSums(const AttentionShape& shape, float* rows)
-      : positions{rows + kMaxTile * shape.row_stride, shape.row_stride},
-        content_bias(positions(shape.keys() + kMaxTile)),
-        position_bias(content_bias + shape.row_stride) {}
-  static int64_t rows(int64_t keys) { return keys + 2 * kMaxTile + 2; }
+      : content_bias(rows),
+        position_bias(rows + shape.row_stride),
+        positions{rows + (2 + kMaxTile) * shape.row_stride, shape.row_stride} {}
+  static int64_t rows(int64_t keys, bool has_distances) { return has_distances ? keys + 2 * kMaxTile + 2 : 1; }
 };
 
 // The workspace: the sums of each stream and head, then those of each thread.
@@ -74,10 +74,10 @@ struct Workspace {
   float* of_thread(int64_t thread) const { return of_pair(pairs) + thread * key_size; }
 };
 
-Workspace workspace_in(float* data, int64_t pairs, int64_t keys, int64_t row_stride) {
+Workspace workspace_in(float* data, int64_t pairs, int64_t keys, bool has_distances, int64_t row_stride) {
   return {.data = data,
           .pairs = pairs,
-          .position_size = PositionSums::rows(keys) * row_stride,
+          .position_size = PositionSums::rows(keys, has_distances) * row_stride,
           .key_size = KeySums::rows(keys) * row_stride};
 }
 
@@ -135,6 +135,7 @@ void begin_strip(const AttentionShape& shape, const HeadInputs<A>& head, const H
     buffers.delta[row] = delta;
   }
   std::fill_n(buffers.dcontent.data(), padded(strip.count) * shape.row_stride, 0.0F);
+  if (!shape.has_distances()) return;
   std::fill_n(buffers.dposition.data(), padded(strip.count) * shape.row_stride, 0.0F);
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
     std::fill_n(buffers.dband(place).data(), queries.count * 2 * shape.tile, 0.0F);
@@ -268,11 +269,15 @@ void finish_strip(const AttentionShape& shape, const HeadGradients<A>& gradients
   float* position_bias = gradients.sums.position_bias;
   for (int64_t row = 0; row < strip.count; ++row) {
     const float* dcontent = buffers.dcontent.data() + row * shape.row_stride;
-    const float* dposition = buffers.dposition.data() + row * shape.row_stride;
     A* dq = gradients.rows.queries(strip.first + row);
+    for (int64_t h = 0; h < shape.width; ++h) content_bias[h] += shape.scale * dcontent[h];
+    if (!shape.has_distances()) {
+      for (int64_t h = 0; h < shape.width; ++h) store(dq + h, shape.scale * dcontent[h]);
+      continue;
+    }
+    const float* dposition = buffers.dposition.data() + row * shape.row_stride;
     for (int64_t h = 0; h < shape.width; ++h) {
       store(dq + h, shape.scale * (dcontent[h] + dposition[h]));
-      content_bias[h] += shape.scale * dcontent[h];
       position_bias[h] += shape.scale * dposition[h];
     }
   }
@@ -284,7 +289,8 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
   begin_strip(shape, head, gradients, strip, buffers);
   visit_keys(shape, strip, [&](Range keys) {
     begin_keys(shape, head, strip, keys, buffers);
-    load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
+    if (shape.has_distances())
+      load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
     visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, tile, buffers); });
     load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
     load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
@@ -295,7 +301,7 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
       add_to_keys(shape, tile, buffers.scores(shape, tile), buffers.doutput, key_sums.values(keys.first));
       add_to_keys(shape, tile, buffers.dscores(shape, tile), buffers.content_queries, key_sums.keys(keys.first));
       add_content_gradients(shape, tile, buffers);
-      pass_on_positions(shape, gradients.sums, tile, buffers);
+      if (shape.has_distances()) pass_on_positions(shape, gradients.sums, tile, buffers);
     });
   });
   finish_strip(shape, gradients, strip, buffers);
@@ -356,15 +362,15 @@ void finish_biases(const AttentionShape& shape, const Workspace& workspace, cons
   const int64_t offset = head * shape.width;
   const auto content = [](const PositionSums& of) { return of.content_bias; };
   const auto position = [](const PositionSums& of) { return of.position_bias; };
-  add_streams(shape, workspace, head, content, args.du.as<float>() + offset);
-  add_streams(shape, workspace, head, position, args.dw.as<float>() + offset);
+  if (!args.du.empty()) add_streams(shape, workspace, head, content, args.du.as<float>() + offset);
+  if (!args.dw.empty()) add_streams(shape, workspace, head, position, args.dw.as<float>() + offset);
 }
 
 template <typename A>
 void attend_backward(const Stream& stream, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.inputs);
-  const Workspace workspace =
-      workspace_in(args.workspace.as<float>(), shape.streams * shape.heads, shape.keys(), shape.row_stride);
+  const Workspace workspace = workspace_in(args.workspace.as<float>(), shape.streams * shape.heads, shape.keys(),
+                                           shape.has_distances(), shape.row_stride);
   const auto threads = std::min<int64_t>(threads_for(stream, shape.scores()), workspace.team());
   std::atomic<int64_t> threads_here = 0;
 #pragma omp parallel num_threads(static_cast <int>(threads))
@@ -391,7 +397,9 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {
-  return workspace_in(nullptr, extents.streams * extents.heads, extents.keys, padded(extents.d_head)).elements();
+  return workspace_in(nullptr, extents.streams * extents.heads, extents.keys, extents.positions > 0,
+                      padded(extents.d_head))
+      .elements();
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -104,20 +104,29 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
   }
 }
 
-// Launches kernel_at(the head's width as a constant): a block for each tile of `rows` (queries, keys or distances),
-// head and stream, with what Shared<Element, width> takes of shared memory.
-template <template <typename, int> class Shared, typename Element, template <typename> class Arguments,
-          typename KernelAt>
-void launch_tiles(Stream& stream, const char* name, const Arguments<Element>& args, int rows,
-                  const KernelAt& kernel_at) {
-  with_head_width(args.in.d_head, [&](auto width) {
-    const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
-                             .y = args.in.heads,
-                             .z = args.in.streams,
-                             .threads = Shared<Element, decltype(width)::value>::kBlockThreads,
-                             .shared_bytes = simt::shared_bytes_of<Shared<Element, decltype(width)::value>>()};
-    simt::launch(stream.cuda(), name, shape, kernel_at(width), args);
+// call(kWidth, kBand as constants): kBand tells whether scores have distance terms.
+template <typename Element, typename Call>
+void with_variant(const AttentionInputs<Element>& in, const Call& call) {
+  with_head_width(in.d_head, [&](auto width) {
+    if (in.positions > 0) {
+      call(width, std::true_type());
+    } else {
+      call(width, std::false_type());
+    }
   });
+}
+
+// Launches a block for each tile of `rows` (queries, keys or distances), head and stream, with the shared memory that
+// Tiles takes.
+template <typename Tiles, typename Element, template <typename> class Arguments>
+void launch_tiles(Stream& stream, const char* name, const Arguments<Element>& args, int rows,
+                  void (*kernel)(Arguments<Element>)) {
+  const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
+                           .y = args.in.heads,
+                           .z = args.in.streams,
+                           .threads = Tiles::kBlockThreads,
+                           .shared_bytes = simt::shared_bytes_of<Tiles>()};
+  simt::launch(stream.cuda(), name, shape, kernel, args);
 }
 
 }  // namespace segue::kernels::cuda

@@ -4,7 +4,7 @@
 //   rows       of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
 //   queries    a block holds queries and walks over keys: dq
 //   keys       a block holds keys and walks over queries: dk, dv, and its part of du
-//   distances  a block holds distances and walks over queries: its stream's part of dr and dw
+//   distances  a block holds distances and walks over queries: its stream's part of dr and dw; if there are any
 //   reduce     dr, du, dw: the parts of all streams and blocks, in their order
 #include <algorithm>
 
@@ -28,8 +28,9 @@ __global__ void relative_attention_rows_kernel(BackwardArguments<Element> args) 
   for (int h = simt::lane(); h < in.d_head; h += simt::kWarp) {
     sum += static_cast<float>(args.doutput[row + h]) * static_cast<float>(args.output[row + h]);
     const auto q = static_cast<float>(query[h]);
-    args.workspace.content[place * in.d_head + h] = static_cast<Element>(q + in.u[at.n * in.d_head + h]);
-    args.workspace.position[place * in.d_head + h] = static_cast<Element>(q + in.w[at.n * in.d_head + h]);
+    args.workspace.content[place * in.d_head + h] = static_cast<Element>(q + in.bias_at(in.u, at.n, h));
+    if (in.positions > 0)
+      args.workspace.position[place * in.d_head + h] = static_cast<Element>(q + in.bias_at(in.w, at.n, h));
   }
   sum = simt::reduce_warp(sum, simt::Sum());
   if (simt::lane() == 0) args.workspace.delta[place] = sum;
@@ -41,8 +42,8 @@ struct ReduceArguments {
   Workspace<Element> parts;
   int tiles;    // that have parts of bias gradients
   Element* dr;  // [P, N, H]
-  float* du;    // [N, H]
-  float* dw;    // [N, H]
+  float* du;    // [N, H], or null
+  float* dw;    // [N, H], or null
 };
 
 // Beyond the last position, all distances share its row.
@@ -78,8 +79,8 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
   for (int part = simt::warp(); valid && part < in.streams * args.tiles; part += kReduceWarps) {
     const int64_t b = part / args.tiles;
     const int64_t row = (b * in.heads + n) * args.tiles + part % args.tiles;
-    du += args.parts.du[row * in.d_head + element % in.d_head];
-    dw += args.parts.dw[row * in.d_head + element % in.d_head];
+    if (args.du != nullptr) du += args.parts.du[row * in.d_head + element % in.d_head];
+    if (args.dw != nullptr) dw += args.parts.dw[row * in.d_head + element % in.d_head];
   }
   auto& of_warps = simt::static_shared<float[kReduceWarps][2][simt::kWarp], 0>();
   of_warps[simt::warp()][0][simt::lane()] = du;
@@ -90,31 +91,35 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
     du += of_warps[warp][0][simt::lane()];
     dw += of_warps[warp][1][simt::lane()];
   }
-  args.du[element] += du;
-  args.dw[element] += dw;
+  if (args.du != nullptr) args.du[element] += du;
+  if (args.dw != nullptr) args.dw[element] += dw;
 }
 
 // Floats of each part of the workspace. Queries have room for elements of any dtype, and end where rows that are copied
 // 16 bytes at a time may begin.
 struct WorkspaceSizes {
-  int64_t queries, delta, dr, du, dw;
+  int64_t content, position, delta, dr, du, dw;
 
-  WorkspaceSizes(int64_t all_heads, int64_t tgt_len, int64_t keys, int64_t d_head, int64_t tile)
-      : queries(simt::divide_up(all_heads * tgt_len * d_head, 4) * 4),
-        delta(all_heads * tgt_len),
-        dr(all_heads * keys * d_head),
-        du(all_heads * simt::divide_up(keys, tile) * d_head),
-        dw(du) {}
+  // `all_heads`: of all streams.
+  WorkspaceSizes(int64_t all_heads, const RelativeAttentionExtents& e, int64_t tile)
+      : content(simt::divide_up(all_heads * e.tgt_len * e.d_head, 4) * 4),
+        position(e.positions > 0 ? content : 0),
+        delta(all_heads * e.tgt_len),
+        dr(e.positions > 0 ? all_heads * e.keys * e.d_head : 0),
+        du(all_heads * simt::divide_up(e.keys, tile) * e.d_head),
+        dw(e.positions > 0 ? du : 0) {}
+  int64_t all() const { return content + position + delta + dr + du + dw; }
 };
 
 template <typename Element>
 Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Element>& in) {
-  const WorkspaceSizes sizes(static_cast<int64_t>(in.streams) * in.heads, in.tgt_len, in.keys, in.d_head,
+  const WorkspaceSizes sizes(static_cast<int64_t>(in.streams) * in.heads,
+                             {.tgt_len = in.tgt_len, .keys = in.keys, .positions = in.positions, .d_head = in.d_head},
                              kTile<Element>);
   Workspace<Element> parts{};
   parts.content = reinterpret_cast<Element*>(workspace);
-  parts.position = reinterpret_cast<Element*>(workspace + sizes.queries);
-  parts.delta = workspace + 2 * sizes.queries;
+  parts.position = reinterpret_cast<Element*>(workspace + sizes.content);
+  parts.delta = workspace + sizes.content + sizes.position;
   parts.dr = parts.delta + sizes.delta;
   parts.du = parts.dr + sizes.dr;
   parts.dw = parts.du + sizes.du;
@@ -127,14 +132,17 @@ void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const Bac
   const ReduceArguments<Element> reduce{.in = in,
                                         .parts = arguments.workspace,
                                         .tiles = static_cast<int>(simt::divide_up(in.keys, kTile<Element>)),
-                                        .dr = args.dr.as<Element>(),
-                                        .du = args.du.as<float>(),
-                                        .dw = args.dw.as<float>()};
+                                        .dr = simt::data_of<Element>(args.dr),
+                                        .du = simt::data_of<float>(args.du),
+                                        .dw = simt::data_of<float>(args.dw)};
   constexpr int kReduceThreads = 128;
   const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
-  simt::launch(stream.cuda(), "relative_attention_reduce_positions",
-               {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
-               relative_attention_reduce_positions_kernel<Element>, reduce);
+  if (in.positions > 0) {
+    simt::launch(stream.cuda(), "relative_attention_reduce_positions",
+                 {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
+                 relative_attention_reduce_positions_kernel<Element>, reduce);
+  }
+  if (reduce.du == nullptr && reduce.dw == nullptr) return;
   simt::launch(stream.cuda(), "relative_attention_reduce_biases",
                {.x = simt::divide_up(model, simt::kWarp), .threads = kReduceWarps * simt::kWarp},
                relative_attention_reduce_biases_kernel<Element>, reduce);
@@ -161,15 +169,14 @@ void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
                relative_attention_rows_kernel<Element>, arguments);
   launch_queries(stream, arguments);
   launch_keys(stream, arguments);
-  launch_distances(stream, arguments);
+  if (in.positions > 0) launch_distances(stream, arguments);
   run_reduce(stream, args, arguments);
 }
 
 }  // namespace
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
-  const WorkspaceSizes sizes(e.streams * e.heads, e.tgt_len, e.keys, e.d_head, kTile<float>);  // the smaller tile
-  return 2 * sizes.queries + sizes.delta + sizes.dr + sizes.du + sizes.dw;
+  return WorkspaceSizes(e.streams * e.heads, e, kTile<float>).all();  // the smaller tile
 }
 
 void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {

@@ -9,7 +9,7 @@ namespace segue::kernels::cuda {
 template <typename Element>
 struct Workspace {
   Element* content;   // [B, N, T, H]: queries + u
-  Element* position;  // [B, N, T, H]: queries + w
+  Element* position;  // [B, N, T, H]: queries + w; this, dr and dw are not there without distance terms
   float* delta;       // [B, N, T]
   float* dr;          // [B, N, K, H]
   float* du;          // [B, N, tiles of keys, H]
@@ -121,35 +121,38 @@ __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& til
   }
 }
 
-// The tiles that all three kernels hold of the queries: with u, with w, and the gradient of the output.
-template <typename Element, int kWidth>
+// The tiles that all three kernels hold of the queries: with u, for a band with w, and the gradient of the output.
+template <typename Element, int kWidth, bool kBand>
 struct QueryTiles {
   Tile<Element, kWidth> content, position, doutput;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit QueryTiles(Memory& memory)
-      : content(memory, kTile<Element>), position(memory, kTile<Element>), doutput(memory, kTile<Element>) {}
+      : content(memory, kTile<Element>),
+        position(memory, kBand ? kTile<Element> : 0),
+        doutput(memory, kTile<Element>) {}
   __device__ __forceinline__ void load(const BackwardArguments<Element>& args, const HeadPlace& at, int i0) const {
     load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, content, 0,
                                                         args.query_rows(args.workspace.content, at), i0);
-    load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, position, 0,
-                                                        args.query_rows(args.workspace.position, at), i0);
+    if constexpr (kBand)
+      load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, position, 0,
+                                                          args.query_rows(args.workspace.position, at), i0);
     load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, doutput, 0, args.doutput_rows(at), i0);
   }
 };
 
 // A tile of queries beside a tile of keys, and the band of positions between them.
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kBand>
 struct PairTiles : Division<Element, kWidth> {
   static constexpr int kColumns = Division<Element, kWidth>::kColumns;
-  QueryTiles<Element, kWidth> queries;
+  QueryTiles<Element, kWidth, kBand> queries;
   Tile<Element, kWidth> keys;
   Tile<Element, kWidth> values;
   Band<Element, kWidth> positions;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit PairTiles(Memory& memory)
-      : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory) {}
+      : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory, kBand) {}
 
   __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
     load_rows<Division<Element, kWidth>::kBlockThreads>(in, keys, 0, in.key_rows(at), j0);
@@ -165,12 +168,12 @@ struct PairTiles : Division<Element, kWidth> {
   // Of the warp's 16 queries and its part of the keys. Both begin at zero. `scratch` is the warp's.
   __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, int i0, int j0,
                                         const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
-                                        float* scratch, Accumulators<kColumns>& weights,
+                                        [[maybe_unused]] float* scratch, Accumulators<kColumns>& weights,
                                         Accumulators<kColumns>& dscores) const {
     const WarpPlace<Element> warp;
     const int column = warp.part * kColumns;
     multiply_straight(weights, queries.content, warp.row, keys, column);
-    multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
+    if constexpr (kBand) multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
     multiply_straight(dscores, queries.doutput, warp.row, values, column);
     weights_and_gradients<KeyOrder::kAscending>(
         in, i0 + warp.row, [&](int) { return j0 + column; }, query, dropout, weights, dscores);

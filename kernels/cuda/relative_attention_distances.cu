@@ -10,7 +10,7 @@ namespace {
 
 template <typename Element, int kWidth>
 struct DistancesTiles : Division<Element, kWidth> {
-  QueryTiles<Element, kWidth> queries;
+  QueryTiles<Element, kWidth, true> queries;
   Tile<Element, kWidth> positions;
   Band<Element, kWidth> keys;
   Band<Element, kWidth> values;
@@ -99,8 +99,10 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_distances(Stream& stream, const BackwardArguments<Element>& args) {
-  launch_tiles<DistancesTiles>(stream, "relative_attention_distances", args, args.in.keys, [](auto width) {
-    return relative_attention_distances_kernel<Element, decltype(width)::value>;
+  with_head_width(args.in.d_head, [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    launch_tiles<DistancesTiles<Element, kWidth>>(stream, "relative_attention_distances", args, args.in.keys,
+                                                  relative_attention_distances_kernel<Element, kWidth>);
   });
 }
 template void launch_distances(Stream&, const BackwardArguments<float>&);

@@ -15,7 +15,7 @@ struct ForwardArguments {
   float* lse;
 };
 
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kBand>
 struct ForwardTiles {
   static constexpr int kBlockThreads = kThreads<Element>;
   static constexpr int kBandColumns =
@@ -31,11 +31,11 @@ struct ForwardTiles {
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit ForwardTiles(Memory& memory)
       : content(memory, kTile<Element>),
-        position(memory, kTile<Element>),
+        position(memory, kBand ? kTile<Element> : 0),
         keys(memory, kTile<Element>),
         values(memory, kTile<Element>),
-        band(memory),
-        scratch(memory) {}
+        band(memory, kBand),
+        scratch(memory, kBand) {}
 };
 
 // The running softmax of a warp's 16 queries; a lane knows those of its two rows. Scores are yet to be scaled.
@@ -97,15 +97,16 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
   });
 }
 
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kBand>
 __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   simt::SharedMemory memory;
-  ForwardTiles<Element, kWidth> tiles(memory);
-  float* scratch = tiles.scratch.of_warp();
+  using Tiles = ForwardTiles<Element, kWidth, kBand>;
+  Tiles tiles(memory);
+  [[maybe_unused]] float* scratch = tiles.scratch.of_warp();
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;
@@ -114,15 +115,18 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
   const PositionRows<Element> positions = in.position_rows(at);
-  const auto load_positions = [&](int j0, int row) {  // half of the band of key tile j0, its rows from `row` on
-    const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
-    load_rows<kThreads<Element>>(in, tiles.band.tile, tiles.band.place(row), positions, distance);
-  };
+  [[maybe_unused]] const auto load_positions =
+      [&](int j0, int row) {  // half of the band of key tile j0, its rows from `row` on
+        const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
+        load_rows<kThreads<Element>>(in, tiles.band.tile, tiles.band.place(row), positions, distance);
+      };
 
-  load_queries(in, at, i0, tiles.content, tiles.position);
+  load_queries<kBand>(in, at, i0, tiles.content, tiles.position);
   load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, first_tile);
-  load_positions(first_tile, 0);
-  load_positions(first_tile, kRows);
+  if constexpr (kBand) {
+    load_positions(first_tile, 0);
+    load_positions(first_tile, kRows);
+  }
   simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
   WeightDropout<Element> dropout(in);
@@ -134,13 +138,15 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     simt::sync_block();
     Accumulators<kRows> scores;
     multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
-    multiply_band<ForwardTiles<Element, kWidth>::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band,
-                                                               scratch);
+    if constexpr (kBand)
+      multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
     simt::sync_block();  // everybody is done with these keys and positions
     if (j0 + kRows <= last_key) {
       load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0 + kRows);
-      tiles.band.turn();
-      load_positions(j0 + kRows, 0);
+      if constexpr (kBand) {
+        tiles.band.turn();
+        load_positions(j0 + kRows, 0);
+      }
     }
     simt::async_commit();
     mask_scores<KeyOrder::kAscending>(
@@ -160,8 +166,12 @@ template <typename Element>
 void run_forward(Stream& stream, const RelativeAttentionForward& args) {
   const ForwardArguments<Element> arguments{
       .in = inputs_of<Element>(args.inputs), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
-  launch_tiles<ForwardTiles>(stream, "relative_attention_forward", arguments, arguments.in.tgt_len, [](auto width) {
-    return relative_attention_forward_kernel<Element, decltype(width)::value>;
+  with_variant(arguments.in, [&](auto width, auto band) {
+    constexpr int kWidth = decltype(width)::value;
+    constexpr bool kBand = decltype(band)::value;
+    launch_tiles<ForwardTiles<Element, kWidth, kBand>>(stream, "relative_attention_forward", arguments,
+                                                       arguments.in.tgt_len,
+                                                       relative_attention_forward_kernel<Element, kWidth, kBand>);
   });
 }
 

@@ -70,9 +70,10 @@ struct AttentionInputs {
   const Element* qkv;
   const Element* memory_kv;
   const Element* r;
-  const float* u;
-  const float* w;
-  int tgt_len, mem_len, keys, positions, heads, d_head;
+  const float* u;  // or null: zeros
+  const float* w;  // or null: zeros
+  int tgt_len, mem_len, keys, heads, d_head;
+  int positions;     // 0: scores have no distance terms
   int memory_pitch;  // rows from one stream's memory to the next one's
   int window;        // larger than any distance when there is none
   float scale;       // 1 / sqrt(H)
@@ -89,6 +90,10 @@ struct AttentionInputs {
   __device__ __forceinline__ bool visible(int i, int j) const {
     const int distance = mem_len + i - j;
     return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
+  }
+  // Element h of head n of u or w.
+  __device__ __forceinline__ float bias_at(const float* bias, int n, int h) const {
+    return bias == nullptr ? 0.0F : bias[n * d_head + h];
   }
   // Of a tensor [B, T, N, H], or its float statistics [B, N, T].
   __device__ __forceinline__ int64_t row(int b, int n, int i) const {
@@ -125,8 +130,8 @@ __device__ __forceinline__ void load_rows(const AttentionInputs<Element>& in, co
   }
 }
 
-// The queries with u and with w added, kTile rows from query i0 on; zeros beyond the segment's end.
-template <typename Element, int kWidth>
+// The queries with u and, for a band, with w added, kTile rows from query i0 on; zeros beyond the segment's end.
+template <bool kBand, typename Element, int kWidth>
 __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
                                              const Tile<Element, kWidth>& content,
                                              const Tile<Element, kWidth>& position) {
@@ -139,7 +144,7 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
     constexpr int kPerChunk = T::kPerChunk;
     float q[kPerChunk] = {};
     float with_u[kPerChunk] = {};
-    float with_w[kPerChunk] = {};
+    [[maybe_unused]] float with_w[kPerChunk] = {};
     const int count = query == nullptr ? 0 : in.d_head - column;
     if (in.vectorised && count >= kPerChunk) {
       simt::load(query + column, q);
@@ -148,11 +153,11 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
     }
     for (int i = 0; i < kPerChunk; ++i) {
       if (i >= count) continue;
-      with_u[i] = q[i] + in.u[at.n * in.d_head + column + i];
-      with_w[i] = q[i] + in.w[at.n * in.d_head + column + i];
+      with_u[i] = q[i] + in.bias_at(in.u, at.n, column + i);
+      if constexpr (kBand) with_w[i] = q[i] + in.bias_at(in.w, at.n, column + i);
     }
     simt::store(content.at(row, column), with_u);
-    simt::store(position.at(row, column), with_w);
+    if constexpr (kBand) simt::store(position.at(row, column), with_w);
   }
 }
 
@@ -169,15 +174,15 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
   return {.qkv = args.qkv.as<Element>(),
           .memory_kv = (args.memory_kv.empty() ? args.qkv : args.memory_kv).as<Element>(),  // not null: counted from
-          .r = args.r.as<Element>(),
-          .u = args.u.as<float>(),
-          .w = args.w.as<float>(),
+          .r = simt::data_of<Element>(args.r),
+          .u = simt::data_of<float>(args.u),
+          .w = simt::data_of<float>(args.w),
           .tgt_len = extent(qkv[1]),
           .mem_len = extent(args.memory_kv.shape[1]),
           .keys = extent(keys),
-          .positions = extent(args.r.shape[0]),
           .heads = extent(qkv[3]),
           .d_head = extent(qkv[4]),
+          .positions = args.r.empty() ? 0 : extent(args.r.shape[0]),
           .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
           .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),

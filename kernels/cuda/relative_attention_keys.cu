@@ -8,28 +8,28 @@ namespace segue::kernels::cuda {
 
 namespace {
 
-template <typename Element, int kWidth>
-struct KeysTiles : PairTiles<Element, kWidth> {
+template <typename Element, int kWidth, bool kBand>
+struct KeysTiles : PairTiles<Element, kWidth, kBand> {
   Tile<Element, kTile<Element>> weights;
   Tile<Element, kTile<Element>> dscores;
   typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit KeysTiles(Memory& memory)
-      : PairTiles<Element, kWidth>(memory),
+      : PairTiles<Element, kWidth, kBand>(memory),
         weights(memory, kTile<Element>),
         dscores(memory, kTile<Element>),
-        scratch(memory) {}
+        scratch(memory, kBand) {}
 };
 
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kBand>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   simt::SharedMemory memory;
-  KeysTiles<Element, kWidth> tiles(memory);
+  KeysTiles<Element, kWidth, kBand> tiles(memory);
   float* scratch = tiles.scratch.of_warp();
 
   using Part = Division<Element, kWidth>;
@@ -41,16 +41,20 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int last_query = std::min(in.tgt_len - 1, j0 + kRows - 1 + in.window - 1 - in.mem_len);
 
   tiles.load_keys(in, at, j0);
-  tiles.load_positions(in, at, first_query, j0, 0);
-  tiles.positions.turn();
+  if constexpr (kBand) {
+    tiles.load_positions(in, at, first_query, j0, 0);
+    tiles.positions.turn();
+  }
   Accumulators<Part::kFeatures> dkeys;
   Accumulators<Part::kFeatures> dvalues;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
   for (int i0 = first_query; i0 <= last_query; i0 += kRows) {
     tiles.queries.load(args, at, i0);
-    tiles.positions.turn();
-    tiles.load_positions(in, at, i0, j0, kRows);
+    if constexpr (kBand) {
+      tiles.positions.turn();
+      tiles.load_positions(in, at, i0, j0, kRows);
+    }
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp.row);
     dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
@@ -86,8 +90,12 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_keys(Stream& stream, const BackwardArguments<Element>& args) {
-  launch_tiles<KeysTiles>(stream, "relative_attention_keys", args, args.in.keys,
-                          [](auto width) { return relative_attention_keys_kernel<Element, decltype(width)::value>; });
+  with_variant(args.in, [&](auto width, auto band) {
+    constexpr int kWidth = decltype(width)::value;
+    constexpr bool kBand = decltype(band)::value;
+    launch_tiles<KeysTiles<Element, kWidth, kBand>>(stream, "relative_attention_keys", args, args.in.keys,
+                                                    relative_attention_keys_kernel<Element, kWidth, kBand>);
+  });
 }
 template void launch_keys(Stream&, const BackwardArguments<float>&);
 template void launch_keys(Stream&, const BackwardArguments<BFloat16>&);

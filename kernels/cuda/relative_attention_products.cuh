@@ -12,7 +12,7 @@
 namespace segue::kernels::cuda {
 
 // The 2 * kTile rows of a band as a ring: row t lies at (t + base) mod 2 * kTile, so that moving on by a tile
-// replaces one half.
+// replaces one half. Without rows where no band is wanted.
 template <typename Element, int kWidth>
 struct Band {
   static constexpr int kRows = 2 * kTile<Element>;
@@ -20,7 +20,8 @@ struct Band {
   int base = 0;
 
   template <typename Memory>
-  __host__ __device__ __forceinline__ explicit Band(Memory& memory) : tile(memory, kRows) {}
+  __host__ __device__ __forceinline__ explicit Band(Memory& memory, bool is_wanted = true)
+      : tile(memory, is_wanted ? kRows : 0) {}
 
   // Of 16 rows from there on.
   __device__ __forceinline__ int place(int row) const { return (row + base) & (kRows - 1); }
@@ -32,14 +33,14 @@ struct Band {
 template <int kColumns>
 inline constexpr int kBandStride = kColumns + 16 + (kColumns % 64 == 0 ? 8 : 4);
 
-// That of all warps.
+// That of all warps; without a band a float for each of a block's rows.
 template <int kColumns, int kWarps>
 struct BandScratch {
   float* of_block;
 
   template <typename Memory>
-  __host__ __device__ __forceinline__ explicit BandScratch(Memory& memory)
-      : of_block(memory.template take<float>(kWarps * 16 * kBandStride<kColumns>)) {}
+  __host__ __device__ __forceinline__ explicit BandScratch(Memory& memory, bool is_wanted = true)
+      : of_block(memory.template take<float>(kWarps * 16 * (is_wanted ? kBandStride<kColumns> : 1))) {}
   __device__ __forceinline__ float* of_warp() const { return of_block + simt::warp() * 16 * kBandStride<kColumns>; }
 };
 

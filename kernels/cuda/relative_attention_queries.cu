@@ -41,28 +41,28 @@ __device__ __forceinline__ void multiply_band_rows(Accumulators<kColumns>& sums,
   }
 }
 
-template <typename Element, int kWidth>
-struct QueriesTiles : PairTiles<Element, kWidth> {
+template <typename Element, int kWidth, bool kBand>
+struct QueriesTiles : PairTiles<Element, kWidth, kBand> {
   Tile<Element, kTile<Element>> dscores;
   BandOfScores<Element> band_of_dscores;
   typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit QueriesTiles(Memory& memory)
-      : PairTiles<Element, kWidth>(memory),
+      : PairTiles<Element, kWidth, kBand>(memory),
         dscores(memory, kTile<Element>),
-        band_of_dscores(memory, kTile<Element>),
-        scratch(memory) {}
+        band_of_dscores(memory, kBand ? kTile<Element> : 0),
+        scratch(memory, kBand) {}
 };
 
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kBand>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_queries_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   simt::SharedMemory memory;
-  QueriesTiles<Element, kWidth> tiles(memory);
+  QueriesTiles<Element, kWidth, kBand> tiles(memory);
   float* scratch = tiles.scratch.of_warp();
 
   using Part = Division<Element, kWidth>;
@@ -73,18 +73,22 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
   const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
 
-  for (int e = simt::thread(); e < tiles.band_of_dscores.elements(kRows); e += simt::block_threads())
-    tiles.band_of_dscores.data()[e] = static_cast<Element>(0.0F);
   tiles.queries.load(args, at, i0);
-  tiles.load_positions(in, at, i0, first_tile, kRows);
-  tiles.positions.turn();
+  if constexpr (kBand) {
+    for (int e = simt::thread(); e < tiles.band_of_dscores.elements(kRows); e += simt::block_threads())
+      tiles.band_of_dscores.data()[e] = static_cast<Element>(0.0F);
+    tiles.load_positions(in, at, i0, first_tile, kRows);
+    tiles.positions.turn();
+  }
   Accumulators<Part::kFeatures> dqueries;
   const QueryStatistics<Element> query(args, at, i0 + warp.row);
   WeightDropout<Element> dropout(in);
   for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
     tiles.load_keys(in, at, j0);
-    tiles.positions.turn();
-    tiles.load_positions(in, at, i0, j0, 0);
+    if constexpr (kBand) {
+      tiles.positions.turn();
+      tiles.load_positions(in, at, i0, j0, 0);
+    }
     simt::async_commit();
     dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
     simt::async_wait<0>();
@@ -93,10 +97,10 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     Accumulators<Part::kColumns> dscores;
     tiles.weigh(in, i0, j0, query, dropout, scratch, weights, dscores);
     store_tile(tiles.dscores, warp.row, dscores, column);
-    store_band(tiles.band_of_dscores, warp.row, dscores, column);
+    if constexpr (kBand) store_band(tiles.band_of_dscores, warp.row, dscores, column);
     simt::sync_block();
     multiply_rows(dqueries, tiles.dscores, warp.row, tiles.keys, feature);
-    multiply_band_rows(dqueries, tiles.band_of_dscores, warp.row, tiles.positions, feature);
+    if constexpr (kBand) multiply_band_rows(dqueries, tiles.band_of_dscores, warp.row, tiles.positions, feature);
     simt::sync_block();
   }
   store_rows(
@@ -112,8 +116,11 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_queries(Stream& stream, const BackwardArguments<Element>& args) {
-  launch_tiles<QueriesTiles>(stream, "relative_attention_queries", args, args.in.tgt_len, [](auto width) {
-    return relative_attention_queries_kernel<Element, decltype(width)::value>;
+  with_variant(args.in, [&](auto width, auto band) {
+    constexpr int kWidth = decltype(width)::value;
+    constexpr bool kBand = decltype(band)::value;
+    launch_tiles<QueriesTiles<Element, kWidth, kBand>>(stream, "relative_attention_queries", args, args.in.tgt_len,
+                                                       relative_attention_queries_kernel<Element, kWidth, kBand>);
   });
 }
 template void launch_queries(Stream&, const BackwardArguments<float>&);

@@ -27,6 +27,22 @@ TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
   expect_near_as_unfused({.b = 2, .t = 33, .m = 131, .n = 2, .h = 16, .p = 60, .window = 90, .dropatt = 0.3F});
 }
 
+TEST(RelativeAttentionInBFloat16, WithoutDistancesEqualsRowsOfZeros) {
+  for (const int64_t h : {16, 64, 128}) {
+    AttentionCase c{.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F, .dtype = DType::kBFloat16};
+    AttentionProblem zeros(c);
+    std::fill_n(zeros.r.as<BFloat16>(), zeros.r.shape().elements(), BFloat16(0.0F));
+    std::fill_n(zeros.w.as<float>(), zeros.w.shape().elements(), 0.0F);
+    const AttentionSolution expected = solve(zeros);
+    c.has_distances = false;
+    const AttentionSolution found = solve(AttentionProblem(c));
+    for (size_t i = 0; i < found.results().size(); ++i) {
+      const auto& [name, view] = found.results()[i];
+      if (!view.empty()) expect_identical(name, view, expected.results()[i].second);
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace segue::kernels

@@ -21,14 +21,21 @@ struct AttentionCase {
   float dropatt = 0.0F;
   double deviation = 1.0;  // of queries and keys
   DType dtype = DType::kFloat32;
+  bool has_distances = true;  // false: neither r nor w
+  bool has_biases = true;     // false: neither u nor w
 
   int64_t keys() const { return m + t; }
-  int64_t positions() const { return p == 0 ? keys() : p; }
+  int64_t positions() const {
+    if (!has_distances) return 0;
+    return p == 0 ? keys() : p;
+  }
+  Shape u_shape() const { return {has_biases ? n : 0, h}; }
+  Shape w_shape() const { return {has_biases && has_distances ? n : 0, h}; }
 };
 
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {}", c.b, c.t, c.m, c.n, c.h, c.positions(),
-                     c.window, c.dropatt);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {}", c.b, c.t, c.m, c.n, c.h,
+                     c.positions(), c.window, c.dropatt, c.has_biases);
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -50,8 +57,8 @@ struct AttentionProblem {
         qkv(cast(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation), c.dtype)),
         memory_kv(cast(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation), c.dtype)),
         r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
-        u(random_tensor({c.n, c.h}, 4)),
-        w(random_tensor({c.n, c.h}, 5)),
+        u(random_tensor(c.u_shape(), 4)),
+        w(random_tensor(c.w_shape(), 5)),
         doutput(cast(random_tensor({c.b, c.t, c.n, c.h}, 6), c.dtype)) {}
 };
 
@@ -66,8 +73,8 @@ struct AttentionSolution {
         dqkv(cast(unset_tensor({c.b, c.t, 3, c.n, c.h}), c.dtype)),
         dmemory_kv(cast(unset_tensor({c.b, c.m, 2, c.n, c.h}), c.dtype)),
         dr(cast(unset_tensor({c.positions(), c.n, c.h}), c.dtype)),
-        du(filled_tensor({c.n, c.h}, before)),
-        dw(filled_tensor({c.n, c.h}, before)) {}
+        du(filled_tensor(c.u_shape(), before)),
+        dw(filled_tensor(c.w_shape(), before)) {}
 
   std::vector<std::pair<std::string, ConstTensorView>> results() const {
     return {{"output", output.view()}, {"lse", lse.view()}, {"dqkv", dqkv.view()}, {"dmemory_kv", dmemory_kv.view()},
@@ -114,12 +121,17 @@ template <typename Scalar = double>
 oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
   const AttentionCase& c = x.extents;
   const auto size = [](int64_t extent) { return static_cast<size_t>(extent); };
-  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(c.positions()), size(c.window)},
+  const int64_t positions = c.has_distances ? c.positions() : 1;
+  const auto values_or_zeros = [](const TestTensor& tensor, int64_t elements) {
+    return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
+                                          : oracle_values<Scalar>(tensor.view());
+  };
+  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window)},
           oracle_values<Scalar>(x.qkv.view()),
           oracle_values<Scalar>(x.memory_kv.view()),
-          oracle_values<Scalar>(x.r.view()),
-          oracle_values<Scalar>(x.u.view()),
-          oracle_values<Scalar>(x.w.view())};
+          values_or_zeros(x.r, positions * c.n * c.h),
+          values_or_zeros(x.u, c.n * c.h),
+          values_or_zeros(x.w, c.n * c.h)};
 }
 
 // dropatt's multipliers, one element at a time as the contract numbers them.

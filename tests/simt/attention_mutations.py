@@ -12,6 +12,7 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
 
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
+WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
 BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
 MEMORY_PITCH = "RelativeAttention.MemoryPitchOnlySpacesTheStreams"
@@ -40,6 +41,21 @@ ATTENTION_MUTATIONS = [
         "values used before their copies have landed",
         "    simt::async_wait<1>();\n    simt::sync_block();\n    multiply_rows",
         "    simt::sync_block();\n    multiply_rows",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "ones for a bias that is not there",
+        "bias == nullptr ? 0.0F",
+        "bias == nullptr ? 1.0F",
+        "RelativeAttention.EqualsOracleWithoutBiases",
+        "forward",
+    ),
+    attention(
+        "relative_attention_backward.cu",
+        "queries rounded with no bias",
+        "q + in.bias_at(in.u",
+        "q + 0 * in.bias_at(in.u",
+        WITHOUT_DISTANCES,
     ),
     attention(
         "relative_attention.cuh",
@@ -174,8 +190,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_queries.cu",
         "no barrier before keys and values are replaced",
-        "warp.row, tiles.positions, feature);\n    simt::sync_block();",
-        "warp.row, tiles.positions, feature);",
+        "tiles.positions, feature);\n    simt::sync_block();",
+        "tiles.positions, feature);",
     ),
     attention(
         "relative_attention_backward.cu",
@@ -202,8 +218,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cu",
         "queries rounded with w in place of u",
-        "(q + in.u[",
-        "(q + in.w[",
+        "q + in.bias_at(in.u",
+        "q + in.bias_at(in.w",
     ),
     attention(
         "relative_attention_backward.cu",
