@@ -3,7 +3,7 @@
 #include "kernels/gradient_clip.h"
 #include "kernels/lamb.h"
 #include "kernels/optimizer_step.h"
-#include "tests/kernels/asked_level.h"
+#include "tests/kernels/cpu/asked_level.h"
 #include "tests/kernels/testing.h"
 
 namespace segue::kernels {

@@ -1,11 +1,10 @@
 // Which of the levels that the operations are compiled for is chosen.
-#include "kernels/cpu/operations.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/kernels/asked_level.h"
+#include "kernels/cpu/operations.h"
+#include "tests/kernels/cpu/asked_level.h"
 #include "tests/message_of.h"
 
 namespace segue::kernels::cpu {

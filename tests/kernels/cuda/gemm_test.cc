@@ -1,8 +1,9 @@
 // Products by cuBLASLt, as its stand-in computes and checks them: all forms, and every way to be refused.
+#include "kernels/cuda/gemm.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/cuda/gemm.h"
 #include "kernels/cuda/queue.h"
 #include "tests/cuda_standins/fixture.h"
 #include "tests/kernels/bfloat16.h"

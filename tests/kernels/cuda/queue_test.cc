@@ -1,11 +1,12 @@
 // Queues of CUDA with their fences and graphs, in many orders in which streams can get on.
+#include "kernels/cuda/queue.h"
+
 #include <gmock/gmock.h>
 
 #include <set>
 
 #include "base/cuda.h"
 #include "kernels/cuda/epilogue.h"
-#include "kernels/cuda/queue.h"
 #include "tests/cuda_standins/fixture.h"
 #include "tests/message_of.h"
 
