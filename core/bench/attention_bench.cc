@@ -10,11 +10,10 @@ namespace segue {
 namespace {
 
 int64_t workspace_elements(const AttentionShape& shape, DeviceKind device) {
-  const int64_t keys = shape.mem_len + shape.tgt_len;
   return kernels::relative_attention_workspace({.streams = shape.streams,
                                                 .tgt_len = shape.tgt_len,
-                                                .keys = keys,
-                                                .positions = keys,
+                                                .keys = shape.mem_len + shape.tgt_len,
+                                                .positions = shape.positions(),
                                                 .heads = shape.heads,
                                                 .d_head = shape.d_head},
                                                device);
@@ -35,9 +34,9 @@ struct Attention {
   Attention(BenchStream& place, const AttentionShape& s)
       : qkv(place.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
         memory_kv(place.random_tensor({s.streams, s.mem_len, 2, s.heads, s.d_head})),
-        r(place.random_tensor({s.mem_len + s.tgt_len, s.heads, s.d_head})),
+        r(place.random_tensor({s.positions(), s.heads, s.d_head})),
         u(place.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
-        w(place.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
+        w(place.random_tensor(DType::kFloat32, {s.has_distances ? s.heads : 0, s.d_head})),
         output(place.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
         lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, place.device()),
         window(s.window) {}
@@ -97,7 +96,7 @@ int64_t visible_pairs(const AttentionShape& shape) {
 }
 
 // Per pair the forward has three products of length H (content, position, values), the backward six (dp, dq by content
-// and by position, dk, dr, dv).
+// and by position, dk, dr, dv); without distances the forward two and the backward four.
 AttentionBench bench_attention(BenchStream& place, const Effort& effort, const AttentionShape& shape,
                                bool forward_only) {
   Attention attention(place, shape);
@@ -107,7 +106,7 @@ AttentionBench bench_attention(BenchStream& place, const Effort& effort, const A
   bench.measurements.push_back(
       {.name = "forward",
        .timing = time_calls(place.stream(), effort, [&] { attention.forward(place.stream()); }),
-       .flops = 3.0 * product,
+       .flops = (shape.has_distances ? 3.0 : 2.0) * product,
        .bytes = static_cast<double>(attention.forward_bytes())});
   if (!forward_only) {
     attention.add_backward(place, shape);
@@ -118,7 +117,7 @@ AttentionBench bench_attention(BenchStream& place, const Effort& effort, const A
     bench.measurements.push_back(
         {.name = "forward and backward",
          .timing = time_calls(place.stream(), effort, both),
-         .flops = 9.0 * product,
+         .flops = (shape.has_distances ? 9.0 : 6.0) * product,
          .bytes = static_cast<double>(attention.forward_bytes() + attention.backward_bytes())});
   }
   bench.workspace_bytes = bytes_of_all({&attention.lse, &attention.workspace});

@@ -15,7 +15,10 @@ struct AttentionShape {
   int64_t d_head = 64;
   int64_t tgt_len = 512;
   int64_t mem_len = 512;
-  int64_t window = 0;  // keys a query sees, its own included; 0: all earlier ones
+  int64_t window = 0;         // keys a query sees, its own included; 0: all earlier ones
+  bool has_distances = true;  // false: no r and w, as of absolute positions
+
+  int64_t positions() const { return has_distances ? mem_len + tgt_len : 0; }
 };
 
 struct AttentionBench {

@@ -91,7 +91,8 @@ void run_attention(const BenchOptions& options, const AttentionShape& shape, boo
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   AttentionBench bench = bench_attention(place, options.effort, shape, forward_only);
   result.measurements = std::move(bench.measurements);
-  result.title = fmt::format("relative attention on {}: B {}, N {}, H {}, T {}, M {}, window {}", place.title(),
+  result.title = fmt::format("{} on {}: B {}, N {}, H {}, T {}, M {}, window {}",
+                             shape.has_distances ? "relative attention" : "attention without distances", place.title(),
                              shape.streams, shape.heads, shape.d_head, shape.tgt_len, shape.mem_len, shape.window);
   OrderedJson setting = setting_of(place, "attention");
   setting.update({{"streams", shape.streams},
@@ -100,6 +101,7 @@ void run_attention(const BenchOptions& options, const AttentionShape& shape, boo
                   {"tgt_len", shape.tgt_len},
                   {"mem_len", shape.mem_len},
                   {"window", shape.window},
+                  {"distances", shape.has_distances},
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});
   report(options, result, setting);
@@ -302,6 +304,7 @@ void add_attention(CLI::App& bench) {
   add_extent("--mem-len", options->shape.mem_len, "M");
   add_extent("--window", options->shape.window, "Keys a query sees, its own included; 0: all earlier ones");
   command->add_flag("--forward-only", options->forward_only, "Leave out the backward");
+  command->add_flag("!--no-distances", options->shape.has_distances, "As absolute positions have it: content alone");
   add_bench_options(*command, *options);
   command->callback([options] { run_attention(*options, options->shape, options->forward_only); });
 }

@@ -43,6 +43,9 @@ def test_attention(program, device, *precision):
     (windowed,) = bench(program, "attention", *shape_options(window=4), "--device", device, *precision,
                         "--forward-only")["measurements"]
     check(windowed["flops"] == 3 * 2 * 8 * 5 * 4 * 2 * 3, f"window: {windowed['flops']} FLOPs")
+    forward, both = bench(program, "attention", *shape_options(), "--device", device, *precision,
+                          "--no-distances")["measurements"]
+    check((forward["flops"], both["flops"]) == (2 * 2 * 8 * pairs, 6 * 2 * 8 * pairs), f"no distances: {forward}, {both}")
 
 
 def test_memory_is_linear(program):
