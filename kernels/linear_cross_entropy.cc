@@ -106,7 +106,7 @@ void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
   if (extents.rows == 0) return;
   check_listed(contract, args, extents, stream.device());
   check_gradient(contract, args, a);
-  const int64_t needed = linear_cross_entropy_workspace(extents, stream.device().kind);
+  const int64_t needed = stream.operations().linear_cross_entropy_workspace(extents);
   contract.number("workspace", static_cast<double>(args.workspace.elements()), args.workspace.elements() >= needed,
                   "at least {} float32", needed);
   contract.floats("workspace", args.workspace, args.workspace.shape);

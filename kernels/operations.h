@@ -67,8 +67,7 @@ struct Operations {
 #undef SEGUE_OPERATION
 };
 
-// Those that a stream of such a device calls. Throws DeviceError when the processor runs none of the levels, or the
-// program was built without CUDA.
+// Those that a stream of such a device calls. Throws DeviceError when the processor runs none of the levels.
 const Operations& operations_of(DeviceKind device);
 
 }  // namespace segue::kernels

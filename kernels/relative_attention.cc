@@ -105,9 +105,8 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_workspace(
       args.workspace,
-      relative_attention_workspace(
-          {.streams = e.b, .tgt_len = e.t, .keys = e.m + e.t, .positions = e.p, .heads = e.n, .d_head = e.h},
-          stream.device().kind));
+      stream.operations().relative_attention_workspace(
+          {.streams = e.b, .tgt_len = e.t, .keys = e.m + e.t, .positions = e.p, .heads = e.n, .d_head = e.h}));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_gradient(contract, "dr", args.dr, in.r);

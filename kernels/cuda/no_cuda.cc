@@ -1,4 +1,4 @@
-// A build without CUDA: no queue can be made and there are no operations, so nothing else here is ever called.
+// A build without CUDA: no queue can be made, so that nothing else of it and no operation is ever called.
 #include "base/cuda.h"
 #include "base/error.h"
 #include "kernels/cuda/operations.h"
@@ -39,6 +39,19 @@ void Graph::launch(Queue& /*queue*/) { refuse(); }
 
 namespace segue::kernels::cuda {
 
-const Operations& operations() { segue::cuda::refuse(); }
+// What a GPU can do is known here too: jobs for one are planned.
+const Operations& operations() {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type
+#define SEGUE_REFUSED_OPERATION(name, arguments) .name = [](Stream&, const arguments&) { segue::cuda::refuse(); },
+  static const Operations table{
+      .level = "CUDA",
+      .widest_head = kMaxHeadWidth,
+      .has_bfloat16_products = [] { return true; },
+      .linear_cross_entropy_workspace = [](const LinearCrossEntropyExtents&) -> int64_t { segue::cuda::refuse(); },
+      .relative_attention_workspace = [](const RelativeAttentionExtents&) -> int64_t { segue::cuda::refuse(); },
+      SEGUE_OPERATIONS(SEGUE_REFUSED_OPERATION)};
+#undef SEGUE_REFUSED_OPERATION
+  return table;
+}
 
 }  // namespace segue::kernels::cuda

@@ -11,7 +11,7 @@ SEGUE_OPERATIONS(SEGUE_DECLARED_OPERATION)
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents);
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents);
 
-// Throws DeviceError in a program that was built without CUDA.
+// In a program that was built without CUDA they throw DeviceError.
 const Operations& operations();
 
 }  // namespace segue::kernels::cuda

@@ -8,7 +8,8 @@ namespace segue::kernels::cpu {
 namespace {
 
 AttentionShape shape_of(int64_t queries, int64_t memory, int64_t width, int64_t window = 0) {
-  const auto view = [](const Shape& shape) { return ConstTensorView{nullptr, DType::kFloat32, shape}; };
+  static constexpr std::byte kUnread{};
+  const auto view = [](const Shape& shape) { return ConstTensorView{&kUnread, DType::kFloat32, shape}; };
   return AttentionShape({.qkv = view({1, queries, 3, 1, width}),
                          .memory_kv = view({1, memory, 2, 1, width}),
                          .r = view({memory + queries, 1, width}),

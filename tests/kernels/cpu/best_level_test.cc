@@ -15,6 +15,12 @@ TEST(BestLevel, TheBestThatTheProcessorRuns) {
   EXPECT_EQ(best_level().level, has_avx512 ? "x86-64-v4" : "x86-64-v3");
 }
 
+// Also where none can be opened: jobs for one are planned there.
+TEST(OperationsOfAGpu, SayWhatItCanDo) {
+  EXPECT_EQ(operations_of(DeviceKind::kCuda).widest_head, 128);
+  EXPECT_TRUE(operations_of(DeviceKind::kCuda).has_bfloat16_products());
+}
+
 TEST(BestLevel, TheOneThatIsAskedFor) {
   const AskedLevel asked("x86-64-v3");
   EXPECT_EQ(best_level().level, "x86-64-v3");
