@@ -36,9 +36,11 @@ TEST(RelativeAttentionInBFloat16, WithoutDistancesEqualsRowsOfZeros) {
     const AttentionSolution expected = solve(zeros);
     c.has_distances = false;
     const AttentionSolution found = solve(AttentionProblem(c));
-    for (size_t i = 0; i < found.results().size(); ++i) {
-      const auto& [name, view] = found.results()[i];
-      if (!view.empty()) expect_identical(name, view, expected.results()[i].second);
+    const auto views = expected.results();
+    size_t i = 0;
+    for (const auto& [name, view] : found.results()) {
+      if (!view.empty()) expect_identical(name, view, views[i].second);
+      ++i;
     }
   }
 }
