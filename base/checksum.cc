@@ -46,4 +46,6 @@ std::string checksum_of(std::span<const std::byte> bytes) {
   return checksum.text();
 }
 
+uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
 }  // namespace segue

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace segue {
 
@@ -24,5 +26,8 @@ class Checksum {
 };
 
 std::string checksum_of(std::span<const std::byte> bytes);
+
+// A number for a text, the same everywhere and always (XXH3, 64 bits).
+uint64_t hash_of(std::string_view text);
 
 }  // namespace segue

@@ -39,6 +39,7 @@ struct FieldInfo {
   double above = -std::numeric_limits<double>::infinity();  // the value must be greater than this
   double maximum = std::numeric_limits<double>::infinity();
   double below = std::numeric_limits<double>::infinity();  // the value must be less than this
+  std::string_view role = {};                              // the schema's "x-role"; empty: none
 };
 
 template <typename T>

@@ -25,6 +25,7 @@ class SchemaMaker : public JsonFields {
     nodes_.push_back(&object["properties"][std::string(key)]);
     (*nodes_.back())["description"] =
         info.unit.empty() ? std::string(info.meaning) : fmt::format("{} (unit: {})", info.meaning, info.unit);
+    if (!info.role.empty()) (*nodes_.back())["x-role"] = info.role;
     return true;
   }
   void enter_element(int64_t /*index*/) override { nodes_.push_back(&(*nodes_.back())["items"]); }

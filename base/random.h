@@ -16,7 +16,7 @@ namespace segue {
 struct RandomStream {
   uint64_t seed = 0;
   uint64_t step = 0;
-  uint16_t site = 0;  // which use inside the step: one number per dropout layer or initialised tensor
+  uint16_t site = 0;  // which use inside the step: one number per dropout layer
 };
 
 constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53U;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 

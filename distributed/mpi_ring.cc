@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
-#include "distributed/mpi_check.h"
+#include "distributed/collectives.h"
 
 namespace segue {
 
 namespace {
 
 using mpi::check;
+using mpi::Progress;
 
 constexpr int64_t kMostBytes = int64_t{256} << 10;  // of a chunk
 constexpr int64_t kFewBytes = int64_t{16} << 10;    // of a chunk that is not worth being cut for another lane
@@ -81,7 +82,7 @@ void MpiRing::start(const Trip& trip) {
   }
 }
 
-MpiRing::Progress MpiRing::advance() {
+mpi::Progress MpiRing::advance() {
   std::array<int, 2 * kLanes> which{};
   int done = 0;
   check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, which.data(), MPI_STATUSES_IGNORE),

@@ -12,7 +12,8 @@
 
 #include "base/buffer.h"
 #include "base/tensor.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
+#include "distributed/mpi_calls.h"
 
 namespace segue {
 
@@ -30,8 +31,7 @@ class MpiRing {
   void start_reduce_scatter(ConstTensorView values, TensorView my_part);  // of them; values [size * n], my_part [n]
   void start_all_gather(TensorView values);  // of any dtype; [size * n], with this rank's part in its place
 
-  enum class Progress : uint8_t { kNone, kSome, kDone };
-  Progress advance();
+  mpi::Progress advance();
 
  private:
   // What is on its way: one chunk of every part goes around in a lane, while those of other lanes keep the link busy.

@@ -2,13 +2,13 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "distributed/mpi_communicator.h"
+#include "distributed/mpi_job.h"
 
 namespace segue {
 
 bool launched_by_mpi() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
-std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions&) {
+std::unique_ptr<Job> open_mpi_job(const JobOptions&) {
   throw PeerError("launched by mpirun, but this program was built without MPI; install libopenmpi-dev and build again");
 }
 

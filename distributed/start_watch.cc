@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/model/key_value_memory.h"
+#include "core/model/memory.h"
 #include "core/model/segment_engine.h"
 
 namespace segue {
@@ -19,38 +19,36 @@ class Bench {
   Bench(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size)
       : place_(place),
         effort_(effort),
-        config_(config.model),
-        vocab_size_(vocab_size),
-        parameters_(Transformer(config_, vocab_size).parameter_specs(),
-                    compute_of(config_, place.precision(), place.device())),
+        model_(config.model, vocab_size),
+        parameters_(model_.parameter_specs(), compute_of(config.model, place.precision(), place.device())),
         arena_(place.device()) {
-    parameters_.initialize(config_.init, static_cast<uint64_t>(config.seed));
+    parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   }
 
   Measurement measure(SegmentShape shape, int64_t mem_len, const std::string& name) {
-    ModelConfig config = config_;
-    config.mem_len = mem_len;
-    const Transformer model(config, vocab_size_);
-    SegmentEngine engine(model, parameters_, arena_, place_.stream(), Tape::Mode::kEvaluation);
-    const std::unique_ptr<Memory> memory = make_evaluation_memory(shape.remembered, model, parameters_, arena_,
-                                                                  place_.stream(), shape.streams, shape.tgt_len);
-    const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, vocab_size_, 1);
-    const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, vocab_size_, 2);
+    ModelUse use = use_of(model_.config());
+    use.mem_len = mem_len;
+    const ModelInUse in_use{model_, use, parameters_, arena_, place_.stream()};
+    SegmentEngine engine(in_use, Tape::Mode::kEvaluation);
+    const std::unique_ptr<Memory> memory =
+        make_evaluation_memory(shape.remembered, in_use, shape.streams, shape.tgt_len);
+    const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, model_.vocab_size(), 1);
+    const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, model_.vocab_size(), 2);
     const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
     for (int64_t filled = 0; filled < mem_len; filled += shape.tgt_len) run();
-    memory->fit(shape);
-    shape.memory_length = mem_len;
+    SegmentShape full = full_segment(use, shape.streams, shape.tgt_len, shape.scored);
+    memory->fit(full);
+    full.memory_length = mem_len;
     return {.name = name,
             .timing = time_calls(place_.stream(), effort_, run),
-            .flops = model.flops(parameters_, shape).forward,
+            .flops = model_.flops(parameters_, full).forward,
             .tokens = static_cast<double>(shape.streams * shape.scored_tokens())};
   }
 
  private:
   BenchStream& place_;
   Effort effort_;
-  ModelConfig config_;
-  int64_t vocab_size_;
+  Transformer model_;
   Parameters parameters_;
   Arena arena_;
 };

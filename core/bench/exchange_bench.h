@@ -7,7 +7,8 @@
 #include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
 #include "core/config/config.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -23,6 +24,6 @@ struct ExchangeBench {
 // Called by all ranks, of which there are several, with equal arguments. Device and precision are those of the place,
 // whatever the config says.
 ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
-                             Communicator& communicator);
+                             Job& job, Collectives& collectives);
 
 }  // namespace segue

@@ -8,14 +8,17 @@
 
 namespace segue {
 
-SlowLink::SlowLink(Communicator& fast, double bytes_per_second, double latency_seconds)
-    : fast_(fast), bytes_per_second_(bytes_per_second), latency_seconds_(latency_seconds) {
+SlowLink::SlowLink(Collectives& fast, double bytes_per_second, double latency_seconds)
+    : Collectives(fast.rank(), fast.size()),
+      fast_(fast),
+      bytes_per_second_(bytes_per_second),
+      latency_seconds_(latency_seconds) {
   if (fast.stream() != nullptr) throw UsageError("bench: a link that the GPU drives cannot be slowed down");
 }
 
 // In a ring every rank sends (size - 1) / size of the bytes: once to scatter or to gather them, twice for both.
 void SlowLink::carry(int64_t bytes, int times) const {
-  const double ranks = fast_.size();
+  const double ranks = size();
   const double sent = times * static_cast<double>(bytes) * (ranks - 1.0) / ranks;
   std::this_thread::sleep_for(std::chrono::duration<double>(latency_seconds_ + sent / bytes_per_second_));
 }

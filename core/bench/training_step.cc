@@ -14,8 +14,9 @@ TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t voc
       parameters_(model_.parameter_specs(), compute_of(config.model, place.precision(), place.device())),
       optimizer_(config.optimizer, parameters_, stream_),
       arena_(place.device()),
-      engine_(model_, parameters_, arena_, stream_, Tape::Mode::kTraining),
-      groups_(make_stream_groups(model_, streams, config.training.batch_chunk, parameters_.compute())),
+      engine_({model_, use_of(config.model), parameters_, arena_, stream_}, Tape::Mode::kTraining),
+      groups_(make_stream_groups(config.model, use_of(config.model), streams, config.training.batch_chunk,
+                                 parameters_.compute())),
       streams_(streams),
       tokens_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 1)),
       targets_(random_tokens({streams.count, scored_tokens(config.training, config.training.tgt_len)}, vocab_size, 2)) {
@@ -39,13 +40,14 @@ void TrainingStep::run(const Tape::GradientProgress& progress, const std::functi
   };
   observed(observer_, describe_clearing, [&] { parameters_.clear_gradients(stream_); });
   for (StreamGroup& group : groups_)
-    engine_.queue(inputs_of(group), group.memory, &group == &groups_.back() ? progress : nullptr);
+    engine_.queue(inputs_of(group), *group.memory, &group == &groups_.back() ? progress : nullptr);
   if (between) between();
   optimizer_.step(config_.optimizer.lr);
 }
 
 void TrainingStep::fill_memory() {
-  while (!std::all_of(groups_.begin(), groups_.end(), [](const StreamGroup& group) { return group.memory.is_full(); }))
+  while (
+      !std::all_of(groups_.begin(), groups_.end(), [](const StreamGroup& group) { return group.memory->is_settled(); }))
     run();
 }
 

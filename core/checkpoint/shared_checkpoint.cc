@@ -64,19 +64,19 @@ Finding look_again_for(const OrderedJson& told) {
 
 }  // namespace
 
-std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Communicator& communicator, Logger& logger) {
-  const std::string told = communicator.gather(communicator.is_first() ? tell(chosen) : "").front();
+std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Job& job, Logger& logger) {
+  const std::string told = job.gather(job.is_first() ? tell(chosen) : "").front();
   if (told.empty()) return std::nullopt;
   Finding mine{.checkpoint = std::move(chosen)};
-  if (!communicator.is_first()) mine = look_again_for(OrderedJson::parse(told));
-  const OrderedJson said{{"host", communicator.host()}, {"error", mine.error}, {"warning", mine.warning}};
-  const std::vector<std::string> all = communicator.gather(said.dump());
+  if (!job.is_first()) mine = look_again_for(OrderedJson::parse(told));
+  const OrderedJson said{{"host", job.host()}, {"error", mine.error}, {"warning", mine.warning}};
+  const std::vector<std::string> all = job.gather(said.dump());
   for (size_t r = 0; r < all.size(); ++r) {
     const OrderedJson other = OrderedJson::parse(all[r]);
     const std::string who = fmt::format("rank {} on {}", r, other["host"].get<std::string>());
     if (!other["error"].get<std::string>().empty())
       throw CheckpointError("{}: {}", who, other["error"].get<std::string>());
-    if (communicator.is_first() && !other["warning"].get<std::string>().empty())
+    if (job.is_first() && !other["warning"].get<std::string>().empty())
       logger.warn("{}: {}", who, other["warning"].get<std::string>());
   }
   return std::move(mine.checkpoint);

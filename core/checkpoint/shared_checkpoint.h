@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "core/checkpoint/checkpoint.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -14,6 +14,6 @@ namespace segue {
 // and the others open that very checkpoint, of which a moment later they may still see the old content. None when there
 // is none in the first rank. Throws CheckpointError in every rank when one of them finds something else, naming it, its
 // host, and what it found. What others had to wait for is told to the first rank's log.
-std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Communicator& communicator, Logger& logger);
+std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Job& job, Logger& logger);
 
 }  // namespace segue

@@ -22,9 +22,10 @@ void check_names(const Config& config, std::string_view source) {
   check("evaluation.split", config.evaluation.split);
 }
 
-// With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory.
-void check_same_length(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
-  if (!model.visibility.same_length || model.visibility.same_length_extra_key || mem_len > 0) return;
+// With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory. `key`
+// says where the memory's length comes from.
+void check_same_length(const ModelUse& use, std::string_view key, std::string_view source) {
+  if (!use.same_length || use.same_length_extra_key || use.mem_len > 0) return;
   throw ConfigError(
       "{}: {}: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = false, or no "
       "query sees a key; found 0",
@@ -47,7 +48,7 @@ void check_device(const TrainingConfig& training, std::string_view source) {
   if (!is_device_name(training.device))
     throw ConfigError(R"({}: training.device: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", source,
                       training.device);
-  if (training.device == "cpu" && training.communicator == CommunicatorKind::kNccl)
+  if (training.device == "cpu" && training.communicator == CollectivesKind::kNccl)
     throw ConfigError(
         R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);
 }
@@ -100,6 +101,13 @@ void check_optimization(const Config& config, std::string_view source) {
                       schedule.eta_min);
 }
 
+void check_clamp_len(PositionKind kind, int64_t clamp_len, std::string_view source) {
+  const bool meets_distances = kind == PositionKind::kRelative || kind == PositionKind::kShaw;
+  if (!meets_distances && clamp_len > 0)
+    throw ConfigError(R"({}: model.position.clamp_len: expected 0 or less with model.position.kind = "{}", found {})",
+                      source, name_of_choice(kind), clamp_len);
+}
+
 // Keys that a kind does not read stay what they are without being written.
 void check_position(const ModelConfig& model, std::string_view source) {
   using enum PositionKind;
@@ -107,7 +115,6 @@ void check_position(const ModelConfig& model, std::string_view source) {
   const std::string_view kind = name_of_choice(position.kind);
   const bool has_table = position.kind == kLearned || position.kind == kShaw;
   const bool has_sinusoids = position.kind == kRelative || position.kind == kSinusoidal;
-  const bool meets_distances = position.kind == kRelative || position.kind == kShaw;
   const auto expect = [&](bool is_right, std::string_view key, std::string_view expected, const auto& found) {
     if (!is_right)
       throw ConfigError(R"({}: {}: expected {} with model.position.kind = "{}", found {})", source, key, expected, kind,
@@ -115,11 +122,18 @@ void check_position(const ModelConfig& model, std::string_view source) {
   };
   expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model", "an even number (half sines, half cosines)",
          model.d_model);
-  expect(meets_distances || position.clamp_len <= 0, "model.position.clamp_len", "0 or less", position.clamp_len);
   expect(position.kind == kRelative || !position.untie_r, "model.position.untie_r", "false", position.untie_r);
   expect(has_table || position.max_positions == 0, "model.position.max_positions", "0", position.max_positions);
   expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
          position.max_positions);
+}
+
+void check_block(const BlockConfig& block, std::string_view source) {
+  if (block.final_norm && !block.pre_lnorm)
+    throw ConfigError(
+        "{}: model.block.final_norm: expected false with model.block.pre_lnorm = false, where every layer ends in a "
+        "layer norm; found true",
+        source);
 }
 
 void check_plain_head(const HeadConfig& head, std::string_view source) {
@@ -169,14 +183,22 @@ void check_head(const ModelConfig& model, std::string_view source) {
 
 void check_model(const ModelConfig& model, std::string_view source) {
   check_position(model, source);
+  check_clamp_len(model.position.kind, model.position.clamp_len, source);
+  check_block(model.block, source);
   check_head(model, source);
-  check_same_length(model, model.mem_len, "model.mem_len", source);
+  check_same_length(use_of(model), "model.mem_len", source);
 }
 
-void check_position_table(const ModelConfig& model, int64_t tgt_len, int64_t mem_len, std::string_view source) {
-  const PositionConfig& position = model.position;
+void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
+  check_same_length(use, "model.mem_len", source);
+  check_clamp_len(model.position.kind, use.clamp_len, source);
+  check_position_table(model.position, use, tgt_len, source);
+}
+
+void check_position_table(const PositionConfig& position, const ModelUse& use, int64_t tgt_len,
+                          std::string_view source) {
   const int64_t rows = position.max_positions;
-  const int64_t needed = position_rows(position, tgt_len, mem_len);
+  const int64_t needed = position_rows(position, use, tgt_len);
   if (needed <= rows) return;
   if (position.kind == PositionKind::kLearned)
     throw ConfigError("{}: model.position.max_positions: expected at least {}, the segment's tgt_len, found {}", source,
@@ -184,7 +206,7 @@ void check_position_table(const ModelConfig& model, int64_t tgt_len, int64_t mem
   throw ConfigError(
       "{}: model.position.max_positions: expected at least {} for tgt_len {} and mem_len {}, or a "
       "model.position.clamp_len from 1 to {}; found {} and clamp_len {}",
-      source, needed, tgt_len, mem_len, rows - 1, rows, position.clamp_len);
+      source, needed, tgt_len, use.mem_len, rows - 1, rows, use.clamp_len);
 }
 
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source) {
@@ -200,9 +222,10 @@ void check_combinations(const Config& config, std::string_view source) {
   check_model(config.model, source);
   if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
-  check_position_table(config.model, config.training.tgt_len, config.model.mem_len, source);
-  check_position_table(config.model, evaluation_tgt_len(config), evaluation_mem_len(config), source);
-  check_same_length(config.model, evaluation_mem_len(config), "evaluation.mem_len", source);
+  check_position_table(config.model.position, use_of(config.model), config.training.tgt_len, source);
+  const ModelUse evaluation = evaluation_use(config);
+  check_position_table(config.model.position, evaluation, evaluation_tgt_len(config), source);
+  check_same_length(evaluation, "evaluation.mem_len", source);
   check_optimization(config, source);
 }
 

@@ -207,4 +207,10 @@ int64_t evaluation_mem_len(const Config& config) {
   return config.training.tgt_len + config.model.mem_len - evaluation_tgt_len(config);
 }
 
+ModelUse evaluation_use(const Config& config) {
+  ModelUse use = use_of(config.model);
+  use.mem_len = evaluation_mem_len(config);
+  return use;
+}
+
 }  // namespace segue

@@ -56,7 +56,7 @@ struct TrainingConfig {
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;  // 0: all
-  CommunicatorKind communicator = CommunicatorKind::kAuto;
+  CollectivesKind communicator = CollectivesKind::kAuto;
   double peer_timeout = 20.0;    // seconds that ranks wait for one another
   double stall_timeout = 900.0;  // seconds that a rank may be busy without getting on
   double bucket_mb = 4.0;        // MiB of gradients that ranks sum at once; 0: all
@@ -102,6 +102,7 @@ double effective_epsilon(const OptimizerConfig& optimizer);
 // Lengths of the evaluations inside a training run.
 int64_t evaluation_tgt_len(const Config& config);
 int64_t evaluation_mem_len(const Config& config);  // by default tgt_len + mem_len is what it is in training
+ModelUse evaluation_use(const Config& config);
 
 // Reads a config file, then overrides such as "model.mem_len=256", whose values are JSON or, failing that, plain text.
 // Throws ConfigError naming the file (or "--set ..."), the path, expected and found; FileError when it cannot be read.
@@ -109,6 +110,16 @@ Config load_config(const std::filesystem::path& path, std::span<const std::strin
 
 // The same from text; `source` is what errors call it.
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides = {});
+
+// How weights of such a model are used where overrides say otherwise than its config. Throws ConfigError naming the
+// override as load_config does, and when its key does not say how weights are used.
+ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides);
+
+// The keys of all values in such overrides, such as "model.mem_len", in their order.
+std::vector<std::string> overridden_keys(std::span<const std::string> overrides);
+
+// Throws ConfigError naming both when `given` says something already that one of the overrides says too, that of `key`.
+void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given);
 
 // Throws ConfigError when values that are right alone cannot go together, naming both keys.
 void check_combinations(const Config& config, std::string_view source);

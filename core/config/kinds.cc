@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> kClusterOrders{"reversed", "ascending"
 constexpr std::array<std::string_view, 2> kInits{"normal", "uniform"};
 constexpr std::array<std::string_view, 5> kOptimizers{"adagrad", "adam", "adamw", "lamb", "sgd"};
 constexpr std::array<std::string_view, 2> kPrecisions{"fp32", "bf16"};
-constexpr std::array<std::string_view, 3> kCommunicators{"auto", "nccl", "mpi"};
+constexpr std::array<std::string_view, 3> kCollectives{"auto", "nccl", "mpi"};
 constexpr std::array<std::string_view, 5> kSchedules{"constant", "cosine", "inv_sqrt", "linear", "plateau"};
 constexpr std::array<std::string_view, 2> kLossParts{"full", "half"};
 constexpr std::array<std::string_view, 3> kScheduleRules{"pytorch", "nvidia", "tensorflow"};
@@ -39,7 +39,7 @@ std::span<const std::string_view> choices_of(ClusterOrder) { return kClusterOrde
 std::span<const std::string_view> choices_of(InitKind) { return kInits; }
 std::span<const std::string_view> choices_of(OptimizerKind) { return kOptimizers; }
 std::span<const std::string_view> choices_of(PrecisionKind) { return kPrecisions; }
-std::span<const std::string_view> choices_of(CommunicatorKind) { return kCommunicators; }
+std::span<const std::string_view> choices_of(CollectivesKind) { return kCollectives; }
 std::span<const std::string_view> choices_of(ScheduleKind) { return kSchedules; }
 std::span<const std::string_view> choices_of(LossPart) { return kLossParts; }
 std::span<const std::string_view> choices_of(ScheduleRule) { return kScheduleRules; }

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "distributed/communicator_choice.h"
+#include "distributed/collectives_choice.h"
 
 namespace segue {
 
@@ -39,7 +39,7 @@ std::span<const std::string_view> choices_of(ClusterOrder);
 std::span<const std::string_view> choices_of(InitKind);
 std::span<const std::string_view> choices_of(OptimizerKind);
 std::span<const std::string_view> choices_of(PrecisionKind);
-std::span<const std::string_view> choices_of(CommunicatorKind);
+std::span<const std::string_view> choices_of(CollectivesKind);
 std::span<const std::string_view> choices_of(ScheduleKind);
 std::span<const std::string_view> choices_of(LossPart);
 std::span<const std::string_view> choices_of(ScheduleRule);

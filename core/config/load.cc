@@ -1,6 +1,8 @@
 // Files and overrides to configs, and configs back to JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -12,6 +14,7 @@ namespace {
 constexpr int64_t kLargestFile = int64_t{1} << 20;
 constexpr size_t kLongestExcerpt = 120;        // of an override, in errors
 constexpr const char* kSchemaKey = "$schema";  // editors complete from the schema it names
+constexpr const char* kRole = "x-role";        // of a key in the schema
 
 // Any JSON; text that does not begin like a structure or a quoted string, and is no JSON, is a string as it stands.
 Json parse_value(std::string_view text, std::string_view source) {
@@ -21,8 +24,17 @@ Json parse_value(std::string_view text, std::string_view source) {
   return value;
 }
 
+// Reads what is there into a scratch config: errors name this source although other keys come from elsewhere.
+void check_part(const Json& document, std::string_view source) {
+  Config scratch;
+  read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
+}
+
+std::string override_source(const std::string& text) { return "--set " + printable_line(text, kLongestExcerpt); }
+
 // "model.mem_len=256" as {"model": {"mem_len": 256}}.
-Json parse_override(const std::string& text, std::string_view source) {
+Json parse_override(const std::string& text) {
+  const std::string source = override_source(text);
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("{}: expected KEY=VALUE, as in --set model.mem_len=256", source);
@@ -34,15 +46,11 @@ Json parse_override(const std::string& text, std::string_view source) {
     Json parent = Json::object();
     parent[innermost] = std::move(document);
     document = std::move(parent);
-    if (dot == std::string_view::npos) return document;
+    if (dot == std::string_view::npos) break;
     keys = keys.substr(0, dot);
   }
-}
-
-// Reads what is there into a scratch config: errors name this source although other keys come from elsewhere.
-void check_part(const Json& document, std::string_view source) {
-  Config scratch;
-  read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
+  check_part(document, source);
+  return document;
 }
 
 Json parse_document(std::string_view text, std::string_view source) {
@@ -66,11 +74,36 @@ void add_differences(const OrderedJson& before, const OrderedJson& after, const 
     add_differences(value, after.at(key), join_json_path(path, key), lines);
 }
 
+// Marks every key of the model that says nothing else as one that says what the model is.
+void add_shape_roles(OrderedJson& schema) {
+  for (auto& [key, node] : schema["properties"].items()) {
+    if (node.contains("properties"))
+      add_shape_roles(node);
+    else if (!node.contains(kRole))
+      node[kRole] = "shape";
+  }
+}
+
+// Throws unless all keys in `part` say how weights are used.
+void check_roles(const Json& part, const OrderedJson& schema, const std::string& path, std::string_view source) {
+  for (const auto& [key, value] : part.items()) {
+    const OrderedJson& node = schema["properties"][key];
+    const std::string key_path = join_json_path(path, key);
+    if (node.contains("properties")) {
+      check_roles(value, node, key_path, source);
+    } else if (node.value(kRole, "") != "use") {
+      throw ConfigError(
+          "{}: {}: expected a key that says how weights are used, such as model.mem_len or model.position.clamp_len",
+          source, key_path);
+    }
+  }
+}
+
 // A table's size is part of the model, which later goes without the lengths of its training.
 void name_position_rows(Config& config) {
   PositionConfig& position = config.model.position;
   if (position.max_positions == 0)
-    position.max_positions = position_rows(position, config.training.tgt_len, config.model.mem_len);
+    position.max_positions = position_rows(position, use_of(config.model), config.training.tgt_len);
 }
 
 }  // namespace
@@ -78,12 +111,7 @@ void name_position_rows(Config& config) {
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
   Json document = parse_document(text, source);
   check_part(document, source);
-  for (const std::string& override_text : overrides) {
-    const std::string override_source = "--set " + printable_line(override_text, kLongestExcerpt);
-    const Json part = parse_override(override_text, override_source);
-    check_part(part, override_source);
-    document.merge_patch(part);
-  }
+  for (const std::string& override_text : overrides) document.merge_patch(parse_override(override_text));
   auto config = read_fields<ConfigError, Config>(document, source);
   name_position_rows(config);
   check_combinations(config, source);
@@ -92,6 +120,37 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
   return parse_config(read_file(path, kLargestFile), path.string(), overrides);
+}
+
+ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides) {
+  Json document{{"model", Json(write_fields(model))}};
+  const OrderedJson schema = schema_of<Config>();
+  for (const std::string& override_text : overrides) {
+    const Json part = parse_override(override_text);
+    check_roles(part, schema, "", override_source(override_text));
+    document.merge_patch(part);
+  }
+  return use_of(read_fields<ConfigError, ModelConfig>(document["model"], "--set"));
+}
+
+std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {
+  std::vector<std::string> keys;
+  for (const std::string& override_text : overrides) {
+    const Json values = parse_override(override_text).flatten();
+    for (const auto& [pointer, value] : values.items()) {
+      std::string key = pointer.substr(std::min<size_t>(1, pointer.size()));
+      std::replace(key.begin(), key.end(), '/', '.');
+      keys.push_back(std::move(key));
+    }
+  }
+  return keys;
+}
+
+// Which of them counts would be a guess.
+void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given) {
+  const std::vector<std::string> keys = overridden_keys(overrides);
+  if (std::find(keys.begin(), keys.end(), key) != keys.end())
+    throw ConfigError("{} and set {}: expected one of them", given, key);
 }
 
 OrderedJson to_json(const Config& config) { return write_fields(config); }
@@ -107,6 +166,7 @@ OrderedJson config_schema() {
   schema[kSchemaKey] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Config of a Segue experiment";
   schema.update(schema_of<Config>());
+  add_shape_roles(schema["properties"]["model"]);
   schema["properties"][kSchemaKey] = {{"description", "where editors find this schema; ignored by segue"},
                                       {"type", "string"}};
   return schema;

@@ -15,6 +15,9 @@ constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
 constexpr double kLongest = 1 << 20;
+// Roles of keys; the others say what the model is, which is not to be changed once it has weights.
+constexpr std::string_view kUse = "use";            // see ModelUse
+constexpr std::string_view kTraining = "training";  // read by training alone
 constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 }  // namespace
@@ -29,7 +32,8 @@ void PositionConfig::describe(JsonFields& fields) {
                   {.meaning = "relative and shaw: distances beyond this one count as this one; 0 or less: no limit",
                    .unit = "tokens",
                    .minimum = -1,
-                   .maximum = kLongest});
+                   .maximum = kLongest,
+                   .role = kUse});
   fields.optional("untie_r", untie_r,
                   {.meaning = "relative: every layer has its own biases u and v, instead of one pair for all"});
   fields.optional("max_positions", max_positions,
@@ -42,17 +46,20 @@ void PositionConfig::describe(JsonFields& fields) {
 
 void VisibilityConfig::describe(JsonFields& fields) {
   fields.optional("kind", kind, {.meaning = "which keys a query sees; causal: memory and segment up to itself"});
-  fields.optional("same_length", same_length,
-                  {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included"});
+  fields.optional(
+      "same_length", same_length,
+      {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included", .role = kUse});
   fields.optional(
       "same_length_extra_key", same_length_extra_key,
-      {.meaning = "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes"});
+      {.meaning = "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes",
+       .role = kUse});
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
   fields.optional("kind", kind, {.meaning = "what is remembered; hidden_states: the newest inputs of every layer"});
   fields.optional("initial", initial,
-                  {.meaning = "memory before the first segment; empty: it grows; zeros: full length, and attended to"});
+                  {.meaning = "memory before the first segment; empty: it grows; zeros: full length, and attended to",
+                   .role = kUse});
 }
 
 void DepthConfig::describe(JsonFields& fields) {
@@ -64,6 +71,9 @@ void BlockConfig::describe(JsonFields& fields) {
   fields.optional("kind", kind,
                   {.meaning = "what a layer is; transformer: attention, then feed-forward, both residual"});
   fields.optional("pre_lnorm", pre_lnorm, {.meaning = "layer norm before attention and feed-forward instead of after"});
+  fields.optional("final_norm", final_norm,
+                  {.meaning = "with pre_lnorm, a layer norm after the last layer, whose sums nothing else would bound; "
+                              "the authors' codes have none"});
   fields.optional("layer_norm_epsilon", layer_norm_epsilon,
                   {.meaning = "added to the variance in layer norms", .above = 0, .below = 1});
   fields.optional("activation", activation, {.meaning = "of the feed-forward network; gelu is the exact form"});
@@ -102,13 +112,17 @@ void HeadConfig::describe(JsonFields& fields) {
 }
 
 void InitConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "distribution of weights and embeddings at the start"});
+  fields.optional("kind", kind, {.meaning = "distribution of weights and embeddings at the start", .role = kTraining});
   fields.optional("init_std", init_std,
-                  {.meaning = "standard deviation of normal weights, and of layer norm gains around 1", .minimum = 0});
+                  {.meaning = "standard deviation of normal weights, and of layer norm gains around 1",
+                   .minimum = 0,
+                   .role = kTraining});
   fields.optional("init_range", init_range,
-                  {.meaning = "uniform weights lie between minus this and this", .minimum = 0});
+                  {.meaning = "uniform weights lie between minus this and this", .minimum = 0, .role = kTraining});
   fields.optional("proj_init_std", proj_init_std,
-                  {.meaning = "standard deviation of the projections between d_embed and d_model", .minimum = 0});
+                  {.meaning = "standard deviation of the projections between d_embed and d_model",
+                   .minimum = 0,
+                   .role = kTraining});
 }
 
 void ModelConfig::describe(JsonFields& fields) {
@@ -126,10 +140,13 @@ void ModelConfig::describe(JsonFields& fields) {
                   {.meaning = "length of every layer's memory in training; 0: none",
                    .unit = "tokens",
                    .minimum = 0,
-                   .maximum = kLongest});
-  fields.optional("dropout", dropout, {.meaning = "probability of dropping an activation", .minimum = 0, .below = 1});
-  fields.optional("dropatt", dropatt,
-                  {.meaning = "probability of dropping an attention weight", .minimum = 0, .below = 1});
+                   .maximum = kLongest,
+                   .role = kUse});
+  fields.optional("dropout", dropout,
+                  {.meaning = "probability of dropping an activation", .minimum = 0, .below = 1, .role = kTraining});
+  fields.optional(
+      "dropatt", dropatt,
+      {.meaning = "probability of dropping an attention weight", .minimum = 0, .below = 1, .role = kTraining});
   fields.optional("position", position, {.meaning = "axis: positions"});
   fields.optional("visibility", visibility, {.meaning = "axis: which keys a query sees"});
   fields.optional("memory", memory, {.meaning = "axis: what is kept of earlier segments"});
@@ -140,11 +157,20 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional("init", init, {.meaning = "weights at the start"});
 }
 
-int64_t position_rows(const PositionConfig& position, int64_t tgt_len, int64_t mem_len) {
+ModelUse use_of(const ModelConfig& model) {
+  return {.mem_len = model.mem_len,
+          .clamp_len = model.position.clamp_len,
+          .same_length = model.visibility.same_length,
+          .same_length_extra_key = model.visibility.same_length_extra_key,
+          .initial_memory = model.memory.initial};
+}
+
+int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys; }
+
+int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len) {
   if (position.kind == PositionKind::kLearned) return tgt_len;
   if (position.kind != PositionKind::kShaw) return 0;
-  const int64_t keys = tgt_len + mem_len;
-  return position.clamp_len > 0 ? std::min(keys, position.clamp_len + 1) : keys;
+  return distances_of(tgt_len + use.mem_len, use.clamp_len);
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

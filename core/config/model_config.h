@@ -42,6 +42,7 @@ struct DepthConfig {
 struct BlockConfig {
   BlockKind kind = BlockKind::kTransformer;
   bool pre_lnorm = false;
+  bool final_norm = false;  // of pre_lnorm
   double layer_norm_epsilon = 1e-5;
   ActivationKind activation = ActivationKind::kRelu;
   void describe(JsonFields& fields);
@@ -95,15 +96,39 @@ struct ModelConfig {
 
 int64_t effective_d_embed(const ModelConfig& model);
 
+// How weights are used, which may differ from one use of the same weights to another, as between training and an
+// evaluation. Nothing of it shapes a parameter.
+struct ModelUse {
+  int64_t mem_len = 0;     // tokens of memory, in every layer
+  int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
+  bool same_length = false;
+  bool same_length_extra_key = false;
+  InitialMemory initial_memory = InitialMemory::kEmpty;
+
+  bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }
+  bool operator==(const ModelUse&) const = default;
+};
+
+// As a config says it: its training's, and that of whoever asks for no other.
+ModelUse use_of(const ModelConfig& model);
+
 // Throws ConfigError naming `source` and both keys when values that are right alone cannot go together.
 void check_model(const ModelConfig& model, std::string_view source);
 
-// Rows of a learned table of positions that segments of `tgt_len` after a memory of `mem_len` take; 0 without a table.
-int64_t position_rows(const PositionConfig& position, int64_t tgt_len, int64_t mem_len);
+// The same when segments of `tgt_len` tokens, used like this, have a query that sees no key, or reach beyond the
+// model's learned table of positions.
+void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source);
+
+// The distances from a query to `keys` keys that are told apart.
+int64_t distances_of(int64_t keys, int64_t clamp_len);
+
+// Rows of a learned table of positions that segments of `tgt_len` take when used like this; 0 without a table.
+int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len);
 
 // Throws ConfigError naming `source` and the lengths when a segment, or a segment and its memory, reach beyond the
 // model's learned table of positions.
-void check_position_table(const ModelConfig& model, int64_t tgt_len, int64_t mem_len, std::string_view source);
+void check_position_table(const PositionConfig& position, const ModelUse& use, int64_t tgt_len,
+                          std::string_view source);
 
 // Throws ConfigError naming `source` when the clusters do not fit into a vocabulary of this size.
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source);

@@ -41,34 +41,34 @@ void keep(const ScoredTokens& scored, int64_t first, std::vector<float>& kept) {
 }  // namespace
 
 EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
-                             kernels::Stream& stream, Communicator& communicator)
+                             kernels::Stream& stream, Job& job)
     : settings_(settings),
       checkpoint_(checkpoint),
       dataset_(dataset),
       stream_(stream),
-      communicator_(communicator),
+      job_(job),
       trained_(read_model(checkpoint)),
+      use_(use_of(trained_.model, settings.set)),
       tokens_(dataset.split_info(settings.split).tokens) {
   if (!settings.document_border.empty())
     begins_ = find_documents(dataset.split(settings.split), border_tokens(dataset, settings.document_border));
-  for (const EvaluationPoint& lengths :
-       points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = trained_.model.mem_len}))
+  for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
     passes_.push_back(make_pass(lengths));
   sample_ = middle_of(passes_.front().plan);
 }
 
 EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
-  ModelConfig model = trained_.model;
-  model.mem_len = lengths.mem_len;
-  if (settings_.clamp_len >= 0) model.position.clamp_len = settings_.clamp_len;
+  ModelUse use = use_;
+  use.mem_len = lengths.mem_len;
+  if (settings_.clamp_len >= 0) use.clamp_len = settings_.clamp_len;
   // A window's rows all see what came before them in it.
-  model.visibility.same_length = !settings_.recompute && choose(settings_.same_length, model.visibility.same_length);
-  check_model(model, "segue eval");
-  check_position_table(model, lengths.tgt_len, lengths.mem_len, "segue eval");
-  const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(model)};
+  use.same_length = !settings_.recompute && choose(settings_.same_length, use.same_length);
+  check_use(trained_.model, use, lengths.tgt_len, "segue eval");
+  const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(use)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())
-    warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(model, lengths.tgt_len) : std::stoll(settings_.warm_up);
+    warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)
+                                          : std::stoll(settings_.warm_up);
   const auto plan = [&] {
     const int64_t lanes = settings_.batch_size;
     const int64_t most = settings_.max_tokens;
@@ -77,7 +77,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
     if (warm_up) return plan_streams(tokens_, lanes, lengths.tgt_len, *warm_up, most);
     return plan_blocks(tokens_, lanes, lengths.tgt_len, most);
   };
-  return {.lengths = lengths, .model = model, .context = context, .warm_up = warm_up, .plan = plan()};
+  return {.lengths = lengths, .use = use, .context = context, .warm_up = warm_up, .plan = plan()};
 }
 
 int64_t EvaluationJob::scored_tokens() const {
@@ -94,17 +94,17 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
   int64_t before = 0;
   for (const EvaluationPass& pass : passes_) {
     std::vector<float> nll(settings_.per_token ? static_cast<size_t>(tokens_) : 0, kNotScored);
-    results.push_back(run_pass(pass, parameters, arena, nll, [&](int64_t tokens) { progress(before + tokens); }));
+    results.push_back(
+        run_pass(pass, model, parameters, arena, nll, [&](int64_t tokens) { progress(before + tokens); }));
     if (settings_.per_token) write_losses(results.back(), std::move(nll), directory);
     before += pass.plan.scored_rows();
   }
   return results;
 }
 
-PassResult EvaluationJob::run_pass(const EvaluationPass& pass, Parameters& parameters, Arena& arena,
-                                   std::vector<float>& nll, const Evaluator::Told& progress) {
-  const Transformer model(pass.model, trained_.vocab_size);
-  Evaluator evaluator(model, parameters, arena, stream_, communicator_, settings_.memory);
+PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
+                                   Arena& arena, std::vector<float>& nll, const Evaluator::Told& progress) {
+  Evaluator evaluator({model, pass.use, parameters, arena, stream_}, job_, settings_.memory);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   const auto start = std::chrono::steady_clock::now();
@@ -121,12 +121,12 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, Parameters& param
 }
 
 void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory) {
-  const LongWork writing(communicator_, "writing losses");
+  const LongWork writing(job_, "writing losses");
   const EvaluationPoint& lengths = result.pass.lengths;
   result.per_token = settings_.tgt_len.size() > 1
                          ? fmt::format("losses-tgt-{}-mem-{}.h5", lengths.tgt_len, lengths.mem_len)
                          : fmt::format("losses-mem-{}.h5", lengths.mem_len);
-  if (communicator_.is_first()) {
+  if (job_.is_first()) {
     const TokenizerInfo& tokenizer = dataset_.manifest().tokenizer;
     const int64_t bytes = dataset_.split_info(settings_.split).bytes;
     PerTokenLosses losses{.info = {.dataset = dataset_.identity(settings_.split),
@@ -144,7 +144,7 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
     dataset_.split(settings_.split).read(0, losses.targets);
     write_per_token_file(directory / result.per_token, losses);
   }
-  communicator_.barrier();
+  job_.barrier();
 }
 
 }  // namespace segue

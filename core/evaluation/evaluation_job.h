@@ -17,7 +17,7 @@ namespace segue {
 // What one result is computed with.
 struct EvaluationPass {
   EvaluationPoint lengths;
-  ModelConfig model;  // with these lengths
+  ModelUse use;  // with these lengths
   ContextRule context;
   std::optional<int64_t> warm_up;  // tokens
   EvaluationPlan plan;
@@ -33,10 +33,10 @@ struct PassResult {
 
 class EvaluationJob {
  public:
-  // All arguments outlive the job. Throws ConfigError naming the keys when lengths are not for this model, and
+  // All arguments outlive this. Throws ConfigError naming the keys when lengths are not for this model, and
   // DataError when the split is not there.
   EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
-                kernels::Stream& stream, Communicator& communicator);
+                kernels::Stream& stream, Job& job);
 
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
@@ -48,16 +48,17 @@ class EvaluationJob {
 
  private:
   EvaluationPass make_pass(const EvaluationPoint& lengths) const;
-  PassResult run_pass(const EvaluationPass& pass, Parameters& parameters, Arena& arena, std::vector<float>& nll,
-                      const Evaluator::Told& progress);
+  PassResult run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters, Arena& arena,
+                      std::vector<float>& nll, const Evaluator::Told& progress);
   void write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory);
 
   const EvaluationSettings& settings_;
   const Checkpoint& checkpoint_;
   const Dataset& dataset_;
   kernels::Stream& stream_;
-  Communicator& communicator_;
+  Job& job_;
   StoredModel trained_;
+  ModelUse use_;                 // where a pass says nothing else
   int64_t tokens_;               // of the split
   std::vector<int64_t> begins_;  // of documents; empty: the split is one text
   std::vector<EvaluationPass> passes_;

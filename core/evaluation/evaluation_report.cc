@@ -62,8 +62,8 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
                    {"mem_len", pass.lengths.mem_len},
                    {"tgt_len", pass.lengths.tgt_len}};
   if (settings.recompute) json["stride"] = settings.stride;
-  json["clamp_len"] = pass.model.position.clamp_len;
-  json["same_length"] = pass.model.visibility.same_length;
+  json["clamp_len"] = pass.use.clamp_len;
+  json["same_length"] = pass.use.same_length;
   json["context"] = pass.context.most();
   json["warm_up"] = pass.warm_up ? OrderedJson(*pass.warm_up) : OrderedJson();
   json["tokens"] = total.tokens();
@@ -160,7 +160,8 @@ std::string table_csv(const OrderedJson& results, const std::string& table, cons
 bool is_trained(const OrderedJson& evaluation, const OrderedJson& result) {
   const OrderedJson& trained = evaluation["trained"];
   const auto same = [&](const char* key) { return result[key] == trained[key]; };
-  return result["mode"] == "memory" && same("mem_len") && same("tgt_len") && same("clamp_len") && same("same_length");
+  return result["mode"] == "memory" && same("mem_len") && same("tgt_len") && same("clamp_len") && same("same_length") &&
+         evaluation["set"].empty();
 }
 
 std::string confidence_of(const OrderedJson& result) {
@@ -234,6 +235,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
         {"tgt_len", trained.tgt_len},
         {"clamp_len", trained.model.position.clamp_len},
         {"same_length", trained.model.visibility.same_length}}},
+      {"set", settings.set},
       {"batch_size", settings.batch_size},
       {"warm_up", warm_up_json(settings, results)},
       {"document_border", settings.document_border.empty() ? OrderedJson() : OrderedJson(settings.document_border)},
@@ -271,6 +273,8 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
       fmt::format("{:<16}batch {}, {}clamp_len {}, same_length {}", "lengths", evaluation["batch_size"].dump(),
                   one ? fmt::format("tgt_len {}, mem_len {}, ", first["tgt_len"].dump(), first["mem_len"].dump()) : "",
                   first["clamp_len"].dump(), first["same_length"].dump());
+  for (const OrderedJson& override_text : evaluation["set"])
+    text += ", " + visible_line(override_text.get<std::string>());
   if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
   if (!evaluation["document_border"].is_null()) text += ", documents from empty memory";
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());

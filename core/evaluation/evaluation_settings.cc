@@ -20,6 +20,19 @@ constexpr double kLongest = 1 << 20;
 constexpr double kMostTokens = 1e15;
 constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
+// What is said twice, and what a window, which has no memory, would not read.
+void check_overrides(const EvaluationSettings& settings) {
+  if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
+  if (settings.clamp_len >= 0) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
+  if (settings.same_length != SameLength::kAsTrained)
+    refuse_override(settings.set, "model.visibility.same_length", "same_length");
+  for (const std::string& key : overridden_keys(settings.set)) {
+    if (settings.recompute && key != "model.position.clamp_len")
+      throw ConfigError(
+          "recompute and set {}: windows have no memory, and each of their rows sees all that came before it", key);
+  }
+}
+
 bool is_number(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -60,6 +73,9 @@ void EvaluationSettings::describe(JsonFields& fields) {
                    .minimum = -1,
                    .maximum = kLongest});
   fields.optional("same_length", same_length, {.meaning = "every query sees the same number of keys"});
+  fields.optional("set", set,
+                  {.meaning = "KEY=VALUE in place of what the model's config says of its use (x-role of "
+                              "configs/segue.schema.json), such as model.memory.initial=zeros; none: as trained"});
   fields.optional("max_tokens", max_tokens,
                   {.meaning = "score no more than so many, rounded up to whole segments of all streams without a "
                               "warm-up; 0: the whole split",
@@ -109,6 +125,7 @@ void check_settings(const EvaluationSettings& settings) {
     throw ConfigError(R"(name and output: expected one of them, found "{}" and "{}")", settings.name, settings.output);
   if (settings.per_token && settings.name.empty() && settings.output.empty())
     throw ConfigError("per_token: expected output or name, which say where to write the losses");
+  check_overrides(settings);
   if (!settings.document_border.empty()) {
     if (!settings.warm_up.empty()) throw ConfigError("document_border and warm_up: documents begin with empty memory");
     if (settings.recompute) throw ConfigError("document_border and recompute: windows do not heed documents");
@@ -145,6 +162,8 @@ std::string command_of(const EvaluationSettings& settings) {
     std::replace(flag.begin(), flag.end(), '_', '-');
     if (key == "same_length") {
       command += settings.same_length == SameLength::kYes ? " --same-length" : " --no-same-length";
+    } else if (key == "set") {
+      for (const std::string& override_text : settings.set) command += " --set " + shell_word(override_text);
     } else {
       const std::string word = flag_value(value);
       command += fmt::format(" --{}{}{}", flag, word.empty() ? "" : " ", word);

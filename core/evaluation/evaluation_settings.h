@@ -25,9 +25,10 @@ struct EvaluationSettings {
   std::vector<int64_t> mem_len = {};  // none: as trained, or 0 of a re-computation
   int64_t clamp_len = -1;             // -1: as trained
   SameLength same_length = SameLength::kAsTrained;
-  int64_t max_tokens = 0;            // 0: the whole split
-  std::string warm_up = {};          // "auto" or a number; empty: the split as blocks
-  std::string document_border = {};  // empty: the split is one text
+  std::vector<std::string> set = {};  // overrides such as "model.memory.initial=zeros"
+  int64_t max_tokens = 0;             // 0: the whole split
+  std::string warm_up = {};           // "auto" or a number; empty: the split as blocks
+  std::string document_border = {};   // empty: the split is one text
   Remembered memory = Remembered::kKeysAndValues;
   bool recompute = false;
   int64_t stride = 1;
@@ -55,7 +56,7 @@ struct EvaluationPoint {
   int64_t mem_len = 0;
 };
 
-// Every mem_len with every tgt_len; `trained` are the lengths of training.
+// Every mem_len with every tgt_len; `trained` are the lengths of training, or what `set` makes of them.
 std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained);
 
 // Where the results go, whole or not at all; empty: nowhere. Throws UsageError when a name is given and the checkpoint

@@ -8,15 +8,13 @@
 #include <utility>
 
 #include "base/activity.h"
-#include "core/model/key_value_memory.h"
+#include "core/model/memory.h"
 
 namespace segue {
 
 namespace {
 
-Share my_lanes(const Communicator& communicator, int64_t lanes) {
-  return share_of(lanes, communicator.size(), communicator.rank());
-}
+Share my_lanes(const Job& job, int64_t lanes) { return share_of(lanes, job.size(), job.rank()); }
 
 std::string_view bytes_of(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -69,20 +67,13 @@ struct Evaluator::Part {
   }
 };
 
-Evaluator::Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                     Communicator& communicator, Remembered remembered)
-    : model_(model),
-      parameters_(parameters),
-      arena_(arena),
-      stream_(stream),
-      remembered_(remembered),
-      engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation),
-      communicator_(communicator) {}
+Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
+    : in_use_(in_use), remembered_(remembered), engine_(in_use, Tape::Mode::kEvaluation), job_(job) {}
 
 void Evaluator::prepare(const EvaluationPlan& plan) {
-  const int64_t lanes = my_lanes(communicator_, plan.lanes()).count;
+  const int64_t lanes = my_lanes(job_, plan.lanes()).count;
   if (lanes == 0) return;
-  engine_.prepare({.streams = lanes, .tgt_len = plan.tgt_len(), .memory_length = model_.config().mem_len});
+  engine_.prepare({.streams = lanes, .tgt_len = plan.tgt_len(), .memory_length = in_use_.use.mem_len});
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
@@ -100,17 +91,16 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
   if (plan.scored_rows() == 0)
     throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * plan.lanes(),
                     plan.lanes(), source.tokens());
-  const LongWork evaluating(communicator_, "evaluating");  // some ranks have more lanes than others
-  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(communicator_, plan.lanes())};
+  const LongWork evaluating(job_, "evaluating");  // some ranks have more lanes than others
+  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(job_, plan.lanes())};
   if (run.mine.count > 0) {
     run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len());
-    run.memory =
-        make_evaluation_memory(remembered_, model_, parameters_, arena_, stream_, run.mine.count, plan.tgt_len());
+    run.memory = make_evaluation_memory(remembered_, in_use_, run.mine.count, plan.tgt_len());
   }
   for (int64_t group = 0; group < plan.groups(); ++group) {
     if (!run_group(run, group)) return std::nullopt;
   }
-  communicator_.sum({&run.result.total_nll, 1});
+  job_.sum({&run.result.total_nll, 1});
   return run.result;
 }
 
@@ -118,7 +108,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
 bool Evaluator::is_stopped(const Asked& stop) {
   if (!stop) return false;
   double asked = stop() ? 1.0 : 0.0;
-  communicator_.sum({&asked, 1});
+  job_.sum({&asked, 1});
   return asked > 0.0;
 }
 
@@ -169,9 +159,9 @@ std::span<const float> Evaluator::losses_of(Run& run, const Part& part) {
 
 void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Sink& sink) {
   std::vector<float> joined;
-  if (communicator_.size() > 1) {
-    joined = join(communicator_.gather(bytes_of(nll)));
-    if (!communicator_.is_first()) return;
+  if (job_.size() > 1) {
+    joined = join(job_.gather(bytes_of(nll)));
+    if (!job_.is_first()) return;
     nll = joined;
   }
   const int64_t newest = std::ssize(nll) / std::ssize(part.lanes);

@@ -10,7 +10,7 @@
 #include "core/evaluation/evaluation_plan.h"
 #include "core/evaluation/lane_reader.h"
 #include "core/model/segment_engine.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -38,10 +38,8 @@ class Evaluator {
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
 
-  // `model` carries the mem_len, clamp_len and same_length of the evaluation; all arguments outlive the evaluator. Keys
-  // and values are remembered faster than hidden states, and take more memory.
-  Evaluator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-            Communicator& communicator, Remembered remembered = Remembered::kHiddenStates);
+  // The job outlives the evaluator. Keys and values are remembered faster than hidden states, and take more memory.
+  Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered = Remembered::kHiddenStates);
 
   // Reserves the memory that such a plan needs with hidden states.
   void prepare(const EvaluationPlan& plan);
@@ -71,13 +69,10 @@ class Evaluator {
   // The losses of all ranks' lanes, given to the sink by the first.
   void hand_over(const Part& part, std::span<const float> nll, const Sink& sink);
 
-  const Transformer& model_;
-  Parameters& parameters_;
-  Arena& arena_;
-  kernels::Stream& stream_;
+  ModelInUse in_use_;
   Remembered remembered_;
   SegmentEngine engine_;
-  Communicator& communicator_;
+  Job& job_;
 };
 
 }  // namespace segue

@@ -5,20 +5,19 @@
 
 namespace segue {
 
-Generator::Generator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                     int64_t samples, int64_t tgt_len)
+Generator::Generator(const ModelInUse& in_use, int64_t samples, int64_t tgt_len)
     : samples_(samples),
       tgt_len_(tgt_len),
-      engine_(model, parameters, arena, stream, Tape::Mode::kEvaluation),
-      memory_(model, parameters, arena, stream, samples, tgt_len),
-      next_token_(model.config(), model.vocab_size(), parameters),
-      log_probability_(static_cast<size_t>(model.vocab_size())) {}
+      engine_(in_use, Tape::Mode::kEvaluation),
+      memory_(make_frozen_memory(in_use, samples, tgt_len)),
+      next_token_(in_use.model.config(), in_use.model.vocab_size(), in_use.parameters),
+      log_probability_(static_cast<size_t>(in_use.model.vocab_size())) {}
 
 void Generator::read(std::span<const int32_t> tokens, const std::function<void(int64_t)>& progress) {
   if (tokens.empty()) throw ContractError("generator: expected at least one token to read");
   for (size_t begin = 0; begin < tokens.size();) {
     // In the middle of a segment token by token, as absolute positions ask for.
-    const int64_t most = memory_.place() == 0 ? tgt_len_ : 1;
+    const int64_t most = place_ == 0 ? tgt_len_ : 1;
     const auto part = tokens.subspan(begin, std::min(tokens.size() - begin, static_cast<size_t>(most)));
     OwnedTensor of_samples(DType::kInt32, {samples_, std::ssize(part)});
     for (int64_t b = 0; b < samples_; ++b)
@@ -37,7 +36,10 @@ void Generator::read_each(std::span<const int32_t> tokens) {
   predict(of_samples);
 }
 
-void Generator::predict(const OwnedTensor& tokens) { scores_ = engine_.predict(tokens.view(), memory_); }
+void Generator::predict(const OwnedTensor& tokens) {
+  scores_ = engine_.predict(tokens.view(), *memory_);
+  place_ = (place_ + tokens.shape()[1]) % tgt_len_;
+}
 
 std::span<const float> Generator::next(int64_t sample) {
   next_token_.log_probabilities(scores_, sample, log_probability_);

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "core/model/key_value_memory.h"
+#include "core/model/memory.h"
 #include "core/model/next_token.h"
 #include "core/model/segment_engine.h"
 
@@ -16,9 +17,8 @@ namespace segue {
 // the memory that its segment began with, and the segment so far.
 class Generator {
  public:
-  // Everything passed in outlives the generator, and the weights do not change meanwhile.
-  Generator(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream, int64_t samples,
-            int64_t tgt_len);
+  // The weights do not change while the generator is in use.
+  Generator(const ModelInUse& in_use, int64_t samples, int64_t tgt_len);
 
   int64_t samples() const { return samples_; }
 
@@ -37,7 +37,8 @@ class Generator {
   int64_t samples_;
   int64_t tgt_len_;
   SegmentEngine engine_;
-  KeyValueMemory memory_;
+  std::unique_ptr<Memory> memory_;
+  int64_t place_ = 0;  // tokens so far of the segment that has begun
   NextToken next_token_;
   std::span<const OwnedTensor> scores_;
   std::vector<float> log_probability_;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/evaluation/loss_units.h"
-#include "core/model/key_value_memory.h"
+#include "core/model/memory.h"
 
 namespace segue {
 
@@ -28,13 +28,12 @@ std::string table_cell(const std::string& word) {
 
 }  // namespace
 
-std::vector<float> token_losses(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                                std::span<const int32_t> tokens, int64_t known, int64_t tgt_len,
-                                const std::function<void(int64_t)>& progress) {
+std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_t> tokens, int64_t known,
+                                int64_t tgt_len, const std::function<void(int64_t)>& progress) {
   if (known < 1 || known > std::ssize(tokens))
     throw ContractError("token_losses: expected 1 to {} known tokens, found {}", tokens.size(), known);
-  SegmentEngine engine(model, parameters, arena, stream, Tape::Mode::kEvaluation);
-  KeyValueMemory memory(model, parameters, arena, stream, 1, tgt_len);
+  SegmentEngine engine(in_use, Tape::Mode::kEvaluation);
+  const std::unique_ptr<Memory> memory = make_frozen_memory(in_use, 1, tgt_len);
   std::vector<float> losses;
   const int64_t targets = std::ssize(tokens) - 1;
   for (int64_t begin = 0; begin < targets; begin += tgt_len) {
@@ -42,7 +41,7 @@ std::vector<float> token_losses(const Transformer& model, Parameters& parameters
     const auto nll = engine.run({.tokens = view_of(tokens.data() + begin, shape),
                                  .targets = view_of(tokens.data() + begin + 1, shape),
                                  .info = {}},
-                                memory);
+                                *memory);
     const auto broken = std::find_if(nll.begin(), nll.end(), [](float loss) { return !std::isfinite(loss); });
     if (broken != nll.end())
       throw DivergedError("the loss of token {} is {}", begin + (broken - nll.begin()) + 1, *broken);

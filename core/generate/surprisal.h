@@ -15,9 +15,8 @@ namespace segue {
 
 // The loss in nats of every token but the first `known`, which are context alone; at least one is. One stream, read in
 // segments of `tgt_len` tokens with the model's memory; `progress` hears of how many tokens so far.
-std::vector<float> token_losses(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                                std::span<const int32_t> tokens, int64_t known, int64_t tgt_len,
-                                const std::function<void(int64_t)>& progress = nullptr);
+std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_t> tokens, int64_t known,
+                                int64_t tgt_len, const std::function<void(int64_t)>& progress = nullptr);
 
 // A word between white space: the sum over its tokens, the white space before it included.
 struct WordSurprisal {

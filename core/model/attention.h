@@ -1,21 +1,49 @@
-// Attention over memory and segment as an operation of the tape.
+// The attention of one layer: queries of the segment, keys and values of memory and segment, and what the layer's
+// position tells of the distances between them.
 #pragma once
 
-#include "core/model/parameters.h"
-#include "core/model/tape.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/position.h"
 
 namespace segue {
 
-// Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions.
-struct RelativeAttentionInputs {
-  Shape heads;      // N, H
-  Value qkv;        // [B, T, 3*N*H]
-  Value memory_kv;  // [B, M, 2*N*H]
-  Value r;          // [P, N*H], or missing: scores have no distance terms
-  Parameter u, w;   // [N, H], or missing: zeros
-  int64_t window = 0;
-  DropoutSite dropatt;
+// What a layer meets of earlier segments: hidden states, or with frozen weights what was made of them once.
+struct LayerMemory {
+  Value hidden;     // [B, M, D]: this layer's own inputs of earlier tokens, without gradient
+  Value kv;         // [B, M, 2*N*H]: or what Attention::keys_and_values made of them
+  Value distances;  // [P, N*H]: and what Position::distances made of the encoding
+  bool is_frozen() const { return kv.data.exists(); }
 };
-Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
+
+class Attention {
+ public:
+  // Of layer `layer` of the model; `position` outlives it.
+  Attention(const ModelConfig& model, const Position& position, int64_t layer);
+
+  void declare(std::vector<ParameterSpec>& specs) const;
+
+  struct Recorded {
+    Value output;  // [B, T, D]
+    Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
+  };
+  // Records attention from x [B, T, D] to itself and the memory. `encoding` is that of the positions; of the keys up to
+  // its own a query sees the `window` newest, or all of them (0).
+  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
+                  int64_t window) const;
+
+  // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const;
+
+ private:
+  Shape heads_;  // N, H
+  int64_t d_model_;
+  DropoutSite dropatt_;
+  const Position& position_;
+  int64_t layer_;
+  std::string prefix_;  // of its parameters' names
+};
 
 }  // namespace segue

@@ -5,17 +5,15 @@
 #include <memory>
 #include <vector>
 
-#include "core/model/position.h"
+#include "core/model/attention.h"
 
 namespace segue {
 
 // What a layer reads besides the residual stream.
 struct LayerInputs {
-  int64_t layer = 0;
-  Value memory;     // [B, M, D]: this layer's own inputs of earlier tokens, without gradient
-  Value encoding;   // of positions, shared by all layers
-  Value memory_kv;  // [B, M, 2*N*H]: or, with frozen weights, what keys_and_values made of them
-  Value distances;  // [P, N*H]: and what Position::distances made of the encoding
+  LayerMemory memory;
+  Value encoding;      // of positions, shared by all layers
+  int64_t window = 0;  // newest keys a query sees, its own included; 0: all
 };
 
 // What a layer hands on: the residual stream, and what may become its memory.
@@ -25,17 +23,17 @@ struct LayerOutputs {
   Value qkv;     // [B, T, 3*N*H]: what attention made of it, keys and values last
 };
 
-// One implementation per `model.block.kind`.
+// One implementation per `model.block.kind`, one object per layer.
 class Block {
  public:
   virtual ~Block() = default;
-  virtual void declare(int64_t layer, std::vector<ParameterSpec>& specs) const = 0;
+  virtual void declare(std::vector<ParameterSpec>& specs) const = 0;
   virtual LayerOutputs apply(Tape& tape, Parameters& parameters, const Residual& input,
                              const LayerInputs& inputs) const = 0;
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
-  virtual Value keys_and_values(Tape& tape, Parameters& parameters, int64_t layer, const Value& memory) const = 0;
+  virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const = 0;
 };
 
-std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position);
+std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position, int64_t layer);
 
 }  // namespace segue

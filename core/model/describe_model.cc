@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "core/model/memory.h"
 #include "core/model/transformer.h"
 
 namespace segue {
@@ -48,18 +49,19 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const auto [tgt_len, scored, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
-  const SegmentShape shape{.streams = streams, .tgt_len = tgt_len, .memory_length = model.mem_len, .scored = scored};
+  const ModelUse use = use_of(model);
+  const SegmentShape shape = full_segment(use, streams, tgt_len, scored);
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, shape);
   const int64_t activations = segment->tape.planned_bytes();
   const int64_t weights = (2 + moments) * parameters.values().bytes();
-  const int64_t memory = transformer.make_memory(streams).bytes();
+  const int64_t memory = make_training_memory(model, use, streams)->bytes();
   const Flops flops = segment->tape.flops();
   const double mega_tokens = 1e6 * static_cast<double>(streams * tgt_len);
 
   std::string text = parameter_table(parameters);
   text += fmt::format("\n{:<38} {} tokens back ({} layers, segment {}, memory {})\n", "reach",
-                      human_count(reach_in_tokens(model, tgt_len)), model.n_layer, tgt_len, model.mem_len);
+                      human_count(reach_in_tokens(model, use, tgt_len)), model.n_layer, tgt_len, use.mem_len);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
                       (flops.forward + flops.backward) / mega_tokens);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,

@@ -26,18 +26,18 @@ OwnedTensor table_of_places(int64_t tgt_len, int64_t streams, Device device) {
 
 }  // namespace
 
-KeyValueMemory::KeyValueMemory(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                               int64_t streams, int64_t tgt_len)
-    : model_(model.config()),
-      stream_(stream),
+KeyValueMemory::KeyValueMemory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
+    : use_(in_use.use),
+      stream_(in_use.stream),
       streams_(streams),
       tgt_len_(tgt_len),
-      capacity_(capacity_of(model_.mem_len, tgt_len)),
-      frozen_(model.record_frozen(arena, parameters, streams, model_.mem_len + tgt_len)),
-      places_(table_of_places(tgt_len, streams, stream.device())) {
-  const Compute& compute = parameters.compute();
-  const Shape rows{streams, capacity_, 2 * model_.n_head * model_.d_head};
-  for (int64_t l = 0; l < model_.n_layer; ++l) rows_.emplace_back(compute.activations, rows, compute.device);
+      capacity_(capacity_of(use_.mem_len, tgt_len)),
+      frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
+      places_(table_of_places(tgt_len, streams, stream_.device())) {
+  const Compute& compute = in_use.parameters.compute();
+  const ModelConfig& model = in_use.model.config();
+  const Shape rows{streams, capacity_, 2 * model.n_head * model.d_head};
+  for (int64_t l = 0; l < model.n_layer; ++l) rows_.emplace_back(compute.activations, rows, compute.device);
   frozen_->tape.forward(stream_);
   for (const Slot slot : frozen_->distances) distances_.push_back(own(stream_, frozen_->tape.read(slot)));
   reset();
@@ -82,7 +82,7 @@ void KeyValueMemory::update(kernels::Stream& stream, const SegmentTape& segment)
   }
   end_ += tokens;
   place_ = (place_ + tokens) % tgt_len_;
-  if (place_ == 0) begin_ = std::max(begin_, end_ - model_.mem_len);
+  if (place_ == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
 }
 
 void KeyValueMemory::make_room(int64_t rows) {
@@ -110,10 +110,10 @@ void KeyValueMemory::reset() {
   for (size_t l = 0; l < rows_.size(); ++l) {
     kernels::copy_block(stream_, {.from = frozen_->tape.read(frozen_->zeros[l]),
                                   .to = rows_[l].view(),
-                                  .rows = model_.mem_len,
+                                  .rows = use_.mem_len,
                                   .columns = rows_[l].shape()[2]});
   }
-  end_ = model_.mem_len;
+  end_ = use_.mem_len;
 }
 
 int64_t KeyValueMemory::bytes() const {
@@ -121,14 +121,6 @@ int64_t KeyValueMemory::bytes() const {
   for (const OwnedTensor& layer : rows_) bytes += layer.view().bytes();
   for (const OwnedTensor& layer : distances_) bytes += layer.view().bytes();
   return bytes;
-}
-
-std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const Transformer& model, Parameters& parameters,
-                                               Arena& arena, kernels::Stream& stream, int64_t streams,
-                                               int64_t tgt_len) {
-  if (asked == Remembered::kKeysAndValues && model.config().mem_len > 0)
-    return std::make_unique<KeyValueMemory>(model, parameters, arena, stream, streams, tgt_len);
-  return std::make_unique<SegmentMemory>(model.make_memory(streams, parameters.compute()));
 }
 
 }  // namespace segue

@@ -17,10 +17,8 @@ namespace segue {
 
 class KeyValueMemory final : public Memory {
  public:
-  // For segments of `tgt_len` tokens. The weights must not change while this memory is in use. Everything passed in
-  // outlives it.
-  KeyValueMemory(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                 int64_t streams, int64_t tgt_len);
+  // For segments of `tgt_len` tokens. The weights must not change while this memory is in use.
+  KeyValueMemory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return false; }  // what is read of it moves on with every segment
@@ -29,14 +27,13 @@ class KeyValueMemory final : public Memory {
   void update(kernels::Stream& stream, const SegmentTape& segment) override;
   void reset() override;
 
-  int64_t place() const { return place_; }  // tokens so far of the segment that has begun
-  int64_t bytes() const;
+  int64_t bytes() const override;
 
  private:
   void make_room(int64_t rows);
   void bind_places(SegmentTape& segment) const;
 
-  const ModelConfig& model_;
+  ModelUse use_;
   kernels::Stream& stream_;
   int64_t streams_;
   int64_t tgt_len_;
@@ -47,12 +44,7 @@ class KeyValueMemory final : public Memory {
   OwnedTensor places_;                  // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t place_ = 0;
+  int64_t place_ = 0;  // tokens so far of the segment that has begun
 };
-
-// What evaluation remembers: keys and values if they are asked for and the model has a memory, without which there is
-// nothing to make once for several segments; else hidden states. Arguments as for KeyValueMemory.
-std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const Transformer& model, Parameters& parameters,
-                                               Arena& arena, kernels::Stream& stream, int64_t streams, int64_t tgt_len);
 
 }  // namespace segue

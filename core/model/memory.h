@@ -1,6 +1,14 @@
 // What the layers of a model remember of streams, as a segment's tape meets it.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/checkpoint/safetensors.h"
+#include "core/config/model_config.h"
+#include "core/model/compute.h"
 #include "core/model/segment_tape.h"
 #include "kernels/stream.h"
 
@@ -20,6 +28,33 @@ class Memory {
   // After it: takes in what the segment computed.
   virtual void update(kernels::Stream& stream, const SegmentTape& segment) = 0;
   virtual void reset() = 0;  // back to the start of a stream
+
+  virtual int64_t bytes() const = 0;  // that it holds
 };
+
+// A memory whose weights change while it is in use, with all that a run must keep of it to go on.
+class TrainingMemory : public Memory {
+ public:
+  // On the device; the leading extent of each tensor counts streams, and its name stays what it is.
+  virtual std::vector<NamedTensor> state() const = 0;
+  // Takes over a state: such tensors in the same order, on the CPU, rounded or widened when they were saved in another
+  // precision. Throws CheckpointError, before anything is changed, when they do not fit.
+  virtual void restore(std::span<const ConstTensorView> state) = 0;
+};
+
+// Of `model.memory.kind`, for so many streams.
+std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                     const Compute& compute = {});
+
+struct ModelInUse;
+
+// Of weights that do not change while it is in use, for segments of `tgt_len` tokens, which may come in parts: what can
+// be made once of what the kind remembers is.
+std::unique_ptr<Memory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
+
+// What evaluation remembers: the frozen form if it is asked for and the model has a memory, without which there is
+// nothing to make once for several segments; else what training remembers.
+std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
+                                               int64_t tgt_len);
 
 }  // namespace segue

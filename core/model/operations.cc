@@ -266,6 +266,16 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
 
 }  // namespace
 
+void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs) {
+  specs.push_back({name + ".gain", {d_model}, Initializer::kGain});
+  specs.push_back({name + ".bias", {d_model}, Initializer::kZero});
+}
+
+LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon) {
+  return {
+      .gain = parameters[name + ".gain"], .bias = parameters[name + ".bias"], .epsilon = static_cast<float>(epsilon)};
+}
+
 NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
   if (!residual.branch.data.exists()) return {residual.stream, record_layer_norm(tape, residual, norm, {})};
   const Value sum = tape.new_value(tape.shape(residual.stream.data));

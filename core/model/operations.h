@@ -3,6 +3,7 @@
 // Rows are tokens: a value [B, T, D] is used as B*T rows of D where the operation works row by row.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/model/parameters.h"
@@ -53,6 +54,10 @@ struct LayerNormParameters {
   Parameter gain, bias;
   float epsilon = 1e-5F;
 };
+
+// Of the layer norm `name`, [D] each.
+void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs);
+LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon);
 
 // Layer norm of the residual sum, and the sum itself as a stream to go on with (pre-norm).
 struct NormalisedResidual {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/random.h"
 
 namespace segue {
@@ -46,7 +47,8 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
 
 void Parameters::initialize(const InitConfig& init, uint64_t seed) {
   for (size_t i = 0; i < specs_.size(); ++i) {
-    const RandomStream random{.seed = seed, .step = 0, .site = static_cast<uint16_t>(i)};
+    // Beyond any step, whose numbers are dropout's.
+    const RandomStream random{.seed = seed, .step = hash_of(specs_[i].name) | uint64_t{1} << 63, .site = 0};
     OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
     float* values = drawn.as<float>();
     for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {

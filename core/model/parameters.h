@@ -44,7 +44,8 @@ class Parameters {
   explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
   const Compute& compute() const { return compute_; }
 
-  // Draws every parameter as a pure function of (seed, its place in the list, element).
+  // Draws every parameter as a pure function of (seed, its name, element): models of one seed begin alike in what they
+  // have alike, whatever else they have.
   void initialize(const InitConfig& init, uint64_t seed);
 
   Parameter operator[](std::string_view name);  // throws ContractError for an unknown name

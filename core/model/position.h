@@ -1,4 +1,4 @@
-// The position axis: how queries and keys learn where they stand, and the attention that goes with it.
+// The position axis: how queries and keys learn where they stand.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Position {
   virtual bool is_absolute() const { return false; }
 
   // Records what all layers share for a segment whose queries see up to `keys` keys (position tables and their
-  // dropout).
-  virtual Value encode(Tape& tape, int64_t keys) const;
+  // dropout). A distance beyond `clamp_len` counts as clamp_len; 0 or less: none does.
+  virtual Value encode(Tape& tape, int64_t keys, int64_t clamp_len) const;
 
   // Records what the first layer reads, of an absolute kind: dropout(embedded + what stands for each token's place).
   // `places` [B, T] int32 count from the first token of the segment, each below `keys`.
@@ -36,20 +36,13 @@ class Position {
   // None of a kind whose attention knows nothing of distances.
   virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
-  // Records attention of layer `layer`: heads concatenated, [B, T, N*H].
-  Value attend(Tape& tape, Parameters& parameters, int64_t layer, const Value& distances, const Value& qkv,
-               const Value& memory_kv) const;
-
- protected:
-  // The biases u and w of a layer, of kinds that have them.
+  // The biases u and w that queries meet keys and distances with in layer `layer`, of kinds that have them.
   struct Biases {
     Parameter u, w;
   };
   virtual Biases biases(Parameters& parameters, int64_t layer) const;
 
-  // A distance beyond clamp_len counts as clamp_len, so rows beyond it are not needed.
-  int64_t distance_rows(int64_t keys) const;
-
+ protected:
   ModelConfig model_;
 };
 

@@ -24,8 +24,8 @@ class RelativePosition : public Position {
     specs.push_back({prefix + ".r", {model_.n_head * model_.d_head, model_.d_model}});
   }
 
-  Value encode(Tape& tape, int64_t keys) const override {
-    const OwnedTensor rows = sinusoids(distance_rows(keys), model_.d_model);
+  Value encode(Tape& tape, int64_t keys, int64_t clamp_len) const override {
+    const OwnedTensor rows = sinusoids(distances_of(keys, clamp_len), model_.d_model);
     const Value table{.data = tape.constant(rows, tape.activations()), .gradient = {}};
     return dropout(tape, table, {.p = model_.dropout, .site = kPositionDropoutSite, .per_stream = false});
   }
@@ -34,7 +34,6 @@ class RelativePosition : public Position {
     return linear(tape, encoding, parameters[fmt::format("layers.{}.attention.r", layer)]);
   }
 
- protected:
   Biases biases(Parameters& parameters, int64_t layer) const override {
     const std::string prefix = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
     return {.u = parameters[prefix + ".u"], .w = parameters[prefix + ".w"]};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/visibility.h"
+
 namespace segue {
 
 namespace {
@@ -16,20 +18,22 @@ bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
 
 }  // namespace
 
-SegmentEngine::SegmentEngine(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                             Tape::Mode mode)
-    : model_(model), parameters_(parameters), arena_(arena), stream_(stream), mode_(mode) {}
+SegmentEngine::SegmentEngine(const ModelInUse& in_use, Tape::Mode mode) : in_use_(in_use), mode_(mode) {}
 
 SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   shape.scored = shape.scored_tokens();
+  shape.window = visible_window(in_use_.use);
+  shape.clamp_len = in_use_.use.clamp_len;
   const auto found = std::find_if(tapes_.begin(), tapes_.end(), [&](const Recorded& r) { return r.shape == shape; });
   if (found != tapes_.end()) return *found;
-  Recorded fresh{
-      .shape = shape, .segment = model_.record(arena_, mode_, parameters_, shape), .staging = {}, .replays = {}};
-  if (stream_.device().is_cuda()) {
+  Recorded fresh{.shape = shape,
+                 .segment = in_use_.model.record(in_use_.arena, mode_, in_use_.parameters, shape),
+                 .staging = {},
+                 .replays = {}};
+  if (in_use_.stream.device().is_cuda()) {
     const bool has_targets = fresh.segment->targets.exists();
     fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{has_targets ? shape.streams : 0, shape.scored},
-                          stream_.device());
+                          in_use_.stream.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
@@ -41,14 +45,14 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
 
 int64_t SegmentEngine::prepare(const SegmentShape& shape) {
   const int64_t bytes = recorded_for(shape).segment->tape.planned_bytes();
-  arena_.reserve(bytes);
+  in_use_.arena.reserve(bytes);
   return bytes;
 }
 
 void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   Tape& tape = recorded.segment->tape;
   tape.info() = inputs.info;
-  if (recorded.staging) return recorded.staging->load(stream_, inputs, model_.vocab_size());
+  if (recorded.staging) return recorded.staging->load(in_use_.stream, inputs, in_use_.model.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
 }
@@ -58,7 +62,7 @@ SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentI
   shape.tgt_len = inputs.tokens.shape[1];
   memory.fit(shape);
   Recorded& recorded = recorded_for(shape);
-  arena_.reserve(recorded.segment->tape.planned_bytes());
+  in_use_.arena.reserve(recorded.segment->tape.planned_bytes());
   bring(recorded, inputs);
   return recorded;
 }
@@ -74,10 +78,10 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
   const SegmentInputs inputs{.tokens = tokens, .targets = tokens.rows(0, 0), .info = {}};
   Recorded& recorded = ready({.output = SegmentOutput::kNextToken}, inputs, memory);
   replay(recorded, memory, nullptr);
-  stream_.synchronize();
+  in_use_.stream.synchronize();
   scores_.clear();
   for (const Slot slot : recorded.segment->scores) {
-    const OwnedTensor scores = host_copy(recorded.segment->tape.read(slot), stream_.device());
+    const OwnedTensor scores = host_copy(recorded.segment->tape.read(slot), in_use_.stream.device());
     scores_.push_back(converted_copy(scores.view(), DType::kFloat32, {}));
   }
   return scores_;
@@ -85,9 +89,9 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
 
 std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
   ConstTensorView nll = queue(inputs, memory);
-  if (stream_.device().is_cuda()) {
-    stream_.synchronize();
-    losses_ = host_copy(nll, stream_.device());
+  if (in_use_.stream.device().is_cuda()) {
+    in_use_.stream.synchronize();
+    losses_ = host_copy(nll, in_use_.stream.device());
     nll = losses_.view();
   }
   return {nll.as<float>(), static_cast<size_t>(nll.elements())};
@@ -96,19 +100,19 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& m
 // Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.
 void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress) {
   memory.bind(*recorded.segment);
-  const bool becomes_graph =
-      stream_.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled() && observer_ == nullptr;
+  const bool becomes_graph = in_use_.stream.device().is_cuda() && mode_ == Tape::Mode::kTraining &&
+                             memory.is_settled() && observer_ == nullptr;
   if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
   Replay& replay = replay_for(recorded, progress != nullptr);
   if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
   if (!replay.graph.is_recorded())
-    replay.graph.record(stream_.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
-  replay.graph.launch(stream_.cuda());
+    replay.graph.record(in_use_.stream.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
+  replay.graph.launch(in_use_.stream.cuda());
 }
 
 SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
   const SegmentTape& segment = *recorded.segment;
-  std::vector<const std::byte*> addresses{arena_.data()};
+  std::vector<const std::byte*> addresses{in_use_.arena.data()};
   for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
   const ReplayInfo& info = recorded.segment->tape.info();
   const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {
@@ -132,12 +136,12 @@ int64_t SegmentEngine::graphs() const {
 
 void SegmentEngine::run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress) {
   segment.tape.observe(observer_);
-  segment.tape.forward(stream_);
-  if (segment.tape.training()) segment.tape.backward(stream_, progress);
+  segment.tape.forward(in_use_.stream);
+  if (segment.tape.training()) segment.tape.backward(in_use_.stream, progress);
   const auto describe = [&] {
     return StepPart{.name = "memory_update", .pass = "", .bytes = 2.0 * segment.tape.touched_bytes(segment.fresh)};
   };
-  observed(observer_, describe, [&] { memory.update(stream_, segment); });
+  observed(observer_, describe, [&] { memory.update(in_use_.stream, segment); });
 }
 
 }  // namespace segue

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/memory.h"
 #include "core/model/segment_inputs.h"
 #include "core/model/transformer.h"
 
@@ -15,9 +16,8 @@ namespace segue {
 
 class SegmentEngine {
  public:
-  // Model, parameters and stream outlive the engine. One arena may serve several engines that take turns.
-  SegmentEngine(const Transformer& model, Parameters& parameters, Arena& arena, kernels::Stream& stream,
-                Tape::Mode mode);
+  // One arena may serve several engines that take turns.
+  SegmentEngine(const ModelInUse& in_use, Tape::Mode mode);
 
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
   // of every scored token [B*S] in nats, float32, where the stream runs; valid until the next run of any engine of the
@@ -62,10 +62,7 @@ class SegmentEngine {
   Replay& replay_for(Recorded& recorded, bool tells_progress);
   void run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress);
 
-  const Transformer& model_;
-  Parameters& parameters_;
-  Arena& arena_;
-  kernels::Stream& stream_;
+  ModelInUse in_use_;
   Tape::Mode mode_;
   StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;

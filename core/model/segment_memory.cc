@@ -1,5 +1,7 @@
-// Reset, update and restore.
+// Reset, update, save and restore.
 #include "core/model/segment_memory.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -7,6 +9,14 @@
 #include "kernels/segment_memory.h"
 
 namespace segue {
+
+SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams) {
+  return {.layers = model.n_layer,
+          .streams = streams,
+          .capacity = use.mem_len,
+          .d_model = model.d_model,
+          .starts_full = use.starts_full()};
+}
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
     : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.capacity : 0) {
@@ -60,8 +70,15 @@ void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorV
   length_ = updated;
 }
 
+std::vector<NamedTensor> SegmentMemory::state() const {
+  std::vector<NamedTensor> state;
+  for (int64_t l = 0; l < shape_.layers; ++l) state.push_back({fmt::format("layers.{}", l), layer(l)});
+  return state;
+}
+
 void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
-  const int64_t length = layers.empty() ? 0 : layers[0].shape[1];
+  const bool has_rows = !layers.empty() && layers[0].shape.rank() == 3;
+  const int64_t length = has_rows ? layers[0].shape[1] : 0;
   const Shape expected{shape_.streams, length, shape_.d_model};
   if (std::ssize(layers) != shape_.layers || length > shape_.capacity) {
     throw CheckpointError("memory of {} layers and {} rows, expected {} layers and at most {} rows", layers.size(),
@@ -69,6 +86,9 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
   }
   for (int64_t l = 0; l < shape_.layers; ++l) {
     const ConstTensorView& saved = layers[static_cast<size_t>(l)];
+    if (saved.shape.rank() != expected.rank())
+      throw CheckpointError("memory of layer {} is {} {}, expected three extents", l, name_of(saved.dtype),
+                            saved.shape.text());
     if (saved.shape != expected || (saved.dtype != DType::kFloat32 && saved.dtype != DType::kBFloat16)) {
       throw CheckpointError("memory of layer {} is {} {}, expected {} {}", l, name_of(saved.dtype), saved.shape.text(),
                             name_of(compute_.activations), expected.text());

@@ -20,8 +20,10 @@ struct SegmentMemoryShape {
   bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
 };
 
+SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams);
+
 // Owns its rows; they carry no gradient. All streams of one memory are at the same point of their segments.
-class SegmentMemory : public Memory {
+class SegmentMemory : public TrainingMemory {
  public:
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
@@ -37,10 +39,9 @@ class SegmentMemory : public Memory {
   void update(kernels::Stream& stream, const SegmentTape& segment) override;
   // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
   void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
-  // Takes over saved rows, layer by layer [B, length, D], rounded or widened when they were saved in another precision;
-  // CheckpointError when they do not fit this shape.
-  void restore(std::span<const ConstTensorView> layers);
-  int64_t bytes() const;
+  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, D]
+  void restore(std::span<const ConstTensorView> layers) override;
+  int64_t bytes() const override;
 
  private:
   TensorView rows(int64_t l, int64_t length);

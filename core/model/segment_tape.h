@@ -24,6 +24,8 @@ struct SegmentShape {
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // rows that are bound of each layer's distances, with keys and values alone
   SegmentOutput output = SegmentOutput::kLoss;
+  int64_t window = 0;      // newest keys a query sees, its own included; 0: all
+  int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };

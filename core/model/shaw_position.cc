@@ -21,8 +21,8 @@ class ShawPosition : public Position {
   }
 
   // The distances themselves, int32.
-  Value encode(Tape& tape, int64_t keys) const override {
-    OwnedTensor distances(DType::kInt32, {distance_rows(keys)});
+  Value encode(Tape& tape, int64_t keys, int64_t clamp_len) const override {
+    OwnedTensor distances(DType::kInt32, {distances_of(keys, clamp_len)});
     std::iota(distances.as<int32_t>(), distances.as<int32_t>() + distances.shape()[0], 0);
     return {.data = tape.constant(distances, DType::kInt32), .gradient = {}};
   }

@@ -11,7 +11,7 @@ class SinusoidalPosition : public AbsolutePosition {
  public:
   using AbsolutePosition::AbsolutePosition;
 
-  Value encode(Tape& tape, int64_t keys) const override {
+  Value encode(Tape& tape, int64_t keys, int64_t /*clamp_len*/) const override {
     return {.data = tape.constant(sinusoids(keys, model_.d_model), tape.activations()), .gradient = {}};
   }
 

@@ -11,6 +11,8 @@ namespace segue {
 
 namespace {
 
+constexpr const char* kFinalNorm = "final_norm";
+
 // [B, T] int32: 0 .. T-1 in every stream.
 OwnedTensor first_places(const Shape& shape) {
   OwnedTensor places(DType::kInt32, shape);
@@ -24,17 +26,16 @@ OwnedTensor first_places(const Shape& shape) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
-    : config_(model),
-      vocab_size_(vocab_size),
-      position_(make_position(model)),
-      block_(make_block(model, *position_)),
-      head_(make_head(model, vocab_size)) {}
+    : config_(model), vocab_size_(vocab_size), position_(make_position(model)), head_(make_head(model, vocab_size)) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) layers_.push_back(make_block(model, *position_, layer));
+}
 
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
   std::vector<ParameterSpec> specs;
   position_->declare_shared(specs);
   declare_embedding(config_, vocab_size_, specs);
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) block_->declare(layer, specs);
+  for (const auto& layer : layers_) layer->declare(specs);
+  if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
   declare_output(config_, vocab_size_, specs);
   return specs;
 }
@@ -52,49 +53,55 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
                                                  const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
-  check_position_table(config_, shape.tgt_len, remembers_states ? shape.memory_length : 0, "positions");
+  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0, .clamp_len = shape.clamp_len};
+  check_position_table(config_.position, reach, shape.tgt_len, "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
   const bool is_encoded = remembers_states || position_->is_absolute();
-  const Value encoding = is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len) : Value();
+  const Value encoding =
+      is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, shape.clamp_len) : Value();
 
   Residual stream{.stream = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    LayerInputs inputs = record_memory(*segment, layer, shape);
-    inputs.encoding = encoding;
-    const LayerOutputs outputs = block_->apply(tape, parameters, stream, inputs);
+  for (const auto& layer : layers_) {
+    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .window = shape.window};
+    const LayerOutputs outputs = layer->apply(tape, parameters, stream, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
     tape.keep(fresh);
     segment->fresh.push_back(fresh);
     stream = outputs.residual;
   }
-  const Value last = stream.branch.data.exists() ? add(tape, stream) : stream.stream;
-  const Value output = dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite});
-  record_output(*segment, parameters, output, shape);
+  const Value last = record_last(tape, parameters, stream);
+  record_output(*segment, parameters, dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite}), shape);
   tape.seal();
   return segment;
 }
 
-LayerInputs Transformer::record_memory(SegmentTape& segment, int64_t layer, const SegmentShape& shape) const {
+// What the last layer leaves: the sum of the residual stream and its last branch, normalised where that is asked for.
+Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residual& stream) const {
+  if (config_.block.final_norm)
+    return normalise(tape, stream, layer_norm(parameters, kFinalNorm, config_.block.layer_norm_epsilon));
+  return stream.branch.data.exists() ? add(tape, stream) : stream.stream;
+}
+
+LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape& shape) const {
   Tape& tape = segment.tape;
-  LayerInputs inputs;
-  inputs.layer = layer;
+  LayerMemory memory;
   const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
   if (shape.remembered == Remembered::kHiddenStates) {
-    inputs.memory = bound({shape.streams, shape.memory_length, config_.d_model});
-    segment.memories.push_back(inputs.memory.data);
-    return inputs;
+    memory.hidden = bound({shape.streams, shape.memory_length, config_.d_model});
+    segment.memories.push_back(memory.hidden.data);
+    return memory;
   }
   const int64_t heads = config_.n_head * config_.d_head;
-  inputs.memory_kv = bound({shape.streams, shape.memory_length, 2 * heads});
-  segment.memories.push_back(inputs.memory_kv.data);
+  memory.kv = bound({shape.streams, shape.memory_length, 2 * heads});
+  segment.memories.push_back(memory.kv.data);
   if (shape.distances > 0) {
-    inputs.distances = bound({shape.distances, heads});
-    segment.distances.push_back(inputs.distances.data);
+    memory.distances = bound({shape.distances, heads});
+    segment.distances.push_back(memory.distances.data);
   }
-  return inputs;
+  return memory;
 }
 
 void Transformer::record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
@@ -109,9 +116,9 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
   for (const Slot slot : segment.scores) tape.keep(slot);
 }
 
-std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, int64_t streams,
-                                                       int64_t keys) const {
-  check_position_table(config_, keys - config_.mem_len, config_.mem_len, "positions");
+std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use,
+                                                       int64_t streams, int64_t tgt_len) const {
+  check_position_table(config_.position, use, tgt_len, "positions");
   auto frozen = std::make_unique<FrozenTape>(arena, parameters.compute().activations);
   Tape& tape = frozen->tape;
   const auto keep = [&tape](const Value& value, std::vector<Slot>& slots) {
@@ -119,25 +126,16 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
     tape.keep(value.data);
     slots.push_back(value.data);
   };
-  const bool starts_full = config_.memory.initial == InitialMemory::kZeros && config_.mem_len > 0;
-  const OwnedTensor zeros(DType::kFloat32, {streams, starts_full ? config_.mem_len : 0, config_.d_model});
-  const Value memory{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
-  const Value encoding = position_->encode(tape, keys);
+  const OwnedTensor zeros(DType::kFloat32, {streams, use.starts_full() ? use.mem_len : 0, config_.d_model});
+  const Value hidden{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
+  const Value encoding = position_->encode(tape, use.mem_len + tgt_len, use.clamp_len);
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     keep(position_->distances(tape, parameters, layer, encoding), frozen->distances);
-    if (starts_full) keep(block_->keys_and_values(tape, parameters, layer, memory), frozen->zeros);
+    if (use.starts_full())
+      keep(layers_[static_cast<size_t>(layer)]->keys_and_values(tape, parameters, hidden), frozen->zeros);
   }
   tape.seal();
   return frozen;
-}
-
-SegmentMemory Transformer::make_memory(int64_t streams, const Compute& compute) const {
-  return SegmentMemory({.layers = config_.n_layer,
-                        .streams = streams,
-                        .capacity = config_.mem_len,
-                        .d_model = config_.d_model,
-                        .starts_full = config_.memory.initial == InitialMemory::kZeros},
-                       compute);
 }
 
 Flops Transformer::flops(Parameters& parameters, const SegmentShape& shape) const {
@@ -145,15 +143,24 @@ Flops Transformer::flops(Parameters& parameters, const SegmentShape& shape) cons
   return record(unused, Tape::Mode::kTraining, parameters, shape)->tape.flops();
 }
 
+SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {
+  return {.streams = streams,
+          .tgt_len = tgt_len,
+          .memory_length = use.mem_len,
+          .scored = scored,
+          .window = visible_window(use),
+          .clamp_len = use.clamp_len};
+}
+
 namespace {
 
 // The place of the oldest token that reaches a query, both counted from the first of the query's segment.
-int64_t oldest_in_reach(const ModelConfig& model, int64_t tgt_len, int64_t query) {
-  const int64_t window = visible_window(model);
+int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
+  const int64_t window = visible_window(use);
   int64_t oldest = query;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
-    const int64_t oldest_key = -segments_back * tgt_len - model.mem_len;
+    const int64_t oldest_key = -segments_back * tgt_len - use.mem_len;
     oldest = window > 0 ? std::max(oldest_key, oldest - window + 1) : oldest_key;
   }
   return oldest;
@@ -161,12 +168,12 @@ int64_t oldest_in_reach(const ModelConfig& model, int64_t tgt_len, int64_t query
 
 }  // namespace
 
-int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len) {
-  return tgt_len - 1 - oldest_in_reach(model, tgt_len, tgt_len - 1);
+int64_t reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
 }
 
-int64_t warm_up_in_tokens(const ModelConfig& model, int64_t tgt_len) {
-  const int64_t before = -oldest_in_reach(model, tgt_len, 0);
+int64_t warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }
 

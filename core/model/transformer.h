@@ -8,13 +8,12 @@
 #include "core/model/block.h"
 #include "core/model/head.h"
 #include "core/model/position.h"
-#include "core/model/segment_memory.h"
 #include "core/model/segment_tape.h"
 
 namespace segue {
 
-// Transformer-XL and its family. `mem_len` and `clamp_len` of the config may differ between training and evaluation of
-// the same weights: a model is made for one use and shares its Parameters with the others.
+// Transformer-XL and its family: what its config says of the shapes of weights. How they are used (ModelUse) comes with
+// what is recorded, and training and evaluation share one model.
 class Transformer {
  public:
   Transformer(const ModelConfig& model, int64_t vocab_size);
@@ -31,30 +30,42 @@ class Transformer {
   // frequent words counts; where clusters have tables of their own, the projections of all clusters for every token.
   Flops flops(Parameters& parameters, const SegmentShape& shape) const;
 
-  SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const;
-
   // Records what a memory of keys and values starts from while weights are frozen: per layer the rows of distances that
-  // up to `keys` keys need, and the keys and values of a memory full of zeros. Sealed; both kept.
-  std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, int64_t streams, int64_t keys) const;
+  // segments of `tgt_len` tokens need, and the keys and values of a memory full of zeros. Sealed; both kept.
+  std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use, int64_t streams,
+                                            int64_t tgt_len) const;
 
  private:
+  Value record_last(Tape& tape, Parameters& parameters, const Residual& stream) const;
   Value record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const;
-  LayerInputs record_memory(SegmentTape& segment, int64_t layer, const SegmentShape& shape) const;
+  LayerMemory record_memory(SegmentTape& segment, const SegmentShape& shape) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                      const SegmentShape& shape) const;
 
   ModelConfig config_;
   int64_t vocab_size_;
   std::unique_ptr<Position> position_;
-  std::unique_ptr<Block> block_;
+  std::vector<std::unique_ptr<Block>> layers_;
   std::unique_ptr<Head> head_;
+};
+
+// Segments of `tgt_len` tokens with a full memory of hidden states, of which the `scored` newest tokens have a loss.
+SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored);
+
+// A model, how it is used, and where it runs. All but the use outlive whoever takes it.
+struct ModelInUse {
+  const Transformer& model;
+  ModelUse use;
+  Parameters& parameters;
+  Arena& arena;
+  kernels::Stream& stream;
 };
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start.
-int64_t reach_in_tokens(const ModelConfig& model, int64_t tgt_len);
+int64_t reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 // How many tokens before a segment its losses depend on, rounded up to whole segments.
-int64_t warm_up_in_tokens(const ModelConfig& model, int64_t tgt_len);
+int64_t warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 }  // namespace segue

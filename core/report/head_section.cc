@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "core/report/loss_limit.h"
+#include "core/evaluation/loss_limit.h"
 #include "core/report/markup.h"
 #include "core/report/numbers.h"
 #include "core/report/palette.h"

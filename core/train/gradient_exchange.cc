@@ -41,12 +41,12 @@ class StepTimes {
 };
 
 // The sum of one bucket over all ranks.
-void sum(const ExchangePlan& plan, int64_t bucket, Communicator& communicator) {
+void sum(const ExchangePlan& plan, int64_t bucket, Collectives& collectives) {
   const Share range = plan.buckets.elements(bucket);
   const TensorView gradients = plan.gradients.rows(range.first, range.count);
-  if (plan.shard.empty()) return communicator.all_reduce(gradients);
+  if (plan.shard.empty()) return collectives.all_reduce(gradients);
   const Share part = plan.buckets.in_shard(bucket);
-  communicator.reduce_scatter(gradients, plan.shard.rows(part.first, part.count));
+  collectives.reduce_scatter(gradients, plan.shard.rows(part.first, part.count));
 }
 
 // Buckets, counted from 0, whose gradients all lie at `open_end` or above.
@@ -59,10 +59,10 @@ int64_t complete_buckets(const ExchangePlan& plan, const std::byte* open_end) {
   return complete;
 }
 
-// On a thread of its own, which calls the communicator while backward goes on.
+// On a thread of its own, where collectives go on while backward does.
 class ThreadExchange : public GradientExchange {
  public:
-  ThreadExchange(const ExchangePlan& plan, Communicator& communicator) : plan_(plan), communicator_(communicator) {
+  ThreadExchange(const ExchangePlan& plan, Collectives& collectives) : plan_(plan), collectives_(collectives) {
     thread_ = std::jthread([this](const std::stop_token& end) { run(end); });
   }
 
@@ -99,7 +99,7 @@ class ThreadExchange : public GradientExchange {
       const int64_t bucket = summed_;
       lock.unlock();
       const Clock::time_point start = Clock::now();
-      sum(plan_, bucket, communicator_);
+      sum(plan_, bucket, collectives_);
       const double seconds = seconds_since(start);
       lock.lock();
       times_.add_exchanging(seconds);
@@ -113,7 +113,7 @@ class ThreadExchange : public GradientExchange {
   }
 
   ExchangePlan plan_;
-  Communicator& communicator_;
+  Collectives& collectives_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   int64_t complete_ = 0;  // buckets handed over, and summed, of this step
@@ -123,11 +123,11 @@ class ThreadExchange : public GradientExchange {
   std::jthread thread_;
 };
 
-// On the communicator's stream, beside backward and part of its graph.
+// On the collectives' stream, beside backward and part of its graph.
 class StreamExchange : public GradientExchange {
  public:
-  StreamExchange(const ExchangePlan& plan, Communicator& communicator, kernels::Stream& stream)
-      : plan_(plan), communicator_(communicator), stream_(stream), collectives_(communicator, stream) {}
+  StreamExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Stream& stream)
+      : plan_(plan), collectives_(collectives), stream_(stream), ordered_(collectives, stream) {}
 
   Tape::GradientProgress progress() override {
     started_ = 0;
@@ -142,7 +142,7 @@ class StreamExchange : public GradientExchange {
   // Of the last step alone: events keep no more.
   ExchangeTimes take_times() override {
     if (!std::exchange(is_timed_, false)) return {};
-    communicator_.wait();
+    collectives_.wait();
     stream_.synchronize();
     return {.exchanging = exchanging_.seconds(), .exposed = exposed_.seconds()};
   }
@@ -150,22 +150,22 @@ class StreamExchange : public GradientExchange {
  private:
   void start_sums(int64_t complete) {
     if (started_ == complete) return;
-    collectives_.fork();
-    if (started_ == 0) exchanging_.start(communicator_.stream());
-    for (; started_ < complete; ++started_) sum(plan_, started_, communicator_);
+    ordered_.fork();
+    if (started_ == 0) exchanging_.start(collectives_.stream());
+    for (; started_ < complete; ++started_) sum(plan_, started_, collectives_);
   }
 
   void wait_for_sums() {
-    exchanging_.stop(communicator_.stream());
+    exchanging_.stop(collectives_.stream());
     exposed_.start(stream_.cuda().stream());
-    collectives_.join();
+    ordered_.join();
     exposed_.stop(stream_.cuda().stream());
   }
 
   ExchangePlan plan_;
-  Communicator& communicator_;
+  Collectives& collectives_;
   kernels::Stream& stream_;
-  OrderedCollectives collectives_;
+  OrderedCollectives ordered_;
   cuda::Stopwatch exchanging_;
   cuda::Stopwatch exposed_;
   int64_t started_ = 0;  // buckets of this step
@@ -175,8 +175,8 @@ class StreamExchange : public GradientExchange {
 // When backward is over.
 class LateExchange : public GradientExchange {
  public:
-  LateExchange(const ExchangePlan& plan, Communicator& communicator, kernels::Stream& stream)
-      : plan_(plan), communicator_(communicator), stream_(stream) {}
+  LateExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Stream& stream)
+      : plan_(plan), collectives_(collectives), stream_(stream) {}
 
   Tape::GradientProgress progress() override {
     return [](const std::byte*) {};
@@ -185,7 +185,7 @@ class LateExchange : public GradientExchange {
   void finish() override {
     stream_.synchronize();
     const Clock::time_point start = Clock::now();
-    for (int64_t bucket = 0; bucket < plan_.buckets.count(); ++bucket) sum(plan_, bucket, communicator_);
+    for (int64_t bucket = 0; bucket < plan_.buckets.count(); ++bucket) sum(plan_, bucket, collectives_);
     const double seconds = seconds_since(start);
     times_.add_exchanging(seconds);
     times_.end_step(seconds);
@@ -195,18 +195,18 @@ class LateExchange : public GradientExchange {
 
  private:
   ExchangePlan plan_;
-  Communicator& communicator_;
+  Collectives& collectives_;
   kernels::Stream& stream_;
   StepTimes times_;
 };
 
 }  // namespace
 
-std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Communicator& communicator,
+std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Collectives& collectives,
                                                          kernels::Stream& stream) {
-  if (communicator.stream() != nullptr) return std::make_unique<StreamExchange>(plan, communicator, stream);
-  if (stream.device().is_cuda()) return std::make_unique<LateExchange>(plan, communicator, stream);
-  return std::make_unique<ThreadExchange>(plan, communicator);
+  if (collectives.stream() != nullptr) return std::make_unique<StreamExchange>(plan, collectives, stream);
+  if (stream.device().is_cuda()) return std::make_unique<LateExchange>(plan, collectives, stream);
+  return std::make_unique<ThreadExchange>(plan, collectives);
 }
 
 }  // namespace segue

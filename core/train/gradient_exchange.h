@@ -7,7 +7,7 @@
 
 #include "core/model/tape.h"
 #include "distributed/buckets.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -43,10 +43,10 @@ struct ExchangePlan {
   Buckets buckets;
 };
 
-// Of the kind that suits the communicator and the stream, which both outlive it. On a GPU whose communicator queues its
+// Of the kind that suits the collectives and the stream, which both outlive it. On a GPU whose collectives queue their
 // sums, they run beside backward on a stream of their own; on the CPU, on a thread of their own; on a GPU without such
-// a communicator, after backward.
-std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Communicator& communicator,
+// collectives, after backward.
+std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Collectives& collectives,
                                                          kernels::Stream& stream);
 
 }  // namespace segue

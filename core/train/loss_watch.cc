@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/report/loss_limit.h"
+#include "core/evaluation/loss_limit.h"
 
 namespace segue {
 
 double LossWatch::limit() const {
-  return report::loss_limit(vocabulary_, start_ / static_cast<double>(std::min(steps_, kLong)));
+  return loss_limit(vocabulary_, start_ / static_cast<double>(std::min(steps_, kLong)));
 }
 
 std::optional<std::string> LossWatch::take(int64_t step, double loss) {

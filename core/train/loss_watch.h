@@ -8,8 +8,8 @@
 
 namespace segue {
 
-// Looks at the losses of a process's steps, in nats per token, against report::loss_limit, the start being the mean of
-// the first of them.
+// Looks at the losses of a process's steps, in nats per token, against loss_limit, the start being the mean of the
+// first of them.
 class LossWatch {
  public:
   explicit LossWatch(int64_t vocabulary) : vocabulary_(vocabulary) {}

@@ -26,7 +26,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
   if (sharding_) {
     gradient_shard_ = OwnedTensor(DType::kFloat32, own, stream.device());
     parts.all_ranks = [this](TensorView values) {
-      sharding_->collectives.run([&](Communicator& ranks) { ranks.all_reduce(values); });
+      sharding_->ordered.run([&](Collectives& ranks) { ranks.all_reduce(values); });
     };
   }
   norm_parts_ = OwnedTensor(DType::kFloat64, {kernels::kGradientNormParts}, stream.device());
@@ -44,16 +44,16 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
           std::nullopt) {}
 
 Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream,
-                     const Buckets& buckets, Communicator& communicator)
+                     const Buckets& buckets, Collectives& collectives)
     : Optimizer(
           config, parameters, stream,
           [&] {
             std::vector<Piece> pieces;
             for (int64_t b = 0; b < buckets.count(); ++b)
-              pieces.push_back({.flat = buckets.part(b, communicator.rank()), .own = buckets.in_shard(b)});
+              pieces.push_back({.flat = buckets.part(b, collectives.rank()), .own = buckets.in_shard(b)});
             return pieces;
           }(),
-          Sharding{buckets, communicator, OrderedCollectives(communicator, stream)}) {}
+          Sharding{buckets, collectives, OrderedCollectives(collectives, stream)}) {}
 
 void Optimizer::step(double learning_rate) {
   const cuda::Range range("optimizer");
@@ -74,7 +74,7 @@ void Optimizer::step(double learning_rate) {
 
 void Optimizer::clip(ConstTensorView gradients) {
   kernels::gradient_norm(stream_, {.gradients = gradients, .parts = norm_parts_.view()});
-  if (sharding_) sharding_->collectives.run([&](Communicator& ranks) { ranks.all_reduce(norm_parts_.view()); });
+  if (sharding_) sharding_->ordered.run([&](Collectives& ranks) { ranks.all_reduce(norm_parts_.view()); });
   kernels::clip_gradients(stream_, {.parts = norm_parts_.view(), .clip = config_.clip, .outcome = clipped_.view()});
 }
 
@@ -89,7 +89,7 @@ double Optimizer::bytes_of_update() const {
 
 // Every rank's parts of a flat block to all.
 void Optimizer::gather(TensorView flat) {
-  sharding_->collectives.run([&](Communicator& ranks) {
+  sharding_->ordered.run([&](Collectives& ranks) {
     for (int64_t b = 0; b < sharding_->buckets.count(); ++b)
       ranks.all_gather(part_of(flat, pieces_[static_cast<size_t>(b)].flat),
                        part_of(flat, sharding_->buckets.elements(b)));
@@ -110,13 +110,13 @@ std::optional<HostTensor> Optimizer::collect_moment(size_t i) {
   const ConstTensorView moment = moments_[i].view();
   if (!sharding_) return HostTensor(moment, stream_.device());
   const Buckets& buckets = sharding_->buckets;
-  const bool is_first = sharding_->communicator.is_first();
+  const bool is_first = sharding_->collectives.rank() == 0;
   OwnedTensor bucket(moment.dtype, {buckets.elements(0).count}, stream_.device());
   OwnedTensor whole(moment.dtype, is_first ? parameters_.values().shape : Shape{0});
   for (int64_t b = 0; b < buckets.count(); ++b) {
     const Share own = pieces_[static_cast<size_t>(b)].own;
     const TensorView gathered = part_of(bucket.view(), {0, buckets.elements(b).count});
-    sharding_->collectives.run([&](Communicator& ranks) { ranks.all_gather(part_of(moment, own), gathered); });
+    sharding_->ordered.run([&](Collectives& ranks) { ranks.all_gather(part_of(moment, own), gathered); });
     stream_.synchronize();
     if (is_first) copy_tensor(part_of(whole.view(), buckets.elements(b)), gathered, stream_.device());
   }

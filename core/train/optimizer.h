@@ -26,7 +26,7 @@ class Optimizer {
 
   // Sharded: `buckets` of the flat gradients have a part for every rank.
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
-            Communicator& communicator);
+            Collectives& collectives);
   ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
@@ -65,8 +65,8 @@ class Optimizer {
  private:
   struct Sharding {
     Buckets buckets;
-    Communicator& communicator;
-    OrderedCollectives collectives;
+    Collectives& collectives;
+    OrderedCollectives ordered;
   };
   Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, std::vector<Piece> pieces,
             std::optional<Sharding> sharding);

@@ -3,23 +3,23 @@
 
 namespace segue {
 
-void OrderedCollectives::run(const std::function<void(Communicator&)>& collectives) {
-  if (communicator_.stream() == nullptr) {
+void OrderedCollectives::run(const std::function<void(Collectives&)>& calls) {
+  if (collectives_.stream() == nullptr) {
     stream_.synchronize();
-    return collectives(communicator_);
+    return calls(collectives_);
   }
   fork();
-  collectives(communicator_);
+  calls(collectives_);
   join();
 }
 
 void OrderedCollectives::fork() {
   forked_.set(stream_.cuda().stream());
-  forked_.hold(communicator_.stream());
+  forked_.hold(collectives_.stream());
 }
 
 void OrderedCollectives::join() {
-  joined_.set(communicator_.stream());
+  joined_.set(collectives_.stream());
   joined_.hold(stream_.cuda().stream());
 }
 

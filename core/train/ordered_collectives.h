@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/stream.h"
 
@@ -13,17 +13,16 @@ namespace segue {
 // next finds their results. Both outlive it.
 class OrderedCollectives {
  public:
-  OrderedCollectives(Communicator& communicator, kernels::Stream& stream)
-      : communicator_(communicator), stream_(stream) {}
+  OrderedCollectives(Collectives& collectives, kernels::Stream& stream) : collectives_(collectives), stream_(stream) {}
 
-  void run(const std::function<void(Communicator&)>& collectives);
+  void run(const std::function<void(Collectives&)>& calls);
 
-  // The halves, where the communicator has a stream: its queue waits for the stream's, and the other way round.
+  // The halves, where the collectives have a stream: its queue waits for the stream's, and the other way round.
   void fork();
   void join();
 
  private:
-  Communicator& communicator_;
+  Collectives& collectives_;
   kernels::Stream& stream_;
   cuda::Fence forked_;
   cuda::Fence joined_;

@@ -71,14 +71,14 @@ double measure_peak_rate(kernels::Stream& stream, DType dtype) {
 }
 
 void JobPeak::measure() {
-  communicator_.barrier();  // ranks of a host measure what they reach together
+  job_.barrier();  // ranks of a host measure what they reach together
   rate_ = measure_rank_();
-  communicator_.sum({&rate_, 1});
+  job_.sum({&rate_, 1});
 }
 
 std::optional<std::string> JobPeak::correct(double reached, bool again) {
   double exceeded = rate_ > 0.0 && reached > rate_ ? 1.0 : 0.0;
-  communicator_.sum({&exceeded, 1});  // the ranks measure together
+  job_.sum({&exceeded, 1});  // the ranks measure together
   if (exceeded == 0.0) return std::nullopt;
   const double before = rate_;
   if (again) measure();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/tensor.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 #include "kernels/stream.h"
 
 namespace segue {
@@ -19,8 +19,7 @@ double measure_peak_rate(kernels::Stream& stream, DType dtype);
 class JobPeak {
  public:
   // `measure_rank` gives this rank's rate in FLOP/s.
-  JobPeak(Communicator& communicator, std::function<double()> measure_rank)
-      : communicator_(communicator), measure_rank_(std::move(measure_rank)) {}
+  JobPeak(Job& job, std::function<double()> measure_rank) : job_(job), measure_rank_(std::move(measure_rank)) {}
 
   void measure();
   // `reached`: FLOP/s of all ranks. A peak that steps exceed is none: something else ran while it was measured. Then it
@@ -31,7 +30,7 @@ class JobPeak {
   std::optional<double> share(double reached) const;
 
  private:
-  Communicator& communicator_;
+  Job& job_;
   std::function<double()> measure_rank_;
   double rate_ = 0.0;
 };

@@ -67,15 +67,15 @@ void compare(const std::vector<OrderedJson>& ranks, const char* what, int64_t st
 
 }  // namespace
 
-void check_replicas(const TrainingParts& parts, Communicator& communicator) {
-  if (communicator.size() == 1) return;
-  const LongWork comparing(communicator, "comparing weights");
-  const OrderedJson mine{{"host", communicator.host()},
+void check_replicas(const TrainingParts& parts, Job& job) {
+  if (job.size() == 1) return;
+  const LongWork comparing(job, "comparing weights");
+  const OrderedJson mine{{"host", job.host()},
                          {"weights", checksum_of_weights(parts)},
                          {"optimizer", checksum_of_moments(parts)},
                          {"state", checksum_of_state(parts)}};
   std::vector<OrderedJson> ranks;
-  for (const std::string& text : communicator.gather(mine.dump())) ranks.push_back(OrderedJson::parse(text));
+  for (const std::string& text : job.gather(mine.dump())) ranks.push_back(OrderedJson::parse(text));
   for (const char* what : {"weights", "optimizer", "state"}) compare(ranks, what, parts.state.step);
 }
 

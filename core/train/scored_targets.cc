@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "core/model/transformer.h"
+
 namespace segue {
 
 SegmentShape training_shape(const Config& config, int64_t streams) {
-  return {.streams = streams,
-          .tgt_len = config.training.tgt_len,
-          .memory_length = config.model.mem_len,
-          .scored = scored_tokens(config.training, config.training.tgt_len)};
+  const int64_t tgt_len = config.training.tgt_len;
+  return full_segment(use_of(config.model), streams, tgt_len, scored_tokens(config.training, tgt_len));
 }
 
 ScoredTargets::ScoredTargets(const TrainingConfig& training, int64_t streams) : training_(training) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "core/model/transformer.h"
-#include "distributed/communicator.h"
+#include "core/model/memory.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -13,12 +14,12 @@ namespace segue {
 struct StreamGroup {
   int64_t first = 0;
   int64_t count = 0;
-  SegmentMemory memory;
+  std::unique_ptr<TrainingMemory> memory;
 };
 
 // The streams of a share in `groups` groups, or one group each when there are fewer streams; sizes differ by at most
 // one, the larger first.
-std::vector<StreamGroup> make_stream_groups(const Transformer& model, const Share& streams, int64_t groups,
-                                            const Compute& compute = {});
+std::vector<StreamGroup> make_stream_groups(const ModelConfig& model, const ModelUse& use, const Share& streams,
+                                            int64_t groups, const Compute& compute = {});
 
 }  // namespace segue

@@ -26,41 +26,35 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The model of the evaluations inside the run: the same weights, another memory length.
-ModelConfig evaluation_model(const Config& config) {
-  ModelConfig model = config.model;
-  model.mem_len = evaluation_mem_len(config);
-  return model;
-}
-
 Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
-                       Communicator& communicator) {
+                       Collectives& collectives) {
   if (buckets.parts() == 1) return {config.optimizer, parameters, stream};
-  return {config.optimizer, parameters, stream, buckets, communicator};
+  return {config.optimizer, parameters, stream, buckets, collectives};
 }
 
 }  // namespace
 
 Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
-                 Communicator& communicator, Logger& logger)
+                 Job& job, Collectives& collectives, Logger& logger)
     : config_(config),
       dataset_(dataset),
       run_(run),
       store_(run.checkpoints([&logger](const std::string& warning) { logger.warn("{}", warning); })),
       logger_(logger),
       stream_(stream),
-      communicator_(communicator),
-      streams_(share_of(config.training.batch_size, communicator.size(), communicator.rank())),
+      job_(job),
+      collectives_(collectives),
+      streams_(share_of(config.training.batch_size, job.size(), job.rank())),
       model_(config.model, dataset.vocabulary()),
-      evaluation_model_(evaluation_model(config), dataset.vocabulary()),
       parameters_(make_parameters(model_, compute_of(config.model, config.training.precision, stream.device()),
-                                  config.optimizer, communicator.size())),
-      buckets_(make_buckets(config, parameters_, communicator.size())),
-      optimizer_(optimizer_of(config, parameters_, stream, buckets_, communicator)),
+                                  config.optimizer, job.size())),
+      buckets_(make_buckets(config, parameters_, job.size())),
+      optimizer_(optimizer_of(config, parameters_, stream, buckets_, collectives)),
       arena_(stream.device()),
-      engine_(model_, parameters_, arena_, stream, Tape::Mode::kTraining),
-      evaluator_(evaluation_model_, parameters_, arena_, stream, communicator),
-      groups_(make_stream_groups(model_, streams_, config.training.batch_chunk, parameters_.compute())),
+      engine_({model_, use_of(config.model), parameters_, arena_, stream}, Tape::Mode::kTraining),
+      evaluator_({model_, evaluation_use(config), parameters_, arena_, stream}, job),
+      groups_(make_stream_groups(config.model, use_of(config.model), streams_, config.training.batch_chunk,
+                                 parameters_.compute())),
       segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
                                                          .first_stream = streams_.first,
                                                          .local_streams = streams_.count,
@@ -70,13 +64,13 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
                stream.device()),
       loss_watch_(dataset.vocabulary()),
-      peak_(communicator, [this] { return measure_peak_rate(stream_, parameters_.compute().activations); }) {
+      peak_(job, [this] { return measure_peak_rate(stream_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
-  if (communicator.is_first()) further_files_ = tokenizer_files(dataset);
+  if (job.is_first()) further_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
-  if (communicator.size() > 1)
+  if (job.size() > 1)
     exchange_ =
-        make_gradient_exchange({parameters_.gradients(), optimizer_.gradient_shard(), buckets_}, communicator, stream);
+        make_gradient_exchange({parameters_.gradients(), optimizer_.gradient_shard(), buckets_}, collectives, stream);
 }
 
 void Trainer::start_from(const Checkpoint& checkpoint) {
@@ -90,13 +84,12 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
   state_.evaluation_pending = state_.evaluation_pending && config_.evaluation.interval > 0;
   // A process killed between a save and the mark left the mark behind.
-  if (communicator_.is_first() && config_.checkpoint.keep_best && state_.evaluations > 0 &&
-      state_.best_step == state_.step)
+  if (job_.is_first() && config_.checkpoint.keep_best && state_.evaluations > 0 && state_.best_step == state_.step)
     store_.mark_best(state_.best_step);
   logger_.info("resumed from {} at step {}", checkpoint.directory().string(), state_.step);
 }
 
-TrainingOutcome Trainer::run(const StopSignal& stop) {
+TrainingOutcome Trainer::run(const StopSignal& stop) try {
   open_logs();
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
@@ -112,29 +105,29 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
   if (interval_.steps > 0) log_interval();
   if (saved_step_ != state_.step) save(false);
   if (const std::optional<std::string> warning = loss_watch_.at_end()) warn(*warning);
-  if (report_) report_->finish();
+  if (observer_ != nullptr) observer_->ended();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+} catch (...) {
+  collectives_.abandon();  // before whoever frees memory of a GPU waits for them
+  throw;
 }
 
 void Trainer::open_logs() {
-  const LongWork opening(communicator_, "opening the run");
-  if (communicator_.is_first())
-    metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
-  if (communicator_.is_first() && config_.training.report)
-    report_ = std::make_unique<report::RunReport>(run_.path(), logger_);
-  check_replicas(parts(), communicator_);
+  const LongWork opening(job_, "opening the run");
+  if (job_.is_first()) metrics_ = std::make_unique<MetricsLog>(run_.metrics(), state_.step, state_.evaluation_pending);
+  check_replicas(parts(), job_);
   sign();
-  communicator_.barrier();
+  job_.barrier();
 }
 
 // Of what all ranks find alike, one says it.
 void Trainer::warn(const std::string& warning) const {
-  if (communicator_.is_first()) logger_.warn("{}", warning);
+  if (job_.is_first()) logger_.warn("{}", warning);
 }
 
 void Trainer::sign() {
-  if (!made_by_ || !communicator_.is_first()) return;
+  if (!made_by_ || !job_.is_first()) return;
   made_by_->from_step = state_.step;
   run_.check_lock();
   run_.add_session(*made_by_);
@@ -164,15 +157,15 @@ bool Trainer::is_evaluation_due() const {
 bool Trainer::goes_on(const StopSignal& stop) {
   if (saved_step_.value_or(0) > 0) stop.note_saved(*saved_step_);
   double asked_to_stop = stop.requested() ? 1.0 : 0.0;
-  communicator_.at_step(state_.step + 1);
-  communicator_.sum({&asked_to_stop, 1});
+  job_.at_step(state_.step + 1);
+  job_.sum({&asked_to_stop, 1});
   return asked_to_stop == 0.0;
 }
 
 void Trainer::train_step(const Segment& segment) {
   const auto start = std::chrono::steady_clock::now();
   if (segment.starts_epoch) {
-    for (StreamGroup& group : groups_) group.memory.reset();
+    for (StreamGroup& group : groups_) group.memory->reset();
   }
   forward_backward(segment);
   learning_rate_ =
@@ -207,7 +200,7 @@ void Trainer::forward_backward(const Segment& segment) {
                                         .loss_scale = static_cast<float>(1.0 / scored)}};
     const bool is_last = &group == &groups_.back();
     reports_.add_losses(stream_,
-                        engine_.queue(inputs, group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
+                        engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
   }
   if (exchange_) exchange_->finish();
 }
@@ -217,7 +210,7 @@ void Trainer::settle() {
   const double share = static_cast<double>(streams_.count) / static_cast<double>(config_.training.batch_size);
   for (const StepReport& report : reports_.read(stream_)) {
     double loss = share * report.loss;
-    communicator_.sum({&loss, 1});
+    job_.sum({&loss, 1});
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
     if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
     if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
@@ -273,7 +266,7 @@ void Trainer::log_interval() {
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   settle();
-  check_replicas(parts(), communicator_);
+  check_replicas(parts(), job_);
   const std::optional<EvaluationResult> made =
       evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
                             evaluation_plan(config_, dataset_));
@@ -304,35 +297,35 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
 
 void Trainer::save(bool is_best) {
   settle();
-  const LongWork saving(communicator_, fmt::format("saving step {}", state_.step));
-  check_replicas(parts(), communicator_);
+  const LongWork saving(job_, fmt::format("saving step {}", state_.step));
+  check_replicas(parts(), job_);
   save_training(store_, parts(), config_,
                 {.model = config_.model,
                  .vocab_size = dataset_.vocabulary(),
                  .tgt_len = config_.training.tgt_len,
                  .tokenizer = std::string(name_of_choice(dataset_.manifest().tokenizer.kind))},
-                further_files_, communicator_);
+                further_files_, job_);
   saved_step_ = state_.step;
-  if (communicator_.is_first()) {
+  if (job_.is_first()) {
     if (is_best) store_.mark_best(state_.step);
     store_.prune(config_.checkpoint.keep_last);
   }
-  communicator_.barrier();  // to delete takes time too
+  job_.barrier();  // to delete takes time too
 }
 
-// The others wait for the rank that writes the line of metrics and the page.
+// The others wait for the rank that writes the line of metrics, and for who is told of it.
 void Trainer::publish(const std::function<void()>& write_metrics) {
-  const LongWork writing(communicator_, "writing metrics");
+  const LongWork writing(job_, "writing metrics");
   if (metrics_) {
     run_.check_lock();
     write_metrics();
   }
-  if (report_) report_->update();
-  communicator_.barrier();
+  if (observer_ != nullptr) observer_->metrics_written();
+  job_.barrier();
 }
 
 void Trainer::diverge(int64_t step, const char* what, double value) const {
-  if (report_) report_->finish();
+  if (observer_ != nullptr) observer_->ended();
   const std::optional<int64_t> last = store_.newest();
   throw DivergedError("step {}: the {} is {}; {}", step, what, value,
                       last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())
@@ -364,16 +357,15 @@ void Trainer::log_memory(int64_t activations) {
 void Trainer::log_plan() const {
   const int64_t streams = config_.training.batch_size;
   const std::string shares =
-      communicator_.size() == 1
-          ? ""
-          : fmt::format(" ({} ranks over {}, {} here)", communicator_.size(), communicator_.name(), streams_.count);
+      job_.size() == 1 ? ""
+                       : fmt::format(" ({} ranks over {}, {} here)", job_.size(), collectives_.name(), streams_.count);
   const std::string scored = config_.training.loss_part == LossPart::kFull
                                  ? ""
                                  : fmt::format(", the newest {} of them learned from",
                                                scored_tokens(config_.training, config_.training.tgt_len));
   logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}{}, reach {} tokens",
                human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, scored,
-               shares, human_count(reach_in_tokens(config_.model, config_.training.tgt_len)));
+               shares, human_count(reach_in_tokens(config_.model, use_of(config_.model), config_.training.tgt_len)));
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
         "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "

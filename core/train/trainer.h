@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "core/evaluation/evaluator.h"
-#include "core/report/run_report.h"
 #include "core/train/gradient_exchange.h"
 #include "core/train/loss_watch.h"
 #include "core/train/metrics_log.h"
@@ -21,9 +20,11 @@
 #include "core/train/stop_signal.h"
 #include "core/train/stream_group.h"
 #include "core/train/training_checkpoint.h"
+#include "core/train/training_observer.h"
 #include "data_pipeline/dataset.h"
 #include "data_pipeline/segment_streams.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -34,11 +35,14 @@ class Trainer {
   // Everything passed in outlives the trainer.
   // Throws ConfigError when the stream's device cannot run such a model in such a precision.
   // One per rank, each with its share of the streams and, after every step, the same weights.
-  Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
-          Communicator& communicator, Logger& logger);
+  Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream, Job& job,
+          Collectives& collectives, Logger& logger);
 
   // What the run's directory and its checkpoints say of this process; without it, nothing.
   void sign_as(MadeBy made_by) { made_by_ = std::move(made_by); }
+
+  // Told from now on; outlives the trainer.
+  void observe(TrainingObserver& observer) { observer_ = &observer; }
 
   // Weights of another checkpoint of the same shapes; everything else starts fresh.
   void start_from(const Checkpoint& checkpoint);
@@ -90,11 +94,11 @@ class Trainer {
   CheckpointStore store_;
   Logger& logger_;
   kernels::Stream& stream_;
-  Communicator& communicator_;
+  Job& job_;
+  Collectives& collectives_;
   Share streams_;  // of the global batch
 
   Transformer model_;
-  Transformer evaluation_model_;
   Parameters parameters_;
   Buckets buckets_;
   Optimizer optimizer_;
@@ -109,7 +113,7 @@ class Trainer {
   LossWatch loss_watch_;
   JobPeak peak_;
   std::unique_ptr<MetricsLog> metrics_;
-  std::unique_ptr<report::RunReport> report_;  // when asked for; held by the first rank
+  TrainingObserver* observer_ = nullptr;
 
   std::vector<TextFile> further_files_;  // for the checkpoints: tokenizer, made_by; held by the first rank
   std::optional<MadeBy> made_by_;

@@ -86,25 +86,30 @@ void restore_optimizer(const Checkpoint& checkpoint, const TrainingParts& parts)
   parts.optimizer.set_steps(parts.state.optimizer_step);
 }
 
-std::string layer_name(int64_t layer) { return fmt::format("layers.{}", layer); }
-
-// One layer's memory of this rank's streams, in their order: groups hold contiguous ranges.
-OwnedTensor gather_layer(std::span<const StreamGroup> groups, int64_t layer, Device device) {
-  const ConstTensorView part = groups[0].memory.layer(layer);
-  const int64_t first = groups.front().first;
-  OwnedTensor gathered(part.dtype, {groups.back().first + groups.back().count - first, part.shape[1], part.shape[2]});
-  for (const StreamGroup& group : groups)
-    copy_tensor(gathered.view().rows(group.first - first, group.count), group.memory.layer(layer), device);
-  return gathered;
+// The shape of the same rows of so many streams.
+Shape with_streams(const Shape& shape, int64_t streams) {
+  Shape changed{streams};
+  for (int i = 1; i < shape.rank(); ++i) changed.append(shape[i]);
+  return changed;
 }
 
 ManifestFile write_memory(const std::filesystem::path& directory, const TrainingParts& parts) {
-  const int64_t layers = parts.groups[0].memory.layers();
+  const std::span<const StreamGroup> groups = parts.groups;
+  const int64_t first = groups.front().first;
+  const int64_t streams = groups.back().first + groups.back().count - first;
+  const std::vector<NamedTensor> state = groups.front().memory->state();
+  // Of this rank's streams, in their order: groups hold contiguous ranges.
   std::vector<OwnedTensor> gathered;
-  TensorFile file{fmt::format("{}{:05}.safetensors", kMemoryFilePrefix, parts.groups.front().first), {}, {}};
-  for (int64_t l = 0; l < layers; ++l) gathered.push_back(gather_layer(parts.groups, l, device_of(parts)));
-  for (int64_t l = 0; l < layers; ++l)
-    file.tensors.push_back({layer_name(l), std::as_const(gathered[static_cast<size_t>(l)]).view()});
+  gathered.reserve(state.size());
+  for (const NamedTensor& each : state)
+    gathered.emplace_back(each.tensor.dtype, with_streams(each.tensor.shape, streams));
+  for (const StreamGroup& group : groups) {
+    const std::vector<NamedTensor> own = group.memory->state();
+    for (size_t i = 0; i < own.size(); ++i)
+      copy_tensor(gathered[i].view().rows(group.first - first, group.count), own[i].tensor, device_of(parts));
+  }
+  TensorFile file{fmt::format("{}{:05}.safetensors", kMemoryFilePrefix, first), {}, {}};
+  for (size_t i = 0; i < state.size(); ++i) file.tensors.push_back({state[i].name, std::as_const(gathered[i]).view()});
   return write_tensor_file(directory, file);
 }
 
@@ -117,21 +122,22 @@ ManifestFile file_of(const std::string& text) {
 // The saved memories: which streams each file holds.
 class SavedMemory {
  public:
-  SavedMemory(const Checkpoint& checkpoint, int64_t layers) {
+  // `state` has the names and, but for their lengths, the shapes of what the memory of a stream is made of.
+  SavedMemory(const Checkpoint& checkpoint, const std::vector<NamedTensor>& state) {
     for (const std::string& name : checkpoint.names()) {
       if (!name.starts_with(kMemoryFilePrefix)) continue;
       parts_.push_back({streams_, checkpoint.tensors(name)});
-      streams_ += check_part(parts_.back().file, layers);
+      streams_ += check_part(parts_.back().file, state);
     }
   }
   int64_t streams() const { return streams_; }
 
-  // [count, M, D]: the rows of streams first .. first + count - 1.
-  OwnedTensor layer(int64_t l, const Share& wanted) const {
-    OwnedTensor rows;
+  // [count, ...]: the rows of streams first .. first + count - 1 of a tensor of the state.
+  OwnedTensor rows(const std::string& name, const Share& wanted) const {
+    const ConstTensorView like = parts_.front().file.tensor(name);
+    OwnedTensor rows(like.dtype, with_streams(like.shape, wanted.count));
     for (const Part& part : parts_) {
-      const ConstTensorView saved = part.file.tensor(layer_name(l));
-      if (rows.shape().rank() != 3) rows = OwnedTensor(saved.dtype, {wanted.count, saved.shape[1], saved.shape[2]});
+      const ConstTensorView saved = part.file.tensor(name);
       const int64_t begin = std::max(wanted.first, part.first);
       const int64_t end = std::min(wanted.first + wanted.count, part.first + saved.shape[0]);
       if (begin < end)
@@ -147,22 +153,23 @@ class SavedMemory {
     SafetensorsFile file;
   };
 
-  // The streams of a file, which all its layers hold, in the one shape that all files share.
-  int64_t check_part(const SafetensorsFile& file, int64_t layers) {
-    const ConstTensorView first = parts_.front().file.tensor(layer_name(0));
-    if (first.shape.rank() != 3)
-      throw CheckpointError("{}: tensor {}: expected three extents, found {}", parts_.front().file.source(),
-                            layer_name(0), first.shape.text());
-    const ConstTensorView own = file.tensor(layer_name(0));
-    const Shape expected{own.shape.rank() == 0 ? 0 : own.shape[0], first.shape[1], first.shape[2]};
-    for (int64_t l = 0; l < layers; ++l) {
-      const ConstTensorView found = file.tensor(layer_name(l));
-      if (found.shape != expected || found.dtype != first.dtype)
-        throw CheckpointError("{}: tensor {}: expected {} {}, as of the other layers, found {} {}", file.source(),
-                              layer_name(l), name_of(first.dtype), expected.text(), name_of(found.dtype),
+  // The streams of a file, which all its tensors hold; but for them each is as in the first file.
+  int64_t check_part(const SafetensorsFile& file, const std::vector<NamedTensor>& state) {
+    int64_t streams = 0;
+    for (const auto& [name, own] : state) {
+      const ConstTensorView found = file.tensor(name);
+      const ConstTensorView like = parts_.front().file.tensor(name);
+      if (found.shape.rank() != own.shape.rank())
+        throw CheckpointError("{}: tensor {}: expected {} extents, found {}", file.source(), name, own.shape.rank(),
+                              found.shape.text());
+      if (name == state.front().name) streams = found.shape[0];
+      const Shape expected = with_streams(like.shape, streams);
+      if (found.shape != expected || found.dtype != like.dtype)
+        throw CheckpointError("{}: tensor {}: expected {} {}, as of the other tensors and files, found {} {}",
+                              file.source(), name, name_of(like.dtype), expected.text(), name_of(found.dtype),
                               found.shape.text());
     }
-    return expected[0];
+    return streams;
   }
 
   std::vector<Part> parts_;  // in the order of their streams, as their names sort
@@ -175,32 +182,31 @@ void check_streams(const Checkpoint& checkpoint, const SavedMemory& memory, int6
                           memory.streams(), expected);
 }
 
-void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups, int64_t layers) {
+void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups) {
   for (StreamGroup& group : groups) {
     std::vector<OwnedTensor> rows;
+    for (const NamedTensor& own : group.memory->state())
+      rows.push_back(saved.rows(own.name, {group.first, group.count}));
     std::vector<ConstTensorView> views;
-    rows.reserve(static_cast<size_t>(layers));
-    views.reserve(static_cast<size_t>(layers));
-    for (int64_t l = 0; l < layers; ++l) rows.push_back(saved.layer(l, {group.first, group.count}));
-    for (const OwnedTensor& layer : rows) views.push_back(layer.view());
-    group.memory.restore(views);
+    views.reserve(rows.size());
+    for (const OwnedTensor& tensor : rows) views.push_back(tensor.view());
+    group.memory->restore(views);
   }
 }
 
 }  // namespace
 
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   const std::vector<TextFile>& further, Communicator& communicator) {
-  const LongWork saving(communicator, fmt::format("saving step {}", parts.state.step));
+                   const std::vector<TextFile>& further, Job& job) {
+  const LongWork saving(job, fmt::format("saving step {}", parts.state.step));
   // Twice the ranks meet: when the directory is there, whose name the first one tells, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& made) {
-    const std::filesystem::path directory = store.directory() / communicator.gather(made.filename().string()).front();
+    const std::filesystem::path directory = store.directory() / job.gather(made.filename().string()).front();
     std::vector<ManifestFile> files;
-    for (const std::string& text : communicator.gather(text_of(write_memory(directory, parts))))
-      files.push_back(file_of(text));
+    for (const std::string& text : job.gather(text_of(write_memory(directory, parts)))) files.push_back(file_of(text));
     return files;
   };
-  if (const std::optional<SavedBlocks> blocks = collect_blocks(parts, communicator.is_first())) {
+  if (const std::optional<SavedBlocks> blocks = collect_blocks(parts, job.is_first())) {
     std::vector<TextFile> text_files{model_file(model),
                                      {kStateFile, write_fields(parts.state).dump(2) + "\n"},
                                      {kConfigFile, to_json(config).dump(2) + "\n"}};
@@ -212,7 +218,7 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
   } else {
     write_memories({});
   }
-  communicator.barrier();
+  job.barrier();
 }
 
 void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset) {
@@ -222,17 +228,17 @@ void check_resumable(const Checkpoint& checkpoint, const Config& config, const D
     throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
                           state.dataset, dataset.directory().string(), tokens);
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
-  check_streams(checkpoint, SavedMemory(checkpoint, config.model.n_layer), config.training.batch_size);
+  const auto memory = make_training_memory(config.model, use_of(config.model), 1);
+  check_streams(checkpoint, SavedMemory(checkpoint, memory->state()), config.training.batch_size);
 }
 
 void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size) {
   parts.state = read_training_state(checkpoint);
   read_weights(checkpoint, parts.parameters);
   restore_optimizer(checkpoint, parts);
-  const int64_t layers = parts.groups[0].memory.layers();
-  const SavedMemory memory(checkpoint, layers);
+  const SavedMemory memory(checkpoint, parts.groups.front().memory->state());
   check_streams(checkpoint, memory, batch_size);
-  restore_memory(memory, parts.groups, layers);
+  restore_memory(memory, parts.groups);
 }
 
 }  // namespace segue

@@ -10,7 +10,7 @@
 #include "core/train/stream_group.h"
 #include "core/train/training_state.h"
 #include "data_pipeline/dataset.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -26,7 +26,7 @@ struct TrainingParts {
 // first writes what they have in common, each the memory of its streams, and one manifest makes a checkpoint of it.
 // Throws FileError when the system refuses; earlier checkpoints are then as they were.
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
-                   const std::vector<TextFile>& further, Communicator& communicator);
+                   const std::vector<TextFile>& further, Job& job);
 
 // Throws CheckpointError when a run of this config cannot go on from the checkpoint: when that holds no training state,
 // belongs to other tokens, another kind of optimizer or another number of streams.

@@ -14,8 +14,8 @@ int parts_of(const OptimizerConfig& optimizer, int ranks) { return optimizer.sha
 RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& parameters, const Buckets& buckets,
                    const Share& streams) {
   Arena arena;
-  const std::vector<StreamGroup> groups =
-      make_stream_groups(model, streams, config.training.batch_chunk, parameters.compute());
+  const std::vector<StreamGroup> groups = make_stream_groups(config.model, use_of(config.model), streams,
+                                                             config.training.batch_chunk, parameters.compute());
   const SegmentShape shape = training_shape(config, groups.front().count);
   const int64_t activations = model.record(arena, Tape::Mode::kTraining, parameters, shape)->tape.planned_bytes();
   return {.streams = streams, .memory = memory_of(config.optimizer, parameters, buckets, groups, activations)};
@@ -37,7 +37,7 @@ RankMemory memory_of(const OptimizerConfig& optimizer, Parameters& parameters, c
                     .optimizer = Optimizer::bytes(optimizer, buckets),
                     .segment_memory = 0,
                     .activations = activations};
-  for (const StreamGroup& group : groups) memory.segment_memory += group.memory.bytes();
+  for (const StreamGroup& group : groups) memory.segment_memory += group.memory->bytes();
   return memory;
 }
 

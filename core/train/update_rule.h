@@ -9,7 +9,7 @@
 
 #include "core/config/config.h"
 #include "core/model/parameters.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 #include "kernels/stream.h"
 
 namespace segue {

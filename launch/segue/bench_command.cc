@@ -218,22 +218,21 @@ struct ExchangeOptions : StepOptions {
 };
 
 void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& exchange, const Config& config,
-                          BenchStream& place, Communicator& communicator) {
+                          BenchStream& place, Job& job, Collectives& collectives) {
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   std::optional<SlowLink> slow;
-  if (exchange.link > 0.0) slow.emplace(communicator, 1e6 * exchange.link, 1e-3 * exchange.latency);
-  const ExchangeBench bench = bench_exchange(place, options.effort, config, exchange.vocab_size,
-                                             slow ? static_cast<Communicator&>(*slow) : communicator);
-  if (!communicator.is_first()) return;
+  if (exchange.link > 0.0) slow.emplace(collectives, 1e6 * exchange.link, 1e-3 * exchange.latency);
+  const ExchangeBench bench = bench_exchange(place, options.effort, config, exchange.vocab_size, job,
+                                             slow ? static_cast<Collectives&>(*slow) : collectives);
+  if (!job.is_first()) return;
   result.measurements = bench.measurements;
   const std::string link = slow ? fmt::format(", as over {:g} MB/s and {:g} ms", exchange.link, exchange.latency) : "";
-  result.title =
-      fmt::format("gradients of {} ranks over {}{}, first rank on {}: {} parameters, {} buckets", communicator.size(),
-                  communicator.name(), link, place.title(), bench.parameters, bench.buckets);
+  result.title = fmt::format("gradients of {} ranks over {}{}, first rank on {}: {} parameters, {} buckets", job.size(),
+                             collectives.name(), link, place.title(), bench.parameters, bench.buckets);
   OrderedJson setting = setting_of(place, "exchange");
-  setting.update({{"ranks", communicator.size()},
-                  {"communicator", communicator.name()},
+  setting.update({{"ranks", job.size()},
+                  {"communicator", collectives.name()},
                   {"link_mb_per_second", exchange.link},
                   {"latency_ms", exchange.latency},
                   {"parameters", bench.parameters},
@@ -249,7 +248,7 @@ void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& ex
 }
 
 void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) {
-  const std::unique_ptr<Communicator> job = open_communicator({});
+  const std::unique_ptr<Job> job = open_job({});
   run_as_rank(*job, [&] {
     const Config config = load_config(exchange.config, exchange.overrides);
     if (job->size() == 1) throw UsageError("bench exchange: expected two ranks or more; run it under mpirun");
@@ -259,9 +258,8 @@ void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) 
     of_rank.local_rank = job->local_rank();
     BenchStream place(of_rank);
     const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
-    const std::unique_ptr<Communicator> between_gpus =
-        open_between_gpus(*job, place.device(), config.training, *logger);
-    run_exchange_as_rank(options, exchange, config, place, between_gpus ? *between_gpus : *job);
+    const std::unique_ptr<Collectives> collectives = open_collectives(*job, place.device(), config.training, *logger);
+    run_exchange_as_rank(options, exchange, config, place, *job, *collectives);
   });
 }
 

@@ -72,47 +72,47 @@ void report(const EvaluationSettings& settings, const EvaluationJob& job, const 
 }
 
 // The first rank's choice, opened by all.
-Checkpoint checkpoint_of(const EvaluationSettings& settings, Communicator& communicator, Logger& logger) {
-  const LongWork reading(communicator, "reading " + settings.checkpoint);
+Checkpoint checkpoint_of(const EvaluationSettings& settings, Job& job, Logger& logger) {
+  const LongWork reading(job, "reading " + settings.checkpoint);
   std::optional<Checkpoint> chosen;
-  if (communicator.is_first()) {
+  if (job.is_first()) {
     ResolvedCheckpoint resolved = resolve_checkpoint(settings.checkpoint);
     for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
     chosen = std::move(resolved.checkpoint);
   }
-  return *open_together(std::move(chosen), communicator, logger);
+  return *open_together(std::move(chosen), job, logger);
 }
 
-void eval_as_rank(const EvaluationSettings& settings, bool quiet, Communicator& communicator) try {
-  const std::shared_ptr<Logger> logger = make_job_logger(communicator, quiet);
-  std::optional<LongWork> starting(std::in_place, communicator, "starting");
-  check_build(communicator);
-  kernels::Stream stream(choose_device(settings.device, "--device", communicator.local_rank()),
+void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try {
+  const std::shared_ptr<Logger> logger = make_job_logger(job, quiet);
+  std::optional<LongWork> starting(std::in_place, job, "starting");
+  check_build(job);
+  kernels::Stream stream(choose_device(settings.device, "--device", job.local_rank()),
                          static_cast<int>(settings.threads));
-  const Checkpoint checkpoint = checkpoint_of(settings, communicator, *logger);
+  const Checkpoint checkpoint = checkpoint_of(settings, job, *logger);
   const Dataset dataset(settings.data);
-  check_dataset(communicator, dataset, settings.split);
+  check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
-  EvaluationJob job(settings, checkpoint, dataset, stream, communicator);
+  EvaluationJob evaluation(settings, checkpoint, dataset, stream, job);
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<StagedDirectory> staged;
-  if (!output.empty() && communicator.is_first()) staged.emplace(output);
-  communicator.barrier();  // some ranks have read more than others
+  if (!output.empty() && job.is_first()) staged.emplace(output);
+  job.barrier();  // some ranks have read more than others
   starting.reset();
-  Progress progress("eval", job.scored_tokens(), "k tokens", 1e3, quiet || !communicator.is_first());
+  Progress progress("eval", evaluation.scored_tokens(), "k tokens", 1e3, quiet || !job.is_first());
   const std::vector<PassResult> results =
-      job.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });
+      evaluation.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });
   progress.finish();
-  if (communicator.is_first()) report(settings, job, results, checkpoint, dataset, staged ? &*staged : nullptr);
+  if (job.is_first()) report(settings, evaluation, results, checkpoint, dataset, staged ? &*staged : nullptr);
 } catch (const OutOfMemoryError& error) {
   throw DeviceError("{}; lower --batch ({}), --tgt-len or --mem-len", error.what(), settings.batch_size);
 }
 
 void run_eval(const EvalFlags& flags) {
   const EvaluationSettings settings = flags.resolve();
-  const std::unique_ptr<Communicator> communicator = open_communicator({});
-  run_as_rank(*communicator, [&] { eval_as_rank(settings, flags.quiet, *communicator); });
+  const std::unique_ptr<Job> job = open_job({});
+  run_as_rank(*job, [&] { eval_as_rank(settings, flags.quiet, *job); });
 }
 
 // Adds flags that set one member each.
@@ -174,6 +174,10 @@ void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& setti
                  [&settings](int64_t count) { settings.same_length = count > 0 ? SameLength::kYes : SameLength::kNo; },
                  "Every query sees the same number of keys (default: as trained)"),
              &Settings::same_length);
+  flags
+      .add("--set", &Settings::set,
+           "KEY=VALUE in place of what the model's config says of its use, e.g. model.memory.initial=zeros")
+      ->allow_extra_args(false);
   flags.bind(add_choice(command, "--memory", settings.memory,
                         "Keep keys and values, made once, or hidden states as in training: slower, smaller, the same "
                         "numbers"),

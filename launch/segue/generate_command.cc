@@ -57,7 +57,8 @@ struct GenerateOptions {
 // A checkpoint's model, ready to read text.
 struct LoadedModel {
   LoadedModel(const Checkpoint& checkpoint, const GenerateOptions& options)
-      : stored(with_lengths(read_model(checkpoint), *options.lengths, "segue generate")),
+      : stored(read_model(checkpoint)),
+        lengths(lengths_of(stored, *options.lengths, "segue generate")),
         tokenizer(read_tokenizer(checkpoint)),
         stream(choose_device(options.device, "--device"), options.threads),
         model(stored.model, stored.vocab_size),
@@ -76,7 +77,10 @@ struct LoadedModel {
     return tokens;
   }
 
+  ModelInUse in_use() { return {model, lengths.use, parameters, arena, stream}; }
+
   StoredModel stored;
+  Lengths lengths;
   std::unique_ptr<Tokenizer> tokenizer;
   kernels::Stream stream;
   Transformer model;
@@ -145,8 +149,11 @@ Samples grow_samples(Generator& generator, const GenerateOptions& options, const
 OrderedJson samples_json(const GenerateOptions& options, const LoadedModel& loaded, const Prompt& prompt,
                          const Samples& samples, double seconds) {
   OrderedJson json{{"checkpoint", options.checkpoint},
-                   {"tgt_len", loaded.stored.tgt_len},
-                   {"mem_len", loaded.stored.model.mem_len},
+                   {"tgt_len", loaded.lengths.tgt_len},
+                   {"mem_len", loaded.lengths.use.mem_len},
+                   {"clamp_len", loaded.lengths.use.clamp_len},
+                   {"same_length", loaded.lengths.use.same_length},
+                   {"set", options.lengths->set},
                    {"temperature", options.sampling.temperature},
                    {"top_k", options.sampling.top_k},
                    {"top_p", options.sampling.top_p},
@@ -170,11 +177,10 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
 void generate(const GenerateOptions& options, LoadedModel& loaded) {
   const Prompt prompt = read_prompt(options);
   const std::vector<int32_t> tokens = loaded.encode(prompt.text, prompt.source);
-  Generator generator(loaded.model, loaded.parameters, loaded.arena, loaded.stream, options.samples,
-                      loaded.stored.tgt_len);
+  Generator generator(loaded.in_use(), options.samples, loaded.lengths.tgt_len);
   const Stopwatch reading;
   Progress progress("prompt", std::ssize(tokens), "tokens", 1.0,
-                    options.quiet || std::ssize(tokens) <= loaded.stored.tgt_len);
+                    options.quiet || std::ssize(tokens) <= loaded.lengths.tgt_len);
   generator.read(tokens, [&](int64_t read) { progress.advance_to(read); });
   progress.finish();
   const double reading_seconds = reading.seconds();
@@ -222,9 +228,8 @@ void score(const GenerateOptions& options, LoadedModel& loaded) {
   const int64_t known = std::max<int64_t>(1, begin);  // the first token is read: nothing could foretell it
   const Stopwatch reading;
   Progress progress("score", std::ssize(tokens), "k tokens", 1e3, options.quiet);
-  const std::vector<float> losses =
-      token_losses(loaded.model, loaded.parameters, loaded.arena, loaded.stream, tokens, known, loaded.stored.tgt_len,
-                   [&](int64_t read) { progress.advance_to(read); });
+  const std::vector<float> losses = token_losses(loaded.in_use(), tokens, known, loaded.lengths.tgt_len,
+                                                 [&](int64_t read) { progress.advance_to(read); });
   progress.finish();
   const std::vector<WordSurprisal> words = word_surprisals(*loaded.tokenizer, tokens, begin, losses);
   show(surprisal_table(words));

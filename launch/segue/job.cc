@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
-#include "distributed/communicator_choice.h"
+#include "distributed/collectives_choice.h"
 
 namespace segue {
 
@@ -25,24 +25,24 @@ namespace {
 constexpr std::chrono::seconds kFirstSpeaks(5);
 
 // Does not return when there are other ranks.
-void end_job(Communicator& communicator, const char* message, ExitCode code) {
-  if (communicator.size() == 1) return;
-  if (!communicator.is_first()) std::this_thread::sleep_for(kFirstSpeaks);
-  static_cast<void>(std::fprintf(stderr, "segue: rank %d of %d: %s\n", communicator.rank(), communicator.size(),
-                                 visible_line(message).c_str()));
-  communicator.abort(static_cast<int>(code));
+void end_job(Job& job, const char* message, ExitCode code) {
+  if (job.size() == 1) return;
+  if (!job.is_first()) std::this_thread::sleep_for(kFirstSpeaks);
+  static_cast<void>(
+      std::fprintf(stderr, "segue: rank %d of %d: %s\n", job.rank(), job.size(), visible_line(message).c_str()));
+  job.abort(static_cast<int>(code));
 }
 
 }  // namespace
 
-std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet) {
-  if (communicator.is_first()) return make_logger(quiet);
+std::shared_ptr<Logger> make_job_logger(const Job& job, bool quiet) {
+  if (job.is_first()) return make_logger(quiet);
   constexpr bool kWarningsOnly = true;
-  return make_logger(kWarningsOnly, fmt::format("rank {} on {}: ", communicator.rank(), communicator.host()));
+  return make_logger(kWarningsOnly, fmt::format("rank {} on {}: ", job.rank(), job.host()));
 }
 
-void say_for_all(const Communicator& communicator, const std::string& line) {
-  if (communicator.is_first()) static_cast<void>(std::fprintf(stderr, "segue: %s\n", visible_line(line).c_str()));
+void say_for_all(const Job& job, const std::string& line) {
+  if (job.is_first()) static_cast<void>(std::fprintf(stderr, "segue: %s\n", visible_line(line).c_str()));
 }
 
 std::string usable_cores() {
@@ -60,37 +60,34 @@ std::string usable_cores() {
   return text;
 }
 
-std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
-                                                Logger& logger) {
-  if (device.is_cuda()) return open_gpu_communicator(job, device, training.communicator, training.peer_timeout, logger);
-  if (training.communicator == CommunicatorKind::kNccl)
+std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const TrainingConfig& training, Logger& logger) {
+  if (device.is_cuda()) return open_gpu_collectives(job, device, training.communicator, training.peer_timeout, logger);
+  if (training.communicator == CollectivesKind::kNccl)
     throw DeviceError(R"(training.communicator: "nccl" needs GPUs, and rank {} has none)", job.rank());
-  return nullptr;
+  return job.open_collectives(device);
 }
 
-void run_as_rank(Communicator& communicator, const std::function<void()>& command) try {
-  command();
-} catch (const Error& error) {
-  end_job(communicator, error.what(), error.code());
+void run_as_rank(Job& job, const std::function<void()>& command) try { command(); } catch (const Error& error) {
+  end_job(job, error.what(), error.code());
   throw;
 } catch (const std::bad_alloc&) {
-  end_job(communicator, "out of memory", ExitCode::kDevice);
+  end_job(job, "out of memory", ExitCode::kDevice);
   throw;
 } catch (const std::filesystem::filesystem_error& error) {
-  end_job(communicator, error.what(), ExitCode::kFile);
+  end_job(job, error.what(), ExitCode::kFile);
   throw;
 } catch (const std::exception& error) {
-  end_job(communicator, error.what(), ExitCode::kInternal);
+  end_job(job, error.what(), ExitCode::kInternal);
   throw;
 }
 
-void check_build(Communicator& communicator) {
-  if (communicator.size() == 1) return;
-  const LongWork reading(communicator, "reading the program");
+void check_build(Job& job) {
+  if (job.size() == 1) return;
+  const LongWork reading(job, "reading the program");
   const MappedFile program("/proc/self/exe");
   const std::string mine = fmt::format("{}, {}", SEGUE_VERSION, checksum_of(program.bytes()));
-  const std::vector<std::string> hosts = communicator.gather(communicator.host());
-  const std::vector<std::string> all = communicator.gather(mine);
+  const std::vector<std::string> hosts = job.gather(job.host());
+  const std::vector<std::string> all = job.gather(mine);
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r] != all[0])
       throw ConfigError("rank {} on {} runs another build of the program than rank 0 on {}: expected {}, found {}", r,
@@ -98,9 +95,9 @@ void check_build(Communicator& communicator) {
   }
 }
 
-void check_agreement(Communicator& communicator, const Config& config) {
-  check_build(communicator);
-  const std::vector<std::string> all = communicator.gather(to_json(config).dump());
+void check_agreement(Job& job, const Config& config) {
+  check_build(job);
+  const std::vector<std::string> all = job.gather(to_json(config).dump());
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r] != all[0])
       throw ConfigError("rank {} has another config than rank 0: {}", r,
@@ -114,8 +111,8 @@ void check_shares(const Config& config, int ranks) {
                       config.training.batch_size);
 }
 
-void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split) {
-  const std::vector<std::string> all = communicator.gather(dataset.identity(split));
+void check_dataset(Job& job, const Dataset& dataset, const std::string& split) {
+  const std::vector<std::string> all = job.gather(dataset.identity(split));
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r] != all[0])
       throw DataError("rank {} has other tokens than rank 0 in {}, split {}: {}, expected {}", r,

@@ -8,40 +8,40 @@
 #include "base/log.h"
 #include "core/config/config.h"
 #include "data_pipeline/dataset.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
+#include "distributed/job.h"
 
 namespace segue {
 
 // For people: the first rank speaks for all; the others only warn, and say who they are.
-std::shared_ptr<Logger> make_job_logger(const Communicator& communicator, bool quiet);
+std::shared_ptr<Logger> make_job_logger(const Job& job, bool quiet);
 
 // The last line of a command that ends otherwise than it would by itself, once for all ranks. Said before they take
 // leave of one another: when one of them has ended with a code, a launcher soon kills the others.
-void say_for_all(const Communicator& communicator, const std::string& line);
+void say_for_all(const Job& job, const std::string& line);
 
 // The processor's cores that this process may run on, as "0-3,8".
 std::string usable_cores();
 
-// What carries tensors between the GPUs of the job, as the config wants it; nullptr where that is the job itself.
-// Throws DeviceError when the config demands NCCL and this rank has no GPU, or the ranks cannot use it.
-std::unique_ptr<Communicator> open_between_gpus(Communicator& job, Device device, const TrainingConfig& training,
-                                                Logger& logger);
+// Those of the job for tensors on `device`, as the config wants them. Throws DeviceError when the config demands NCCL
+// and this rank has no GPU, or the ranks cannot use it.
+std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const TrainingConfig& training, Logger& logger);
 
 // Runs the command. In a job of several ranks an error prints its line with the rank and ends all of them at once;
 // alone, it is thrown on.
-void run_as_rank(Communicator& communicator, const std::function<void()>& command);
+void run_as_rank(Job& job, const std::function<void()>& command);
 
 // Throws ConfigError in every rank when one of them runs another build of the program than the first: their arithmetic
 // may differ.
-void check_build(Communicator& communicator);
+void check_build(Job& job);
 
 // The same, or when one of them has another configuration.
-void check_agreement(Communicator& communicator, const Config& config);
+void check_agreement(Job& job, const Config& config);
 
 // Throws ConfigError when a rank would have no stream.
 void check_shares(const Config& config, int ranks);
 
 // Throws DataError in every rank when one of them finds other tokens at the dataset's path than the first.
-void check_dataset(Communicator& communicator, const Dataset& dataset, const std::string& split);
+void check_dataset(Job& job, const Dataset& dataset, const std::string& split);
 
 }  // namespace segue

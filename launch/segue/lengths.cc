@@ -1,4 +1,4 @@
-// --tgt-len, --mem-len, --clamp-len, --same-length.
+// --tgt-len, --mem-len, --clamp-len, --same-length, --set.
 #include "launch/segue/lengths.h"
 
 #include "launch/segue/options.h"
@@ -13,15 +13,25 @@ void add_length_options(CLI::App& command, const std::shared_ptr<LengthOptions>&
   command.add_flag_function(
       "--same-length,!--no-same-length", [lengths](int64_t count) { lengths->same_length = count > 0; },
       "Every query sees the same number of keys (default: as trained)");
+  command
+      .add_option("--set", lengths->set,
+                  "KEY=VALUE in place of what the model's config says of its use, e.g. model.memory.initial=zeros")
+      ->allow_extra_args(false);
 }
 
-StoredModel with_lengths(StoredModel stored, const LengthOptions& lengths, std::string_view source) {
-  stored.tgt_len = lengths.tgt_len.value_or(stored.tgt_len);
-  stored.model.mem_len = lengths.mem_len.value_or(stored.model.mem_len);
-  stored.model.position.clamp_len = lengths.clamp_len.value_or(stored.model.position.clamp_len);
-  stored.model.visibility.same_length = lengths.same_length.value_or(stored.model.visibility.same_length);
-  check_model(stored.model, source);
-  return stored;
+Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std::string_view source) {
+  Lengths lengths{.tgt_len = options.tgt_len.value_or(stored.tgt_len), .use = use_of(stored.model, options.set)};
+  if (options.mem_len) refuse_override(options.set, "model.mem_len", "--mem-len");
+  if (options.clamp_len) refuse_override(options.set, "model.position.clamp_len", "--clamp-len");
+  if (options.same_length)
+    refuse_override(options.set, "model.visibility.same_length",
+                    *options.same_length ? "--same-length" : "--no-same-length");
+  ModelUse& use = lengths.use;
+  use.mem_len = options.mem_len.value_or(use.mem_len);
+  use.clamp_len = options.clamp_len.value_or(use.clamp_len);
+  use.same_length = options.same_length.value_or(use.same_length);
+  check_use(stored.model, use, lengths.tgt_len, source);
+  return lengths;
 }
 
 }  // namespace segue

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/model/stored_model.h"
 
@@ -16,11 +18,17 @@ struct LengthOptions {
   std::optional<int64_t> mem_len;
   std::optional<int64_t> clamp_len;
   std::optional<bool> same_length;
+  std::vector<std::string> set;  // overrides such as "model.memory.initial=zeros"
+};
+
+struct Lengths {
+  int64_t tgt_len = 0;
+  ModelUse use;
 };
 
 void add_length_options(CLI::App& command, const std::shared_ptr<LengthOptions>& lengths);
 
-// Throws ConfigError naming `source` when the model cannot have such lengths.
-StoredModel with_lengths(StoredModel stored, const LengthOptions& lengths, std::string_view source);
+// What is not asked for is as the model was trained. Throws ConfigError naming `source` when it cannot be used so.
+Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std::string_view source);
 
 }  // namespace segue

@@ -14,6 +14,7 @@
 #include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
 #include "core/model/stored_tokenizer.h"
+#include "core/report/run_report.h"
 #include "core/train/trainer.h"
 #include "core/train/training_plan.h"
 #include "launch/segue/commands.h"
@@ -64,40 +65,39 @@ bool is_fixed(const std::string& difference) {
   return std::any_of(kFixed.begin(), kFixed.end(), [&](std::string_view key) { return difference.starts_with(key); });
 }
 
-void check_differences(const Config& config, const Checkpoint& checkpoint, const Communicator& communicator,
-                       Logger& logger) {
+void check_differences(const Config& config, const Checkpoint& checkpoint, const Job& job, Logger& logger) {
   const std::string source = (checkpoint.directory() / kConfigFile).string();
   for (const std::string& difference : diff_configs(parse_config(checkpoint.text(kConfigFile), source), config)) {
     if (is_fixed(difference)) {
       throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
                         checkpoint.directory().string(), difference);
     }
-    if (communicator.is_first()) logger.warn("resumed with {}", difference);
+    if (job.is_first()) logger.warn("resumed with {}", difference);
   }
 }
 
 // The first rank's choice, opened by all.
-std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Communicator& communicator, Logger& logger) {
+std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Job& job, Logger& logger) {
   IntactCheckpoint found;
-  if (communicator.is_first()) found = run.checkpoints().newest_intact();
+  if (job.is_first()) found = run.checkpoints().newest_intact();
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
   if (!found.checkpoint && !found.complaints.empty())
     throw CheckpointError("{}: none of its {} checkpoints is intact; to start at the beginning, name another --run",
                           run.path().string(), found.complaints.size());
-  if (communicator.is_first() && !found.checkpoint)
+  if (job.is_first() && !found.checkpoint)
     logger.warn("{}: no checkpoint to resume from, starting at the beginning", run.path().string());
-  return open_together(std::move(found.checkpoint), communicator, logger);
+  return open_together(std::move(found.checkpoint), job, logger);
 }
 
-std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Communicator& communicator, Logger& logger) {
+std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Job& job, Logger& logger) {
   if (config.training.init_from.empty()) return std::nullopt;
   std::optional<Checkpoint> chosen;
-  if (communicator.is_first()) {
+  if (job.is_first()) {
     ResolvedCheckpoint resolved = resolve_checkpoint(config.training.init_from);
     for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
     chosen = std::move(resolved.checkpoint);
   }
-  return open_together(std::move(chosen), communicator, logger);
+  return open_together(std::move(chosen), job, logger);
 }
 
 std::string where_it_runs(const kernels::Stream& stream) {
@@ -111,14 +111,14 @@ std::string where_it_runs(const kernels::Stream& stream) {
                      human_bytes(info.total_bytes));
 }
 
-MadeBy made_by(const kernels::Stream& stream, const Communicator& communicator) {
+MadeBy made_by(const kernels::Stream& stream, const Job& job) {
   const Device device = stream.device();
   return {.program = program_version(),
-          .host = communicator.host(),
+          .host = job.host(),
           .device = device.is_cuda() ? fmt::format("{} ({})", name_of(device), cuda::describe_device(device.index).name)
                                      : stream.code_path(),
           .threads = stream.threads(),
-          .ranks = communicator.size(),
+          .ranks = job.size(),
           .began = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
           .from_step = 0};
 }
@@ -132,16 +132,16 @@ struct Origin {
 // What a run begins with, found and checked: all that training refuses before its first step it refuses here, so that a
 // dry run refuses the same.
 Origin find_origin(const TrainOptions& options, const Config& config, const Dataset& dataset, const RunDirectory& run,
-                   Communicator& communicator, Logger& logger) {
+                   Job& job, Logger& logger) {
   Origin origin;
-  if (options.resume) origin.resumed = checkpoint_to_resume(run, communicator, logger);
+  if (options.resume) origin.resumed = checkpoint_to_resume(run, job, logger);
   if (origin.resumed) {
-    check_differences(config, *origin.resumed, communicator, logger);
+    check_differences(config, *origin.resumed, job, logger);
     check_tokenizer(*origin.resumed, dataset);
     check_resumable(*origin.resumed, config, dataset);
     return origin;
   }
-  origin.weights = checkpoint_to_start_from(config, communicator, logger);
+  origin.weights = checkpoint_to_start_from(config, job, logger);
   if (origin.weights) {
     const Transformer model(config.model, dataset.vocabulary());
     check_tokenizer(*origin.weights, dataset);
@@ -151,20 +151,40 @@ Origin find_origin(const TrainOptions& options, const Config& config, const Data
 }
 
 // Every rank has the data that such a training needs, the same ones.
-void check_data(const Config& config, const Dataset& dataset, Communicator& communicator) {
+void check_data(const Config& config, const Dataset& dataset, Job& job) {
   check_fit(config, dataset);
-  check_dataset(communicator, dataset, config.data.train_split);
-  if (config.evaluation.interval > 0) check_dataset(communicator, dataset, config.evaluation.split);
+  check_dataset(job, dataset, config.data.train_split);
+  if (config.evaluation.interval > 0) check_dataset(job, dataset, config.evaluation.split);
 }
 
+// Draws the report of the run while it goes on.
+class ReportKeeper : public TrainingObserver {
+ public:
+  ReportKeeper(const RunDirectory& run, Logger& logger) : report_(run.path(), logger) {}
+  void metrics_written() override { report_.update(); }
+  void ended() override { report_.finish(); }
+
+ private:
+  report::RunReport report_;
+};
+
+// What a rank trains with.
+struct TrainingRank {
+  Job& job;
+  Collectives& collectives;
+  kernels::Stream& stream;
+  Logger& logger;
+};
+
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run, const Origin& origin,
-                      kernels::Stream& stream, Communicator& communicator, std::optional<LongWork>& starting,
-                      const StopSignal& stop, Logger& logger) try {
-  Trainer trainer(config, dataset, run, stream, communicator, logger);
-  trainer.sign_as(made_by(stream, communicator));
+                      const TrainingRank& rank, std::optional<LongWork>& starting, const StopSignal& stop) try {
+  std::optional<ReportKeeper> report;  // outlives the trainer, which tells it
+  Trainer trainer(config, dataset, run, rank.stream, rank.job, rank.collectives, rank.logger);
+  trainer.sign_as(made_by(rank.stream, rank.job));
+  if (rank.job.is_first() && config.training.report) trainer.observe(report.emplace(run, rank.logger));
   if (origin.resumed) trainer.resume_from(*origin.resumed);
   if (origin.weights) trainer.start_from(*origin.weights);
-  communicator.barrier();  // some ranks have read or written more than others
+  rank.job.barrier();  // some ranks have read or written more than others
   starting.reset();
   return trainer.run(stop);
 } catch (const OutOfMemoryError& error) {
@@ -176,61 +196,61 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
 }
 
 // The first rank holds the run's directory for all.
-void open_run(RunDirectory& run, Communicator& communicator) {
-  if (communicator.is_first()) run.lock();
-  communicator.barrier();
+void open_run(RunDirectory& run, Job& job) {
+  if (job.is_first()) run.lock();
+  job.barrier();
 }
 
 // Refuses what training would refuse. Without a dataset, of which a config may say the vocabulary's size, a plan can
 // still be made.
-void check_plan(const TrainOptions& options, const RunDirectory& run, const Config& config, Communicator& communicator,
-                Logger& logger) {
-  const LongWork checking(communicator, "checking");
+void check_plan(const TrainOptions& options, const RunDirectory& run, const Config& config, Job& job, Logger& logger) {
+  const LongWork checking(job, "checking");
   if (!options.resume) run.check_new();
   double missing = config.data.vocab_size > 0 && !path_exists(config.data.path) ? 1.0 : 0.0;
-  communicator.sum({&missing, 1});
+  job.sum({&missing, 1});
   if (missing > 0.0) {
-    if (communicator.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
+    if (job.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
     return;
   }
   const Dataset dataset(config.data.path);
-  check_data(config, dataset, communicator);
-  find_origin(options, config, dataset, run, communicator, logger);
+  check_data(config, dataset, job);
+  find_origin(options, config, dataset, run, job, logger);
 }
 
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
-void dry_run(const TrainOptions& options, const RunDirectory& run, const Config& config, Device device,
-             Communicator& communicator, Logger& logger) {
-  std::vector<std::string> places = communicator.gather(
-      fmt::format("{} {}", communicator.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
+void dry_run(const TrainOptions& options, const RunDirectory& run, const Config& config, Device device, Job& job,
+             Logger& logger) {
+  std::vector<std::string> places =
+      job.gather(fmt::format("{} {}", job.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
   if (options.ranks > 0) {
-    if (communicator.size() > 1) throw UsageError("--ranks: this job has {} ranks already", communicator.size());
+    if (job.size() > 1) throw UsageError("--ranks: this job has {} ranks already", job.size());
     places.assign(static_cast<size_t>(options.ranks), "");
   }
   check_shares(config, static_cast<int>(places.size()));
   compute_of(config.model, config.training.precision, device);
-  check_plan(options, run, config, communicator, logger);
+  check_plan(options, run, config, job, logger);
   const std::string text = describe_training(config, places);
-  if (communicator.is_first()) fmt::print("{}", text);
+  if (job.is_first()) fmt::print("{}", text);
 }
 
 TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, const Config& config,
-                                const StopSignal& stop, kernels::Stream& stream, Communicator& communicator,
-                                Logger& logger) {
-  std::optional<LongWork> starting(std::in_place, communicator, "starting");
+                                const StopSignal& stop, const TrainingRank& rank) {
+  Job& job = rank.job;
+  Logger& logger = rank.logger;
+  std::optional<LongWork> starting(std::in_place, job, "starting");
   const Dataset dataset(config.data.path);
-  check_data(config, dataset, communicator);
-  compute_of(config.model, config.training.precision, stream.device());
-  const auto find = [&] { return find_origin(options, config, dataset, run, communicator, logger); };
+  check_data(config, dataset, job);
+  compute_of(config.model, config.training.precision, rank.stream.device());
+  const auto find = [&] { return find_origin(options, config, dataset, run, job, logger); };
   Origin origin;
   if (!options.resume) origin = find();  // before anything is made
-  open_run(run, communicator);
+  open_run(run, job);
   if (options.resume) origin = find();  // nobody else saves meanwhile
-  communicator.barrier();               // nobody reads what begin() replaces
-  if (communicator.is_first()) run.begin(config, options.resume);
+  job.barrier();                        // nobody reads what begin() replaces
+  if (job.is_first()) run.begin(config, options.resume);
 
-  logger.info("run {}, {}", run.path().string(), where_it_runs(stream));
-  const TrainingOutcome outcome = train(config, dataset, run, origin, stream, communicator, starting, stop, logger);
+  logger.info("run {}, {}", run.path().string(), where_it_runs(rank.stream));
+  const TrainingOutcome outcome = train(config, dataset, run, origin, rank, starting, stop);
   if (outcome == TrainingOutcome::kStopped) return outcome;
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
               config.data.path);
@@ -238,7 +258,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
 }
 
 TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, const Config& config,
-                              const StopSignal& stop, Communicator& job) {
+                              const StopSignal& stop, Job& job) {
   const std::shared_ptr<Logger> logger = make_job_logger(job, options.quiet);
   if (job.is_first()) stop.speak_for(job.size());
   check_agreement(job, config);
@@ -250,10 +270,10 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
   }
   check_shares(config, job.size());
   kernels::Stream stream(device, static_cast<int>(training.threads));
-  const std::unique_ptr<Communicator> between_gpus = open_between_gpus(job, device, training, *logger);
-  Communicator& communicator = between_gpus ? *between_gpus : job;
-  stream.watch_with([&communicator](double seconds) { communicator.check_progress(seconds); });
-  return train_on_device(options, run, config, stop, stream, communicator, *logger);
+  const std::unique_ptr<Collectives> collectives = open_collectives(job, device, training, *logger);
+  stream.watch_with([&ranks = *collectives](double seconds) { ranks.check_progress(seconds); });
+  return train_on_device(options, run, config, stop,
+                         {.job = job, .collectives = *collectives, .stream = stream, .logger = *logger});
 }
 
 std::exception_ptr error_of(const std::function<void()>& work) try {
@@ -263,7 +283,7 @@ std::exception_ptr error_of(const std::function<void()>& work) try {
   return std::current_exception();
 }
 
-CommunicatorOptions communicator_options(const TrainingConfig& training, bool quiet) {
+JobOptions job_options(const TrainingConfig& training, bool quiet) {
   return {.timeout_seconds = training.peer_timeout,
           .stall_seconds = training.stall_timeout,
           .tell = [logger = make_logger(quiet)](const std::string& line) { logger->warn("{}", line); }};
@@ -278,17 +298,16 @@ void run_train(const TrainOptions& options) {
   std::string stopped;
   auto outcome = TrainingOutcome::kFinished;
   {
-    const std::unique_ptr<Communicator> communicator =
-        open_communicator(communicator_options(config.training, options.quiet));
-    run_as_rank(*communicator, [&] {
+    const std::unique_ptr<Job> job = open_job(job_options(config.training, options.quiet));
+    run_as_rank(*job, [&] {
       if (error) std::rethrow_exception(error);
-      outcome = train_as_rank(options, run, config, stop, *communicator);
+      outcome = train_as_rank(options, run, config, stop, *job);
     });
     if (outcome == TrainingOutcome::kStopped) {
       const bool is_saved = run.checkpoints().newest().has_value();
       stopped = fmt::format("{}; go on with: segue train --run {} --resume",
                             is_saved ? "stopped and saved" : "stopped before the first step", run.path().string());
-      say_for_all(*communicator, stopped);
+      say_for_all(*job, stopped);
     }
   }
   if (outcome == TrainingOutcome::kStopped) throw InterruptedError("{}", stopped);

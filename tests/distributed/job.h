@@ -1,15 +1,16 @@
-// The job that a test program is a rank of.
+// The job that a test program is a rank of, and its collectives.
 #pragma once
 
 #include "base/device.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
+#include "distributed/job.h"
 
 namespace segue {
 
-Communicator& job();
-Communicator& host_job();  // what it stands on: MPI, or one rank alone
+Job& job();
+Collectives& collectives();
 
-// Where the tensors of job() lie. Programs are linked with one of two answers: on_cpu.cc, on_gpu.cc.
+// Where their tensors lie. Programs are linked with one of two answers: on_cpu.cc, on_gpu.cc.
 // Throws DeviceError when there is no GPU.
 Device job_device();
 

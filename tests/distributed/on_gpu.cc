@@ -8,7 +8,7 @@ namespace segue {
 Device job_device() {
   const int gpus = cuda::device_count();
   if (gpus == 0) throw DeviceError("no GPU here");
-  return {DeviceKind::kCuda, host_job().local_rank() % gpus};
+  return {DeviceKind::kCuda, job().local_rank() % gpus};
 }
 
 }  // namespace segue

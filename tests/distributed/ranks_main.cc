@@ -6,63 +6,64 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "distributed/communicator_choice.h"
+#include "distributed/collectives_choice.h"
 #include "tests/distributed/job.h"
 
 namespace segue {
 
 namespace {
 
-struct Job {
-  std::unique_ptr<Communicator> host;
-  std::unique_ptr<Communicator> between_gpus;
+struct Opened {
+  std::unique_ptr<Job> job;
+  std::unique_ptr<Collectives> collectives;
 };
 
-Job& open_job() {
-  static Job opened;
-  return opened;
+Opened& opened() {
+  static Opened once;
+  return once;
 }
 
 // One rank alone would not take NCCL by itself; here it is what is to be tested, where there is one.
-std::unique_ptr<Communicator> open_between_gpus() {
-  const std::shared_ptr<Logger> logger = make_logger(!host_job().is_first());
-  const auto open = [&](CommunicatorKind kind) {
-    return open_gpu_communicator(host_job(), job_device(), kind, 60.0, *logger);
+std::unique_ptr<Collectives> open_between_gpus() {
+  const std::shared_ptr<Logger> logger = make_logger(!job().is_first());
+  const auto open = [&](CollectivesKind kind) {
+    return open_gpu_collectives(job(), job_device(), kind, 60.0, *logger);
   };
-  if (host_job().size() > 1) return open(CommunicatorKind::kAuto);
+  if (job().size() > 1) return open(CollectivesKind::kAuto);
   try {
-    return open(CommunicatorKind::kNccl);
+    return open(CollectivesKind::kNccl);
   } catch (const DeviceError& error) {
     logger->warn("{}", error.what());
-    return nullptr;
+    return open(CollectivesKind::kMpi);
   }
 }
 
 }  // namespace
 
-Communicator& host_job() { return *open_job().host; }
-Communicator& job() { return open_job().between_gpus ? *open_job().between_gpus : host_job(); }
+Job& job() { return *opened().job; }
+Collectives& collectives() { return *opened().collectives; }
 
 }  // namespace segue
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  segue::Job& opened = segue::open_job();
-  opened.host = segue::open_communicator({.timeout_seconds = 60.0});
+  auto& [job, collectives] = segue::opened();
+  job = segue::open_job({.timeout_seconds = 60.0});
   try {
-    if (segue::job_device().is_cuda()) opened.between_gpus = segue::open_between_gpus();
+    const segue::Device device = segue::job_device();
+    collectives = device.is_cuda() ? segue::open_between_gpus() : job->open_collectives(device);
   } catch (const segue::DeviceError& error) {
     std::puts(error.what());
     return std::string_view(error.what()) == "no GPU here" ? 0 : 1;
   }
-  if (segue::job().rank() == 0) {
-    std::printf("%d ranks over %s\n", segue::job().size(), segue::job().name());
+  if (job->is_first()) {
+    std::printf("%d ranks over %s\n", job->size(), collectives->name());
   } else {
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
   }
   const int failed = RUN_ALL_TESTS();
-  opened.between_gpus.reset();
-  opened.host.reset();
+  collectives.reset();
+  job.reset();
   return failed;
 }

@@ -18,6 +18,7 @@
 #include "core/exchange/tensor_names.h"
 #include "core/model/key_value_memory.h"
 #include "core/model/segment_engine.h"
+#include "core/model/segment_memory.h"
 #include "core/train/optimizer.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/segments.h"
@@ -69,12 +70,12 @@ class Golden : public testing::Test {
   }
 
   // The loss of every token of one stream, in segments of other lengths and with other memories than in training.
-  std::vector<double> losses(const ModelConfig& config, const oracle::StreamTokens& tokens, int64_t tgt_len,
+  std::vector<double> losses(const ModelUse& use, const oracle::StreamTokens& tokens, int64_t tgt_len,
                              Remembered remembered) {
-    const Transformer model(config, imported_.vocab_size);
-    SegmentEngine reader(model, parameters_, arena_, stream_, Tape::Mode::kEvaluation);
-    SegmentMemory states = model.make_memory(1, compute_);
-    KeyValueMemory keys(model, parameters_, arena_, stream_, 1, tgt_len);
+    const ModelInUse in_use{model_, use, parameters_, arena_, stream_};
+    SegmentEngine reader(in_use, Tape::Mode::kEvaluation);
+    SegmentMemory states{memory_shape(imported_.model, use, 1), compute_};
+    KeyValueMemory keys(in_use, 1, tgt_len);
     std::vector<double> losses;
     for (int64_t begin = 0; begin < tokens.length(); begin += tgt_len) {
       const oracle::StreamTokens part = tokens.part(begin, tgt_len);
@@ -116,7 +117,9 @@ class Golden : public testing::Test {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
 
-  SegmentEngine engine(Tape::Mode mode) { return {model_, parameters_, arena_, stream_, mode}; }
+  SegmentEngine engine(Tape::Mode mode) {
+    return {{model_, use_of(imported_.model), parameters_, arena_, stream_}, mode};
+  }
 
   ImportedModel imported_ = import_model(ExchangeFormat::kTransformerXl, fixture_folder() / "model.safetensors",
                                          fixture_folder() / "args.json");
@@ -138,7 +141,7 @@ void expect_near(const std::string& what, const std::vector<double>& found, cons
 
 TEST_F(Golden, LossOfEveryTokenAndMemory) {
   SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = model_.make_memory(streams(), compute_);
+  SegmentMemory memory{memory_shape(imported_.model, use_of(imported_.model), streams()), compute_};
   const std::vector<double> nll = expected("eval.nll");
   const int64_t segments = expected_.tensor("eval.nll").shape[0];
   const int64_t per_segment = std::ssize(nll) / segments;
@@ -169,15 +172,15 @@ TEST_F(Golden, OtherLengthsEqualTheDenseOracle) {
     const oracle::TransformerXl<double> oracle(config, weights, {});
     const std::vector<double> expected = oracle::dense_nll(config, oracle, tokens, length);
     for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues})
-      expect_near(fmt::format("T {}, M {}", length, mem_len), losses(config, tokens, length, remembered), expected,
-                  kernels::kGoldenLoss);
+      expect_near(fmt::format("T {}, M {}", length, mem_len), losses(use_of(config), tokens, length, remembered),
+                  expected, kernels::kGoldenLoss);
   }
 }
 
 TEST_F(Golden, GradientsOfTheThirdSegment) {
   SegmentEngine evaluation = engine(Tape::Mode::kEvaluation);
   SegmentEngine training = engine(Tape::Mode::kTraining);
-  SegmentMemory memory = model_.make_memory(streams(), compute_);
+  SegmentMemory memory{memory_shape(imported_.model, use_of(imported_.model), streams()), compute_};
   for (int64_t s = 0; s < 2; ++s) run(evaluation, memory, s);
   EXPECT_NEAR(mean(run(training, memory, 2)), expected("grad.loss")[0], kernels::kGoldenLoss);
   for (const ForeignTensor& name : names_) {
@@ -188,7 +191,7 @@ TEST_F(Golden, GradientsOfTheThirdSegment) {
 
 TEST_F(Golden, TwelveStepsOfTraining) {
   SegmentEngine training = engine(Tape::Mode::kTraining);
-  SegmentMemory memory = model_.make_memory(streams(), compute_);
+  SegmentMemory memory{memory_shape(imported_.model, use_of(imported_.model), streams()), compute_};
   Optimizer optimizer({.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 0.25}, parameters_, stream_);
   std::vector<double> losses;
   std::vector<double> norms;

@@ -60,6 +60,37 @@ def test_a_config_has_the_flags_as_keys(program):
     refused(program, CONFIG, "eval", "--config", "eval.json", says=["eval.json", "memlen", "mem_len"])
 
 
+def test_a_model_is_used_otherwise(program):
+    warm_up = ["--warm-up", 0]
+    flagged = evaluate(program, *given(*warm_up, "--mem-len", 8, "--same-length", "--clamp-len", 5))
+    overridden = evaluate(program, *given(
+        *warm_up, "--set", "model.mem_len=8", "--set", "model.visibility.same_length=true", "--set",
+        "model.position.clamp_len=5"))
+    for key in ("loss", "mem_len", "same_length", "clamp_len", "context"):
+        check(overridden[key] == flagged[key], f"{key}: {overridden[key]} by --set, {flagged[key]} by a flag")
+
+    output, _ = program.run("eval", *given(*warm_up, "--set", "model.memory.initial=zeros", "--name", "zeros"))
+    evaluation = read_evaluation(program.path("run", "evaluations", "zeros"))
+    check(evaluation["set"] == ["model.memory.initial=zeros"], "evaluation.json does not say what was set")
+    check("--set model.memory.initial=zeros" in evaluation["command"], evaluation["command"])
+    check("model.memory.initial=zeros" in output and "as trained" not in output, output)
+    check(evaluation["results"][0]["loss"] != evaluate(program, *given(*warm_up))["loss"], "zeros are not attended to")
+
+    for override, says in (("model.n_layer=3", ["--set model.n_layer=3", "how weights are used"]),
+                           ("model.dropout=0.5", ["--set model.dropout=0.5", "how weights are used"]),
+                           ("training.tgt_len=3", ["--set training.tgt_len=3", "how weights are used"]),
+                           ("model.mem_length=3", ["did you mean model.mem_len"]),
+                           ("model.mem_len=-1", ["model.mem_len", ">= 0", "-1"]),
+                           ("model.mem_len", ["KEY=VALUE"])):
+        refused(program, CONFIG, "eval", *given("--set", override), says=says)
+    refused(program, CONFIG, "eval", *given("--set", "model.mem_len=8", "--mem-len", 8),
+            says=["mem_len and set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
+            says=["mem_len and set model.mem_len", "one of them"])
+    for key, value in (("model.mem_len", 8), ("model.memory.initial", "zeros"), ("model.visibility.same_length", "true")):
+        refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"recompute and set {key}"])
+
+
 def test_effective_context(program):
     """Of a model that was trained with 24 rows of memory, against itself: the pool is as good as it is."""
     files = [program.path("run", "evaluations", "sweep", f"losses-mem-{length}.h5") for length in (0, 8, 24)]
@@ -189,7 +220,7 @@ def main():
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run", "--quiet")
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
-                 test_a_config_has_the_flags_as_keys, test_effective_context, test_paired_differences,
+                 test_a_config_has_the_flags_as_keys, test_a_model_is_used_otherwise, test_effective_context, test_paired_differences,
                  test_python_reads_and_writes_losses, test_windows, test_documents_begin_with_empty_memory,
                  test_a_position_table_has_an_end, test_refuses):
         test(program)

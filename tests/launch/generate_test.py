@@ -62,6 +62,13 @@ def test_long_prompt():
     check("prompt: 1,000 tokens" in errors and "tokens/s" in errors, errors)
 
 
+def test_a_model_is_used_otherwise():
+    scored = [generate("--score", "prompt.txt", *flags)[0] for flags in (
+        ["--mem-len", 8, "--clamp-len", 5], ["--set", "model.mem_len=8", "--set", "model.position.clamp_len=5"], [])]
+    check(scored[0] == scored[1], "--set gives other bits than the flags")
+    check(scored[0] != scored[2], "neither changes anything")
+
+
 def read_table(table):
     return list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
 
@@ -111,6 +118,10 @@ def test_refusals():
     refuse(DATA, "--prompt", "", says=["--prompt", "at least one token"])
     refuse(CONFIG, "--prompt", "a", "--top-p", 2, says=["--top-p", "at most 1", "2"])
     refuse(CONFIG, "--prompt", "a", "--temperature", "nan", says=["--temperature", "nan"])
+    refuse(CONFIG, "--prompt", "a", "--set", "model.n_layer=3", says=["--set model.n_layer=3", "how weights are used"])
+    refuse(CONFIG, "--prompt", "a", "--set", "model.mem_len=3", "--mem-len", 3, says=["--mem-len", "one of them"])
+    refuse(CONFIG, "--prompt", "a", "--set", 'model={"visibility": {"same_length": true}}', "--no-same-length",
+           says=["--no-same-length and set model.visibility.same_length"])
     refuse(6, "--prompt-file", "absent.txt", says=["absent.txt"])
     program.prepare_tokens("numbers", 50, train=[i % 50 for i in range(400)], valid=[1] * 50)
     program.run("train", config, "--set", "data.path=numbers", "--set", "training.max_step=1", "--run", "numbers-run",
@@ -123,7 +134,7 @@ def test_refusals():
     refused(program, DATA, "generate", "--checkpoint", "letters-run", "--prompt", "abz", says=["--prompt", "0x7a", "vocabulary"])
 
 
-for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_surprisal, test_surprisal_is_the_loss,
-             test_table_of_any_words, test_refusals):
+for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_a_model_is_used_otherwise,
+             test_surprisal, test_surprisal_is_the_loss, test_table_of_any_words, test_refusals):
     test()
 print("generate_test: passed")

@@ -397,8 +397,10 @@ def checkpoints():
             tensors[name] = ([streams, 100, width], [0.0] * (streams * 100 * width))
 
     yield Case("checkpoint memory", "fewer streams in one layer", resume, CHECKPOINT, ["layers.1", "[2, "], memory(fewer_streams))
-    yield Case("checkpoint memory", "one layer too few", resume, CHECKPOINT, ["layers.1"], memory(lambda t: t.pop("layers.1") and None))
-    yield Case("checkpoint memory", "one dimension", resume, CHECKPOINT, ["layers.0"], memory(flat))
+    for what, command in (("resumed", resume), ("planned", [*resume, "--dry-run"])):
+        yield Case("checkpoint memory", f"one layer too few, {what}", command, CHECKPOINT, ["layers.1"],
+                   memory(lambda t: t.pop("layers.1") and None))
+    yield Case("checkpoint memory", "one dimension", resume, CHECKPOINT, ["layers.0", "expected 3 extents"], memory(flat))
     yield Case("checkpoint memory", "longer than the model's", resume, CHECKPOINT, ["100"], memory(longer))
 
     yield Case("checkpoint manifest", "controls in a file's name", inspect, CHECKPOINT, ["manifest.json"],

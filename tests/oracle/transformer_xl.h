@@ -58,6 +58,8 @@ class TransformerXl {
       out.hidden.push_back(x);
       x = layer_output(layer, x, {memory[layer], encoding, sees});
     }
+    if (config_.block.final_norm)
+      x = layer_norm(x, weight("final_norm.gain"), weight("final_norm.bias"), config_.block.layer_norm_epsilon).y;
     out.nll = VocabularyClusters<Scalar>(config_, weights_)
                   .losses(dropped(std::move(x), config_.d_model, kOutputDropoutSite), targets);
     return out;

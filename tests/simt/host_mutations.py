@@ -10,7 +10,7 @@ def host(path: str, meaning: str, text: str, replacement: str, tests: str) -> Mu
 def nccl(meaning: str, text: str, replacement: str, tests: str) -> Mutation:
     """One rank alone should notice."""
     path = "distributed/nccl.cc"
-    return Mutation(path, meaning, text, replacement, tests, path, "communicator_host_test", "tests/distributed")
+    return Mutation(path, meaning, text, replacement, tests, path, "collectives_host_test", "tests/distributed")
 
 
 EPILOGUE = f"{KERNELS}epilogue.cu"
@@ -28,13 +28,13 @@ HOST_MUTATIONS = [
         "CudaGemm.EveryFormInBFloat16",
     ),
     host(EPILOGUE, "what is positive made nothing", "< 0.0F)", "> 0.0F)", "CudaGemm.EveryFormInBFloat16"),
-    nccl("calls that block", "  config.blocking = 0;\n", "", "Communicator.AllReduce*"),
-    nccl("going on taken for an error", "result != ncclInProgress && ", "", "Communicator.AllReduce*"),
+    nccl("calls that block", "  config.blocking = 0;\n", "", "Collectives.AllReduce*"),
+    nccl("going on taken for an error", "result != ncclInProgress && ", "", "Collectives.AllReduce*"),
     nccl(
         "parts gathered by their elements, not bytes",
         "my_part.data, values.data, static_cast<size_t>(my_part.bytes())",
         "my_part.data, values.data, static_cast<size_t>(my_part.elements())",
-        "Communicator.AllGatherPuts*",
+        "Collectives.AllGatherPuts*",
     ),
     host(
         GEMM,

@@ -54,6 +54,33 @@ TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
             "m: model.position.max_positions: expected at least 1 with model.position.kind = \"learned\", found 0");
 }
 
+TEST(Combinations, AFinalNormGoesWithPreNorm) {
+  EXPECT_EQ(error_with({"model.block.pre_lnorm=true", "model.block.final_norm=true"}), "no error");
+  EXPECT_EQ(error_with({"model.block.final_norm=true"}),
+            "c: model.block.final_norm: expected false with model.block.pre_lnorm = false, where every layer ends in a "
+            "layer norm; found true");
+}
+
+TEST(Combinations, UsesThatAModelDoesNotAllow) {
+  const auto error_of_use = [](const ModelConfig& model, const ModelUse& use) {
+    return message_of<ConfigError>([&] { check_use(model, use, 8, "u"); });
+  };
+  ModelConfig model;
+  EXPECT_EQ(
+      error_of_use(model, {.mem_len = 0, .same_length = true}),
+      "u: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = "
+      "false, or no query sees a key; found 0");
+  model.position = {.kind = PositionKind::kShaw, .max_positions = 12};
+  EXPECT_NO_THROW(check_use(model, {.mem_len = 4}, 8, "u"));
+  EXPECT_NO_THROW(check_use(model, {.mem_len = 40, .clamp_len = 11}, 8, "u"));
+  EXPECT_EQ(error_of_use(model, {.mem_len = 5}),
+            "u: model.position.max_positions: expected at least 13 for tgt_len 8 and mem_len 5, or a "
+            "model.position.clamp_len from 1 to 11; found 12 and clamp_len -1");
+  model.position = {.kind = PositionKind::kSinusoidal};
+  EXPECT_EQ(error_of_use(model, {.clamp_len = 3}),
+            R"(u: model.position.clamp_len: expected 0 or less with model.position.kind = "sinusoidal", found 3)");
+}
+
 int64_t table_rows(const std::vector<std::string>& overrides) {
   return parse_config(R"({"data": {"path": "d"}, "training": {"tgt_len": 20}, "model": {"mem_len": 30}})", "c",
                       overrides)

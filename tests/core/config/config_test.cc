@@ -112,6 +112,60 @@ TEST(Config, OverridesWinInTheirOrder) {
   EXPECT_EQ(parse("{}", {R"(data.path="123")"}).data.path, "123");
 }
 
+TEST(Config, OverridesOfTheUseOfAModel) {
+  const Config config = parse(kSmallest, {"model.mem_len=64", "model.position.clamp_len=7"});
+  const ModelUse as_trained = use_of(config.model);
+  EXPECT_EQ(as_trained, (ModelUse{.mem_len = 64, .clamp_len = 7}));
+  EXPECT_EQ(use_of(config.model, {}), as_trained);
+  const std::vector<std::string> overrides{"model.mem_len=3", "model.memory.initial=zeros",
+                                           R"(model.visibility={"same_length": true, "same_length_extra_key": true})"};
+  EXPECT_EQ(use_of(config.model, overrides), (ModelUse{.mem_len = 3,
+                                                       .clamp_len = 7,
+                                                       .same_length = true,
+                                                       .same_length_extra_key = true,
+                                                       .initial_memory = InitialMemory::kZeros}));
+  const std::vector<std::string> shape{R"(model.position={"clamp_len": 3, "kind": "shaw"})"};
+  EXPECT_EQ(
+      message_of<ConfigError>([&] { use_of(config.model, shape); }),
+      R"(--set model.position={"clamp_len": 3, "kind": "shaw"}: model.position.kind: expected a key that says how )"
+      "weights are used, such as model.mem_len or model.position.clamp_len");
+}
+
+// The keys of an object's schema that are of a role, those of objects in it included.
+std::vector<std::string> keys_of_role(const nlohmann::ordered_json& schema, const std::string& role) {
+  std::vector<std::string> keys;
+  for (const auto& [key, node] : schema["properties"].items()) {
+    if (node.contains("properties")) {
+      for (const std::string& inner : keys_of_role(node, role)) keys.push_back(key + "." + inner);
+    } else {
+      EXPECT_THAT(node.value("x-role", "none"), testing::AnyOf("shape", "use", "training")) << key;
+      if (node.value("x-role", "") == role) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
+  const nlohmann::ordered_json model = config_schema()["properties"]["model"];
+  // What ModelUse has.
+  EXPECT_THAT(keys_of_role(model, "use"),
+              testing::UnorderedElementsAre("mem_len", "position.clamp_len", "visibility.same_length",
+                                            "visibility.same_length_extra_key", "memory.initial"));
+  EXPECT_THAT(keys_of_role(model, "training"),
+              testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",
+                                            "init.proj_init_std"));
+  EXPECT_FALSE(config_schema()["properties"]["training"]["properties"]["tgt_len"].contains("x-role"));
+}
+
+TEST(Config, OverriddenKeysAreThoseOfTheValues) {
+  const std::vector<std::string> overrides{"model.mem_len=3", R"(model={"position": {"clamp_len": 4}, "n_head": 2})"};
+  EXPECT_THAT(overridden_keys(overrides),
+              testing::ElementsAre("model.mem_len", "model.n_head", "model.position.clamp_len"));
+  EXPECT_EQ(message_of<ConfigError>([&] { refuse_override(overrides, "model.position.clamp_len", "--clamp-len"); }),
+            "--clamp-len and set model.position.clamp_len: expected one of them");
+  EXPECT_NO_THROW(refuse_override(overrides, "model.position", "--position"));
+}
+
 TEST(Config, OverrideErrorsNameTheOverride) {
   EXPECT_EQ(override_error("model.mem_length=3"),
             "--set model.mem_length=3: model.mem_length: unknown key; did you mean model.mem_len?");

@@ -6,7 +6,7 @@
 
 #include "core/evaluation/document_borders.h"
 #include "core/evaluation/evaluator.h"
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/data_pipeline/testing.h"
 
@@ -122,8 +122,8 @@ class WarmUpTest : public ::testing::Test {
   // By place in the split.
   std::vector<float> losses(const ModelConfig& config, const EvaluationPlan& plan) {
     ModelProblem problem(config, 1, 1);
-    const std::unique_ptr<Communicator> alone = open_communicator({});
-    Evaluator evaluator(problem.model, problem.parameters, problem.arena, problem.stream, *alone);
+    const std::unique_ptr<Job> alone = open_job({});
+    Evaluator evaluator(problem.in_use(), *alone);
     std::vector<float> nll(kTokens, std::numeric_limits<float>::quiet_NaN());
     const EvaluationResult result = evaluator.run(
         Dataset(directory_ / "dataset").split("train"), plan,
@@ -145,7 +145,7 @@ TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
     for (const bool same_length : {false, mem_len > 0}) {
       for (const InitialMemory initial : {InitialMemory::kEmpty, InitialMemory::kZeros}) {
         const ModelConfig model = model_with(mem_len, same_length, initial);
-        const int64_t warm_up = warm_up_in_tokens(model, kTgtLen);
+        const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen);
         const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
         for (const int64_t lanes : {2, 4, 10}) {
           const std::vector<float> shared = losses(model, plan_streams(kTokens, lanes, kTgtLen, warm_up, 0));
@@ -161,7 +161,7 @@ TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
 TEST_F(WarmUpTest, AShorterWarmUpIsNotEnough) {
   const ModelConfig model = model_with(4, false, InitialMemory::kEmpty);
   const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
-  const int64_t warm_up = warm_up_in_tokens(model, kTgtLen);
+  const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen);
   const EvaluationPlan plan = plan_streams(kTokens, 2, kTgtLen, warm_up - kTgtLen, 0);
   const std::vector<float> shared = losses(model, plan);
   const auto place = static_cast<size_t>(plan.group(0)[1].scored + 1);

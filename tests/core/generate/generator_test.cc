@@ -26,7 +26,7 @@ struct Written {
 };
 
 Written write(ModelProblem& problem, int64_t prompt, int64_t added) {
-  Generator generator(problem.model, problem.parameters, problem.arena, problem.stream, kSamples, kTgtLen);
+  Generator generator(problem.in_use(), kSamples, kTgtLen);
   Sampler sampler({.temperature = 1.2, .seed = 9});
   const std::vector<int32_t> begin(problem.tokens.as<int32_t>(), problem.tokens.as<int32_t>() + prompt);
   Written written{.tokens = std::vector(kSamples, begin), .nll = std::vector<std::vector<float>>(kSamples)};
@@ -47,7 +47,7 @@ Written write(ModelProblem& problem, int64_t prompt, int64_t added) {
 // Segment after segment over hidden states, as an evaluation reads.
 std::vector<float> dense_losses(ModelProblem& problem, const std::vector<int32_t>& tokens) {
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(1);
+  SegmentMemory memory = problem.make_memory(1);
   std::vector<float> losses;
   for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += kTgtLen) {
     const Shape shape{1, std::min(kTgtLen, std::ssize(tokens) - 1 - begin)};
@@ -77,8 +77,8 @@ TEST_P(GeneratorVariants, EqualsOneDensePassOverWhatItWrote) {
 
 TEST(Generator, ASampleIsTheSameAloneAndAmongOthers) {
   ModelProblem problem(small_model(), 1, 8);
-  Generator one(problem.model, problem.parameters, problem.arena, problem.stream, 1, kTgtLen);
-  Generator three(problem.model, problem.parameters, problem.arena, problem.stream, 3, kTgtLen);
+  Generator one(problem.in_use(), 1, kTgtLen);
+  Generator three(problem.in_use(), 3, kTgtLen);
   const std::span<const int32_t> prompt(problem.tokens.as<int32_t>(), 8);
   one.read(prompt);
   three.read(prompt);
@@ -91,8 +91,7 @@ TEST(TokenLosses, AreThoseOfADensePassWithoutTheKnownTokens) {
   const std::vector<int32_t> tokens(problem.tokens.as<int32_t>(), problem.tokens.as<int32_t>() + 18);
   const std::vector<float> all = dense_losses(problem, tokens);
   for (const int64_t known : {1, 7, 18}) {
-    const std::vector<float> found =
-        token_losses(problem.model, problem.parameters, problem.arena, problem.stream, tokens, known, kTgtLen);
+    const std::vector<float> found = token_losses(problem.in_use(), tokens, known, kTgtLen);
     ASSERT_EQ(std::ssize(found), 18 - known);
     for (size_t i = 0; i < found.size(); ++i)
       EXPECT_NEAR(found[i], all[static_cast<size_t>(known) - 1 + i], kSameNumber);

@@ -83,7 +83,7 @@ void expect_gradients(ModelProblem& problem, SegmentLoss& loss) {
 void run_backward(ModelProblem& problem, const ReplayInfo& info, int64_t scored = kTgtLen) {
   SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  SegmentMemory memory = problem.make_memory(problem.streams());
   for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
   problem.parameters.clear_gradients(problem.stream);
   problem.run(engine, kBefore, kTgtLen, memory, info, scored);
@@ -124,7 +124,7 @@ TEST(ModelGradientsSum, AddToWhatIsThere) {
   const std::vector<double> once = kernels::oracle_values(problem.parameters.gradients());
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    SegmentMemory memory = problem.model.make_memory(2);
+    SegmentMemory memory = problem.make_memory(2);
     SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
     for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
     problem.run(engine, kBefore, kTgtLen, memory);

@@ -24,8 +24,8 @@ struct FrozenProblem : ModelProblem {
   FrozenProblem(const ModelConfig& config, int64_t length)
       : ModelProblem(config, kStreams, length),
         reader(engine(Tape::Mode::kEvaluation)),
-        states(model.make_memory(kStreams)),
-        keys(model, parameters, arena, stream, kStreams, kTgtLen) {}
+        states(make_memory(kStreams)),
+        keys(in_use(), kStreams, kTgtLen) {}
 
   // Of part [begin, begin + count) of every stream, with the memory of keys and values.
   std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, keys); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/segment_engine.h"
+#include "core/model/segment_memory.h"
 #include "tests/core/model/model_variants.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/segments.h"
@@ -67,7 +68,14 @@ struct ModelProblem {
   int64_t streams() const { return tokens.shape()[0]; }
   int64_t length() const { return tokens.shape()[1]; }
 
-  SegmentEngine engine(Tape::Mode mode) { return {model, parameters, arena, stream, mode}; }
+  ModelInUse in_use() { return {model, use_of(model.config()), parameters, arena, stream}; }
+  SegmentEngine engine(Tape::Mode mode) { return {in_use(), mode}; }
+  SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const {
+    return make_memory(use_of(model.config()), streams, compute);
+  }
+  SegmentMemory make_memory(const ModelUse& use, int64_t streams, const Compute& compute = {}) const {
+    return SegmentMemory(memory_shape(model.config(), use, streams), compute);
+  }
 
   // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count], or [B, scored] of the newest
   // tokens.

@@ -44,6 +44,7 @@ inline const std::vector<ModelVariant>& model_variants() {
   static const std::vector<ModelVariant> kVariants{
       {"post_norm", [](ModelConfig&) {}},
       {"pre_norm", [](ModelConfig& m) { m.block.pre_lnorm = true; }},
+      {"final_norm", [](ModelConfig& m) { m.block = {.pre_lnorm = true, .final_norm = true}; }},
       {"gelu", [](ModelConfig& m) { m.block.activation = ActivationKind::kGelu; }},
       {"pre_norm_gelu_one_layer",
        [](ModelConfig& m) {

@@ -70,7 +70,7 @@ TEST(Parameters, UniformStart) {
   expect_normal(values_of(parameters, "gain"), 1.0, 0.02);
 }
 
-TEST(Parameters, StartDependsOnSeedAndPlace) {
+TEST(Parameters, StartDependsOnSeedAndName) {
   Parameters a = sample();
   Parameters b = sample();
   a.initialize({}, 5);
@@ -79,6 +79,25 @@ TEST(Parameters, StartDependsOnSeedAndPlace) {
   EXPECT_NE(values_of(a, "weight"), values_of(a, "other"));
   b.initialize({}, 6);
   EXPECT_NE(values_of(a, "weight"), values_of(b, "weight"));
+}
+
+// A model with one parameter more begins with the same values in all others.
+TEST(Parameters, StartDoesNotDependOnOtherParameters) {
+  const std::vector<ParameterSpec> specs{{"first", {3, 5}}, {"gain", {4}, Initializer::kGain}, {"last", {7}}};
+  Parameters some({specs[0], specs[2]});
+  Parameters all({specs[2], specs[1], specs[0]});
+  some.initialize({}, 5);
+  all.initialize({}, 5);
+  for (const char* name : {"first", "last"}) EXPECT_EQ(values_of(some, name), values_of(all, name)) << name;
+}
+
+// Whoever trained from a seed trains from it again: these numbers stay.
+TEST(Parameters, StartStaysWhatItIs) {
+  Parameters parameters({{"embedding.table", {2, 2}}});
+  parameters.initialize({.init_std = 1.0}, 42);
+  const std::vector<double> expected{-0.0704810917, -0.0986144096, 1.05219769, 0.156882346};
+  const std::vector<double> found = values_of(parameters, "embedding.table");
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-7) << i;
 }
 
 TEST(Parameters, EachBeginsOnACacheLine) {

@@ -55,7 +55,7 @@ class ReachTest : public testing::TestWithParam<ReachCase> {
 
   ModelProblem problem_{GetParam().config(), 2, GetParam().length};
   SegmentEngine engine_ = problem_.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory_ = problem_.model.make_memory(2);
+  SegmentMemory memory_ = problem_.make_memory(2);
 };
 
 TEST_P(ReachTest, OneTokenChangesExactlyWhatSeesIt) {
@@ -77,7 +77,7 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
   c.length = 20 * c.tgt_len;
   const std::vector<bool> reach = composed_mask(c).back();
   const auto oldest = std::find(reach.begin(), reach.end(), true) - reach.begin();
-  EXPECT_EQ(reach_in_tokens(c.config(), c.tgt_len), c.length - 1 - oldest);
+  EXPECT_EQ(reach_in_tokens(c.config(), use_of(c.config()), c.tgt_len), c.length - 1 - oldest);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -136,6 +136,10 @@ TEST(SegmentMemory, RefusesWhatDoesNotFit) {
   other_width[1] = OwnedTensor(DType::kFloat32, {kStreams, 2, kWidth + 1});
   EXPECT_EQ(restoring(other_width), "memory of layer 1 is float32 [3, 2, 5], expected float32 [3, 2, 4]");
 
+  std::vector<OwnedTensor> other_rank = rows_of_time(0, 2);
+  other_rank[0] = OwnedTensor(DType::kFloat32, {kStreams, 2});
+  EXPECT_EQ(restoring(other_rank), "memory of layer 0 is float32 [3, 2], expected three extents");
+
   std::vector<OwnedTensor> other_type = rows_of_time(0, 2);
   other_type[1] = OwnedTensor(DType::kInt32, {kStreams, 2, kWidth});
   EXPECT_EQ(restoring(other_type), "memory of layer 1 is int32 [3, 2, 4], expected float32 [3, 2, 4]");

@@ -1,4 +1,5 @@
 // Segue's model in single precision against the oracle: the loss of every token, and the memory, over several segments.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/core/model/model_problem.h"
@@ -32,7 +33,7 @@ TEST_P(TransformerVariants, EqualsOracleOverSegments) {
   ModelProblem problem(config, 2, 3 * kTgtLen + 4);  // the last segment is short
   const auto oracle = problem.oracle<double>();
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  SegmentMemory memory = problem.make_memory(problem.streams());
   std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
     const std::vector<float> nll = problem.run(engine, begin, kTgtLen, memory);
@@ -49,8 +50,8 @@ TEST_P(TransformerVariants, EqualsOracleOverSegments) {
 TEST_P(TransformerVariants, ScoresTheNewestTokensAlone) {
   ModelProblem problem(GetParam().config(), 2, 14);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(problem.streams());
-  SegmentMemory same = problem.model.make_memory(problem.streams());
+  SegmentMemory memory = problem.make_memory(problem.streams());
+  SegmentMemory same = problem.make_memory(problem.streams());
   for (const int64_t begin : {0, 7}) {
     const std::vector<float> all = problem.run(engine, begin, 7, memory);
     const std::vector<float> newest = problem.run(engine, begin, 7, same, {}, 3);
@@ -70,7 +71,7 @@ TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   std::vector<kernels::TestTensor> memories;
   for (const Tape::Mode mode : {Tape::Mode::kEvaluation, Tape::Mode::kTraining}) {
     SegmentEngine engine = problem.engine(mode);
-    SegmentMemory memory = problem.model.make_memory(problem.streams());
+    SegmentMemory memory = problem.make_memory(problem.streams());
     problem.run(engine, 0, 7, memory);
     losses.push_back(problem.run(engine, 7, 7, memory));
     memories.push_back(kernels::copy_of(memory.layer(memory.layers() - 1)));
@@ -93,7 +94,7 @@ TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
     told.push_back({open, kernels::copy_of(gradients)});
   };
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  SegmentMemory memory = problem.make_memory(problem.streams());
   engine.queue({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {}}, memory, progress);
   for (const Told& at : told) {
     const int64_t complete = gradients.elements() - at.open;
@@ -113,7 +114,7 @@ TEST_P(TransformerVariants, DropoutEqualsOracle) {
   constexpr int64_t kTgtLen = 7;
   ModelProblem problem(config, 2, 2 * kTgtLen);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.model.make_memory(problem.streams());
+  SegmentMemory memory = problem.make_memory(problem.streams());
   std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
   for (uint64_t step = 1; step <= 2; ++step) {
     const ReplayInfo info{.seed = 99, .step = step, .first_stream = 5};
@@ -137,16 +138,42 @@ TEST(Transformer, EvaluationDropsNothing) {
   ModelProblem with(config, 1, 7);
   SegmentEngine engine_without = without.engine(Tape::Mode::kEvaluation);
   SegmentEngine engine_with = with.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory_without = without.model.make_memory(1);
-  SegmentMemory memory_with = with.model.make_memory(1);
+  SegmentMemory memory_without = without.make_memory(1);
+  SegmentMemory memory_with = with.make_memory(1);
   EXPECT_EQ(without.run(engine_without, 0, 7, memory_without), with.run(engine_with, 0, 7, memory_with));
+}
+
+// Lengths of memory, clamped distances and windows come with the recording: one model serves them all.
+TEST(Transformer, OneModelServesEveryUse) {
+  const ModelConfig trained = model_variant("untie_r").config();
+  ModelConfig other = trained;
+  other.mem_len = 9;
+  other.position.clamp_len = 5;
+  other.visibility.same_length = true;
+  other.memory.initial = InitialMemory::kZeros;
+  ModelProblem problem(trained, 2, 21);
+  ModelProblem expected(other, 2, 21);
+  SegmentEngine as_trained = problem.engine(Tape::Mode::kEvaluation);
+  const ModelInUse in_use{problem.model, use_of(other), problem.parameters, problem.arena, problem.stream};
+  SegmentEngine otherwise(in_use, Tape::Mode::kEvaluation);
+  const std::unique_ptr<Memory> frozen = make_frozen_memory(in_use, 2, 7);
+  SegmentEngine of_expected = expected.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.make_memory(2);
+  SegmentMemory long_memory = problem.make_memory(use_of(other), 2);
+  SegmentMemory expected_memory = expected.make_memory(2);
+  for (int64_t begin = 0; begin < 21; begin += 7) {
+    const std::vector<float> found = problem.run(otherwise, begin, 7, long_memory);
+    EXPECT_EQ(found, expected.run(of_expected, begin, 7, expected_memory));
+    EXPECT_THAT(problem.run(otherwise, begin, 7, *frozen), testing::Pointwise(testing::FloatNear(1e-5F), found));
+    EXPECT_NE(found, problem.run(as_trained, begin, 7, memory));
+  }
 }
 
 // While the memory grows every length has its tape; at full length they are replayed.
 TEST(Transformer, OneTapePerShape) {
   ModelProblem problem(small_model(), 2, 40);  // mem_len 6
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(2);
+  SegmentMemory memory = problem.make_memory(2);
   for (int64_t begin = 0; begin < 40; begin += 4) problem.run(engine, begin, 4, memory);
   EXPECT_EQ(engine.tapes(), 3);  // memory of 0, 4 and 6
 }
@@ -158,14 +185,14 @@ TEST(Transformer, SameLengthWithoutAnyKeyIsRefused) {
   config.visibility.same_length = true;
   ModelProblem problem(config, 1, 3);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(1);
+  SegmentMemory memory = problem.make_memory(1);
   EXPECT_THROW(problem.run(engine, 0, 3, memory), ConfigError);
 }
 
 TEST(Transformer, WrongShapesOfMemoryAreRefused) {
   ModelProblem problem(small_model(), 2, 7);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(3);
+  SegmentMemory memory = problem.make_memory(3);
   EXPECT_THROW(problem.run(engine, 0, 7, memory), ContractError);
 }
 
@@ -173,7 +200,7 @@ TEST(Transformer, TokensOutsideTheVocabularyAreRefused) {
   ModelProblem problem(small_model(), 1, 3);
   problem.tokens.as<int32_t>()[1] = ModelProblem::kVocabulary;
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(1);
+  SegmentMemory memory = problem.make_memory(1);
   EXPECT_THROW(problem.run(engine, 0, 3, memory), ContractError);
 }
 

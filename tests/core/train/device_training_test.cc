@@ -69,8 +69,8 @@ TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
     config.mem_len = 9;
     ModelProblem problem(config, 2, 4 * kTgtLen, compute);
     SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-    SegmentMemory states = problem.model.make_memory(2, compute);
-    KeyValueMemory keys(problem.model, problem.parameters, problem.arena, problem.stream, 2, kTgtLen);
+    SegmentMemory states = problem.make_memory(2, compute);
+    KeyValueMemory keys(problem.in_use(), 2, kTgtLen);
     for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
       const std::vector<float> expected = problem.run(engine, begin, kTgtLen, states);
       const std::vector<float> found = problem.run(engine, begin, kTgtLen, keys);
@@ -91,7 +91,7 @@ TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
 TEST(DeviceSegment, RefusesATokenOutsideTheVocabulary) {
   ModelProblem problem(small_model(), 2, kTgtLen, kGpu);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.model.make_memory(2, kGpu);
+  SegmentMemory memory = problem.make_memory(2, kGpu);
   problem.targets.as<int32_t>()[3] = ModelProblem::kVocabulary;
   kernels::expect_contract_error([&] { problem.run(engine, 0, kTgtLen, memory); },
                                  {"targets[3]", "[0, 23)", "found 23"});

@@ -37,7 +37,7 @@ TEST(GradientExchange, SumsEveryBucketOnce) {
   kernels::Stream stream(1);
   OwnedTensor gradients(DType::kFloat32, {kElements});
   for (const int64_t bucket : {int64_t{0}, int64_t{16}, kBucket}) {
-    const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, bucket}}, job(), stream);
+    const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, bucket}}, collectives(), stream);
     for (const int64_t stride : {1L, 77L, 500L, kElements}) {
       fill(gradients);
       hand_over(*exchange, gradients, stride);
@@ -53,7 +53,7 @@ TEST(GradientExchange, GivesEveryRankTheSumsOfItsParts) {
   const Buckets buckets(kElements, kBucket, job().size());
   OwnedTensor gradients(DType::kFloat32, {kElements});
   OwnedTensor shard(DType::kFloat32, {buckets.shard_elements()});
-  const auto exchange = make_gradient_exchange({gradients.view(), shard.view(), buckets}, job(), stream);
+  const auto exchange = make_gradient_exchange({gradients.view(), shard.view(), buckets}, collectives(), stream);
   fill(gradients);
   hand_over(*exchange, gradients, 50);
   exchange->finish();
@@ -66,7 +66,7 @@ TEST(GradientExchange, GivesEveryRankTheSumsOfItsParts) {
 
 TEST(GradientExchange, MeasuresAStep) {
   kernels::Stream stream(1);
-  SlowLink slow(job(), 1e12, 0.01);
+  SlowLink slow(collectives(), 1e12, 0.01);
   OwnedTensor gradients(DType::kFloat32, {kElements});
   const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, 0}}, slow, stream);
   for (int step = 0; step < 3; ++step) {
@@ -79,16 +79,16 @@ TEST(GradientExchange, MeasuresAStep) {
   EXPECT_EQ(exchange->take_times().exchanging, 0.0);
 }
 
-// A communicator whose sums fail.
+// Collectives whose sums fail.
 class BrokenLink : public SlowLink {
  public:
-  explicit BrokenLink(Communicator& sound) : SlowLink(sound, 1e12, 0.0) {}
+  explicit BrokenLink(Collectives& sound) : SlowLink(sound, 1e12, 0.0) {}
   void all_reduce(TensorView /*values*/) override { throw PeerError("cut"); }
 };
 
 TEST(GradientExchange, FailsWhereItIsWaitedFor) {
   kernels::Stream stream(1);
-  BrokenLink broken(job());
+  BrokenLink broken(collectives());
   OwnedTensor gradients(DType::kFloat32, {kElements});
   const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, broken, stream);
   hand_over(*exchange, gradients, 50);
@@ -98,7 +98,7 @@ TEST(GradientExchange, FailsWhereItIsWaitedFor) {
 TEST(GradientExchange, EndsWithoutAStep) {
   kernels::Stream stream(1);
   OwnedTensor gradients(DType::kFloat32, {kElements});
-  make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, job(), stream);
+  make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, collectives(), stream);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class BusyMachine {
 };
 
 TEST(JobPeak, IsMeasuredAgainWhenStepsExceedIt) {
-  const std::unique_ptr<Communicator> alone = open_communicator({});
+  const std::unique_ptr<Job> alone = open_job({});
   JobPeak peak(*alone, BusyMachine(1e11, 2e11));
   peak.measure();
   EXPECT_EQ(peak.correct(0.9e11, true), std::nullopt);
@@ -80,7 +80,7 @@ TEST(JobPeak, IsMeasuredAgainWhenStepsExceedIt) {
 }
 
 TEST(JobPeak, IsAtLeastWhatStepsReach) {
-  const std::unique_ptr<Communicator> alone = open_communicator({});
+  const std::unique_ptr<Job> alone = open_job({});
   for (const bool again : {false, true}) {
     JobPeak peak(*alone, BusyMachine(1e11, 1.2e11));
     peak.measure();
@@ -90,7 +90,7 @@ TEST(JobPeak, IsAtLeastWhatStepsReach) {
 }
 
 TEST(JobPeak, IsNotKnownBeforeItIsMeasured) {
-  const std::unique_ptr<Communicator> alone = open_communicator({});
+  const std::unique_ptr<Job> alone = open_job({});
   JobPeak peak(*alone, BusyMachine(1e11, 2e11));
   EXPECT_EQ(peak.correct(1e12, true), std::nullopt);
   EXPECT_EQ(peak.share(1e12), std::nullopt);

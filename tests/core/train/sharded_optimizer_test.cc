@@ -46,7 +46,7 @@ kernels::TestTensor train_sharded(const OptimizerConfig& config) {
   Problem problem;
   const TensorView gradients = problem.parameters.gradients();
   const Buckets buckets(gradients.elements(), kBucket, job().size());
-  Optimizer optimizer(config, problem.parameters, problem.stream, buckets, job());
+  Optimizer optimizer(config, problem.parameters, problem.stream, buckets, collectives());
   for (uint16_t step = 1; step <= 4; ++step) {
     problem.set_gradients(step);
     for (int64_t b = 0; b < buckets.count(); ++b)

@@ -28,7 +28,7 @@ struct SmallRun {
       : problem(config, kStreams, kMostSteps * kTgtLen, compute),
         optimizer({.clip = 0.25}, problem.parameters, problem.stream),
         engine(problem.engine(Tape::Mode::kTraining)),
-        groups(make_stream_groups(problem.model, {0, kStreams}, 2, compute)),
+        groups(make_stream_groups(problem.model.config(), use_of(problem.model.config()), {0, kStreams}, 2, compute)),
         reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
 
   void queue_step(int64_t step) {
@@ -43,7 +43,7 @@ struct SmallRun {
       reports.add_losses(problem.stream, engine.queue({.tokens = tokens.view().rows(group.first, group.count),
                                                        .targets = targets.view().rows(group.first, group.count),
                                                        .info = info},
-                                                      group.memory));
+                                                      *group.memory));
     }
     optimizer.step(0.01);
     reports.end_step(problem.stream, step, optimizer.outcome());
@@ -116,7 +116,7 @@ inline void expect_resumes_bit_for_bit(const Compute& compute) {
   whole.train(0, 2);
   whole.state.step = 2;
   whole.state.optimizer_step = whole.optimizer.steps();
-  const auto alone = open_communicator({});
+  const auto alone = open_job({});
   save_training(store, whole.parts(), {}, {.model = config, .vocab_size = 23, .tgt_len = kTgtLen, .tokenizer = {}}, {},
                 *alone);
   const std::vector<StepReport> expected = whole.train(2, kSteps);

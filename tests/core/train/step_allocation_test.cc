@@ -99,7 +99,7 @@ void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
   ModelProblem problem(config, 2, tgt_len);
   Optimizer optimizer(optimizer_config, problem.parameters, problem.stream);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.model.make_memory(2);
+  SegmentMemory memory = problem.make_memory(2);
   const auto step = [&] {
     problem.parameters.clear_gradients(problem.stream);
     engine.run({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {.seed = 1, .step = 1}},

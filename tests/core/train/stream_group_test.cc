@@ -21,7 +21,8 @@ struct StepResult {
 // Two segments with dropout, gradients of the second.
 StepResult run_step(ModelProblem& problem, int64_t groups) {
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  std::vector<StreamGroup> parts = make_stream_groups(problem.model, {0, kStreams}, groups);
+  std::vector<StreamGroup> parts =
+      make_stream_groups(problem.model.config(), use_of(problem.model.config()), {0, kStreams}, groups);
   StepResult result;
   for (uint64_t step = 1; step <= 2; ++step) {
     problem.parameters.clear_gradients(problem.stream);
@@ -34,7 +35,7 @@ StepResult run_step(ModelProblem& problem, int64_t groups) {
           {.tokens = tokens.view().rows(part.first, part.count),
            .targets = targets.view().rows(part.first, part.count),
            .info = {.seed = 17, .step = step, .first_stream = part.first, .loss_scale = 1.0F / (kStreams * kTgtLen)}},
-          part.memory);
+          *part.memory);
       result.nll.insert(result.nll.end(), nll.begin(), nll.end());
     }
   }
@@ -69,9 +70,9 @@ TEST(StreamGroupSizes, DifferByAtMostOne) {
   const auto sizes = [&](int64_t streams, int64_t groups) {
     std::vector<int64_t> counts;
     int64_t first = 0;
-    for (const StreamGroup& group : make_stream_groups(model, {0, streams}, groups)) {
+    for (const StreamGroup& group : make_stream_groups(model.config(), use_of(model.config()), {0, streams}, groups)) {
       EXPECT_EQ(group.first, first);
-      EXPECT_EQ(group.memory.layer(0).shape[0], group.count);
+      EXPECT_EQ(group.memory->state()[0].tensor.shape[0], group.count);
       first += group.count;
       counts.push_back(group.count);
     }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/random.h"
+#include "core/model/transformer.h"
 #include "tests/distributed/job.h"
 #include "tests/message_of.h"
 #include "tests/temporary_directory.h"
@@ -39,9 +40,10 @@ struct RankState {
       : model(config.model, 31),
         parameters(model.parameter_specs(), {}, Buckets::aligned_elements(sharded ? ranks : 1)),
         buckets(parameters.gradients().elements(), 256, sharded ? ranks : 1),
-        optimizer(sharded ? Optimizer(config.optimizer, parameters, stream, buckets, job())
+        optimizer(sharded ? Optimizer(config.optimizer, parameters, stream, buckets, collectives())
                           : Optimizer(config.optimizer, parameters, stream)),
-        groups(make_stream_groups(model, share_of(kStreams, ranks, rank), config.training.batch_chunk)) {}
+        groups(make_stream_groups(model.config(), use_of(model.config()), share_of(kStreams, ranks, rank),
+                                  config.training.batch_chunk)) {}
 
   TrainingParts parts() { return {parameters, optimizer, groups, state}; }
 
@@ -91,7 +93,7 @@ void fill(RankState& rank) {
   for (StreamGroup& group : rank.groups) {
     const OwnedTensor first = memory_numbers(0, group.first, group.count);
     const OwnedTensor second = memory_numbers(1, group.first, group.count);
-    group.memory.restore(std::vector<ConstTensorView>{first.view(), second.view()});
+    group.memory->restore(std::vector<ConstTensorView>{first.view(), second.view()});
   }
 }
 
@@ -106,7 +108,8 @@ void expect_filled(RankState& rank) {
     expect_equal("moment", rank.optimizer.moment(i), moment_numbers(rank.parameters, i).view());
   for (StreamGroup& group : rank.groups) {
     for (int64_t layer = 0; layer < 2; ++layer)
-      expect_equal("memory", group.memory.layer(layer), memory_numbers(layer, group.first, group.count).view());
+      expect_equal("memory", group.memory->state()[static_cast<size_t>(layer)].tensor,
+                   memory_numbers(layer, group.first, group.count).view());
   }
 }
 

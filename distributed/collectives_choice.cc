@@ -1,5 +1,5 @@
 // NCCL where every rank has it and a GPU for itself.
-#include "distributed/communicator_choice.h"
+#include "distributed/collectives_choice.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "distributed/nccl.h"
-#include "distributed/nccl_communicator.h"
+#include "distributed/nccl_collectives.h"
 
 namespace segue {
 
@@ -68,25 +68,25 @@ RankGpu rank_gpu_of(const std::string& text) {
 
 }  // namespace
 
-CommunicatorChoice choose_communicator(CommunicatorKind wanted, std::span<const RankGpu> ranks) {
-  if (wanted == CommunicatorKind::kMpi || (wanted == CommunicatorKind::kAuto && ranks.size() == 1)) return {};
+CollectivesChoice choose_collectives(CollectivesKind wanted, std::span<const RankGpu> ranks) {
+  if (wanted == CollectivesKind::kMpi || (wanted == CollectivesKind::kAuto && ranks.size() == 1)) return {};
   const std::string obstacle = obstacle_to_nccl(ranks);
   if (obstacle.empty()) return {.is_nccl = true, .obstacle = ""};
-  if (wanted == CommunicatorKind::kNccl) throw DeviceError("NCCL was asked for and cannot be used: {}", obstacle);
+  if (wanted == CollectivesKind::kNccl) throw DeviceError("NCCL was asked for and cannot be used: {}", obstacle);
   return {.is_nccl = false, .obstacle = obstacle};
 }
 
-std::unique_ptr<Communicator> open_gpu_communicator(Communicator& job, Device device, CommunicatorKind wanted,
-                                                    double timeout_seconds, Logger& logger) {
-  job.use_device(device);
+std::unique_ptr<Collectives> open_gpu_collectives(Job& job, Device device, CollectivesKind wanted,
+                                                  double timeout_seconds, Logger& logger) {
   cuda::require_device(device.index);
   std::vector<RankGpu> ranks;
   for (const std::string& text : job.gather(describe_mine(job.host(), device))) ranks.push_back(rank_gpu_of(text));
-  const CommunicatorChoice choice = choose_communicator(wanted, ranks);
-  if (choice.is_nccl) return std::make_unique<NcclCommunicator>(job, device, timeout_seconds);
+  const CollectivesChoice choice = choose_collectives(wanted, ranks);
+  if (choice.is_nccl) return std::make_unique<NcclCollectives>(job, device, timeout_seconds);
+  std::unique_ptr<Collectives> collectives = job.open_collectives(device);
   if (!choice.obstacle.empty() && job.is_first())
-    logger.warn("gradients go through the host's memory and {}, not NCCL: {}", job.name(), choice.obstacle);
-  return nullptr;
+    logger.warn("gradients go through the host's memory and {}, not NCCL: {}", collectives->name(), choice.obstacle);
+  return collectives;
 }
 
 }  // namespace segue

@@ -1,6 +1,6 @@
-// The contract of a communicator, on values whose sums are exact in any order: every comparison is to the bit. The same
-// tests run between processors, between emulated GPUs and between real ones.
-#include "distributed/communicator.h"
+// The contracts of a job and its collectives, on values whose sums are exact in any order: every comparison is to the
+// bit. The same tests run between processors, between emulated GPUs and between real ones.
+#include "distributed/collectives.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ OwnedTensor numbers(int64_t count) {
   return tensor;
 }
 
-// A copy where the communicator finds it.
+// A copy where collectives find it.
 OwnedTensor handed_over(const OwnedTensor& host) {
   OwnedTensor tensor(host.view().dtype, host.shape(), job_device());
   copy_tensor(tensor.view(), host.view(), job_device());
@@ -41,7 +41,7 @@ OwnedTensor handed_over(const OwnedTensor& host) {
 
 // What collectives have made of it.
 OwnedTensor result(const OwnedTensor& tensor) {
-  job().wait();
+  collectives().wait();
   return host_copy(tensor.view(), job_device());
 }
 
@@ -55,12 +55,12 @@ TEST(Share, DealsInOrderTheLargerFirst) {
 template <typename T>
 void expect_reduced(int64_t count) {
   OwnedTensor values = handed_over(numbers<T>(count));
-  job().all_reduce(values.view());
+  collectives().all_reduce(values.view());
   const OwnedTensor found = result(values);
   for (int64_t e = 0; e < count; ++e) ASSERT_EQ(found.as<T>()[e], static_cast<T>(sum_of_ranks(e))) << count << " " << e;
 }
 
-TEST(Communicator, AllReduceSumsOverRanks) {
+TEST(Collectives, AllReduceSumsOverRanks) {
   for (const int64_t count : {1, 2, 31, 1000, 300007, 2000003}) {
     expect_reduced<float>(count);
     expect_reduced<double>(count);
@@ -72,7 +72,7 @@ void expect_scattered(int64_t part) {
   const OwnedTensor host = numbers<float>(part * job().size());
   const OwnedTensor values = handed_over(host);
   OwnedTensor mine(DType::kFloat32, {part}, job_device());
-  job().reduce_scatter(values.view(), mine.view());
+  collectives().reduce_scatter(values.view(), mine.view());
   const OwnedTensor found = result(mine);
   for (int64_t e = 0; e < part; ++e)
     ASSERT_EQ(found.as<float>()[e], static_cast<float>(sum_of_ranks(job().rank() * part + e))) << part << " " << e;
@@ -80,30 +80,30 @@ void expect_scattered(int64_t part) {
   for (int64_t e = 0; e < part * job().size(); ++e) ASSERT_EQ(after.as<float>()[e], host.as<float>()[e]) << e;
 }
 
-TEST(Communicator, ReduceScatterGivesEachItsPartAndLeavesTheValues) {
+TEST(Collectives, ReduceScatterGivesEachItsPartAndLeavesTheValues) {
   for (const int64_t part : {1, 1003, 700001}) expect_scattered(part);
 }
 
 void expect_gathered(int64_t part) {
   const OwnedTensor mine = handed_over(numbers<double>(part));
   OwnedTensor all(DType::kFloat64, {part * job().size()}, job_device());
-  job().all_gather(mine.view(), all.view());
+  collectives().all_gather(mine.view(), all.view());
   const OwnedTensor found = result(all);
   for (int64_t e = 0; e < part * job().size(); ++e)
     ASSERT_EQ(found.as<double>()[e], number(static_cast<int>(e / part), e % part)) << part << " " << e;
 }
 
-TEST(Communicator, AllGatherPutsPartsInOrder) {
+TEST(Collectives, AllGatherPutsPartsInOrder) {
   for (const int64_t part : {1, 517, 300001}) expect_gathered(part);
 }
 
-TEST(Communicator, AllGatherLeavesAPartWhereItIs) {
+TEST(Collectives, AllGatherLeavesAPartWhereItIs) {
   const int64_t part = 517;
   OwnedTensor host(DType::kBFloat16, {part * job().size()});
   BFloat16* mine = host.as<BFloat16>() + job().rank() * part;
   for (int64_t e = 0; e < part; ++e) mine[e] = BFloat16(static_cast<float>(number(job().rank(), e)));
   OwnedTensor all = handed_over(host);
-  job().all_gather(all.view().rows(job().rank() * part, part), all.view());
+  collectives().all_gather(all.view().rows(job().rank() * part, part), all.view());
   const OwnedTensor found = result(all);
   for (int64_t e = 0; e < part * job().size(); ++e) {
     const double expected = number(static_cast<int>(e / part), e % part);
@@ -111,7 +111,7 @@ TEST(Communicator, AllGatherLeavesAPartWhereItIs) {
   }
 }
 
-TEST(Communicator, SmallThingsAreSummedAndGatheredOnTheCpu) {
+TEST(Job, SmallThingsAreSummedAndGatheredOnTheCpu) {
   std::vector<double> values{number(job().rank(), 0), number(job().rank(), 1)};
   job().sum(values);
   EXPECT_EQ(values, (std::vector<double>{sum_of_ranks(0), sum_of_ranks(1)}));
@@ -126,8 +126,8 @@ void expect_same_bits(int64_t count) {
   for (int64_t e = 0; e < count; ++e) host.as<float>()[e] = static_cast<float>(number(job().rank(), e)) / 3.0F;
   OwnedTensor once = handed_over(host);
   OwnedTensor twice = handed_over(host);
-  job().all_reduce(once.view());
-  job().all_reduce(twice.view());
+  collectives().all_reduce(once.view());
+  collectives().all_reduce(twice.view());
   const OwnedTensor first = result(once);
   const OwnedTensor second = result(twice);
   const auto size = static_cast<size_t>(count) * sizeof(float);
@@ -137,20 +137,20 @@ void expect_same_bits(int64_t count) {
   for (size_t r = 0; r < found.size(); ++r) EXPECT_TRUE(found[r] == bits) << count << ", rank " << r;
 }
 
-TEST(Communicator, TheSameSumToTheBitTwiceAndOnEveryRank) {
+TEST(Collectives, TheSameSumToTheBitTwiceAndOnEveryRank) {
   for (const int64_t count : {3, 5000, 400001}) expect_same_bits(count);
 }
 
-TEST(Communicator, RanksAreNumberedAndMeet) {
+TEST(Job, RanksAreNumberedAndMeet) {
   EXPECT_GE(job().rank(), 0);
   EXPECT_LT(job().rank(), job().size());
   EXPECT_LE(job().local_rank(), job().rank());
   for (int i = 0; i < 100; ++i) job().barrier();
 }
 
-TEST(Communicator, RefusesWhatItCannotSum) {
+TEST(Collectives, RefusesWhatItCannotSum) {
   OwnedTensor values(DType::kUInt8, {4}, job_device());
-  EXPECT_THROW(job().all_reduce(values.view()), ContractError);
+  EXPECT_THROW(collectives().all_reduce(values.view()), ContractError);
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 
 #include "base/device.h"
 #include "base/log.h"
-#include "distributed/communicator.h"
+#include "distributed/collectives.h"
+#include "distributed/job.h"
 
 namespace segue {
 
-enum class CommunicatorKind : uint8_t { kAuto, kNccl, kMpi };
+enum class CollectivesKind : uint8_t { kAuto, kNccl, kMpi };
 
 // What a rank brings.
 struct RankGpu {
@@ -24,18 +25,18 @@ struct RankGpu {
   bool may_share_gpu = false;  // NCCL_MULTI_RANK_GPU_ENABLE=1
 };
 
-struct CommunicatorChoice {
+struct CollectivesChoice {
   bool is_nccl = false;
   std::string obstacle;  // why it is not although "auto" would take it; empty when nothing needs to be said
 };
 
 // The same on every rank. One rank alone has nobody to talk to, and takes NCCL only when told to. Throws DeviceError
 // when NCCL is demanded and cannot be used.
-CommunicatorChoice choose_communicator(CommunicatorKind wanted, std::span<const RankGpu> ranks);
+CollectivesChoice choose_collectives(CollectivesKind wanted, std::span<const RankGpu> ranks);
 
-// Tells the job where the tensors lie, and opens NCCL between its GPUs when that is the choice; otherwise there is
-// nothing to open (nullptr) and the job's own collectives do it. A warning says why "auto" does not take NCCL.
-std::unique_ptr<Communicator> open_gpu_communicator(Communicator& job, Device device, CommunicatorKind wanted,
-                                                    double timeout_seconds, Logger& logger);
+// For tensors on `device`, a GPU: NCCL's when that is the choice, otherwise the job's own. A warning says why "auto"
+// does not take NCCL.
+std::unique_ptr<Collectives> open_gpu_collectives(Job& job, Device device, CollectivesKind wanted,
+                                                  double timeout_seconds, Logger& logger);
 
 }  // namespace segue

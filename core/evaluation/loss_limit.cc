@@ -1,10 +1,10 @@
 // The room is for noise and for a drawn model's sureness, which make a first loss exceed ln V by some tenths.
-#include "core/report/loss_limit.h"
+#include "core/evaluation/loss_limit.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace segue::report {
+namespace segue {
 
 double loss_limit(int64_t vocabulary, double start) {
   constexpr double kRoom = 0.5;
@@ -13,4 +13,4 @@ double loss_limit(int64_t vocabulary, double start) {
   return std::min(of_start, 1.1 * std::log(static_cast<double>(vocabulary)) + kRoom);
 }
 
-}  // namespace segue::report
+}  // namespace segue

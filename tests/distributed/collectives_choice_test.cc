@@ -1,5 +1,5 @@
 // Who gets NCCL, and what is said to those who do not.
-#include "distributed/communicator_choice.h"
+#include "distributed/collectives_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -19,40 +19,40 @@ RankGpu rank_with(const std::string& uuid) {
 }
 
 std::string obstacle_of(const std::vector<RankGpu>& ranks) {
-  const CommunicatorChoice choice = choose_communicator(CommunicatorKind::kAuto, ranks);
+  const CollectivesChoice choice = choose_collectives(CollectivesKind::kAuto, ranks);
   EXPECT_EQ(choice.is_nccl, choice.obstacle.empty());
   return choice.obstacle;
 }
 
-TEST(CommunicatorChoice, RanksWithAGpuEachTakeNccl) { EXPECT_EQ(obstacle_of({rank_with("a"), rank_with("b")}), ""); }
+TEST(CollectivesChoice, RanksWithAGpuEachTakeNccl) { EXPECT_EQ(obstacle_of({rank_with("a"), rank_with("b")}), ""); }
 
-TEST(CommunicatorChoice, MpiIsTakenWithoutAWordWhenAskedFor) {
+TEST(CollectivesChoice, MpiIsTakenWithoutAWordWhenAskedFor) {
   const std::vector<RankGpu> ranks{rank_with("a"), rank_with("b")};
-  const CommunicatorChoice choice = choose_communicator(CommunicatorKind::kMpi, ranks);
+  const CollectivesChoice choice = choose_collectives(CollectivesKind::kMpi, ranks);
   EXPECT_FALSE(choice.is_nccl);
   EXPECT_EQ(choice.obstacle, "");
 }
 
-TEST(CommunicatorChoice, OneRankTakesNcclOnlyWhenToldTo) {
+TEST(CollectivesChoice, OneRankTakesNcclOnlyWhenToldTo) {
   const std::vector<RankGpu> ranks{rank_with("a")};
-  EXPECT_FALSE(choose_communicator(CommunicatorKind::kAuto, ranks).is_nccl);
-  EXPECT_TRUE(choose_communicator(CommunicatorKind::kNccl, ranks).is_nccl);
+  EXPECT_FALSE(choose_collectives(CollectivesKind::kAuto, ranks).is_nccl);
+  EXPECT_TRUE(choose_collectives(CollectivesKind::kNccl, ranks).is_nccl);
 }
 
-TEST(CommunicatorChoice, SaysWhoLacksNccl) {
+TEST(CollectivesChoice, SaysWhoLacksNccl) {
   RankGpu without = rank_with("b");
   without.nccl_version = 0;
   without.complaint = "no library";
   EXPECT_EQ(obstacle_of({rank_with("a"), without}), "rank 1 on h: no library");
 }
 
-TEST(CommunicatorChoice, SaysWhoHasAnotherNccl) {
+TEST(CollectivesChoice, SaysWhoHasAnotherNccl) {
   RankGpu other = rank_with("b");
   other.nccl_version = 23003;
   EXPECT_EQ(obstacle_of({rank_with("a"), other}), "rank 1 on h has NCCL 2.30.3, rank 0 has 2.28.4");
 }
 
-TEST(CommunicatorChoice, RanksShareAGpuOnlyWhereNcclLetsThem) {
+TEST(CollectivesChoice, RanksShareAGpuOnlyWhereNcclLetsThem) {
   const std::string sharing =
       "ranks 0 and 2 share cuda:0 of h, which NCCL 2.30.0 and later allow with NCCL_MULTI_RANK_GPU_ENABLE=1";
   std::vector<RankGpu> ranks{rank_with("a"), rank_with("b"), rank_with("a")};
@@ -65,9 +65,9 @@ TEST(CommunicatorChoice, RanksShareAGpuOnlyWhereNcclLetsThem) {
   EXPECT_EQ(obstacle_of(ranks), sharing);
 }
 
-TEST(CommunicatorChoice, NcclThatIsDemandedAndCannotBeIsAnError) {
+TEST(CollectivesChoice, NcclThatIsDemandedAndCannotBeIsAnError) {
   const std::vector<RankGpu> ranks{rank_with("a"), rank_with("a")};
-  EXPECT_EQ(message_of<DeviceError>([&] { choose_communicator(CommunicatorKind::kNccl, ranks); }),
+  EXPECT_EQ(message_of<DeviceError>([&] { choose_collectives(CollectivesKind::kNccl, ranks); }),
             "NCCL was asked for and cannot be used: ranks 0 and 1 share cuda:0 of h, which NCCL 2.30.0 and later allow "
             "with NCCL_MULTI_RANK_GPU_ENABLE=1");
 }

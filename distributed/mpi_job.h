@@ -1,10 +1,10 @@
-// Ranks that MPI has launched. Two files define these functions and a build compiles one of them: mpi_communicator.cc,
-// or no_mpi.cc where there is no MPI.
+// Ranks that MPI has launched. Two files define these functions and a build compiles one of them: mpi_job.cc, or
+// no_mpi.cc where there is no MPI.
 #pragma once
 
 #include <memory>
 
-#include "distributed/communicator.h"
+#include "distributed/job.h"
 
 namespace segue {
 
@@ -13,6 +13,6 @@ bool launched_by_mpi();
 
 // Throws PeerError when MPI cannot be initialised, and ends the process when that takes longer than the time-out. One
 // at a time, and one in the life of a process.
-std::unique_ptr<Communicator> open_mpi_communicator(const CommunicatorOptions& options);
+std::unique_ptr<Job> open_mpi_job(const JobOptions& options);
 
 }  // namespace segue

@@ -1,0 +1,20 @@
+// Who is told how training gets on, so that it need not know what is drawn of it.
+#pragma once
+
+namespace segue {
+
+class TrainingObserver {
+ public:
+  TrainingObserver() = default;
+  virtual ~TrainingObserver() = default;
+  TrainingObserver(const TrainingObserver&) = delete;
+  TrainingObserver& operator=(const TrainingObserver&) = delete;
+
+  // There is one more line of metrics, of training or of an evaluation. The other ranks wait meanwhile.
+  virtual void metrics_written() = 0;
+
+  // Training is over, by its plan or by a signal, or the loss is not finite. Not told after other errors.
+  virtual void ended() = 0;
+};
+
+}  // namespace segue
