@@ -129,7 +129,7 @@ void drop_nulls(Json& json) {
   for (auto entry = json.begin(); entry != json.end();) entry = entry->is_null() ? json.erase(entry) : std::next(entry);
 }
 
-// A config.json has keys for tokenizers, generation and the program itself.
+// A config.json has keys for tokenizers, generation and the program itself. Returns them as a message may name them.
 std::vector<std::string> drop_unknown(Json& json, ExchangeFormat format) {
   Document prototype(format);
   const OrderedJson known = write_described([&prototype](JsonFields& fields) { prototype.describe(fields); });
@@ -137,7 +137,10 @@ std::vector<std::string> drop_unknown(Json& json, ExchangeFormat format) {
   for (const auto& [key, value] : json.items()) {
     if (!known.contains(key)) dropped.push_back(key);
   }
-  for (const std::string& key : dropped) json.erase(key);
+  for (std::string& key : dropped) {
+    json.erase(key);
+    key = join_json_path("", key);
+  }
   return dropped;
 }
 

@@ -67,18 +67,22 @@ std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const Tra
   return job.open_collectives(device);
 }
 
-void run_as_rank(Job& job, const std::function<void()>& command) try { command(); } catch (const Error& error) {
-  end_job(job, error.what(), error.code());
-  throw;
-} catch (const std::bad_alloc&) {
-  end_job(job, "out of memory", ExitCode::kDevice);
-  throw;
-} catch (const std::filesystem::filesystem_error& error) {
-  end_job(job, error.what(), ExitCode::kFile);
-  throw;
-} catch (const std::exception& error) {
-  end_job(job, error.what(), ExitCode::kInternal);
-  throw;
+void run_as_rank(Job& job, const std::function<void()>& command) {
+  try {
+    command();
+  } catch (const Error& error) {
+    end_job(job, error.what(), error.code());
+    throw;
+  } catch (const std::bad_alloc&) {
+    end_job(job, "out of memory", ExitCode::kDevice);
+    throw;
+  } catch (const std::filesystem::filesystem_error& error) {
+    end_job(job, error.what(), ExitCode::kFile);
+    throw;
+  } catch (const std::exception& error) {
+    end_job(job, error.what(), ExitCode::kInternal);
+    throw;
+  }
 }
 
 void check_build(Job& job) {

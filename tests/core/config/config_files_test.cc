@@ -1,8 +1,10 @@
-// The files in configs/: the schema is what the structs say, and every experiment loads.
+// Files that follow the structs: the schema, every experiment, and what the fuzzer of configs begins with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "base/file.h"
 #include "base/json_text.h"
@@ -11,7 +13,8 @@
 namespace segue {
 namespace {
 
-std::filesystem::path configs() { return SEGUE_CONFIGS_DIR; }
+std::filesystem::path configs() { return std::filesystem::path(SEGUE_SOURCE_DIR) / "configs"; }
+std::filesystem::path fuzz() { return std::filesystem::path(SEGUE_SOURCE_DIR) / "tests" / "fuzz"; }
 
 // Every value described, typed or enumerated; every optional one with a default.
 void expect_complete(const OrderedJson& schema, const std::string& path) {
@@ -45,6 +48,29 @@ TEST(ConfigFiles, SchemaKnowsWhatTheWriterWrites) {
     if (!members.is_object()) continue;
     for (const auto& [key, value] : members.items())
       EXPECT_TRUE(node.at("properties").contains(key)) << group << "." << key;
+  }
+}
+
+// Its keys and choices, those of objects in it included.
+std::set<std::string> words_of(const OrderedJson& schema) {
+  std::set<std::string> words;
+  for (const auto& [key, node] : schema.at("properties").items()) {
+    words.insert(key);
+    if (node.contains("properties")) words.merge(words_of(node));
+    for (const OrderedJson& choice : node.value("enum", OrderedJson::array())) {
+      if (choice.is_string()) words.insert(choice.get<std::string>());
+    }
+  }
+  return words;
+}
+
+TEST(ConfigFiles, FuzzerKnowsEveryKeyAndChoice) {
+  const std::string seed = read_file(fuzz() / "config_seeds" / "every_key").substr(1);
+  EXPECT_EQ(to_json(parse_config(seed, "every_key")), OrderedJson::parse(seed));
+  const std::string dictionary = read_file(fuzz() / "config.dict");
+  for (std::string word : words_of(config_schema())) {
+    if (word == "$schema") word = "\\x24schema";
+    EXPECT_NE(dictionary.find("\n\"" + word + "\"\n"), std::string::npos) << word;
   }
 }
 

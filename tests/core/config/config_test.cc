@@ -55,7 +55,8 @@ TEST(Config, ReadsEveryAxis) {
       "position": {"kind": "relative", "clamp_len": 5, "untie_r": true},
       "visibility": {"kind": "causal", "same_length": true, "same_length_extra_key": true},
       "memory": {"kind": "hidden_states", "initial": "zeros"}, "depth": {"kind": "fixed"},
-      "block": {"kind": "transformer", "pre_lnorm": true, "layer_norm_epsilon": 1e-12, "activation": "gelu"},
+      "block": {"kind": "transformer", "pre_lnorm": true, "final_norm": true, "layer_norm_epsilon": 1e-12,
+        "activation": "gelu"},
       "score": {"kind": "softmax"}, "head": {"kind": "softmax", "tie_weight": false, "tie_projs": [true]},
       "init": {"kind": "uniform", "init_range": 0.05}}})");
   EXPECT_EQ(config.model.position.clamp_len, 5);
@@ -63,6 +64,8 @@ TEST(Config, ReadsEveryAxis) {
   EXPECT_TRUE(config.model.visibility.same_length);
   EXPECT_TRUE(config.model.visibility.same_length_extra_key);
   EXPECT_EQ(config.model.memory.initial, InitialMemory::kZeros);
+  EXPECT_TRUE(config.model.block.pre_lnorm);
+  EXPECT_TRUE(config.model.block.final_norm);
   EXPECT_EQ(config.model.block.layer_norm_epsilon, 1e-12);
   EXPECT_EQ(config.model.block.activation, ActivationKind::kGelu);
   EXPECT_FALSE(config.model.head.tie_weight);
