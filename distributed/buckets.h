@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "distributed/job.h"
+#include "distributed/share.h"
 
 namespace segue {
 

@@ -1,9 +1,8 @@
-// Shares, the job of one rank, and the choice between it and MPI's.
+// The job of one rank, and the choice between it and MPI's.
 #include "distributed/job.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -31,12 +30,6 @@ class JobOfOneRank final : public Job {
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
-}
-
-Share share_of(int64_t total, int ranks, int rank) {
-  const int64_t least = total / ranks;
-  const int64_t larger = total % ranks;
-  return {.first = rank * least + std::min<int64_t>(rank, larger), .count = least + (rank < larger ? 1 : 0)};
 }
 
 std::unique_ptr<Job> open_job(const JobOptions& options) {

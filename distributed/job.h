@@ -21,17 +21,6 @@ namespace segue {
 
 class Collectives;
 
-// A contiguous range of things numbered over all ranks.
-struct Share {
-  int64_t first = 0;
-  int64_t count = 0;
-  bool operator==(const Share&) const = default;
-};
-
-// The part of `rank` when `total` things are dealt to `ranks` ranks in order; sizes differ by at most one, the larger
-// first.
-Share share_of(int64_t total, int ranks, int rank);
-
 std::string host_name();  // of this machine
 
 class Job {

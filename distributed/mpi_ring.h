@@ -12,8 +12,8 @@
 
 #include "base/buffer.h"
 #include "base/tensor.h"
-#include "distributed/job.h"
 #include "distributed/mpi_calls.h"
+#include "distributed/share.h"
 
 namespace segue {
 

@@ -11,6 +11,7 @@
 #include "core/evaluation/loss_statistics.h"
 #include "core/model/stored_model.h"
 #include "data_pipeline/dataset.h"
+#include "distributed/share.h"
 
 namespace segue {
 

@@ -9,6 +9,7 @@
 
 #include "base/activity.h"
 #include "core/model/memory.h"
+#include "distributed/share.h"
 
 namespace segue {
 

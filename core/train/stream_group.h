@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/memory.h"
-#include "distributed/job.h"
+#include "distributed/share.h"
 
 namespace segue {
 

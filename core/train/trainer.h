@@ -25,6 +25,7 @@
 #include "data_pipeline/segment_streams.h"
 #include "distributed/collectives.h"
 #include "distributed/job.h"
+#include "distributed/share.h"
 
 namespace segue {
 

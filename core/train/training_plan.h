@@ -12,6 +12,7 @@
 #include "core/train/stream_group.h"
 #include "data_pipeline/dataset.h"
 #include "distributed/buckets.h"
+#include "distributed/share.h"
 
 namespace segue {
 

@@ -9,7 +9,7 @@
 
 #include "core/config/config.h"
 #include "core/model/parameters.h"
-#include "distributed/job.h"
+#include "distributed/share.h"
 #include "kernels/stream.h"
 
 namespace segue {

@@ -10,6 +10,7 @@
 
 #include "base/bfloat16.h"
 #include "base/buffer.h"
+#include "distributed/share.h"
 #include "tests/distributed/job.h"
 
 namespace segue {
