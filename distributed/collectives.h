@@ -37,7 +37,7 @@ class Collectives {
   // a collective has failed, or the wait takes longer than the time-out.
   virtual void check_progress(double /*seconds_waited*/) {}
   // For an error on its way up: ends what is queued, which may wait for ranks that will not come, as would whoever
-  // frees memory of the GPU. Collectives called after that fail.
+  // frees memory of the GPU. Collectives called after that fail. Where there is no stream() nothing is queued.
   virtual void abandon() noexcept {}
 
  protected:

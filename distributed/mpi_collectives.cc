@@ -25,7 +25,7 @@ TensorView writable(ConstTensorView view) {  // MPI and staging only read it
 }  // namespace
 
 MpiCollectives::MpiCollectives(const Job& job, MPI_Comm around, Device device, mpi::Wait wait)
-    : Collectives(job.rank(), job.size()), device_(device), wait_(std::move(wait)), ring_(around) {}
+    : Collectives(job.rank(), job.size()), around_(around), device_(device), wait_(std::move(wait)), ring_(around) {}
 
 void MpiCollectives::all_reduce(TensorView values) {
   const TensorView host = staged(values, first_stage_, Fill::kYes);
@@ -76,7 +76,7 @@ void MpiCollectives::sum_over_tree(TensorView values) {
   constexpr const char* kWhat = "all_reduce";
   MPI_Request request = MPI_REQUEST_NULL;
   mpi::check(MPI_Iallreduce(MPI_IN_PLACE, values.data, static_cast<int>(values.elements()), type_of(values.dtype),
-                            MPI_SUM, MPI_COMM_WORLD, &request),
+                            MPI_SUM, around_, &request),
              kWhat);
   wait_([&] { return mpi::test(request, kWhat); }, kWhat);
 }

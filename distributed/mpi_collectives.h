@@ -31,6 +31,7 @@ class MpiCollectives final : public Collectives {
   void sum_over_tree(TensorView values);
   void finish_ring(const char* what);
 
+  MPI_Comm around_;
   Device device_;
   mpi::Wait wait_;
   MpiRing ring_;

@@ -131,12 +131,13 @@ class MpiJob : public Job {
   JobOptions options_;
   MPI_Comm roll_call_ = MPI_COMM_NULL;
   MPI_Comm beats_ = MPI_COMM_NULL;
-  MPI_Comm around_ = MPI_COMM_NULL;  // for the collectives
+  MPI_Comm around_ = MPI_COMM_NULL;  // for the collectives, whose order is their own
   std::atomic<int> waits_ = 0;       // for other ranks that are under way in this one
   int long_works_ = 0;
   double told_of_ = 0.0;                  // the wait that the log was last told of, in seconds
   std::vector<std::string> hosts_;        // of every rank
   int64_t last_step_ = 0;                 // which the roll call tells
+  std::vector<int64_t> said_;             // what it hears of every rank, perhaps after it has ended
   bool host_is_silent_ = false;           // no rank there has answered the roll call
   std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed; its thread reads what is above
 };
@@ -205,15 +206,15 @@ std::vector<std::string> MpiJob::gather(std::string_view mine) {
 std::vector<int> MpiJob::call_roll() {
   const double moment = std::min(3.0, options_.timeout_seconds);
   const auto end = Clock::now() + std::chrono::duration<double>(moment);
-  std::vector<int64_t> said(static_cast<size_t>(size()), -1);
+  said_.assign(static_cast<size_t>(size()), -1);
   last_step_ = step();
   std::vector<MPI_Request> requests;
   for (int r = 0; r < size(); ++r) {
     if (r == rank()) continue;
     MPI_Isend(&last_step_, 1, MPI_INT64_T, r, 0, roll_call_, &requests.emplace_back());
-    MPI_Irecv(&said[static_cast<size_t>(r)], 1, MPI_INT64_T, r, 0, roll_call_, &requests.emplace_back());
+    MPI_Irecv(&said_[static_cast<size_t>(r)], 1, MPI_INT64_T, r, 0, roll_call_, &requests.emplace_back());
   }
-  said[static_cast<size_t>(rank())] = last_step_;
+  said_[static_cast<size_t>(rank())] = last_step_;
   while (Clock::now() < end) {
     int done = 0;
     MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -221,7 +222,7 @@ std::vector<int> MpiJob::call_roll() {
   }
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
-    if (said[static_cast<size_t>(r)] < 0) missing.push_back(r);
+    if (said_[static_cast<size_t>(r)] < 0) missing.push_back(r);
   }
   return missing;
 }
