@@ -36,7 +36,7 @@ void stop_ignoring() {
   for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_DFL));
 }
 
-// What comes once a run has saved and is about to end must not make another end of it.
+// What comes once a run has saved, or failed, and is about to end must not make another end of it.
 void ignore_from_now_on() {
   for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_IGN));
 }
@@ -52,7 +52,7 @@ StopSignal::StopSignal() {
 
 StopSignal::~StopSignal() {
   waiter_ = {};
-  if (requested_) ignore_from_now_on();
+  ignore_from_now_on();
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 

@@ -12,8 +12,9 @@ namespace segue {
 // While one exists the first of these signals sets a flag, and a line says so at once. For two seconds everything that
 // follows is taken for a repetition: wrappers signal a process and its group, launchers pass a signal on and send their
 // own. A SIGINT after that is of a person who asks again, and ends the process at once, with a line that says what was
-// saved; the other two do nothing more until the process ends. Make it before any thread that computes: a thread
-// started earlier may still be interrupted.
+// saved; the other two do nothing more until the process ends. Once it is gone all three are ignored: it lives as long
+// as the process has work, and a run that has finished must not end as one that was killed. Make it before any thread
+// that computes: a thread started earlier may still be interrupted.
 class StopSignal {
  public:
   StopSignal();
