@@ -16,7 +16,11 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
 }
 
 std::unique_ptr<Memory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
-  return std::make_unique<KeyValueMemory>(in_use, streams, tgt_len);
+  switch (in_use.model.config().memory.kind) {
+    case MemoryKind::kHiddenStates:
+      return std::make_unique<KeyValueMemory>(in_use, streams, tgt_len);
+  }
+  throw ContractError("unknown kind of memory");
 }
 
 std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,

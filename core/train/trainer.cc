@@ -108,6 +108,10 @@ TrainingOutcome Trainer::run(const StopSignal& stop) try {
   if (observer_ != nullptr) observer_->ended();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+} catch (const DivergedError&) {
+  collectives_.abandon();
+  if (observer_ != nullptr) observer_->ended();
+  throw;
 } catch (...) {
   collectives_.abandon();  // before whoever frees memory of a GPU waits for them
   throw;
@@ -325,7 +329,6 @@ void Trainer::publish(const std::function<void()>& write_metrics) {
 }
 
 void Trainer::diverge(int64_t step, const char* what, double value) const {
-  if (observer_ != nullptr) observer_->ended();
   const std::optional<int64_t> last = store_.newest();
   throw DivergedError("step {}: the {} is {}; {}", step, what, value,
                       last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())

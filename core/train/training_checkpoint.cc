@@ -153,7 +153,8 @@ class SavedMemory {
     SafetensorsFile file;
   };
 
-  // The streams of a file, which all its tensors hold; but for them each is as in the first file.
+  // The streams of a file, which all its tensors hold; but for them each is as in the first file. Whether that one's
+  // fit the model is for the memory to say.
   int64_t check_part(const SafetensorsFile& file, const std::vector<NamedTensor>& state) {
     int64_t streams = 0;
     for (const auto& [name, own] : state) {
@@ -165,9 +166,9 @@ class SavedMemory {
       if (name == state.front().name) streams = found.shape[0];
       const Shape expected = with_streams(like.shape, streams);
       if (found.shape != expected || found.dtype != like.dtype)
-        throw CheckpointError("{}: tensor {}: expected {} {}, as of the other tensors and files, found {} {}",
-                              file.source(), name, name_of(like.dtype), expected.text(), name_of(found.dtype),
-                              found.shape.text());
+        throw CheckpointError(
+            "{}: tensor {}: expected {} {}, as of its first tensor and of the first file, found {} {}", file.source(),
+            name, name_of(like.dtype), expected.text(), name_of(found.dtype), found.shape.text());
     }
     return streams;
   }
@@ -182,16 +183,17 @@ void check_streams(const Checkpoint& checkpoint, const SavedMemory& memory, int6
                           memory.streams(), expected);
 }
 
-void restore_memory(const SavedMemory& saved, std::span<StreamGroup> groups) {
-  for (StreamGroup& group : groups) {
-    std::vector<OwnedTensor> rows;
-    for (const NamedTensor& own : group.memory->state())
-      rows.push_back(saved.rows(own.name, {group.first, group.count}));
-    std::vector<ConstTensorView> views;
-    views.reserve(rows.size());
-    for (const OwnedTensor& tensor : rows) views.push_back(tensor.view());
-    group.memory->restore(views);
-  }
+// Throws CheckpointError naming the checkpoint when the memory cannot take over what was saved.
+void restore_streams(const Checkpoint& checkpoint, const SavedMemory& saved, const Share& streams,
+                     TrainingMemory& memory) try {
+  std::vector<OwnedTensor> rows;
+  for (const NamedTensor& own : memory.state()) rows.push_back(saved.rows(own.name, streams));
+  std::vector<ConstTensorView> views;
+  views.reserve(rows.size());
+  for (const OwnedTensor& tensor : rows) views.push_back(tensor.view());
+  memory.restore(views);
+} catch (const CheckpointError& error) {
+  throw CheckpointError("{}: {}", checkpoint.directory().string(), error.what());
 }
 
 }  // namespace
@@ -229,7 +231,9 @@ void check_resumable(const Checkpoint& checkpoint, const Config& config, const D
                           state.dataset, dataset.directory().string(), tokens);
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
   const auto memory = make_training_memory(config.model, use_of(config.model), 1);
-  check_streams(checkpoint, SavedMemory(checkpoint, memory->state()), config.training.batch_size);
+  const SavedMemory saved(checkpoint, memory->state());
+  check_streams(checkpoint, saved, config.training.batch_size);
+  restore_streams(checkpoint, saved, {.first = 0, .count = 1}, *memory);  // if one's fits, all do
 }
 
 void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, int64_t batch_size) {
@@ -238,7 +242,8 @@ void restore_training(const Checkpoint& checkpoint, const TrainingParts& parts, 
   restore_optimizer(checkpoint, parts);
   const SavedMemory memory(checkpoint, parts.groups.front().memory->state());
   check_streams(checkpoint, memory, batch_size);
-  restore_memory(memory, parts.groups);
+  for (const StreamGroup& group : parts.groups)
+    restore_streams(checkpoint, memory, {.first = group.first, .count = group.count}, *group.memory);
 }
 
 }  // namespace segue

@@ -60,10 +60,14 @@ std::string usable_cores() {
   return text;
 }
 
-std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const TrainingConfig& training, Logger& logger) {
-  if (device.is_cuda()) return open_gpu_collectives(job, device, training.communicator, training.peer_timeout, logger);
-  if (training.communicator == CollectivesKind::kNccl)
+void check_communicator(const Job& job, Device device, const TrainingConfig& training) {
+  if (training.communicator == CollectivesKind::kNccl && !device.is_cuda())
     throw DeviceError(R"(training.communicator: "nccl" needs GPUs, and rank {} has none)", job.rank());
+}
+
+std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const TrainingConfig& training, Logger& logger) {
+  check_communicator(job, device, training);
+  if (device.is_cuda()) return open_gpu_collectives(job, device, training.communicator, training.peer_timeout, logger);
   return job.open_collectives(device);
 }
 

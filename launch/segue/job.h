@@ -23,8 +23,11 @@ void say_for_all(const Job& job, const std::string& line);
 // The processor's cores that this process may run on, as "0-3,8".
 std::string usable_cores();
 
+// Throws DeviceError when the config demands NCCL and this rank has no GPU.
+void check_communicator(const Job& job, Device device, const TrainingConfig& training);
+
 // Those of the job for tensors on `device`, as the config wants them. Throws DeviceError when the config demands NCCL
-// and this rank has no GPU, or the ranks cannot use it.
+// and the ranks cannot use it.
 std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const TrainingConfig& training, Logger& logger);
 
 // Runs the command. In a job of several ranks an error prints its line with the rank and ends all of them at once;

@@ -228,6 +228,7 @@ void dry_run(const TrainOptions& options, const RunDirectory& run, const Config&
   }
   check_shares(config, static_cast<int>(places.size()));
   compute_of(config.model, config.training.precision, device);
+  check_communicator(job, device, config.training);
   check_plan(options, run, config, job, logger);
   const std::string text = describe_training(config, places);
   if (job.is_first()) fmt::print("{}", text);

@@ -34,6 +34,9 @@ def test_refuses_what_training_refuses(job):
     refused(4, "nowhere", "data.path=nowhere")
     refused(5, "nowhere: expected a checkpoint", "training.init_from=nowhere")
     refused(5, "feed_forward.w1: expected float32 [64, 32], found float32 [48, 32]", "training.init_from=run", "model.d_inner=64")
+    job.environment["CUDA_VISIBLE_DEVICES"] = ""
+    refused(7, '"nccl" needs GPUs', "training.communicator=nccl")
+    del job.environment["CUDA_VISIBLE_DEVICES"]
     check_refused(job, 2, "a run is there already", "config.json", "--run", "run")
     check_refused(job, 3, "cannot resume with training.batch_size", "--run", "run", "--resume", "--set",
                   "training.batch_size=4")

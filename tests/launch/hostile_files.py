@@ -392,6 +392,10 @@ def checkpoints():
         for name, (shape, values) in tensors.items():
             tensors[name] = ([len(values)], values)
 
+    def shorter(tensors):
+        (streams, length, width), values = tensors["layers.1"]
+        tensors["layers.1"] = ([streams, length - 1, width], values[streams * width:])
+
     def longer(tensors):
         for name, ((streams, _, width), _) in tensors.items():
             tensors[name] = ([streams, 100, width], [0.0] * (streams * 100 * width))
@@ -401,7 +405,9 @@ def checkpoints():
         yield Case("checkpoint memory", f"one layer too few, {what}", command, CHECKPOINT, ["layers.1"],
                    memory(lambda t: t.pop("layers.1") and None))
     yield Case("checkpoint memory", "one dimension", resume, CHECKPOINT, ["layers.0", "expected 3 extents"], memory(flat))
-    yield Case("checkpoint memory", "longer than the model's", resume, CHECKPOINT, ["100"], memory(longer))
+    for what, command in (("resumed", resume), ("planned", [*resume, "--dry-run"])):
+        yield Case("checkpoint memory", f"longer than the model's, {what}", command, CHECKPOINT, ["step-", "100"], memory(longer))
+        yield Case("checkpoint memory", f"one layer shorter, {what}", command, CHECKPOINT, ["step-", "layer 1"], memory(shorter))
 
     yield Case("checkpoint manifest", "controls in a file's name", inspect, CHECKPOINT, ["manifest.json"],
                in_newest("manifest.json", lambda p, path: p.edit(path, kept("files.0.name", ESCAPE)), sealed=False))
