@@ -13,51 +13,35 @@
 // Members may be bool, int64_t, double, std::string, an enum (see NamedEnum), another described struct, or a
 // std::vector of any of these. An absent optional key leaves the member as it is; an absent struct is read as {}, so
 // that the keys it requires are still asked for.
+//
+// A struct with a `kind` may have keys that only some kinds read:
+//
+//   fields.kind(kind, {.meaning = "how the learning rate falls"});
+//   fields.optional("patience", patience, {.meaning = "...", .kinds = Kinds(ScheduleKind::kPlateau)});
+//
+// Any key is read, so that it does not matter what says the kind first; check_kinds refuses those that do nothing, and
+// what is written has none of them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/field_info.h"
 #include "base/json_text.h"
 
 namespace segue {
 
 class JsonFields;
 
-// What people are told about a key, and the range of its value (of each element, for a list).
-struct FieldInfo {
-  std::string_view meaning;
-  std::string_view unit = {};
-  double minimum = -std::numeric_limits<double>::infinity();
-  double above = -std::numeric_limits<double>::infinity();  // the value must be greater than this
-  double maximum = std::numeric_limits<double>::infinity();
-  double below = std::numeric_limits<double>::infinity();  // the value must be less than this
-  std::string_view role = {};                              // the schema's "x-role"; empty: none
-};
-
 template <typename T>
 concept DescribedStruct = requires(T& value, JsonFields& fields) {
   value.describe(fields);
 };
-
-// An enum whose enumerators count from 0, written as strings: beside it stands a function
-// `std::span<const std::string_view> choices_of(Enum)` with one name per enumerator, in their order.
-template <typename T>
-concept NamedEnum = std::is_enum_v<T> && requires(T value) {
-  { choices_of(value) } -> std::convertible_to<std::span<const std::string_view>>;
-};
-
-template <NamedEnum T>
-std::string_view name_of_choice(T value) {
-  return choices_of(value)[static_cast<size_t>(value)];
-}
 
 // What a struct describes itself to; the reader, the writer and the schema are its implementations.
 class JsonFields {
@@ -71,8 +55,23 @@ class JsonFields {
   void optional(std::string_view key, T& value, const FieldInfo& info) {
     field(key, value, info, false);
   }
+  // The key "kind", before those that only some kinds read.
+  template <NamedEnum T>
+  void kind(T& value, const FieldInfo& info) {
+    field("kind", value, info, false);
+    kinds_.back() = {static_cast<size_t>(value), choices_of(value)};
+  }
 
  protected:
+  // The kind of the current struct, where it has one.
+  struct Kind {
+    size_t index = 0;
+    std::span<const std::string_view> names = {};
+  };
+  const Kind& kind_here() const { return kinds_.back(); }
+  bool is_read(const FieldInfo& info) const;
+  std::vector<std::string_view> readers_of(const FieldInfo& info) const;  // names of the kinds
+
   // Turns to a member of the current object, or to an element of the current list; false: nothing there to visit.
   virtual bool enter_key(std::string_view key, const FieldInfo& info, bool required, bool is_struct) = 0;
   virtual void enter_element(int64_t index) = 0;
@@ -110,7 +109,9 @@ class JsonFields {
   template <DescribedStruct T>
   void visit(T& value, const FieldInfo& /*info*/) {
     begin_struct();
+    kinds_.emplace_back();
     value.describe(*this);
+    kinds_.pop_back();
     end_struct();
   }
 
@@ -126,9 +127,14 @@ class JsonFields {
       list[i] = std::move(element);
     }
   }
+
+  std::vector<Kind> kinds_{Kind{}};  // of the structs from the root to the current one
 };
 
 using Describe = std::function<void(JsonFields&)>;
+
+// kOfKind: without those that the kind beside them does not read.
+enum class WrittenKeys : uint8_t { kOfKind, kEvery };
 
 // kWhole: absent required keys are errors. kPresentKeys: they are not; only what is there is read.
 enum class ReadMode : uint8_t { kWhole, kPresentKeys };
@@ -136,8 +142,10 @@ enum class ReadMode : uint8_t { kWhole, kPresentKeys };
 // The untyped halves of the templates below. `prototype` describes a default-built struct.
 void read_described(const Json& document, std::string_view source, RaiseError raise, ReadMode mode,
                     const Describe& describe, const Describe& prototype);
-OrderedJson write_described(const Describe& describe);
+OrderedJson write_described(const Describe& describe, WrittenKeys keys = WrittenKeys::kOfKind);
 OrderedJson schema_of_described(const Describe& prototype);
+void check_kinds_described(std::string_view source, std::string_view path, RaiseError raise, const Describe& describe,
+                           const Describe& prototype);
 
 // Reads over the values already in `value`. Any of these throws Error naming source, JSON path, expected and found:
 // a wrong type, a number out of range or not whole where an integer is asked, an unknown choice, a missing required
@@ -156,13 +164,24 @@ T read_fields(const Json& document, std::string_view source) {
   return value;
 }
 
-// Every key, in the order of the description. Throws ContractError when a number is not finite: JSON cannot say it.
+// In the order of the description. Throws ContractError when a number is not finite: JSON cannot say it.
 template <DescribedStruct T>
 OrderedJson write_fields(T value) {
   return write_described([&value](JsonFields& fields) { value.describe(fields); });
 }
 
-// JSON Schema (draft 2020-12) of T, with meanings, units, ranges, choices and the defaults of a default-built T.
+// Throws Error naming source, key, kind, expected and found when a key that the kind beside it does not read has
+// another value than a default-built T gives it; T is what lies at `path` (empty: the document). Lists are not looked
+// into.
+template <typename Error, DescribedStruct T>
+void check_kinds(T value, std::string_view source, std::string_view path = "") {
+  check_kinds_described(
+      source, path, &raise_as<Error>, [&value](JsonFields& fields) { value.describe(fields); },
+      [](JsonFields& fields) { T{}.describe(fields); });
+}
+
+// JSON Schema (draft 2020-12) of T, with meanings, units, ranges, choices, the defaults of a default-built T, and as
+// "x-kinds" the kinds that read a key, where not all do.
 template <DescribedStruct T>
 OrderedJson schema_of() {
   return schema_of_described([](JsonFields& fields) { T{}.describe(fields); });

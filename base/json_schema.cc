@@ -1,5 +1,6 @@
 // Gives the JSON Schema of a described struct.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,9 +24,14 @@ class SchemaMaker : public JsonFields {
     OrderedJson& object = *nodes_.back();
     if (required) object["required"].push_back(key);
     nodes_.push_back(&object["properties"][std::string(key)]);
-    (*nodes_.back())["description"] =
-        info.unit.empty() ? std::string(info.meaning) : fmt::format("{} (unit: {})", info.meaning, info.unit);
-    if (!info.role.empty()) (*nodes_.back())["x-role"] = info.role;
+    OrderedJson& node = *nodes_.back();
+    std::vector<std::string> details;
+    if (!info.kinds.are_all()) details.push_back(fmt::format("kinds: {}", fmt::join(readers_of(info), ", ")));
+    if (!info.unit.empty()) details.push_back(fmt::format("unit: {}", info.unit));
+    node["description"] =
+        details.empty() ? std::string(info.meaning) : fmt::format("{} ({})", info.meaning, fmt::join(details, "; "));
+    if (!info.role.empty()) node["x-role"] = info.role;
+    if (!info.kinds.are_all()) node["x-kinds"] = readers_of(info);
     return true;
   }
   void enter_element(int64_t /*index*/) override { nodes_.push_back(&(*nodes_.back())["items"]); }
@@ -92,7 +98,7 @@ void complete(OrderedJson& schema, const OrderedJson& values) {
 }  // namespace
 
 OrderedJson schema_of_described(const Describe& prototype) {
-  const OrderedJson values = write_described(prototype);
+  const OrderedJson values = write_described(prototype, WrittenKeys::kEvery);
   OrderedJson schema = SchemaMaker().make(prototype);
   complete(schema, values);
   return schema;

@@ -9,6 +9,8 @@ namespace {
 
 class Writer : public JsonFields {
  public:
+  explicit Writer(WrittenKeys keys) : keys_(keys) {}
+
   OrderedJson write(const Describe& describe) {
     begin_struct();
     describe(*this);
@@ -17,7 +19,8 @@ class Writer : public JsonFields {
   }
 
  protected:
-  bool enter_key(std::string_view key, const FieldInfo& /*info*/, bool /*required*/, bool /*is_struct*/) override {
+  bool enter_key(std::string_view key, const FieldInfo& info, bool /*required*/, bool /*is_struct*/) override {
+    if (keys_ == WrittenKeys::kOfKind && !is_read(info)) return false;
     places_.push_back(&(*places_.back())[std::string(key)]);
     return true;
   }
@@ -43,12 +46,13 @@ class Writer : public JsonFields {
   void end_struct() override {}
 
  private:
+  WrittenKeys keys_;
   OrderedJson root_;
   std::vector<OrderedJson*> places_{&root_};  // from the root to the current value
 };
 
 }  // namespace
 
-OrderedJson write_described(const Describe& describe) { return Writer().write(describe); }
+OrderedJson write_described(const Describe& describe, WrittenKeys keys) { return Writer(keys).write(describe); }
 
 }  // namespace segue

@@ -1,8 +1,7 @@
 // Values that are right alone and cannot go together.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <initializer_list>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json_fields.h"
@@ -53,77 +52,43 @@ void check_device(const TrainingConfig& training, std::string_view source) {
         R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);
 }
 
-// A number that some kinds of optimizers do not read stays what it is without being written.
-void check_optimizer(const OptimizerConfig& optimizer, std::string_view source) {
-  using enum OptimizerKind;
-  const auto unread = [&](std::string_view key, double found, double expected, std::string_view readers,
-                          std::initializer_list<OptimizerKind> kinds) {
-    if (found == expected || std::find(kinds.begin(), kinds.end(), optimizer.kind) != kinds.end()) return;
-    throw ConfigError(R"({}: optimizer.{}: expected {} with optimizer.kind = "{}" ({} read it), found {})", source, key,
-                      expected, name_of_choice(optimizer.kind), readers, found);
-  };
-  const OptimizerConfig unset;
-  constexpr std::string_view kMomentReaders = R"("adam", "adamw" and "lamb")";
-  unread("beta1", optimizer.beta1, unset.beta1, kMomentReaders, {kAdam, kAdamw, kLamb});
-  unread("beta2", optimizer.beta2, unset.beta2, kMomentReaders, {kAdam, kAdamw, kLamb});
-  unread("epsilon", optimizer.epsilon, unset.epsilon, R"(all but "sgd")", {kAdagrad, kAdam, kAdamw, kLamb});
-  unread("weight_decay", optimizer.weight_decay, unset.weight_decay, R"("adamw" and "lamb")", {kAdamw, kLamb});
-  unread("momentum", optimizer.momentum, unset.momentum, R"(only "sgd" would)", {kSgd});
-}
-
 void check_plateau(const Config& config, std::string_view source) {
-  const ScheduleConfig& schedule = config.schedule;
-  if (schedule.kind == ScheduleKind::kPlateau) {
-    if (config.evaluation.interval == 0)
-      throw ConfigError(
-          R"({}: evaluation.interval: expected above 0 with schedule.kind = "plateau", which follows the losses of )"
-          "evaluations; found 0",
-          source);
-    return;
-  }
-  const auto unread = [&](std::string_view key, double found, double expected) {
-    if (found != expected)
-      throw ConfigError(R"({}: schedule.{}: expected {} with schedule.kind = "{}" (only "plateau" reads it), found {})",
-                        source, key, expected, name_of_choice(schedule.kind), found);
-  };
-  const ScheduleConfig unset;
-  unread("decay_rate", schedule.decay_rate, unset.decay_rate);
-  unread("patience", static_cast<double>(schedule.patience), static_cast<double>(unset.patience));
+  if (config.schedule.kind == ScheduleKind::kPlateau && config.evaluation.interval == 0)
+    throw ConfigError(
+        R"({}: evaluation.interval: expected above 0 with schedule.kind = "plateau", which follows the losses of )"
+        "evaluations; found 0",
+        source);
 }
 
 void check_optimization(const Config& config, std::string_view source) {
   const OptimizerConfig& optimizer = config.optimizer;
   const ScheduleConfig& schedule = config.schedule;
-  check_optimizer(optimizer, source);
+  check_kinds<ConfigError>(optimizer, source, "optimizer");
+  check_kinds<ConfigError>(schedule, source, "schedule");
   check_plateau(config, source);
   if (schedule.eta_min > optimizer.lr)
     throw ConfigError("{}: schedule.eta_min: expected at most optimizer.lr = {}, found {}", source, optimizer.lr,
                       schedule.eta_min);
 }
 
-void check_clamp_len(PositionKind kind, int64_t clamp_len, std::string_view source) {
-  const bool meets_distances = kind == PositionKind::kRelative || kind == PositionKind::kShaw;
-  if (!meets_distances && clamp_len > 0)
-    throw ConfigError(R"({}: model.position.clamp_len: expected 0 or less with model.position.kind = "{}", found {})",
-                      source, name_of_choice(kind), clamp_len);
+// Keys that a kind does not read are as in a config without them; a clamp_len of 0 says as much as the default.
+void check_kinds_of(ModelConfig model, std::string_view source) {
+  if (model.position.clamp_len <= 0) model.position.clamp_len = PositionConfig{}.clamp_len;
+  check_kinds<ConfigError>(model, source, "model");
 }
 
-// Keys that a kind does not read stay what they are without being written.
 void check_position(const ModelConfig& model, std::string_view source) {
   using enum PositionKind;
   const PositionConfig& position = model.position;
-  const std::string_view kind = name_of_choice(position.kind);
   const bool has_table = position.kind == kLearned || position.kind == kShaw;
   const bool has_sinusoids = position.kind == kRelative || position.kind == kSinusoidal;
-  const auto expect = [&](bool is_right, std::string_view key, std::string_view expected, const auto& found) {
+  const auto expect = [&](bool is_right, std::string_view key, std::string_view expected, int64_t found) {
     if (!is_right)
-      throw ConfigError(R"({}: {}: expected {} with model.position.kind = "{}", found {})", source, key, expected, kind,
-                        found);
+      throw ConfigError(R"({}: {}: expected {} with model.position.kind = "{}", found {})", source, key, expected,
+                        name_of_choice(position.kind), found);
   };
   expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model", "an even number (half sines, half cosines)",
          model.d_model);
-  expect(position.kind == kRelative || !position.untie_r, "model.position.untie_r", "false", position.untie_r);
-  expect(has_table || position.max_positions == 0, "model.position.max_positions", "0", position.max_positions);
   expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
          position.max_positions);
 }
@@ -134,16 +99,6 @@ void check_block(const BlockConfig& block, std::string_view source) {
         "{}: model.block.final_norm: expected false with model.block.pre_lnorm = false, where every layer ends in a "
         "layer norm; found true",
         source);
-}
-
-void check_plain_head(const HeadConfig& head, std::string_view source) {
-  const auto refuse = [source](std::string_view key, std::string_view expected) {
-    throw ConfigError("{}: model.head.{}: expected {} with model.head.kind = \"softmax\"", source, key, expected);
-  };
-  if (!head.cutoffs.empty()) refuse("cutoffs", "an empty list");
-  if (head.div_val != 1) refuse("div_val", "1");
-  if (!head.proj_same_dim) refuse("proj_same_dim", "true");
-  if (head.cluster_order != ClusterOrder::kReversed) refuse("cluster_order", "\"reversed\"");
 }
 
 void check_clusters(const ModelConfig& model, std::string_view source) {
@@ -168,7 +123,7 @@ void check_clusters(const ModelConfig& model, std::string_view source) {
 void check_head(const ModelConfig& model, std::string_view source) {
   const HeadConfig& head = model.head;
   const bool adaptive = head.kind == HeadKind::kAdaptive;
-  adaptive ? check_clusters(model, source) : check_plain_head(head, source);
+  if (adaptive) check_clusters(model, source);
   const size_t clusters = head.cutoffs.size() + 1;
   if (!head.tie_projs.empty() && head.tie_projs.size() != clusters)
     throw ConfigError(
@@ -182,8 +137,8 @@ void check_head(const ModelConfig& model, std::string_view source) {
 }  // namespace
 
 void check_model(const ModelConfig& model, std::string_view source) {
+  check_kinds_of(model, source);
   check_position(model, source);
-  check_clamp_len(model.position.kind, model.position.clamp_len, source);
   check_block(model.block, source);
   check_head(model, source);
   check_same_length(use_of(model), "model.mem_len", source);
@@ -191,7 +146,9 @@ void check_model(const ModelConfig& model, std::string_view source) {
 
 void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
   check_same_length(use, "model.mem_len", source);
-  check_clamp_len(model.position.kind, use.clamp_len, source);
+  ModelConfig used = model;
+  used.position.clamp_len = use.clamp_len;
+  check_kinds_of(std::move(used), source);
   check_position_table(model.position, use, tgt_len, source);
 }
 

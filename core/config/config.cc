@@ -29,25 +29,30 @@ void DataConfig::describe(JsonFields& fields) {
 }
 
 void OptimizerConfig::describe(JsonFields& fields) {
-  fields.optional(
-      "kind", kind,
+  fields.kind(
+      kind,
       {.meaning = "adam; adamw, which adds decoupled weight decay; lamb, whose steps are as long as the tensor that "
                   "they change; adagrad; sgd, with momentum or without"});
   fields.optional("lr", lr, {.meaning = "highest learning rate", .above = 0, .maximum = 1000});
+  using enum OptimizerKind;
+  const Kinds with_moments(kAdam, kAdamw, kLamb);
   fields.optional("beta1", beta1,
-                  {.meaning = "decay of the first moment, of adam, adamw and lamb", .minimum = 0, .below = 1});
+                  {.meaning = "decay of the first moment", .minimum = 0, .below = 1, .kinds = with_moments});
   fields.optional("beta2", beta2,
-                  {.meaning = "decay of the second moment, of adam, adamw and lamb", .minimum = 0, .below = 1});
+                  {.meaning = "decay of the second moment", .minimum = 0, .below = 1, .kinds = with_moments});
   fields.optional("epsilon", epsilon,
                   {.meaning = "added to the root of the second moment, of the sum of squares for adagrad, and with "
                               "lamb to the norm of a step; 0: 1e-8 for adam and adamw, 1e-6 for lamb, 1e-10 for "
                               "adagrad",
-                   .minimum = 0});
+                   .minimum = 0,
+                   .kinds = Kinds(kAdagrad, kAdam, kAdamw, kLamb)});
+  fields.optional("weight_decay", weight_decay,
+                  {.meaning = "share of a weight removed per step, times the learning rate",
+                   .minimum = 0,
+                   .kinds = Kinds(kAdamw, kLamb)});
   fields.optional(
-      "weight_decay", weight_decay,
-      {.meaning = "share of a weight removed per step, times the learning rate; adamw and lamb only", .minimum = 0});
-  fields.optional("momentum", momentum,
-                  {.meaning = "share of a step that the next one repeats; sgd only", .minimum = 0, .below = 1});
+      "momentum", momentum,
+      {.meaning = "share of a step that the next one repeats", .minimum = 0, .below = 1, .kinds = Kinds(kSgd)});
   fields.optional("clip", clip, {.meaning = "largest global norm of the gradients; 0: no limit", .minimum = 0});
   fields.optional(
       "shard", shard,
@@ -56,20 +61,22 @@ void OptimizerConfig::describe(JsonFields& fields) {
 }
 
 void ScheduleConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind,
-                  {.meaning = "how the learning rate falls after the warm-up; plateau: after evaluations whose "
-                              "loss is not the lowest so far"});
+  fields.kind(kind, {.meaning = "how the learning rate falls after the warm-up; plateau: after evaluations whose "
+                                "loss is not the lowest so far"});
   fields.optional(
       "warmup_step", warmup_step,
       {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
   fields.optional("eta_min", eta_min, {.meaning = "lowest learning rate, of cosine, linear and plateau", .minimum = 0});
-  fields.optional("decay_rate", decay_rate,
-                  {.meaning = "plateau: the learning rate becomes this share of what it was", .above = 0, .below = 1});
+  const Kinds plateau(ScheduleKind::kPlateau);
+  fields.optional(
+      "decay_rate", decay_rate,
+      {.meaning = "the learning rate becomes this share of what it was", .above = 0, .below = 1, .kinds = plateau});
   fields.optional("patience", patience,
-                  {.meaning = "plateau: so many evaluations in a row may fail to lower the loss, by a share of 1e-4 at "
-                              "least, before the learning rate falls",
+                  {.meaning = "so many evaluations in a row may fail to lower the loss, by a share of 1e-4 at least, "
+                              "before the learning rate falls",
                    .minimum = 0,
-                   .maximum = kMostSteps});
+                   .maximum = kMostSteps,
+                   .kinds = plateau});
   fields.optional(
       "rule", rule,
       {.meaning = "whose arithmetic; pytorch: the first update at the full rate, decay over max_step whatever "

@@ -124,8 +124,17 @@ void refuse_override(std::span<const std::string> overrides, std::string_view ke
 // Throws ConfigError when values that are right alone cannot go together, naming both keys.
 void check_combinations(const Config& config, std::string_view source);
 
-// The resolved config, every key.
+// The resolved config: every key that its kinds read.
 nlohmann::ordered_json to_json(const Config& config);
+
+// A key that configs differ in: its value in each, as JSON, or "not read" where the kinds of that one do not read it.
+struct ConfigDifference {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+// In the order of the config.
+std::vector<ConfigDifference> differences_of(std::span<const Config> configs);
 
 // What differs, as "model.mem_len: 128 -> 256", in the order of the config.
 std::vector<std::string> diff_configs(const Config& before, const Config& after);

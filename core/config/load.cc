@@ -1,7 +1,10 @@
 // Files and overrides to configs, and configs back to JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -64,14 +67,17 @@ Json parse_document(std::string_view text, std::string_view source) {
   return document;
 }
 
-void add_differences(const OrderedJson& before, const OrderedJson& after, const std::string& path,
-                     std::vector<std::string>& lines) {
-  if (!before.is_object()) {
-    if (before != after) lines.push_back(fmt::format("{}: {} -> {}", path, before.dump(), after.dump()));
-    return;
+// "model.mem_len" and the like, of all values.
+void add_keys(const OrderedJson& values, const std::string& path, std::vector<std::string>& keys) {
+  for (const auto& [key, value] : values.items()) {
+    const std::string key_path = join_json_path(path, key);
+    value.is_object() ? add_keys(value, key_path, keys) : keys.push_back(key_path);
   }
-  for (const auto& [key, value] : before.items())
-    add_differences(value, after.at(key), join_json_path(path, key), lines);
+}
+
+OrderedJson::json_pointer pointer_of(std::string key) {
+  std::replace(key.begin(), key.end(), '.', '/');
+  return OrderedJson::json_pointer("/" + key);
 }
 
 // Marks every key of the model that says nothing else as one that says what the model is.
@@ -84,17 +90,21 @@ void add_shape_roles(OrderedJson& schema) {
   }
 }
 
-// Throws unless all keys in `part` say how weights are used.
+// Throws unless there are keys in `part`, and all of them say how weights are used.
 void check_roles(const Json& part, const OrderedJson& schema, const std::string& path, std::string_view source) {
+  const auto refuse = [source](const std::string& key_path) {
+    throw ConfigError(
+        "{}: {}: expected a key that says how weights are used, such as model.mem_len or model.position.clamp_len",
+        source, key_path);
+  };
+  if (part.empty()) refuse(path);
   for (const auto& [key, value] : part.items()) {
     const OrderedJson& node = schema["properties"][key];
     const std::string key_path = join_json_path(path, key);
     if (node.contains("properties")) {
       check_roles(value, node, key_path, source);
     } else if (node.value(kRole, "") != "use") {
-      throw ConfigError(
-          "{}: {}: expected a key that says how weights are used, such as model.mem_len or model.position.clamp_len",
-          source, key_path);
+      refuse(key_path);
     }
   }
 }
@@ -155,9 +165,30 @@ void refuse_override(std::span<const std::string> overrides, std::string_view ke
 
 OrderedJson to_json(const Config& config) { return write_fields(config); }
 
+std::vector<ConfigDifference> differences_of(std::span<const Config> configs) {
+  const OrderedJson every_key =
+      write_described([](JsonFields& fields) { Config{}.describe(fields); }, WrittenKeys::kEvery);
+  std::vector<std::string> keys;
+  add_keys(every_key, "", keys);
+  std::vector<OrderedJson> written(configs.size());
+  std::transform(configs.begin(), configs.end(), written.begin(), to_json);
+  std::vector<ConfigDifference> differences;
+  for (std::string& key : keys) {
+    const OrderedJson::json_pointer pointer = pointer_of(key);
+    std::vector<std::string> values;
+    for (const OrderedJson& config : written)
+      values.push_back(config.contains(pointer) ? config.at(pointer).dump() : "not read");
+    if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end())
+      differences.push_back({std::move(key), std::move(values)});
+  }
+  return differences;
+}
+
 std::vector<std::string> diff_configs(const Config& before, const Config& after) {
+  const std::vector<Config> configs{before, after};
   std::vector<std::string> lines;
-  add_differences(to_json(before), to_json(after), "", lines);
+  for (const ConfigDifference& difference : differences_of(configs))
+    lines.push_back(fmt::format("{}: {}", difference.key, fmt::join(difference.values, " -> ")));
   return lines;
 }
 

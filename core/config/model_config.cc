@@ -23,29 +23,32 @@ constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 }  // namespace
 
 void PositionConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind,
-                  {.meaning = "how the model knows where tokens stand; relative: sinusoids of the distance between "
-                              "query and key, with the biases u and v; shaw: a learned row for every distance, in "
-                              "every layer; sinusoidal and learned: something for a token's place in its segment is "
-                              "added to its embedding, and what is in memory keeps the place that it had"});
+  fields.kind(kind, {.meaning = "how the model knows where tokens stand; relative: sinusoids of the distance between "
+                                "query and key, with the biases u and v; shaw: a learned row for every distance, in "
+                                "every layer; sinusoidal and learned: something for a token's place in its segment is "
+                                "added to its embedding, and what is in memory keeps the place that it had"});
+  using enum PositionKind;
   fields.optional("clamp_len", clamp_len,
-                  {.meaning = "relative and shaw: distances beyond this one count as this one; 0 or less: no limit",
+                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit",
                    .unit = "tokens",
                    .minimum = -1,
                    .maximum = kLongest,
-                   .role = kUse});
-  fields.optional("untie_r", untie_r,
-                  {.meaning = "relative: every layer has its own biases u and v, instead of one pair for all"});
+                   .role = kUse,
+                   .kinds = Kinds(kRelative, kShaw)});
+  fields.optional(
+      "untie_r", untie_r,
+      {.meaning = "every layer has its own biases u and v, instead of one pair for all", .kinds = Kinds(kRelative)});
   fields.optional("max_positions", max_positions,
                   {.meaning = "learned: rows of the table, one per place in a segment; shaw: rows of every layer's "
                               "table, one per distance; 0: as many as training needs, training.tgt_len of learned and "
                               "training.tgt_len + model.mem_len, or model.position.clamp_len + 1, of shaw",
                    .minimum = 0,
-                   .maximum = 2 * kLongest});
+                   .maximum = 2 * kLongest,
+                   .kinds = Kinds(kLearned, kShaw)});
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "which keys a query sees; causal: memory and segment up to itself"});
+  fields.kind(kind, {.meaning = "which keys a query sees; causal: memory and segment up to itself"});
   fields.optional(
       "same_length", same_length,
       {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included", .role = kUse});
@@ -56,20 +59,18 @@ void VisibilityConfig::describe(JsonFields& fields) {
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "what is remembered; hidden_states: the newest inputs of every layer"});
+  fields.kind(kind, {.meaning = "what is remembered; hidden_states: the newest inputs of every layer"});
   fields.optional("initial", initial,
                   {.meaning = "memory before the first segment; empty: it grows; zeros: full length, and attended to",
                    .role = kUse});
 }
 
 void DepthConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind,
-                  {.meaning = "how many layers a token passes; fixed: model.n_layer, each with its weights"});
+  fields.kind(kind, {.meaning = "how many layers a token passes; fixed: model.n_layer, each with its weights"});
 }
 
 void BlockConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind,
-                  {.meaning = "what a layer is; transformer: attention, then feed-forward, both residual"});
+  fields.kind(kind, {.meaning = "what a layer is; transformer: attention, then feed-forward, both residual"});
   fields.optional("pre_lnorm", pre_lnorm, {.meaning = "layer norm before attention and feed-forward instead of after"});
   fields.optional("final_norm", final_norm,
                   {.meaning = "with pre_lnorm, a layer norm after the last layer, whose sums nothing else would bound; "
@@ -80,39 +81,42 @@ void BlockConfig::describe(JsonFields& fields) {
 }
 
 void ScoreConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "how scores become attention weights"});
+  fields.kind(kind, {.meaning = "how scores become attention weights"});
 }
 
 void HeadConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind,
-                  {.meaning = "how hidden states become a distribution over the vocabulary; adaptive: frequent words "
-                              "first, the others in clusters that are only looked into when chosen"});
+  fields.kind(kind, {.meaning = "how hidden states become a distribution over the vocabulary; adaptive: frequent words "
+                                "first, the others in clusters that are only looked into when chosen"});
   fields.optional("tie_weight", tie_weight, {.meaning = "the output layer uses the embedding's table"});
   fields.optional("tie_projs", tie_projs,
                   {.meaning = "per cluster of the vocabulary (softmax: one): the output layer uses the embedding's "
                               "projection between the table's width and d_model; an empty list: none does"});
+  const Kinds adaptive(HeadKind::kAdaptive);
   fields.optional("cutoffs", cutoffs,
-                  {.meaning = "adaptive: first token of every cluster of the vocabulary but the first, increasing",
+                  {.meaning = "first token of every cluster of the vocabulary but the first, increasing",
                    .unit = "tokens",
                    .minimum = 1,
-                   .maximum = kLargestVocabulary});
-  fields.optional(
-      "div_val", div_val,
-      {.meaning = "adaptive: every cluster's table is this many times narrower than the one before; above 1 "
-                  "each cluster has a table of its own",
-       .minimum = 1,
-       .maximum = kWidest});
+                   .maximum = kLargestVocabulary,
+                   .kinds = adaptive});
+  fields.optional("div_val", div_val,
+                  {.meaning = "every cluster's table is this many times narrower than the one before; above 1 each "
+                              "cluster has a table of its own",
+                   .minimum = 1,
+                   .maximum = kWidest,
+                   .kinds = adaptive});
   fields.optional("proj_same_dim", proj_same_dim,
-                  {.meaning = "adaptive with div_val above 1: a table as wide as d_model has a projection too, as in "
-                              "the PyTorch codes; false: it has none"});
+                  {.meaning = "with div_val above 1: a table as wide as d_model has a projection too, as in the "
+                              "PyTorch codes; false: it has none",
+                   .kinds = adaptive});
   fields.optional("cluster_order", cluster_order,
-                  {.meaning = "adaptive: which of the output's cluster rows stands for which cluster; reversed: the "
-                              "last for the first after the frequent words, as in the PyTorch codes of the authors and "
-                              "of NVIDIA; ascending: the first, as in the TensorFlow code and Hugging Face's"});
+                  {.meaning = "which of the output's cluster rows stands for which cluster; reversed: the last for the "
+                              "first after the frequent words, as in the PyTorch codes of the authors and of NVIDIA; "
+                              "ascending: the first, as in the TensorFlow code and Hugging Face's",
+                   .kinds = adaptive});
 }
 
 void InitConfig::describe(JsonFields& fields) {
-  fields.optional("kind", kind, {.meaning = "distribution of weights and embeddings at the start", .role = kTraining});
+  fields.kind(kind, {.meaning = "distribution of weights and embeddings at the start", .role = kTraining});
   fields.optional("init_std", init_std,
                   {.meaning = "standard deviation of normal weights, and of layer norm gains around 1",
                    .minimum = 0,

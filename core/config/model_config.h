@@ -57,7 +57,7 @@ struct HeadConfig {
   HeadKind kind = HeadKind::kSoftmax;
   bool tie_weight = true;
   std::vector<bool> tie_projs = {};  // one per cluster of the vocabulary, of which the plain softmax has one; or none
-  // Of the adaptive head:
+  // Of the adaptive kind:
   std::vector<int64_t> cutoffs = {};  // first token of every cluster but the first
   int64_t div_val = 1;
   bool proj_same_dim = true;

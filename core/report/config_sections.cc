@@ -1,10 +1,7 @@
 // What each run was told to do, where the runs differ, and the commands that do it again.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
-#include "base/json_fields.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "core/report/markup.h"
 #include "core/report/sections.h"
@@ -13,34 +10,16 @@ namespace segue::report {
 
 namespace {
 
-using Flat = std::vector<std::pair<std::string, std::string>>;  // "model.mem_len", "128"; in the order of the config
-
-void flatten(const OrderedJson& value, const std::string& path, Flat& flat) {
-  if (!value.is_object()) {
-    flat.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
-    return;
-  }
-  for (const auto& [key, member] : value.items()) flatten(member, join_json_path(path, key), flat);
-}
-
-Flat flat_config(const RunData& run) {
-  Flat flat;
-  flatten(to_json(run.config), "", flat);
-  return flat;
-}
-
-Table differences_of(const std::vector<RunData>& runs) {
+Table differing_keys(const std::vector<RunData>& runs) {
   Table table{.head = {"key"}, .rows = {}};
-  std::vector<Flat> configs;
+  std::vector<Config> configs;
   for (const RunData& run : runs) {
     table.head.push_back(run.name);
-    configs.push_back(flat_config(run));
+    configs.push_back(run.config);
   }
-  for (size_t key = 0; key < configs.front().size(); ++key) {
-    const auto differs = [&](const Flat& config) { return config[key] != configs.front()[key]; };
-    if (std::none_of(configs.begin(), configs.end(), differs)) continue;
-    table.rows.push_back({configs.front()[key].first});
-    for (const Flat& config : configs) table.rows.back().push_back(config[key].second);
+  for (const ConfigDifference& difference : differences_of(configs)) {
+    table.rows.push_back({difference.key});
+    table.rows.back().insert(table.rows.back().end(), difference.values.begin(), difference.values.end());
   }
   return table;
 }
@@ -65,7 +44,7 @@ std::string report_command(const ReportData& data) {
 void add_configs(Page& page, const ReportData& data) {
   page.section("configs", data.runs.size() == 1 ? "The config" : "Configs");
   if (data.runs.size() > 1) {
-    const Table differences = differences_of(data.runs);
+    const Table differences = differing_keys(data.runs);
     if (differences.rows.empty()) {
       page.paragraph("The runs have the same config.");
     } else {
@@ -74,7 +53,7 @@ void add_configs(Page& page, const ReportData& data) {
     }
   }
   for (const RunData& run : data.runs)
-    page.details("Every key of " + run.name, "<pre>" + escaped(to_json(run.config).dump(2)) + "</pre>\n");
+    page.details("The config of " + run.name, "<pre>" + escaped(to_json(run.config).dump(2)) + "</pre>\n");
 }
 
 namespace {

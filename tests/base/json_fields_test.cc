@@ -173,5 +173,81 @@ TEST(JsonFields, SchemaHoldsMeaningUnitRangeChoicesAndDefault) {
   EXPECT_EQ(schema.at("properties").at("flags").at("default").dump(), "[false]");
 }
 
+enum class Shape : uint8_t { kRound, kSquare, kFlat };
+
+std::span<const std::string_view> choices_of(Shape /*shape*/) {
+  static constexpr std::array<std::string_view, 3> kNames{"round", "square", "flat"};
+  return kNames;
+}
+
+struct Tile {
+  Shape shape = Shape::kRound;
+  double radius = 1.0;
+  std::vector<int64_t> sides = {};
+  int64_t weight = 7;
+  void describe(JsonFields& fields) {
+    fields.kind(shape, {.meaning = "which"});
+    fields.optional("radius", radius, {.meaning = "how far", .unit = "m", .kinds = Kinds(Shape::kRound)});
+    fields.optional("sides", sides, {.meaning = "how wide", .kinds = Kinds(Shape::kSquare, Shape::kFlat)});
+    fields.optional("weight", weight, {.meaning = "how heavy"});
+  }
+};
+
+struct Floor {
+  Tile tile = {};
+  std::vector<Tile> others = {};
+  void describe(JsonFields& fields) {
+    fields.optional("tile", tile, {.meaning = "one"});
+    fields.optional("others", others, {.meaning = "more"});
+  }
+};
+
+TEST(JsonFields, WritesWhatAKindReads) {
+  EXPECT_EQ(write_fields(Tile{}).dump(), R"({"kind":"round","radius":1.0,"weight":7})");
+  const Floor floor{.tile = {.shape = Shape::kSquare, .sides = {2}}, .others = {Tile{}, {.shape = Shape::kFlat}}};
+  EXPECT_EQ(write_fields(floor).dump(),
+            R"({"tile":{"kind":"square","sides":[2],"weight":7},"others":[)"
+            R"({"kind":"round","radius":1.0,"weight":7},{"kind":"flat","sides":[],"weight":7}]})");
+  EXPECT_EQ(write_described([](JsonFields& fields) { Tile{}.describe(fields); }, WrittenKeys::kEvery).dump(),
+            R"({"kind":"round","radius":1.0,"sides":[],"weight":7})");
+}
+
+TEST(JsonFields, RefusesWhatAKindDoesNotRead) {
+  const auto error_of = [](const Floor& floor, std::string_view path) {
+    return message_of<DataError>([&] { check_kinds<DataError>(floor, "f", path); });
+  };
+  EXPECT_EQ(error_of({}, ""), "no error");
+  EXPECT_EQ(error_of({.tile = {.shape = Shape::kSquare, .radius = 2.0}}, ""),
+            R"(f: tile.radius: expected 1.0 with tile.kind = "square" (read by "round"), found 2.0)");
+  EXPECT_EQ(
+      error_of({.tile = {.sides = {3, 4}}}, "house.floor"),
+      R"(f: house.floor.tile.sides: expected a list of 0 with house.floor.tile.kind = "round" (read by "square", )"
+      R"("flat"), found a list of 2)");
+  // Read in any order, whatever the kind.
+  const auto tile = read_fields<DataError, Tile>(Json{{"radius", 2.0}, {"kind", "square"}}, "f");
+  EXPECT_EQ(tile.radius, 2.0);
+}
+
+struct Headless {
+  int64_t sides = 4;
+  void describe(JsonFields& fields) {
+    fields.optional("sides", sides, {.meaning = "how many", .kinds = Kinds(Shape::kSquare)});
+  }
+};
+
+TEST(JsonFields, AKeyOfSomeKindsComesBehindTheKind) {
+  EXPECT_EQ(message_of<ContractError>([] { write_fields(Headless{}); }),
+            "a key of some kinds comes before the kind (how many)");
+}
+
+TEST(JsonFields, SchemaSaysWhichKindsReadAKey) {
+  const OrderedJson keys = schema_of<Floor>()["properties"]["tile"]["properties"];
+  EXPECT_EQ(keys["sides"]["x-kinds"].dump(), R"(["square","flat"])");
+  EXPECT_EQ(keys["sides"]["description"], "how wide (kinds: square, flat)");
+  EXPECT_EQ(keys["sides"]["default"].dump(), "[]");
+  EXPECT_EQ(keys["radius"]["description"], "how far (kinds: round; unit: m)");
+  EXPECT_FALSE(keys["weight"].contains("x-kinds"));
+}
+
 }  // namespace
 }  // namespace segue

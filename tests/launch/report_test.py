@@ -1,5 +1,6 @@
 """The report: one page that needs nothing else, well formed whatever its files hold; bad files are refused."""
 
+import html
 import html.parser
 import json
 import os
@@ -148,6 +149,20 @@ def check_pages(program):
         check("var(" not in drawing, f"{name}: colours come from elsewhere")
 
 
+def check_differences(program):
+    """Keys that one run's kinds read and another's do not, in the order of the config."""
+    make_run(program, "sgd", [], optimizer={"kind": "sgd", "momentum": 0.5}, model={"mem_len": 8})
+    make_run(program, "adamw", [], optimizer={"kind": "adamw", "weight_decay": 0.1}, model={"mem_len": 8})
+    program.run("report", "sgd", "adamw", "--output", "kinds.html")
+    _, text, _ = read_page(program.path("kinds.html"))
+    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", text, re.S)]
+    table = {row[0]: tuple(map(html.unescape, row[1:])) for row in rows if row and row[0].startswith(("model.", "optimizer."))}
+    check(table == {"optimizer.kind": ('"sgd"', '"adamw"'), "optimizer.beta1": ("not read", "0.9"),
+                    "optimizer.beta2": ("not read", "0.999"), "optimizer.epsilon": ("not read", "0.0"),
+                    "optimizer.weight_decay": ("not read", "0.1"), "optimizer.momentum": ("0.5", "not read")}, f"{table}")
+    check(list(table)[-2:] == ["optimizer.weight_decay", "optimizer.momentum"], f"the order of {list(table)}")
+
+
 def check_unfinished(program):
     make_run(program, "going", metrics(3))
     with open(program.path("going", "metrics.jsonl"), "a") as file:
@@ -186,6 +201,7 @@ def check_training(program):
 def main():
     program = Program()
     check_pages(program)
+    check_differences(program)
     check_unfinished(program)
     check_refusals(program)
     check_training(program)

@@ -46,8 +46,32 @@ TEST(Config, DefaultsAreThoseOfTheReference) {
 }
 
 TEST(Config, EveryKeySurvivesARoundTrip) {
-  const std::string text = to_json(parse(kSmallest)).dump();
-  EXPECT_EQ(to_json(parse(text)).dump(), text);
+  const std::vector<std::vector<std::string>> others{
+      {},
+      {"model.position.kind=learned", "model.position.max_positions=300"},
+      {"model.position.kind=shaw", "model.position.clamp_len=7", "optimizer.kind=sgd", "optimizer.momentum=0.5"},
+      {"model.head={\"kind\": \"adaptive\", \"cutoffs\": [5, 9], \"div_val\": 2, \"proj_same_dim\": false}",
+       "model.head.cluster_order=ascending", "optimizer.kind=lamb", "optimizer.weight_decay=0.1"},
+      {"schedule.kind=plateau", "schedule.patience=3", "schedule.decay_rate=0.25", "optimizer.kind=adagrad"}};
+  for (const std::vector<std::string>& overrides : others) {
+    const Config config = parse(kSmallest, overrides);
+    const std::string text = to_json(config).dump();
+    EXPECT_EQ(to_json(parse(text)).dump(), text);
+    EXPECT_THAT(diff_configs(config, parse(text)), testing::IsEmpty());
+  }
+}
+
+TEST(Config, WritesWhatItsKindsRead) {
+  const nlohmann::ordered_json written = to_json(parse(kSmallest, {"optimizer.kind=sgd", "model.position.kind=shaw"}));
+  EXPECT_EQ(written["optimizer"].dump(), R"({"kind":"sgd","lr":0.00025,"momentum":0.0,"clip":0.25,"shard":false})");
+  EXPECT_EQ(written["model"]["position"].dump(), R"({"kind":"shaw","clamp_len":-1,"max_positions":256})");
+  EXPECT_FALSE(written["model"]["head"].contains("cutoffs"));
+  EXPECT_FALSE(written["schedule"].contains("patience"));
+}
+
+TEST(Config, ReadsWhatSaysToOtherKindsThatTheyAreUnset) {
+  EXPECT_NO_THROW(parse(R"({"data": {"path": "d"}, "optimizer": {"kind": "sgd", "beta1": 0.9, "weight_decay": 0},
+      "model": {"position": {"kind": "shaw", "untie_r": false}, "head": {"cutoffs": [], "div_val": 1}}})"));
 }
 
 TEST(Config, ReadsEveryAxis) {
@@ -202,7 +226,8 @@ TEST(Config, DifferencesAreListedByPath) {
   const Config after = parse(kSmallest, {"optimizer.kind=adamw", "model.mem_len=256", "model.head.tie_projs=[true]"});
   EXPECT_THAT(diff_configs(before, after),
               testing::ElementsAre("model.mem_len: 128 -> 256", "model.head.tie_projs: [] -> [true]",
-                                   "optimizer.kind: \"adam\" -> \"adamw\""));
+                                   "optimizer.kind: \"adam\" -> \"adamw\"", "optimizer.weight_decay: not read -> 0.0"));
+  EXPECT_THAT(diff_configs(after, before), testing::Contains("optimizer.weight_decay: 0.0 -> not read"));
 }
 
 }  // namespace

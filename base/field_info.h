@@ -1,0 +1,59 @@
+// What a described struct (base/json_fields.h) says of a key besides its value.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace segue {
+
+// An enum whose enumerators count from 0, written as strings: beside it stands a function
+// `std::span<const std::string_view> choices_of(Enum)` with one name per enumerator, in their order.
+template <typename T>
+concept NamedEnum = std::is_enum_v<T> && requires(T value) {
+  { choices_of(value) } -> std::convertible_to<std::span<const std::string_view>>;
+};
+
+template <NamedEnum T>
+std::string_view name_of_choice(T value) {
+  return choices_of(value)[static_cast<size_t>(value)];
+}
+
+// Of the choices of a struct's `kind`, those that read a key: by default all.
+class Kinds {
+ public:
+  constexpr Kinds() = default;
+  template <NamedEnum T, std::same_as<T>... More>
+  explicit constexpr Kinds(T kind, More... more) : bits_((bit_of(kind) | ... | bit_of(more))) {}
+
+  constexpr bool are_all() const { return bits_ == kAll; }
+  constexpr bool contain(size_t kind) const { return (bits_ >> kind & 1U) != 0; }
+
+ private:
+  static constexpr uint64_t kAll = ~uint64_t{0};
+
+  template <NamedEnum T>
+  static constexpr uint64_t bit_of(T kind) {
+    return uint64_t{1} << static_cast<unsigned>(kind);
+  }
+
+  uint64_t bits_ = kAll;
+};
+
+// What people are told about a key, and the range of its value (of each element, for a list).
+struct FieldInfo {
+  std::string_view meaning;
+  std::string_view unit = {};
+  double minimum = -std::numeric_limits<double>::infinity();
+  double above = -std::numeric_limits<double>::infinity();  // the value must be greater than this
+  double maximum = std::numeric_limits<double>::infinity();
+  double below = std::numeric_limits<double>::infinity();  // the value must be less than this
+  std::string_view role = {};                              // the schema's "x-role"; empty: none
+  Kinds kinds = {};                                        // of the struct's `kind`, that read it
+};
+
+}  // namespace segue
