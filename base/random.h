@@ -15,8 +15,8 @@ namespace segue {
 
 struct RandomStream {
   uint64_t seed = 0;
-  uint64_t step = 0;
-  uint16_t site = 0;  // which use inside the step: one number per dropout layer
+  uint64_t step = 0;  // of training or of what else counts; from 2^63 on, a parameter's, whose first values are drawn
+  uint16_t site = 0;  // which use inside the step, such as a layer's dropout
 };
 
 constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53U;

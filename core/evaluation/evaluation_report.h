@@ -2,8 +2,8 @@
 //
 //   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
 //                      "dataset": checksum, "tokenizer", "unit", "trained": lengths, "batch_size", "warm_up": tokens,
-//                      "auto" or null, "document_border": text or null, "baseline", "command": that makes it again,
-//                      "results": [...], "sample"}
+//                      "auto" or null, "document_border": text or null, "set": overrides, "baseline", "command": that
+//                      makes it again, "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
 //                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,
 //                      "above_baseline": {"loss", "confidence95"} of the differences at the same tokens to the result

@@ -26,6 +26,7 @@ void check_overrides(const EvaluationSettings& settings) {
   if (settings.clamp_len >= 0) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
   if (settings.same_length != SameLength::kAsTrained)
     refuse_override(settings.set, "model.visibility.same_length", "same_length");
+  static_cast<void>(use_of(ModelConfig{}, settings.set));  // the keys and their bounds, whatever the model
   for (const std::string& key : overridden_keys(settings.set)) {
     if (settings.recompute && key != "model.position.clamp_len")
       throw ConfigError(

@@ -16,7 +16,7 @@ uint64_t mixed(uint64_t value) {
 }
 
 // Eight bytes at a time, the last ones padded with their number.
-uint64_t hash_of(std::string_view word) {
+uint64_t slot_hash(std::string_view word) {
   uint64_t hash = word.size();
   while (word.size() >= sizeof(uint64_t)) {
     uint64_t part = 0;
@@ -49,10 +49,10 @@ size_t WordTable::slot_of(std::string_view word, uint64_t hash) const {
   return at;
 }
 
-int64_t WordTable::find(std::string_view word) const { return slots_[slot_of(word, hash_of(word))].index; }
+int64_t WordTable::find(std::string_view word) const { return slots_[slot_of(word, slot_hash(word))].index; }
 
 int64_t WordTable::add(std::string_view word) {
-  const uint64_t hash = hash_of(word);
+  const uint64_t hash = slot_hash(word);
   const size_t at = slot_of(word, hash);
   if (slots_[at].index >= 0) return slots_[at].index;
   if (size() == kMostWords || static_cast<int64_t>(bytes_.size() + word.size()) > kMostBytes)
@@ -69,7 +69,7 @@ int64_t WordTable::add(std::string_view word) {
 void WordTable::grow() {
   slots_ = std::vector<Slot>(2 * slots_.size());
   for (int64_t index = 0; index < size(); ++index) {
-    const uint64_t hash = hash_of(word(index));
+    const uint64_t hash = slot_hash(word(index));
     slots_[slot_of(word(index), hash)] = {tag_of(hash), static_cast<int32_t>(index)};
   }
 }

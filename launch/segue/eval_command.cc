@@ -127,6 +127,14 @@ class FlagBinder {
   CLI::Option* add_flag(const std::string& names, bool EvaluationSettings::*member, const std::string& meaning) {
     return bind(command_.add_flag(names, flags_.settings.*member, meaning), member);
   }
+  // Those of a config file come first.
+  CLI::Option* append(const std::string& names, std::vector<std::string> EvaluationSettings::*member,
+                      const std::string& meaning) {
+    flags_.replacements.push_back([member, &given = flags_.settings](EvaluationSettings& settings) {
+      (settings.*member).insert((settings.*member).end(), (given.*member).begin(), (given.*member).end());
+    });
+    return command_.add_option(names, flags_.settings.*member, meaning);
+  }
   template <typename T>
   CLI::Option* bind(CLI::Option* option, T EvaluationSettings::*member) {
     flags_.replacements.push_back([option, member, &given = flags_.settings](EvaluationSettings& settings) {
@@ -175,8 +183,8 @@ void add_lengths(FlagBinder& flags, CLI::App& command, EvaluationSettings& setti
                  "Every query sees the same number of keys (default: as trained)"),
              &Settings::same_length);
   flags
-      .add("--set", &Settings::set,
-           "KEY=VALUE in place of what the model's config says of its use, e.g. model.memory.initial=zeros")
+      .append("--set", &Settings::set,
+              "KEY=VALUE in place of what the model's config says of its use, e.g. model.memory.initial=zeros")
       ->allow_extra_args(false);
   flags.bind(add_choice(command, "--memory", settings.memory,
                         "Keep keys and values, made once, or hidden states as in training: slower, smaller, the same "

@@ -17,6 +17,15 @@ CLI::Validator at_least(double least) {
   return {check, fmt::format(">= {:g}", least)};
 }
 
+CLI::Validator between(double least, double most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    double value = 0.0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return "";
+    return fmt::format("expected a number from {:.0f} to {:.0f}, found \"{}\"", least, most, text);
+  };
+  return {check, fmt::format("{:.0f} to {:.0f}", least, most)};
+}
+
 CLI::Validator one_of(const std::vector<std::string>& words) {
   const std::string all = fmt::format("{}", fmt::join(words, ", "));
   const auto check = [words, all](const std::string& text) -> std::string {

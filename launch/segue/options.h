@@ -12,6 +12,7 @@ namespace segue {
 
 // What a number of the command line must be. CLI11's own checks name their limits with 300 digits.
 CLI::Validator at_least(double least);
+CLI::Validator between(double least, double most);
 
 // One of these words: an error names them all, and the one that was meant.
 CLI::Validator one_of(const std::vector<std::string>& words);

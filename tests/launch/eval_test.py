@@ -58,6 +58,10 @@ def test_a_config_has_the_flags_as_keys(program):
     check(evaluate(program, "--config", "eval.json", "--mem-len", 0)["mem_len"] == 0, "a flag does not replace a key")
     program.config("eval.json", **settings, memlen=8)
     refused(program, CONFIG, "eval", "--config", "eval.json", says=["eval.json", "memlen", "mem_len"])
+    program.config("eval.json", **settings, set=["model.memory.initial=zeros"])
+    program.run("eval", "--config", "eval.json", "--set", "model.position.clamp_len=5", "--name", "both")
+    said = read_evaluation(program.path("run", "evaluations", "both"))["set"]
+    check(said == ["model.memory.initial=zeros", "model.position.clamp_len=5"], f"a config and --set: {said}")
 
 
 def test_a_model_is_used_otherwise(program):
@@ -73,7 +77,10 @@ def test_a_model_is_used_otherwise(program):
     evaluation = read_evaluation(program.path("run", "evaluations", "zeros"))
     check(evaluation["set"] == ["model.memory.initial=zeros"], "evaluation.json does not say what was set")
     check("--set model.memory.initial=zeros" in evaluation["command"], evaluation["command"])
-    check("model.memory.initial=zeros" in output and "as trained" not in output, output)
+    check("model.memory.initial=zeros" in output, output)
+    for options, is_trained in (([], True), (["--set", "model.memory.initial=zeros"], False)):
+        output, _ = program.run("eval", *given(*warm_up, "--mem-len", "8,24", *options))
+        check(("The baseline has the lengths of training" in output) == is_trained, f"{options}: {output}")
     check(evaluation["results"][0]["loss"] != evaluate(program, *given(*warm_up))["loss"], "zeros are not attended to")
 
     for override, says in (("model.n_layer=3", ["--set model.n_layer=3", "how weights are used"]),
@@ -81,14 +88,29 @@ def test_a_model_is_used_otherwise(program):
                            ("training.tgt_len=3", ["--set training.tgt_len=3", "how weights are used"]),
                            ("model.mem_length=3", ["did you mean model.mem_len"]),
                            ("model.mem_len=-1", ["model.mem_len", ">= 0", "-1"]),
+                           ("model={}", ["--set model={}", "how weights are used"]),
                            ("model.mem_len", ["KEY=VALUE"])):
         refused(program, CONFIG, "eval", *given("--set", override), says=says)
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=8", "--mem-len", 8),
             says=["mem_len and set model.mem_len", "one of them"])
     refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
             says=["mem_len and set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--set", "model.n_layer=3", "--recompute"), says=["how weights are used"])
     for key, value in (("model.mem_len", 8), ("model.memory.initial", "zeros"), ("model.visibility.same_length", "true")):
         refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"recompute and set {key}"])
+
+
+def test_training_evaluates_with_its_own_lengths(program):
+    config = program.config("own.json", data={"path": "text"}, model=TINY_MODEL, checkpoint={"interval": 0},
+                            evaluation={"interval": 3, "batch_size": 4, "tgt_len": 8, "mem_len": 4},
+                            training={"batch_size": 4, "tgt_len": 16, "max_step": 3})
+    program.run("train", config, "--run", "own", "--quiet")
+    with open(program.path("own", "metrics.jsonl")) as file:
+        logged = next(line for line in map(json.loads, file) if "evaluation" in line)
+    lengths = ["--split", "valid", "--batch", 4, "--tgt-len", 8]
+    for mem_len, same in ((4, True), (24, False)):
+        loss = evaluate(program, "--checkpoint", "own", "--data", "text", *lengths, "--mem-len", mem_len)["loss"]
+        check((abs(loss - logged["loss"]) <= 1e-6 * loss) == same, f"mem_len {mem_len}: {loss}, in training {logged}")
 
 
 def test_effective_context(program):
@@ -220,7 +242,8 @@ def main():
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 0})
     program.run("train", config, "--run", "run", "--quiet")
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
-                 test_a_config_has_the_flags_as_keys, test_a_model_is_used_otherwise, test_effective_context, test_paired_differences,
+                 test_a_config_has_the_flags_as_keys, test_a_model_is_used_otherwise,
+                 test_training_evaluates_with_its_own_lengths, test_effective_context, test_paired_differences,
                  test_python_reads_and_writes_losses, test_windows, test_documents_begin_with_empty_memory,
                  test_a_position_table_has_an_end, test_refuses):
         test(program)
