@@ -175,9 +175,10 @@ std::vector<ConfigDifference> differences_of(std::span<const Config> configs) {
   std::vector<ConfigDifference> differences;
   for (std::string& key : keys) {
     const OrderedJson::json_pointer pointer = pointer_of(key);
-    std::vector<std::string> values;
-    for (const OrderedJson& config : written)
-      values.push_back(config.contains(pointer) ? config.at(pointer).dump() : "not read");
+    std::vector<std::string> values(written.size());
+    std::transform(written.begin(), written.end(), values.begin(), [&pointer](const OrderedJson& config) {
+      return config.contains(pointer) ? config.at(pointer).dump() : "not read";
+    });
     if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end())
       differences.push_back({std::move(key), std::move(values)});
   }

@@ -130,7 +130,7 @@ class FlagBinder {
   // Those of a config file come first.
   CLI::Option* append(const std::string& names, std::vector<std::string> EvaluationSettings::*member,
                       const std::string& meaning) {
-    flags_.replacements.push_back([member, &given = flags_.settings](EvaluationSettings& settings) {
+    flags_.replacements.emplace_back([member, &given = flags_.settings](EvaluationSettings& settings) {
       (settings.*member).insert((settings.*member).end(), (given.*member).begin(), (given.*member).end());
     });
     return command_.add_option(names, flags_.settings.*member, meaning);

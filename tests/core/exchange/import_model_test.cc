@@ -305,8 +305,8 @@ TEST_F(TransformerXlTest, ExportRefusesWhatTheProgramDoesNotCompute) {
             "the authors' PyTorch code computes model.block.activation relu only, this model has gelu");
   EXPECT_EQ(complaint(kPytorch, [](ModelConfig& model) { model.position.kind = PositionKind::kShaw; }),
             "the authors' PyTorch code computes model.position.kind relative only, this model has shaw");
-  EXPECT_EQ(complaint(kPytorch, [](ModelConfig& model) { model.position.max_positions = 9; }),  // as of any new key
-            "the authors' PyTorch code computes model.position.max_positions 0 only, this model has 9");
+  EXPECT_EQ(complaint(kPytorch, [](ModelConfig& model) { model.block.final_norm = true; }),  // as of any new key
+            "the authors' PyTorch code computes model.block.final_norm false only, this model has true");
   const auto other_epsilon = [](ModelConfig& model) { model.block.layer_norm_epsilon = 1e-6; };
   EXPECT_EQ(complaint(kPytorch, other_epsilon),
             "the authors' PyTorch code computes model.block.layer_norm_epsilon 1e-05 only, this model has 1e-06");
