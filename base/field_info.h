@@ -7,21 +7,10 @@
 #include <limits>
 #include <span>
 #include <string_view>
-#include <type_traits>
+
+#include "base/choices.h"
 
 namespace segue {
-
-// An enum whose enumerators count from 0, written as strings: beside it stands a function
-// `std::span<const std::string_view> choices_of(Enum)` with one name per enumerator, in their order.
-template <typename T>
-concept NamedEnum = std::is_enum_v<T> && requires(T value) {
-  { choices_of(value) } -> std::convertible_to<std::span<const std::string_view>>;
-};
-
-template <NamedEnum T>
-std::string_view name_of_choice(T value) {
-  return choices_of(value)[static_cast<size_t>(value)];
-}
 
 // Of the choices of a struct's `kind`, those that read a key: by default all.
 class Kinds {
@@ -54,6 +43,7 @@ struct FieldInfo {
   double below = std::numeric_limits<double>::infinity();  // the value must be less than this
   std::string_view role = {};                              // the schema's "x-role"; empty: none
   Kinds kinds = {};                                        // of the struct's `kind`, that read it
+  std::span<const ExplainedWord> words = {};               // of a value that has a ChoiceTable, which JsonFields adds
 };
 
 }  // namespace segue

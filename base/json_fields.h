@@ -10,7 +10,7 @@
 //   };
 //   const auto shard = read_fields<DataError, Shard>(parse_json<DataError>(text, path), path);
 //
-// Members may be bool, int64_t, double, std::string, an enum (see NamedEnum), another described struct, or a
+// Members may be bool, int64_t, double, std::string, an enum (see base/choices.h), another described struct, or a
 // std::vector of any of these. An absent optional key leaves the member as it is; an absent struct is read as {}, so
 // that the keys it requires are still asked for.
 //
@@ -89,8 +89,10 @@ class JsonFields {
  private:
   template <typename T>
   void field(std::string_view key, T& value, const FieldInfo& info, bool is_required) {
-    if (!enter_key(key, info, is_required, DescribedStruct<T>)) return;
-    visit(value, info);
+    FieldInfo told = info;
+    if constexpr (TabledEnum<T>) told.words = table_of(value).explained();
+    if (!enter_key(key, told, is_required, DescribedStruct<T>)) return;
+    visit(value, told);
     leave();
   }
 

@@ -10,6 +10,21 @@
 namespace segue {
 namespace {
 
+// "what it is; one: this; two and three: that".
+std::string meaning_of(const FieldInfo& info) {
+  std::string text(info.meaning);
+  std::string together;  // words that mean the same
+  for (size_t i = 0; i < info.words.size(); ++i) {
+    const auto& [word, meaning] = info.words[i];
+    if (meaning.empty()) continue;
+    together += fmt::format("{}{}", together.empty() ? "" : " and ", word);
+    if (i + 1 < info.words.size() && info.words[i + 1].meaning == meaning) continue;
+    text += fmt::format("; {}: {}", together, meaning);
+    together.clear();
+  }
+  return text;
+}
+
 class SchemaMaker : public JsonFields {
  public:
   OrderedJson make(const Describe& describe) {
@@ -29,7 +44,7 @@ class SchemaMaker : public JsonFields {
     if (!info.kinds.are_all()) details.push_back(fmt::format("kinds: {}", fmt::join(readers_of(info), ", ")));
     if (!info.unit.empty()) details.push_back(fmt::format("unit: {}", info.unit));
     node["description"] =
-        details.empty() ? std::string(info.meaning) : fmt::format("{} ({})", info.meaning, fmt::join(details, "; "));
+        details.empty() ? meaning_of(info) : fmt::format("{} ({})", meaning_of(info), fmt::join(details, "; "));
     if (!info.role.empty()) node["x-role"] = info.role;
     if (!info.kinds.are_all()) node["x-kinds"] = readers_of(info);
     return true;

@@ -61,8 +61,7 @@ void OptimizerConfig::describe(JsonFields& fields) {
 }
 
 void ScheduleConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "how the learning rate falls after the warm-up; plateau: after evaluations whose "
-                                "loss is not the lowest so far"});
+  fields.kind(kind, {.meaning = "how the learning rate falls after the warm-up"});
   fields.optional(
       "warmup_step", warmup_step,
       {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
@@ -77,11 +76,7 @@ void ScheduleConfig::describe(JsonFields& fields) {
                    .minimum = 0,
                    .maximum = kMostSteps,
                    .kinds = plateau});
-  fields.optional(
-      "rule", rule,
-      {.meaning = "whose arithmetic; pytorch: the first update at the full rate, decay over max_step whatever "
-                  "the warm-up; nvidia: the first update at the full rate, decay from the end of the warm-up; "
-                  "tensorflow: the first update at 0 when there is a warm-up, decay from its end"});
+  fields.optional("rule", rule, {.meaning = "whose arithmetic"});
 }
 
 void TrainingConfig::describe(JsonFields& fields) {
@@ -92,10 +87,7 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
-  fields.optional("loss_part", loss_part,
-                  {.meaning = "which tokens of a segment are learned from; full: all; half: the newest half, rounded "
-                              "up, so that each has many earlier ones to attend to even without a memory; the others "
-                              "are only read, here and in every epoch"});
+  fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment are learned from"});
   fields.optional("batch_chunk", batch_chunk,
                   {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
                    .minimum = 1,

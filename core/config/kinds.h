@@ -1,117 +1,159 @@
-// The choices a config offers: each is an enum, written in JSON as the word that choices_of gives it.
+// The choices a config offers: each is an enum, and a table of the words that stand for it in JSON with their meanings.
+// What all words of an axis are about, and words that need one sentence together, the key that holds them says.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
+#include "base/choices.h"
 #include "distributed/collectives_choice.h"
 
 namespace segue {
 
-// The words of a choice, in the order of its enumerators.
-using Words = std::span<const std::string_view>;
-
 enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw };
-inline Words choices_of(PositionKind) {
-  static constexpr std::array<std::string_view, 4> kWords{"relative", "sinusoidal", "learned", "shaw"};
-  return kWords;
+inline const auto& table_of(PositionKind) {
+  using enum PositionKind;
+  static constexpr std::string_view kAbsolute =
+      "something for a token's place in its segment is added to its embedding, and what is in memory keeps the place "
+      "that it had";
+  static constexpr ChoiceTable<PositionKind, 4> kTable(
+      {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and v"},
+       {kShaw, "shaw", "a learned row for every distance, in every layer"},
+       {kSinusoidal, "sinusoidal", kAbsolute},
+       {kLearned, "learned", kAbsolute}});
+  return kTable;
 }
 
 enum class VisibilityKind : uint8_t { kCausal };
-inline Words choices_of(VisibilityKind) {
-  static constexpr std::array<std::string_view, 1> kWords{"causal"};
-  return kWords;
+inline const auto& table_of(VisibilityKind) {
+  using enum VisibilityKind;
+  static constexpr ChoiceTable<VisibilityKind, 1> kTable({{kCausal, "causal", "memory and segment up to itself"}});
+  return kTable;
 }
 
 enum class MemoryKind : uint8_t { kHiddenStates };
-inline Words choices_of(MemoryKind) {
-  static constexpr std::array<std::string_view, 1> kWords{"hidden_states"};
-  return kWords;
+inline const auto& table_of(MemoryKind) {
+  using enum MemoryKind;
+  static constexpr ChoiceTable<MemoryKind, 1> kTable(
+      {{kHiddenStates, "hidden_states", "the newest inputs of every layer"}});
+  return kTable;
 }
 
 enum class InitialMemory : uint8_t { kEmpty, kZeros };
-inline Words choices_of(InitialMemory) {
-  static constexpr std::array<std::string_view, 2> kWords{"empty", "zeros"};
-  return kWords;
+inline const auto& table_of(InitialMemory) {
+  using enum InitialMemory;
+  static constexpr ChoiceTable<InitialMemory, 2> kTable(
+      {{kEmpty, "empty", "it grows"}, {kZeros, "zeros", "full length, and attended to"}});
+  return kTable;
 }
 
 enum class DepthKind : uint8_t { kFixed };
-inline Words choices_of(DepthKind) {
-  static constexpr std::array<std::string_view, 1> kWords{"fixed"};
-  return kWords;
+inline const auto& table_of(DepthKind) {
+  using enum DepthKind;
+  static constexpr ChoiceTable<DepthKind, 1> kTable({{kFixed, "fixed", "model.n_layer, each with its weights"}});
+  return kTable;
 }
 
 enum class BlockKind : uint8_t { kTransformer };
-inline Words choices_of(BlockKind) {
-  static constexpr std::array<std::string_view, 1> kWords{"transformer"};
-  return kWords;
+inline const auto& table_of(BlockKind) {
+  using enum BlockKind;
+  static constexpr ChoiceTable<BlockKind, 1> kTable(
+      {{kTransformer, "transformer", "attention, then feed-forward, both residual"}});
+  return kTable;
 }
 
 enum class ActivationKind : uint8_t { kRelu, kGelu };
-inline Words choices_of(ActivationKind) {
-  static constexpr std::array<std::string_view, 2> kWords{"relu", "gelu"};
-  return kWords;
+inline const auto& table_of(ActivationKind) {
+  using enum ActivationKind;
+  static constexpr ChoiceTable<ActivationKind, 2> kTable({{kRelu, "relu"}, {kGelu, "gelu"}});
+  return kTable;
 }
 
 enum class ScoreKind : uint8_t { kSoftmax };
-inline Words choices_of(ScoreKind) {
-  static constexpr std::array<std::string_view, 1> kWords{"softmax"};
-  return kWords;
+inline const auto& table_of(ScoreKind) {
+  using enum ScoreKind;
+  static constexpr ChoiceTable<ScoreKind, 1> kTable({{kSoftmax, "softmax"}});
+  return kTable;
 }
 
 enum class HeadKind : uint8_t { kSoftmax, kAdaptive };
-inline Words choices_of(HeadKind) {
-  static constexpr std::array<std::string_view, 2> kWords{"softmax", "adaptive"};
-  return kWords;
+inline const auto& table_of(HeadKind) {
+  using enum HeadKind;
+  static constexpr ChoiceTable<HeadKind, 2> kTable(
+      {{kSoftmax, "softmax"},
+       {kAdaptive, "adaptive", "frequent words first, the others in clusters that are only looked into when chosen"}});
+  return kTable;
 }
 
 enum class ClusterOrder : uint8_t { kReversed, kAscending };
-inline Words choices_of(ClusterOrder) {
-  static constexpr std::array<std::string_view, 2> kWords{"reversed", "ascending"};
-  return kWords;
+inline const auto& table_of(ClusterOrder) {
+  using enum ClusterOrder;
+  static constexpr ChoiceTable<ClusterOrder, 2> kTable(
+      {{kReversed, "reversed",
+        "the last for the first after the frequent words, as in the PyTorch codes of the authors and of NVIDIA"},
+       {kAscending, "ascending", "the first, as in the TensorFlow code and Hugging Face's"}});
+  return kTable;
 }
 
 enum class InitKind : uint8_t { kNormal, kUniform };
-inline Words choices_of(InitKind) {
-  static constexpr std::array<std::string_view, 2> kWords{"normal", "uniform"};
-  return kWords;
+inline const auto& table_of(InitKind) {
+  using enum InitKind;
+  static constexpr ChoiceTable<InitKind, 2> kTable({{kNormal, "normal"}, {kUniform, "uniform"}});
+  return kTable;
 }
 
 enum class OptimizerKind : uint8_t { kAdagrad, kAdam, kAdamw, kLamb, kSgd };
-inline Words choices_of(OptimizerKind) {
-  static constexpr std::array<std::string_view, 5> kWords{"adagrad", "adam", "adamw", "lamb", "sgd"};
-  return kWords;
+inline const auto& table_of(OptimizerKind) {
+  using enum OptimizerKind;
+  static constexpr ChoiceTable<OptimizerKind, 5> kTable(
+      {{kAdagrad, "adagrad"}, {kAdam, "adam"}, {kAdamw, "adamw"}, {kLamb, "lamb"}, {kSgd, "sgd"}});
+  return kTable;
 }
 
 enum class ScheduleKind : uint8_t { kConstant, kCosine, kInvSqrt, kLinear, kPlateau };
-inline Words choices_of(ScheduleKind) {
-  static constexpr std::array<std::string_view, 5> kWords{"constant", "cosine", "inv_sqrt", "linear", "plateau"};
-  return kWords;
+inline const auto& table_of(ScheduleKind) {
+  using enum ScheduleKind;
+  static constexpr ChoiceTable<ScheduleKind, 5> kTable(
+      {{kConstant, "constant"},
+       {kCosine, "cosine"},
+       {kInvSqrt, "inv_sqrt"},
+       {kLinear, "linear"},
+       {kPlateau, "plateau", "after evaluations whose loss is not the lowest so far"}});
+  return kTable;
 }
 
 enum class PrecisionKind : uint8_t { kFp32, kBf16 };
-inline Words choices_of(PrecisionKind) {
-  static constexpr std::array<std::string_view, 2> kWords{"fp32", "bf16"};
-  return kWords;
+inline const auto& table_of(PrecisionKind) {
+  using enum PrecisionKind;
+  static constexpr ChoiceTable<PrecisionKind, 2> kTable({{kFp32, "fp32"}, {kBf16, "bf16"}});
+  return kTable;
 }
 
 enum class LossPart : uint8_t { kFull, kHalf };
-inline Words choices_of(LossPart) {
-  static constexpr std::array<std::string_view, 2> kWords{"full", "half"};
-  return kWords;
+inline const auto& table_of(LossPart) {
+  using enum LossPart;
+  static constexpr ChoiceTable<LossPart, 2> kTable(
+      {{kFull, "full", "all"},
+       {kHalf, "half",
+        "the newest half, rounded up, so that each has many earlier ones to attend to even without a memory; the "
+        "others are only read, here and in every epoch"}});
+  return kTable;
 }
 
 enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
-inline Words choices_of(ScheduleRule) {
-  static constexpr std::array<std::string_view, 3> kWords{"pytorch", "nvidia", "tensorflow"};
-  return kWords;
+inline const auto& table_of(ScheduleRule) {
+  using enum ScheduleRule;
+  static constexpr ChoiceTable<ScheduleRule, 3> kTable(
+      {{kPytorch, "pytorch", "the first update at the full rate, decay over max_step whatever the warm-up"},
+       {kNvidia, "nvidia", "the first update at the full rate, decay from the end of the warm-up"},
+       {kTensorflow, "tensorflow", "the first update at 0 when there is a warm-up, decay from its end"}});
+  return kTable;
 }
 
-inline Words choices_of(CollectivesKind) {
-  static constexpr std::array<std::string_view, 3> kWords{"auto", "nccl", "mpi"};
-  return kWords;
+inline const auto& table_of(CollectivesKind) {
+  using enum CollectivesKind;
+  static constexpr ChoiceTable<CollectivesKind, 3> kTable({{kAuto, "auto"}, {kNccl, "nccl"}, {kMpi, "mpi"}});
+  return kTable;
 }
 
 }  // namespace segue

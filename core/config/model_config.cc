@@ -23,10 +23,7 @@ constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 }  // namespace
 
 void PositionConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "how the model knows where tokens stand; relative: sinusoids of the distance between "
-                                "query and key, with the biases u and v; shaw: a learned row for every distance, in "
-                                "every layer; sinusoidal and learned: something for a token's place in its segment is "
-                                "added to its embedding, and what is in memory keeps the place that it had"});
+  fields.kind(kind, {.meaning = "how the model knows where tokens stand"});
   using enum PositionKind;
   fields.optional("clamp_len", clamp_len,
                   {.meaning = "distances beyond this one count as this one; 0 or less: no limit",
@@ -48,7 +45,7 @@ void PositionConfig::describe(JsonFields& fields) {
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "which keys a query sees; causal: memory and segment up to itself"});
+  fields.kind(kind, {.meaning = "which keys a query sees"});
   fields.optional(
       "same_length", same_length,
       {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included", .role = kUse});
@@ -59,18 +56,14 @@ void VisibilityConfig::describe(JsonFields& fields) {
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "what is remembered; hidden_states: the newest inputs of every layer"});
-  fields.optional("initial", initial,
-                  {.meaning = "memory before the first segment; empty: it grows; zeros: full length, and attended to",
-                   .role = kUse});
+  fields.kind(kind, {.meaning = "what is remembered"});
+  fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
 }
 
-void DepthConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "how many layers a token passes; fixed: model.n_layer, each with its weights"});
-}
+void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
 
 void BlockConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "what a layer is; transformer: attention, then feed-forward, both residual"});
+  fields.kind(kind, {.meaning = "what a layer is"});
   fields.optional("pre_lnorm", pre_lnorm, {.meaning = "layer norm before attention and feed-forward instead of after"});
   fields.optional("final_norm", final_norm,
                   {.meaning = "with pre_lnorm, a layer norm after the last layer, whose sums nothing else would bound; "
@@ -85,8 +78,7 @@ void ScoreConfig::describe(JsonFields& fields) {
 }
 
 void HeadConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "how hidden states become a distribution over the vocabulary; adaptive: frequent words "
-                                "first, the others in clusters that are only looked into when chosen"});
+  fields.kind(kind, {.meaning = "how hidden states become a distribution over the vocabulary"});
   fields.optional("tie_weight", tie_weight, {.meaning = "the output layer uses the embedding's table"});
   fields.optional("tie_projs", tie_projs,
                   {.meaning = "per cluster of the vocabulary (softmax: one): the output layer uses the embedding's "
@@ -109,10 +101,7 @@ void HeadConfig::describe(JsonFields& fields) {
                               "PyTorch codes; false: it has none",
                    .kinds = adaptive});
   fields.optional("cluster_order", cluster_order,
-                  {.meaning = "which of the output's cluster rows stands for which cluster; reversed: the last for the "
-                              "first after the frequent words, as in the PyTorch codes of the authors and of NVIDIA; "
-                              "ascending: the first, as in the TensorFlow code and Hugging Face's",
-                   .kinds = adaptive});
+                  {.meaning = "which of the output's cluster rows stands for which cluster", .kinds = adaptive});
 }
 
 void InitConfig::describe(JsonFields& fields) {

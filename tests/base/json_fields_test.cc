@@ -173,6 +173,46 @@ TEST(JsonFields, SchemaHoldsMeaningUnitRangeChoicesAndDefault) {
   EXPECT_EQ(schema.at("properties").at("flags").at("default").dump(), "[false]");
 }
 
+enum class Taste : uint8_t { kSweet, kSour, kBitter, kBland };
+
+// In another order than the enumerators.
+const auto& table_of(Taste /*taste*/) {
+  static constexpr ChoiceTable<Taste, 4> kTable({{Taste::kBitter, "bitter", "like coffee"},
+                                                 {Taste::kSour, "sour", "with a grimace"},
+                                                 {Taste::kBland, "bland"},
+                                                 {Taste::kSweet, "sweet", "with a smile"}});
+  return kTable;
+}
+
+enum class Gait : uint8_t { kWalk, kTrot, kRun };
+
+const auto& table_of(Gait /*gait*/) {
+  static constexpr ChoiceTable<Gait, 3> kTable(
+      {{Gait::kWalk, "walk", "slow"}, {Gait::kTrot, "trot", "fast"}, {Gait::kRun, "run", "fast"}});
+  return kTable;
+}
+
+struct Horse {
+  Taste taste = Taste::kSour;
+  Gait gait = Gait::kTrot;
+  void describe(JsonFields& fields) {
+    fields.kind(taste, {.meaning = "how it eats"});
+    fields.optional("gait", gait, {.meaning = "how it goes", .kinds = Kinds(Taste::kSour, Taste::kBitter)});
+  }
+};
+
+TEST(JsonFields, SchemaTellsWhatWordsMean) {
+  const OrderedJson horse = schema_of<Horse>().at("properties");
+  EXPECT_EQ(horse.at("kind").dump(),
+            R"({"description":"how it eats; bitter: like coffee; sour: with a grimace; sweet: with a smile",)"
+            R"("enum":["sweet","sour","bitter","bland"],"default":"sour"})");
+  EXPECT_EQ(horse.at("gait").dump(),
+            R"json({"description":"how it goes; walk: slow; trot and run: fast (kinds: sour, bitter)",)json"
+            R"("x-kinds":["sour","bitter"],"enum":["walk","trot","run"],"default":"trot"})");
+  EXPECT_EQ(write_fields(Horse{.taste = Taste::kBitter, .gait = Gait::kRun}).dump(),
+            R"({"kind":"bitter","gait":"run"})");
+}
+
 enum class Shape : uint8_t { kRound, kSquare, kFlat };
 
 std::span<const std::string_view> choices_of(Shape /*shape*/) {
