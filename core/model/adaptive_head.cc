@@ -1,8 +1,7 @@
 // Adaptive softmax (Grave et al. 2017; transformer-xl's form): one softmax over the frequent words and a column for
 // each further cluster, and within each of those a softmax over its words that only its tokens are put through.
-#include "core/model/adaptive_head.h"
-
 #include "core/model/adaptive_softmax.h"
+#include "core/model/head.h"
 
 namespace segue {
 
@@ -47,6 +46,7 @@ class AdaptiveHead : public Head {
 
 }  // namespace
 
+HeadMaker make_adaptive_head;
 std::unique_ptr<Head> make_adaptive_head(const ModelConfig& model, int64_t vocab_size) {
   return std::make_unique<AdaptiveHead>(model, vocab_size);
 }

@@ -3,9 +3,6 @@
 
 #include <cmath>
 
-#include "core/model/adaptive_head.h"
-#include "core/model/softmax_head.h"
-
 namespace segue {
 
 // Each table gives rows of zeros for the tokens of the others.
@@ -39,6 +36,10 @@ Value Head::project(Tape& tape, Parameters& parameters, const Value& hidden, con
   if (cluster.output_projection.empty()) return hidden;
   return linear_transposed(tape, hidden, parameters[cluster.output_projection]);
 }
+
+// One in the file of each kind.
+HeadMaker make_softmax_head;
+HeadMaker make_adaptive_head;
 
 std::unique_ptr<Head> make_head(const ModelConfig& model, int64_t vocab_size) {
   switch (model.head.kind) {

@@ -41,4 +41,7 @@ class Head {
 // Throws ConfigError when the clusters do not fit into the vocabulary.
 std::unique_ptr<Head> make_head(const ModelConfig& model, int64_t vocab_size);
 
+// What a kind's own file defines for it: a function of this type.
+using HeadMaker = std::unique_ptr<Head>(const ModelConfig& model, int64_t vocab_size);
+
 }  // namespace segue

@@ -1,7 +1,6 @@
 // Absolute positions by a learned row for every place in a segment (Al-Rfou et al. 2018, with one table instead of one
 // per layer).
 #include "core/model/absolute_position.h"
-#include "core/model/position_kinds.h"
 
 namespace segue {
 
@@ -25,6 +24,7 @@ class LearnedPosition : public AbsolutePosition {
 
 }  // namespace
 
+PositionMaker make_learned_position;
 std::unique_ptr<Position> make_learned_position(const ModelConfig& model) {
   return std::make_unique<LearnedPosition>(model);
 }

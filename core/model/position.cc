@@ -1,8 +1,6 @@
 // What kinds share, and the choice of one.
 #include "core/model/position.h"
 
-#include "core/model/position_kinds.h"
-
 namespace segue {
 
 void Position::declare_shared(std::vector<ParameterSpec>& /*specs*/) const {}
@@ -22,6 +20,12 @@ Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*
                           const Value& /*encoding*/) const {
   return {};
 }
+
+// One in the file of each kind.
+PositionMaker make_relative_position;
+PositionMaker make_sinusoidal_position;
+PositionMaker make_learned_position;
+PositionMaker make_shaw_position;
 
 std::unique_ptr<Position> make_position(const ModelConfig& model) {
   switch (model.position.kind) {

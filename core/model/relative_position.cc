@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/model/dropout_sites.h"
-#include "core/model/position_kinds.h"
+#include "core/model/position.h"
 #include "core/model/sinusoids.h"
 
 namespace segue {
@@ -48,6 +48,7 @@ class RelativePosition : public Position {
 
 }  // namespace
 
+PositionMaker make_relative_position;
 std::unique_ptr<Position> make_relative_position(const ModelConfig& model) {
   return std::make_unique<RelativePosition>(model);
 }

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/model/position_kinds.h"
+#include "core/model/position.h"
 
 namespace segue {
 
@@ -34,6 +34,7 @@ class ShawPosition : public Position {
 
 }  // namespace
 
+PositionMaker make_shaw_position;
 std::unique_ptr<Position> make_shaw_position(const ModelConfig& model) { return std::make_unique<ShawPosition>(model); }
 
 }  // namespace segue

@@ -1,6 +1,5 @@
 // Absolute positions by sinusoids (Vaswani et al. 2017, section 3.5).
 #include "core/model/absolute_position.h"
-#include "core/model/position_kinds.h"
 #include "core/model/sinusoids.h"
 
 namespace segue {
@@ -23,6 +22,7 @@ class SinusoidalPosition : public AbsolutePosition {
 
 }  // namespace
 
+PositionMaker make_sinusoidal_position;
 std::unique_ptr<Position> make_sinusoidal_position(const ModelConfig& model) {
   return std::make_unique<SinusoidalPosition>(model);
 }

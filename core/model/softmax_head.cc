@@ -1,5 +1,5 @@
 // The plain softmax over the whole vocabulary.
-#include "core/model/softmax_head.h"
+#include "core/model/head.h"
 
 namespace segue {
 
@@ -23,6 +23,7 @@ class SoftmaxHead : public Head {
 
 }  // namespace
 
+HeadMaker make_softmax_head;
 std::unique_ptr<Head> make_softmax_head(const ModelConfig& model, int64_t vocab_size) {
   return std::make_unique<SoftmaxHead>(model, vocab_size);
 }

@@ -99,6 +99,7 @@ class LambRule : public UpdateRule {
 
 }  // namespace
 
+UpdateRuleMaker make_lamb_rule;
 std::unique_ptr<UpdateRule> make_lamb_rule(const OptimizerConfig& config, UpdateRuleParts parts) {
   return std::make_unique<LambRule>(config, std::move(parts));
 }

@@ -85,6 +85,9 @@ std::vector<std::string_view> moment_names(const OptimizerConfig& config) {
   return {"velocity"};
 }
 
+// The one in a file of its own.
+UpdateRuleMaker make_lamb_rule;
+
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, UpdateRuleParts parts) {
   switch (config.kind) {
     case OptimizerKind::kAdagrad:

@@ -51,8 +51,8 @@ class UpdateRule {
 
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, UpdateRuleParts parts);
 
-// The one in a file of its own.
-std::unique_ptr<UpdateRule> make_lamb_rule(const OptimizerConfig& config, UpdateRuleParts parts);
+// What a kind in a file of its own defines there: a function of this type.
+using UpdateRuleMaker = std::unique_ptr<UpdateRule>(const OptimizerConfig& config, UpdateRuleParts parts);
 
 // The part of a flat tensor.
 inline TensorView part_of(TensorView flat, const Share& part) { return flat.rows(part.first, part.count); }
