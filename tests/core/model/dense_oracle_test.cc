@@ -44,10 +44,14 @@ TEST_P(DenseOracle, EqualsSegmentsWithZerosClampAndExtraKey) {
   expect_equal(config);
 }
 
-TEST_P(DenseOracle, EqualsSegmentsOfLearnedPlaces) {
-  ModelConfig config = small_model();
-  config.position = {.kind = PositionKind::kLearned, .max_positions = 30};
-  expect_equal(config);
+TEST_P(DenseOracle, EqualsSegmentsOfEveryPositionKind) {
+  for (const ModelVariant& kind : position_variants()) {
+    SCOPED_TRACE(kind.name);
+    ModelConfig config = small_model();
+    kind.change(config);
+    config.mem_len = GetParam().mem_len;
+    expect_equal(with_position_rows(std::move(config), GetParam().tgt_len));
+  }
 }
 
 TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPlacesAndZeros) {

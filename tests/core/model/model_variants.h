@@ -1,47 +1,38 @@
 // The models that tests of models vary over.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "core/config/model_config.h"
+#include "tests/core/model/small_model.h"
 
 namespace segue {
 
-// Odd sizes, and heads that together are not as wide as the model.
-inline ModelConfig small_model() {
-  ModelConfig model;
-  model.n_layer = 2;
-  model.n_head = 3;
-  model.d_model = 14;
-  model.d_head = 5;
-  model.d_inner = 19;
-  model.mem_len = 6;
-  model.dropout = 0.0;
-  model.dropatt = 0.0;
-  return model;
-}
-
-// What the tests vary, by name.
-struct ModelVariant {
-  std::string name;
-  void (*change)(ModelConfig& model);
-  ModelConfig config() const {
-    ModelConfig model = small_model();
-    change(model);
-    return model;
+// Every kind of an axis but the one that small_model has, with its other keys as they are by default:
+// "position_sinusoidal" and the like.
+template <typename Axis>
+std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig::*member) {
+  using Kind = decltype(Axis::kind);
+  std::vector<ModelVariant> variants;
+  for (size_t i = 0; i < choices_of(Kind{}).size(); ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (kind == Axis{}.kind) continue;
+    variants.push_back({fmt::format("{}_{}", axis, name_of_choice(kind)),
+                        [member, kind](ModelConfig& model) { (model.*member).kind = kind; }});
   }
-};
+  return variants;
+}
+inline std::vector<ModelVariant> position_variants() { return kind_variants("position", &ModelConfig::position); }
 
-inline void PrintTo(const ModelVariant& variant, std::ostream* stream) { *stream << variant.name; }
-
-inline const std::vector<ModelVariant>& model_variants() {
-  static const std::vector<ModelVariant> kVariants{
+// Keys, and combinations of keys and kinds.
+inline std::vector<ModelVariant> key_variants() {
+  return {
       {"post_norm", [](ModelConfig&) {}},
       {"pre_norm", [](ModelConfig& m) { m.block.pre_lnorm = true; }},
       {"final_norm", [](ModelConfig& m) { m.block = {.pre_lnorm = true, .final_norm = true}; }},
@@ -64,7 +55,6 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.head.tie_weight = false;
          m.d_embed = 8;
        }},
-      {"adaptive_one_cluster", [](ModelConfig& m) { m.head.kind = HeadKind::kAdaptive; }},
       {"adaptive",
        [](ModelConfig& m) {
          m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
@@ -118,7 +108,6 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.d_inner = 1;
          m.d_model = 4;
        }},
-      {"sinusoidal", [](ModelConfig& m) { m.position.kind = PositionKind::kSinusoidal; }},
       {"sinusoidal_pre_norm_no_memory_projected",
        [](ModelConfig& m) {
          m.position.kind = PositionKind::kSinusoidal;
@@ -126,14 +115,14 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.mem_len = 0;
          m.d_embed = 9;
        }},
-      {"learned", [](ModelConfig& m) { m.position = {.kind = PositionKind::kLearned, .max_positions = 9}; }},
+      {"learned_more_rows_than_places",
+       [](ModelConfig& m) { m.position = {.kind = PositionKind::kLearned, .max_positions = 9}; }},
       {"learned_no_memory_adaptive",
        [](ModelConfig& m) {
          m.position = {.kind = PositionKind::kLearned, .max_positions = 7};
          m.mem_len = 0;
          m.head = {.kind = HeadKind::kAdaptive, .tie_projs = {false, true, true}, .cutoffs = {6, 9}, .div_val = 2};
        }},
-      {"shaw", [](ModelConfig& m) { m.position = {.kind = PositionKind::kShaw, .max_positions = 13}; }},
       {"shaw_pre_norm_clamp_len",
        [](ModelConfig& m) {
          m.position = {.kind = PositionKind::kShaw, .clamp_len = 3, .max_positions = 4};
@@ -145,6 +134,21 @@ inline const std::vector<ModelVariant>& model_variants() {
          m.mem_len = 0;
        }},
   };
+}
+
+inline const std::vector<ModelVariant>& model_variants() {
+  static const std::vector<ModelVariant> kVariants = [] {
+    std::vector<ModelVariant> all = key_variants();
+    const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
+    append(position_variants());
+    append(kind_variants("visibility", &ModelConfig::visibility));
+    append(kind_variants("memory", &ModelConfig::memory));
+    append(kind_variants("depth", &ModelConfig::depth));
+    append(kind_variants("block", &ModelConfig::block));
+    append(kind_variants("score", &ModelConfig::score));
+    append(kind_variants("head", &ModelConfig::head));
+    return all;
+  }();
   return kVariants;
 }
 

@@ -33,9 +33,7 @@ TEST_P(DeviceTraining, EqualsTheCpu) {
 class DeviceTrainingInBfloat16 : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceTrainingInBfloat16,
                          testing::ValuesIn(model_variants().begin(), model_variants().begin() + 6), name_of_variant);
-INSTANTIATE_TEST_SUITE_P(Positions, DeviceTrainingInBfloat16,
-                         testing::Values(model_variant("sinusoidal"), model_variant("learned"), model_variant("shaw")),
-                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Positions, DeviceTrainingInBfloat16, testing::ValuesIn(position_variants()), name_of_variant);
 
 TEST_P(DeviceTrainingInBfloat16, StaysNearTheCpu) {
   const ModelConfig config = with_dropout(GetParam());
@@ -46,7 +44,7 @@ TEST_P(DeviceTrainingInBfloat16, StaysNearTheCpu) {
 // The first run of a graph's addresses is step 1, when the memory is full; two steps warm up, one records.
 class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
-                         testing::Values(model_variants()[0], model_variants()[3], model_variants()[16]),
+                         testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
 
 TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {

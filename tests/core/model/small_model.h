@@ -1,0 +1,50 @@
+// A small model, and what tests change of it.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "core/config/model_config.h"
+
+namespace segue {
+
+// Odd sizes, and heads that together are not as wide as the model.
+inline ModelConfig small_model() {
+  ModelConfig model;
+  model.n_layer = 2;
+  model.n_head = 3;
+  model.d_model = 14;
+  model.d_head = 5;
+  model.d_inner = 19;
+  model.mem_len = 6;
+  model.dropout = 0.0;
+  model.dropatt = 0.0;
+  return model;
+}
+
+// Segments of the tests that walk the variants have so many tokens at most.
+constexpr int64_t kLongestSegment = 7;
+
+// A table of positions whose size is not given has the rows that segments of `tgt_len` need.
+inline ModelConfig with_position_rows(ModelConfig model, int64_t tgt_len) {
+  int64_t& rows = model.position.max_positions;
+  if (rows == 0) rows = position_rows(model.position, use_of(model), tgt_len);
+  return model;
+}
+
+// What the tests vary, by name.
+struct ModelVariant {
+  std::string name;
+  std::function<void(ModelConfig& model)> change;
+  ModelConfig config() const {
+    ModelConfig model = small_model();
+    change(model);
+    return with_position_rows(std::move(model), kLongestSegment);
+  }
+};
+
+inline void PrintTo(const ModelVariant& variant, std::ostream* stream) { *stream << variant.name; }
+
+}  // namespace segue
