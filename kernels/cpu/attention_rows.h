@@ -107,8 +107,9 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
   };
 }
 
-// Has rows row_at(0) .. row_at(count - 1) brought into the second level cache while others are computed with: rows of
-// one head lie too far apart for the processor to foresee them. Inline, since GCC drops calls to what only prefetches.
+// Has rows row_at(0) .. row_at(count - 1), of which there may be none, brought into the second level cache while others
+// are computed with: rows of one head lie too far apart for the processor to foresee them. Inline, since GCC drops
+// calls to what only prefetches.
 template <typename RowAt>
 [[gnu::always_inline]] inline void prefetch_rows(const AttentionShape& shape, int64_t count, RowAt row_at) {
   constexpr int kIntoSecondLevel = 2;

@@ -144,8 +144,18 @@ void begin_strip(const AttentionShape& shape, const HeadInputs<A>& head, const H
   });
 }
 
-// do · v of every pair of the tile, from the columns of values.
-void compute_dprobabilities(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+// Of rows of keys, those from `first` on that are as many as the queries of a block, and the last ones fewer.
+template <typename A>
+[[gnu::always_inline]] inline void prefetch_keys(const AttentionShape& shape, const KeyRows<A>& rows, int64_t first,
+                                                 int64_t count) {
+  prefetch_rows(shape, std::min(count, shape.keys() - first), rows_from(rows, first));
+}
+
+// do · v of every pair of the tile, from the columns of values. The next tile's keys and values are on their way
+// meanwhile.
+template <typename A>
+void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile,
+                            BackwardBuffers& buffers) {
   const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.depth = shape.width,
                          .a = {rows_of(shape, tile.place, buffers.doutput), shape.row_stride},
@@ -153,8 +163,12 @@ void compute_dprobabilities(const AttentionShape& shape, const Tile& tile, Backw
                          .b_stride = shape.tile,
                          .c = dscores.data,
                          .c_stride = dscores.stride};
-  visit_row_blocks(tile.queries.count,
-                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows))); });
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const int64_t next = tile.keys.first + shape.tile + rows.first;
+    if (tile.place == 0) prefetch_keys(shape, head.rows.keys, next, rows.count);
+    if (tile.place == 0) prefetch_keys(shape, head.rows.values, next, rows.count);
+    tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows)));
+  });
 }
 
 // Scores become m * p, and do · v becomes ds.
@@ -197,8 +211,11 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float
   }
 }
 
-// What keys send back to the queries.
-void add_content_gradients(const AttentionShape& shape, const Tile& tile, BackwardBuffers& buffers) {
+// What keys send back to the queries. What will be written of the gradients of both is on its way meanwhile.
+template <typename A>
+void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradients, const Tile& tile,
+                           BackwardBuffers& buffers) {
+  const bool is_last = !sees_beyond(shape, tile.queries, tile.keys.first + shape.tile);
   const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.columns = shape.row_stride,
                          .a = {dscores.data, dscores.stride},
@@ -207,8 +224,12 @@ void add_content_gradients(const AttentionShape& shape, const Tile& tile, Backwa
                          .c = rows_of(shape, tile.place, buffers.dcontent),
                          .c_stride = shape.row_stride,
                          .accumulate = true};
-  visit_row_blocks(tile.queries.count,
-                   [&](Range rows) { tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows))); });
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const int64_t key = tile.keys.first + rows.first;
+    prefetch_keys(shape, tile.place == 0 ? gradients.keys : gradients.values, key, rows.count);
+    if (is_last) prefetch_rows(shape, rows.count, rows_from(gradients.queries, tile.queries.first + rows.first));
+    tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows)));
+  });
 }
 
 // The complete left block of a dband, whose first column is `farthest` away, to dq and dr. `age` is that of its rows of
@@ -270,12 +291,15 @@ void finish_strip(const AttentionShape& shape, const HeadGradients<A>& gradients
   for (int64_t row = 0; row < strip.count; ++row) {
     const float* dcontent = buffers.dcontent.data() + row * shape.row_stride;
     A* dq = gradients.rows.queries(strip.first + row);
+#pragma omp simd
     for (int64_t h = 0; h < shape.width; ++h) content_bias[h] += shape.scale * dcontent[h];
     if (!shape.has_distances()) {
+#pragma omp simd
       for (int64_t h = 0; h < shape.width; ++h) store(dq + h, shape.scale * dcontent[h]);
       continue;
     }
     const float* dposition = buffers.dposition.data() + row * shape.row_stride;
+#pragma omp simd
     for (int64_t h = 0; h < shape.width; ++h) {
       store(dq + h, shape.scale * (dcontent[h] + dposition[h]));
       position_bias[h] += shape.scale * dposition[h];
@@ -295,12 +319,12 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
     load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
     load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
     visit_tiles(shape, strip, keys, [&](const Tile& tile) {
-      compute_dprobabilities(shape, tile, buffers);
+      compute_dprobabilities(shape, head, tile, buffers);
       visit_row_blocks(tile.queries.count,
                        [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
       add_to_keys(shape, tile, buffers.scores(shape, tile), buffers.doutput, key_sums.values(keys.first));
       add_to_keys(shape, tile, buffers.dscores(shape, tile), buffers.content_queries, key_sums.keys(keys.first));
-      add_content_gradients(shape, tile, buffers);
+      add_content_gradients(shape, gradients.rows, tile, buffers);
       if (shape.has_distances()) pass_on_positions(shape, gradients.sums, tile, buffers);
     });
   });

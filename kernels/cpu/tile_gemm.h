@@ -68,9 +68,10 @@ struct TileGemm {
   }
 };
 
-// One block, kBlockRows rows by kVectors vectors, at args.c. By value: a store to c then cannot change a stride.
+// One block, kBlockRows rows by kVectors vectors, at args.c. By value: a store to c then cannot change a stride. A
+// function by itself: inlined, the callers' variables would push the strides of the inner loop out of registers.
 template <int64_t kVectors>
-inline void tile_gemm_block(TileGemm args) {
+[[gnu::noinline]] void tile_gemm_block(TileGemm args) {
   Vector sums[kBlockRows][kVectors] = {};
   for (int64_t k = 0; k < args.depth; ++k) {
     Vector right[kVectors];
