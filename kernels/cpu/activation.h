@@ -15,14 +15,13 @@ inline float load(const BFloat16* from) { return static_cast<float>(*from); }
 inline void store(float* to, float value) { *to = value; }
 inline void store(BFloat16* to, float value) { *to = BFloat16(value); }
 
-using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
 using HalvesAnywhere __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(alignof(uint16_t)), may_alias)) =
     uint16_t;
 
 // One register.
 inline Vector load_vector(const BFloat16* from) {
   const Halves halves = *reinterpret_cast<const HalvesAnywhere*>(from);
-  return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+  return reinterpret_cast<Vector>(widened(halves) << 16);
 }
 inline void store_vector(BFloat16* to, Vector value) {
   const Words words = reinterpret_cast<Words>(value);

@@ -11,33 +11,40 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-constexpr int kMaskBlocks = 16;  // at a time
-constexpr int kMaskElements = 4 * kMaskBlocks;
-
 // A Philox word of several blocks side by side, each in the low half of a lane: that half is all that a product reads,
 // and what lies above it never has to be cleared.
 using MaskWord = WideVector;
 constexpr int kMaskLanes = static_cast<int>(kWideLanes);
-constexpr size_t kMaskGroups = 2;  // of lanes side by side: one's products take longer than the other's begin
+#ifdef __AVX512F__
+constexpr size_t kMaskGroups = 4;  // of lanes side by side: a round waits longer for its products than it computes
+#else
+constexpr size_t kMaskGroups = 2;  // as many as 16 registers hold
+#endif
+constexpr int kMaskBlocks = kMaskLanes * static_cast<int>(kMaskGroups);  // at a time
+constexpr int kMaskElements = 4 * kMaskBlocks;
 using MaskWords = std::array<std::array<MaskWord, 4>, kMaskGroups>;
+
+template <size_t... kLane>
+constexpr MaskWord lane_numbers(std::index_sequence<kLane...> /*lanes*/) {
+  return MaskWord{kLane...};
+}
 
 // random_block(stream, first_block + lane) for every lane of each group.
 inline MaskWords random_blocks(const RandomStream& stream, uint64_t first_block) {
   MaskWords words;
   for (auto& c : words) {
-    MaskWord block = MaskWord{} + first_block;
-    for (int lane = 0; lane < kMaskLanes; ++lane) block[lane] += static_cast<uint64_t>(lane);
+    const MaskWord block = lane_numbers(std::make_index_sequence<kMaskLanes>()) + first_block;
     c = {block, block >> 32 << 16 | stream.site, MaskWord{} + stream.step, MaskWord{} + (stream.step >> 32)};
     first_block += kMaskLanes;
   }
   MaskWord k0 = MaskWord{} + stream.seed;
   MaskWord k1 = MaskWord{} + (stream.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (auto& c : words) {
       const MaskWord p0 = product_of_low_halves(c[0], MaskWord{} + kPhiloxMultiplier0);
       const MaskWord p1 = product_of_low_halves(c[2], MaskWord{} + kPhiloxMultiplier1);
-      c = {(p1 >> 32) ^ c[1] ^ k0, p1, (p0 >> 32) ^ c[3] ^ k1, p0};
+      c = {doubled_high_halves(p1) ^ c[1] ^ k0, p1, doubled_high_halves(p0) ^ c[3] ^ k1, p0};
     }
     k0 += kPhiloxWeyl0;
     k1 += kPhiloxWeyl1;
@@ -48,16 +55,14 @@ inline MaskWords random_blocks(const RandomStream& stream, uint64_t first_block)
 // Lanes of a in the low halves, of b in the high ones.
 inline MaskWord joined_halves(MaskWord a, MaskWord b) { return (a & 0xFFFFFFFFU) | b << 32; }
 
-// The multipliers of the 64 elements of blocks first_block .. first_block + 15.
+// The multipliers of the kMaskElements elements of blocks first_block, first_block + 1, ...
 inline void mask_chunk(const RandomStream& stream, uint64_t first_block, uint32_t threshold, float scale, float* m) {
-  for (int done = 0; done < kMaskBlocks; done += kMaskLanes * static_cast<int>(kMaskGroups)) {
-    for (const auto& c : random_blocks(stream, first_block + static_cast<uint64_t>(done))) {
-      const MaskWord front = joined_halves(c[0], c[1]);
-      const MaskWord back = joined_halves(c[2], c[3]);
-      for (const MaskWord blocks : {interleaved<0>(front, back), interleaved<1>(front, back)}) {
-        store_vector(m, reinterpret_cast<Words>(blocks) >= threshold ? Vector{} + scale : Vector{});
-        m += kLanes;
-      }
+  for (const auto& c : random_blocks(stream, first_block)) {
+    const MaskWord front = joined_halves(c[0], c[1]);
+    const MaskWord back = joined_halves(c[2], c[3]);
+    for (const MaskWord blocks : {interleaved<0>(front, back), interleaved<1>(front, back)}) {
+      store_vector(m, reinterpret_cast<Words>(blocks) >= threshold ? Vector{} + scale : Vector{});
+      m += kLanes;
     }
   }
 }

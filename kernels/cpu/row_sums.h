@@ -54,7 +54,6 @@ std::array<float, kSums> sums_over(int64_t count, const Terms& terms) {
   return totals;
 }
 
-using Doubles __attribute__((vector_size(kLanes / 2 * sizeof(double)))) = double;
 using HalfVectorAnywhere __attribute__((vector_size(kLanes / 2 * sizeof(float)), aligned(alignof(float)), may_alias)) =
     float;
 
@@ -68,7 +67,7 @@ inline double sum_of_squares(const float* values, int64_t count) {
 #pragma GCC unroll 8
     for (int64_t v = 0; v < kVectors; ++v) {
       const auto terms = *reinterpret_cast<const HalfVectorAnywhere*>(values + i + v * kWidth);
-      const Doubles wide = __builtin_convertvector(terms, Doubles);
+      const Doubles wide = widened(terms);
       sums[v] += wide * wide;
     }
   }

@@ -42,22 +42,49 @@ V interleaved(V a, V b, std::index_sequence<kLane...> /*lanes*/) {
   return __builtin_shufflevector(a, b, (kLane % 2 * kCount + kHalf * kCount / 2 + kLane / 2)...);
 }
 
-// A square of kLanes x kLanes. Interleaving row i with row i + kLanes/2, as one shuffles two halves of a deck of cards,
-// moves every element one bit of its row number into its column number: after log2(kLanes) times they are exchanged.
+// Two vectors' lanes in turn, within each 128 bits: one instruction.
+template <int kHalf, size_t... kLane>
+Vector interleaved_in_blocks(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, (kLane % 2 * kLanes + kLane / 4 * 4 + kHalf * 2 + kLane % 4 / 2)...);
+}
+
+// The lanes of a, or with kUpper of b, whose number has the bit kStep, or with kUpper lacks it, give way to those of
+// the other one kStep away.
+template <size_t kStep, bool kUpper, size_t... kLane>
+Vector lanes_exchanged(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, ((kLane & kStep) / kStep * kLanes + (kLane & ~kStep) + kUpper * kStep)...);
+}
+template <size_t kStep>
+void exchange_lanes(Vector& a, Vector& b) {
+  const Vector lower = lanes_exchanged<kStep, false>(a, b, kLaneNumbers);
+  b = lanes_exchanged<kStep, true>(a, b, kLaneNumbers);
+  a = lower;
+}
+
+// A square of kLanes x kLanes. Each exchange moves one bit of every element's row number into its column number and
+// back: the bits of 128-bit blocks first, then the two inside them, which take one instruction a row each.
 inline void transpose_square(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
   Vector rows[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i) rows[i] = load_vector(from + i * from_stride);
-#pragma GCC unroll 4
-  for (int64_t done = 1; done < kLanes; done *= 2) {
-    Vector shuffled[kLanes];
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < kLanes / 2; ++i) {
-      shuffled[2 * i] = interleaved<0>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
-      shuffled[2 * i + 1] = interleaved<1>(rows[i], rows[i + kLanes / 2], kLaneNumbers);
-    }
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) rows[i] = shuffled[i];
+  for (int64_t i = 0; i < kLanes; ++i) rows[i] = load_vector(from + i * from_stride);
+#pragma GCC unroll 8
+  for (int64_t i = 0; kLanes > 8 && i < kLanes / 2; ++i) exchange_lanes<kLanes / 2>(rows[i], rows[i + kLanes / 2]);
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kLanes / 2; ++i) exchange_lanes<4>(rows[i / 4 * 8 + i % 4], rows[i / 4 * 8 + i % 4 + 4]);
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < kLanes; i += 4) {
+    Vector first = interleaved_in_blocks<0>(rows[i], rows[i + 1], kLaneNumbers);
+    Vector third = interleaved_in_blocks<1>(rows[i], rows[i + 1], kLaneNumbers);
+    Vector second = interleaved_in_blocks<0>(rows[i + 2], rows[i + 3], kLaneNumbers);
+    Vector fourth = interleaved_in_blocks<1>(rows[i + 2], rows[i + 3], kLaneNumbers);
+    exchange_lanes<2>(first, second);
+    exchange_lanes<2>(third, fourth);
+    rows[i] = first;
+    rows[i + 1] = second;
+    rows[i + 2] = third;
+    rows[i + 3] = fourth;
   }
+#pragma GCC unroll 16
   for (int64_t i = 0; i < kLanes; ++i) store_vector(to + i * to_stride, rows[i]);
 }
 
@@ -70,7 +97,27 @@ WideVector interleaved(WideVector a, WideVector b) {
   return interleaved<kHalf>(a, b, std::make_index_sequence<kWideLanes>());
 }
 
-// Of the low 32 bits of each lane, in one instruction that compilers do not find by themselves.
+// What follows is one instruction each, and compilers do not find it by themselves: GCC 12 converts by halves.
+using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
+using HalfVector __attribute__((vector_size(kLanes / 2 * sizeof(float)))) = float;
+using Doubles __attribute__((vector_size(kLanes / 2 * sizeof(double)))) = double;
+
+inline Words widened(Halves halves) {
+#ifdef __AVX512F__
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
+#else
+  return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(halves)));
+#endif
+}
+inline Doubles widened(HalfVector floats) {
+#ifdef __AVX512F__
+  return reinterpret_cast<Doubles>(_mm512_maskz_cvtps_pd(0xFF, reinterpret_cast<__m256>(floats)));
+#else
+  return reinterpret_cast<Doubles>(_mm256_cvtps_pd(reinterpret_cast<__m128>(floats)));
+#endif
+}
+
+// Of the low 32 bits of each lane.
 inline WideVector product_of_low_halves(WideVector a, WideVector b) {
 #ifdef __AVX512F__
   return reinterpret_cast<WideVector>(
@@ -79,6 +126,15 @@ inline WideVector product_of_low_halves(WideVector a, WideVector b) {
   return reinterpret_cast<WideVector>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 #endif
 }
+
+// The high 32 bits of each lane in both its halves. A shuffle and no shift, since processors of Intel have a port for
+// shuffles beside that of products and shifts.
+template <size_t... kWord>
+WideVector doubled_high_halves(WideVector v, std::index_sequence<kWord...> /*words*/) {
+  const auto words = reinterpret_cast<Words>(v);
+  return reinterpret_cast<WideVector>(Words(__builtin_shufflevector(words, words, (kWord | 1)...)));
+}
+inline WideVector doubled_high_halves(WideVector v) { return doubled_high_halves(v, kLaneNumbers); }
 
 inline Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 
