@@ -128,9 +128,13 @@ def refuse_syncs(attempt, dice, campaign):
 
 
 def limit_files(attempt, dice, _):
-    """No file may grow any more: SIGXFSZ, or an error where that is ignored."""
+    """No file of a rank may grow any more: SIGXFSZ, or an error where that is ignored. Nothing is done while there is no
+    rank: how mpirun fares without files is not the program's to answer for."""
+    pids = attempt.pids()
+    if not pids:
+        return ()
     try:
-        pid = any_rank(attempt, dice)
+        pid = dice.choice(pids)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (dice.randint(0, 4096), resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]))
     except (ProcessLookupError, PermissionError):
         pass
