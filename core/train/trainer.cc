@@ -89,7 +89,16 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   logger_.info("resumed from {} at step {}", checkpoint.directory().string(), state_.step);
 }
 
-TrainingOutcome Trainer::run(const StopSignal& stop) try {
+TrainingOutcome Trainer::run(const StopSignal& stop) {
+  try {
+    return train(stop);
+  } catch (...) {
+    collectives_.abandon();  // before whoever frees memory of a GPU waits for them
+    throw;
+  }
+}
+
+TrainingOutcome Trainer::train(const StopSignal& stop) try {
   open_logs();
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
@@ -109,11 +118,7 @@ TrainingOutcome Trainer::run(const StopSignal& stop) try {
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
 } catch (const DivergedError&) {
-  collectives_.abandon();
   if (observer_ != nullptr) observer_->ended();
-  throw;
-} catch (...) {
-  collectives_.abandon();  // before whoever frees memory of a GPU waits for them
   throw;
 }
 

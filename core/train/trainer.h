@@ -64,6 +64,7 @@ class Trainer {
     double seconds = 0.0;
   };
 
+  TrainingOutcome train(const StopSignal& stop);
   bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
   void forward_backward(const Segment& segment);
