@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks
 from flops import training_flops_per_token  # noqa: E402
 from job import Job, check_close, losses, newest_step, require, wait_for_steps  # noqa: E402
 from program import TINY_MODEL, check, check_same_run, metrics, read_evaluation  # noqa: E402
+from report_test import read_page  # noqa: E402
 from sizes import Sizes  # noqa: E402
 
 STEPS = 50
@@ -244,6 +245,27 @@ def test_refuses_other_tokens(job):
     check(not os.path.exists(job.path("other-tokens", "metrics.jsonl")), "something was written")
 
 
+def test_the_first_rank_draws_the_report(job):
+    """The second rank runs in a place of its own, which shares text and checkpoints: a page that it drew would be there,
+    or a warning that it cannot."""
+    elsewhere = job.path("apart")
+    os.makedirs(os.path.join(elsewhere, "drawn"))
+    for name in ("config.json", "text", "drawn/checkpoints"):
+        os.symlink(job.path(name), os.path.join(elsewhere, name))
+    train = [job.binary, "train", "config.json", "--run", "drawn", "--quiet", "--set", "training.report=true"]
+    command = ["mpirun", "-np", "1", "-wdir", job.directory, *train, ":", "-np", "1", "-wdir", elsewhere, *train]
+    done = subprocess.run(command, env=job.environment, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0 and "no report" not in done.stderr, f"exit {done.returncode}: {done.stderr}")
+    found = [os.path.join(directory, name) for directory, _, names in os.walk(job.directory) for name in names
+             if "report.html" in name]
+    check(found == [job.path("drawn", "report.html")], f"pages: {found}")
+    page, _, drawings = read_page(found[0])
+    best = min(line["bits_per_byte"] for line in metrics(job.path("drawn")) if "evaluation" in line)
+    check(page.refresh is None and drawings, "the page is not that of a run that is over")
+    for said in (f"step {STEPS} of {STEPS}", "best loss on valid", f"{best:.3f}"):
+        check(said in page.text, f"the page does not say {said!r}")
+
+
 def test_dry_run_says_what_training_holds(job):
     before = sorted(os.listdir(job.directory))
     planned, _ = job.run_ranks(3, "train", "config.json", "--dry-run")
@@ -275,6 +297,7 @@ def main():
     test_evaluation_does_not_depend_on_ranks(job)
     test_refuses_at_the_start(job)
     test_refuses_other_tokens(job)
+    test_the_first_rank_draws_the_report(job)
     test_dry_run_says_what_training_holds(job)
     test_a_rank_that_does_not_start_is_missed(job)
     test_a_silent_rank_is_named(job)
