@@ -41,7 +41,7 @@ class Bench {
     full.memory_length = mem_len;
     return {.name = name,
             .timing = time_calls(place_.stream(), effort_, run),
-            .flops = model_.flops(parameters_, full).forward,
+            .flops = model_.flops(parameters_, use, full).forward,
             .tokens = static_cast<double>(shape.streams * shape.scored_tokens())};
   }
 

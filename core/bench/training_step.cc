@@ -25,7 +25,9 @@ TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t voc
 
 int64_t TrainingStep::reserve() { return engine_.prepare(training_shape(config_, groups_.front().count)); }
 
-Flops TrainingStep::flops() { return model_.flops(parameters_, training_shape(config_, streams_.count)); }
+Flops TrainingStep::flops() {
+  return model_.flops(parameters_, use_of(config_.model), training_shape(config_, streams_.count));
+}
 
 void TrainingStep::observe(StepObserver* observer) {
   observer_ = observer;

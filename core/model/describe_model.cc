@@ -52,7 +52,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const ModelUse use = use_of(model);
   const SegmentShape shape = full_segment(use, streams, tgt_len, scored);
   Arena arena;
-  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, shape);
+  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const int64_t activations = segment->tape.planned_bytes();
   const int64_t weights = (2 + moments) * parameters.values().bytes();
   const int64_t memory = make_training_memory(model, use, streams)->bytes();

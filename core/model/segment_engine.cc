@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/model/visibility.h"
-
 namespace segue {
 
 namespace {
@@ -22,12 +20,10 @@ SegmentEngine::SegmentEngine(const ModelInUse& in_use, Tape::Mode mode) : in_use
 
 SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   shape.scored = shape.scored_tokens();
-  shape.window = visible_window(in_use_.use);
-  shape.clamp_len = in_use_.use.clamp_len;
   const auto found = std::find_if(tapes_.begin(), tapes_.end(), [&](const Recorded& r) { return r.shape == shape; });
   if (found != tapes_.end()) return *found;
   Recorded fresh{.shape = shape,
-                 .segment = in_use_.model.record(in_use_.arena, mode_, in_use_.parameters, shape),
+                 .segment = in_use_.model.record(in_use_.arena, mode_, in_use_.parameters, in_use_.use, shape),
                  .staging = {},
                  .replays = {}};
   if (in_use_.stream.device().is_cuda()) {

@@ -15,7 +15,7 @@ enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
 // What a segment's tape ends in: the loss of its targets, or the scores of whatever may follow its last token.
 enum class SegmentOutput : uint8_t { kLoss, kNextToken };
 
-// The extents a tape is recorded for.
+// The extents a tape is recorded for; how the model is used (ModelUse) comes beside it.
 struct SegmentShape {
   int64_t streams = 0;
   int64_t tgt_len = 0;
@@ -24,8 +24,6 @@ struct SegmentShape {
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // rows that are bound of each layer's distances, with keys and values alone
   SegmentOutput output = SegmentOutput::kLoss;
-  int64_t window = 0;      // newest keys a query sees, its own included; 0: all
-  int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };

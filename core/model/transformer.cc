@@ -50,10 +50,10 @@ Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters, co
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
-                                                 const SegmentShape& shape) const {
+                                                 const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
-  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0, .clamp_len = shape.clamp_len};
+  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0, .clamp_len = use.clamp_len};
   check_position_table(config_.position, reach, shape.tgt_len, "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
@@ -61,11 +61,12 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
   const bool is_encoded = remembers_states || position_->is_absolute();
   const Value encoding =
-      is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, shape.clamp_len) : Value();
+      is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, use.clamp_len) : Value();
+  const int64_t window = visible_window(use);
 
   Residual stream{.stream = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
   for (const auto& layer : layers_) {
-    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .window = shape.window};
+    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .window = window};
     const LayerOutputs outputs = layer->apply(tape, parameters, stream, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
     tape.keep(fresh);
@@ -138,18 +139,13 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
   return frozen;
 }
 
-Flops Transformer::flops(Parameters& parameters, const SegmentShape& shape) const {
+Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const {
   Arena unused(parameters.compute().device);
-  return record(unused, Tape::Mode::kTraining, parameters, shape)->tape.flops();
+  return record(unused, Tape::Mode::kTraining, parameters, use, shape)->tape.flops();
 }
 
 SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {
-  return {.streams = streams,
-          .tgt_len = tgt_len,
-          .memory_length = use.mem_len,
-          .scored = scored,
-          .window = visible_window(use),
-          .clamp_len = use.clamp_len};
+  return {.streams = streams, .tgt_len = tgt_len, .memory_length = use.mem_len, .scored = scored};
 }
 
 namespace {

@@ -22,13 +22,14 @@ class Transformer {
   int64_t vocab_size() const { return vocab_size_; }
   std::vector<ParameterSpec> parameter_specs() const;
 
-  // Records a segment of `shape`, sealed and ready for replay.
-  std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters,
+  // Records a segment of `shape` in such a use, of which the shape says how much memory is bound. Sealed and ready for
+  // replay.
+  std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters, const ModelUse& use,
                                       const SegmentShape& shape) const;
 
-  // Of a segment of `shape`, counted on a tape that never runs. Of an adaptive head's softmaxes only that of the
-  // frequent words counts; where clusters have tables of their own, the projections of all clusters for every token.
-  Flops flops(Parameters& parameters, const SegmentShape& shape) const;
+  // Of such a segment, counted on a tape that never runs. Of an adaptive head's softmaxes only that of the frequent
+  // words counts; where clusters have tables of their own, the projections of all clusters for every token.
+  Flops flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const;
 
   // Records what a memory of keys and values starts from while weights are frozen: per layer the rows of distances that
   // segments of `tgt_len` tokens need, and the keys and values of a memory full of zeros. Sealed; both kept.

@@ -342,7 +342,7 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
 
 void Trainer::measure_model() {
   const int64_t streams = config_.training.batch_size;
-  const Flops flops = model_.flops(parameters_, training_shape(config_, streams));
+  const Flops flops = model_.flops(parameters_, use_of(config_.model), training_shape(config_, streams));
   flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
   peak_.measure();
 }

@@ -187,9 +187,10 @@ TEST(Tape, EvaluationOfADeepModelNeedsAFractionOfTraining) {
   const Transformer model(config, 23);
   Parameters parameters(model.parameter_specs());
   Arena arena;
-  const SegmentShape shape{.streams = 2, .tgt_len = 32, .memory_length = 6};
-  const auto evaluation = model.record(arena, Tape::Mode::kEvaluation, parameters, shape);
-  const auto training = model.record(arena, Tape::Mode::kTraining, parameters, shape);
+  const ModelUse use{.mem_len = 6};
+  const SegmentShape shape{.streams = 2, .tgt_len = 32, .memory_length = use.mem_len};
+  const auto evaluation = model.record(arena, Tape::Mode::kEvaluation, parameters, use, shape);
+  const auto training = model.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   EXPECT_GT(evaluation->tape.planned_bytes(), 0);
   EXPECT_LT(4 * evaluation->tape.planned_bytes(), training->tape.planned_bytes());
 }
