@@ -32,13 +32,12 @@ class Generator {
   std::span<const float> next(int64_t sample);
 
  private:
-  void predict(const OwnedTensor& tokens);
+  void predict(const OwnedTensor& tokens) { scores_ = engine_.predict(tokens.view(), *memory_); }
 
   int64_t samples_;
   int64_t tgt_len_;
   SegmentEngine engine_;
-  std::unique_ptr<Memory> memory_;
-  int64_t place_ = 0;  // tokens so far of the segment that has begun
+  std::unique_ptr<FrozenMemory> memory_;
   NextToken next_token_;
   std::span<const OwnedTensor> scores_;
   std::vector<float> log_probability_;

@@ -15,7 +15,7 @@
 
 namespace segue {
 
-class KeyValueMemory final : public Memory {
+class KeyValueMemory final : public FrozenMemory {
  public:
   // For segments of `tgt_len` tokens. The weights must not change while this memory is in use.
   KeyValueMemory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
@@ -27,6 +27,7 @@ class KeyValueMemory final : public Memory {
   void update(kernels::Stream& stream, const SegmentTape& segment) override;
   void reset() override;
 
+  int64_t place() const override { return place_; }
   int64_t bytes() const override;
 
  private:
@@ -44,7 +45,7 @@ class KeyValueMemory final : public Memory {
   OwnedTensor places_;                  // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t place_ = 0;  // tokens so far of the segment that has begun
+  int64_t place_ = 0;
 };
 
 }  // namespace segue

@@ -15,7 +15,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
   throw ContractError("unknown kind of memory");
 }
 
-std::unique_ptr<Memory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
+std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
       return std::make_unique<KeyValueMemory>(in_use, streams, tgt_len);

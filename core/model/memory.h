@@ -46,11 +46,16 @@ class TrainingMemory : public Memory {
 std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
                                                      const Compute& compute = {});
 
+// A memory whose weights do not change while it is in use. Segments may come in parts.
+class FrozenMemory : public Memory {
+ public:
+  virtual int64_t place() const = 0;  // tokens so far of the segment that has begun
+};
+
 struct ModelInUse;
 
-// Of weights that do not change while it is in use, for segments of `tgt_len` tokens, which may come in parts: what can
-// be made once of what the kind remembers is.
-std::unique_ptr<Memory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
+// For segments of `tgt_len` tokens: what can be made once of what the kind remembers is.
+std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
 // What evaluation remembers: the frozen form if it is asked for and the model has a memory, without which there is
 // nothing to make once for several segments; else what training remembers.

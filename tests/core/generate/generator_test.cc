@@ -75,6 +75,20 @@ TEST_P(GeneratorVariants, EqualsOneDensePassOverWhatItWrote) {
   }
 }
 
+// The second read begins inside a segment and goes on beyond its border.
+TEST_P(GeneratorVariants, ReadsInPartsWhatItReadsAtOnce) {
+  constexpr size_t kLength = 2 * kTgtLen + 3;
+  ModelProblem problem(GetParam().config(), 1, kLength);
+  const std::span<const int32_t> tokens(problem.tokens.as<int32_t>(), kLength);
+  Generator whole(problem.in_use(), 1, kTgtLen);
+  whole.read(tokens);
+  Generator parts(problem.in_use(), 1, kTgtLen);
+  parts.read(tokens.first(3));
+  parts.read(tokens.subspan(3));
+  const std::span<const float> expected = whole.next(0);
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(parts.next(0)[i], expected[i], kSameNumber);
+}
+
 TEST(Generator, ASampleIsTheSameAloneAndAmongOthers) {
   ModelProblem problem(small_model(), 1, 8);
   Generator one(problem.in_use(), 1, kTgtLen);
