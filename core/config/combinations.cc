@@ -144,8 +144,9 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_same_length(use_of(model), "model.mem_len", source);
 }
 
-void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
-  check_same_length(use, "model.mem_len", source);
+void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
+               std::string_view mem_len_key) {
+  check_same_length(use, mem_len_key, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
   check_kinds_of(std::move(used), source);

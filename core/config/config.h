@@ -112,8 +112,8 @@ Config load_config(const std::filesystem::path& path, std::span<const std::strin
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides = {});
 
 // How weights of such a model are used where overrides say otherwise than its config. Throws ConfigError naming the
-// override as load_config does, and when its key does not say how weights are used.
-ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides);
+// override behind `given`, where it was found, and when its key does not say how weights are used.
+ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given = "--set");
 
 // The keys of all values in such overrides, such as "model.mem_len", in their order.
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides);

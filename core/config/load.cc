@@ -33,14 +33,16 @@ void check_part(const Json& document, std::string_view source) {
   read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
 }
 
-std::string override_source(const std::string& text) { return "--set " + printable_line(text, kLongestExcerpt); }
+std::string override_source(const std::string& text, std::string_view given) {
+  return fmt::format("{} {}", given, printable_line(text, kLongestExcerpt));
+}
 
 // "model.mem_len=256" as {"model": {"mem_len": 256}}.
-Json parse_override(const std::string& text) {
-  const std::string source = override_source(text);
+Json parse_override(const std::string& text, std::string_view given = "--set") {
+  const std::string source = override_source(text, given);
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw ConfigError("{}: expected KEY=VALUE, as in --set model.mem_len=256", source);
+    throw ConfigError("{}: expected KEY=VALUE, as in model.mem_len=256", source);
   Json document = parse_value(std::string_view(text).substr(equals + 1), source);
   std::string_view keys = std::string_view(text).substr(0, equals);
   while (true) {
@@ -132,15 +134,15 @@ Config load_config(const std::filesystem::path& path, std::span<const std::strin
   return parse_config(read_file(path, kLargestFile), path.string(), overrides);
 }
 
-ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides) {
+ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
   Json document{{"model", Json(write_fields(model))}};
   const OrderedJson schema = schema_of<Config>();
   for (const std::string& override_text : overrides) {
-    const Json part = parse_override(override_text);
-    check_roles(part, schema, "", override_source(override_text));
+    const Json part = parse_override(override_text, given);
+    check_roles(part, schema, "", override_source(override_text, given));
     document.merge_patch(part);
   }
-  return use_of(read_fields<ConfigError, ModelConfig>(document["model"], "--set"));
+  return use_of(read_fields<ConfigError, ModelConfig>(document["model"], given));
 }
 
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {

@@ -116,8 +116,9 @@ ModelUse use_of(const ModelConfig& model);
 void check_model(const ModelConfig& model, std::string_view source);
 
 // The same when segments of `tgt_len` tokens, used like this, have a query that sees no key, or reach beyond the
-// model's learned table of positions.
-void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source);
+// model's learned table of positions. `mem_len_key` is what says the memory's length.
+void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
+               std::string_view mem_len_key = "model.mem_len");
 
 // The distances from a query to `keys` keys that are told apart.
 int64_t distances_of(int64_t keys, int64_t clamp_len);

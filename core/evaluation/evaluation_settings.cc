@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -20,13 +21,18 @@ constexpr double kLongest = 1 << 20;
 constexpr double kMostTokens = 1e15;
 constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
+// The keys and their bounds, whatever the model.
+void check_keys_of_overrides(std::span<const std::string> overrides, std::string_view given) {
+  static_cast<void>(use_of(ModelConfig{}, overrides, given));
+}
+
 // What is said twice, and what a window, which has no memory, would not read.
 void check_overrides(const EvaluationSettings& settings) {
   if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
   if (settings.clamp_len >= 0) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
   if (settings.same_length != SameLength::kAsTrained)
     refuse_override(settings.set, "model.visibility.same_length", "same_length");
-  static_cast<void>(use_of(ModelConfig{}, settings.set));  // the keys and their bounds, whatever the model
+  check_keys_of_overrides(settings.set, "--set");
   for (const std::string& key : overridden_keys(settings.set)) {
     if (settings.recompute && key != "model.position.clamp_len")
       throw ConfigError(
@@ -112,8 +118,11 @@ void EvaluationSettings::describe(JsonFields& fields) {
 }
 
 EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
-  return read_fields<ConfigError, EvaluationSettings>(parse_json<ConfigError>(read_file(path), path.string()),
-                                                      path.string());
+  const std::string source = path.string();
+  auto settings =
+      read_fields<ConfigError, EvaluationSettings>(parse_json<ConfigError>(read_file(path), source), source);
+  check_keys_of_overrides(settings.set, source + ": set");
+  return settings;
 }
 
 void check_settings(const EvaluationSettings& settings) {

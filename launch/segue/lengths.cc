@@ -39,7 +39,7 @@ Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std:
   use.mem_len = options.mem_len.value_or(use.mem_len);
   use.clamp_len = options.clamp_len.value_or(use.clamp_len);
   use.same_length = options.same_length.value_or(use.same_length);
-  check_use(stored.model, use, lengths.tgt_len, source);
+  check_use(stored.model, use, lengths.tgt_len, source, options.mem_len ? "--mem-len" : "model.mem_len");
   return lengths;
 }
 

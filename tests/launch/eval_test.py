@@ -62,6 +62,9 @@ def test_a_config_has_the_flags_as_keys(program):
     program.run("eval", "--config", "eval.json", "--set", "model.position.clamp_len=5", "--name", "both")
     said = read_evaluation(program.path("run", "evaluations", "both"))["set"]
     check(said == ["model.memory.initial=zeros", "model.position.clamp_len=5"], f"a config and --set: {said}")
+    program.config("eval.json", **settings, set=["model.memory.initial=zeros", "model.n_layer=3"])
+    _, errors = program.run("eval", "--config", "eval.json", expect=CONFIG)
+    check("eval.json: set model.n_layer=3: " in errors and "--set" not in errors, errors)
 
 
 def test_a_model_is_used_otherwise(program):
@@ -95,6 +98,9 @@ def test_a_model_is_used_otherwise(program):
             says=["mem_len and set model.mem_len", "one of them"])
     refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
             says=["mem_len and set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--mem-len", "8,0", "--same-length"), says=["segue eval: --mem-len: expected at least 1"])
+    refused(program, CONFIG, "eval", *given("--set", "model.mem_len=0", "--same-length"),
+            says=["segue eval: model.mem_len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.n_layer=3", "--recompute"), says=["how weights are used"])
     for key, value in (("model.mem_len", 8), ("model.memory.initial", "zeros"), ("model.visibility.same_length", "true")):
         refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"recompute and set {key}"])

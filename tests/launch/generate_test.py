@@ -120,6 +120,7 @@ def test_refusals():
     refuse(CONFIG, "--prompt", "a", "--temperature", "nan", says=["--temperature", "nan"])
     refuse(CONFIG, "--prompt", "a", "--set", "model.n_layer=3", says=["--set model.n_layer=3", "how weights are used"])
     refuse(CONFIG, "--prompt", "a", "--set", "model.mem_len=3", "--mem-len", 3, says=["--mem-len", "one of them"])
+    refuse(CONFIG, "--prompt", "a", "--same-length", "--mem-len", 0, says=["segue generate: --mem-len: expected at least 1"])
     refuse(CONFIG, "--prompt", "a", "--set", 'model={"visibility": {"same_length": true}}', "--no-same-length",
            says=["--no-same-length and set model.visibility.same_length"])
     refuse(6, "--prompt-file", "absent.txt", says=["absent.txt"])

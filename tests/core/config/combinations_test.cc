@@ -1,4 +1,5 @@
 // Values that are right alone and cannot go together: the message names both keys.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -76,6 +77,9 @@ TEST(Combinations, UsesThatAModelDoesNotAllow) {
       error_of_use(model, {.mem_len = 0, .same_length = true}),
       "u: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = "
       "false, or no query sees a key; found 0");
+  EXPECT_THAT(
+      message_of<ConfigError>([&] { check_use(model, {.mem_len = 0, .same_length = true}, 8, "u", "--mem-len"); }),
+      testing::StartsWith("u: --mem-len: expected at least 1 with model.visibility.same_length = true"));
   model.position = {.kind = PositionKind::kShaw, .max_positions = 12};
   EXPECT_NO_THROW(check_use(model, {.mem_len = 4}, 8, "u"));
   EXPECT_NO_THROW(check_use(model, {.mem_len = 40, .clamp_len = 11}, 8, "u"));

@@ -156,6 +156,9 @@ TEST(Config, OverridesOfTheUseOfAModel) {
       message_of<ConfigError>([&] { use_of(config.model, shape); }),
       R"(--set model.position={"clamp_len": 3, "kind": "shaw"}: model.position.kind: expected a key that says how )"
       "weights are used, such as model.mem_len or model.position.clamp_len");
+  const std::vector<std::string> negative{"model.mem_len=-1"};
+  EXPECT_EQ(message_of<ConfigError>([&] { use_of(config.model, negative, "eval.json: set"); }),
+            "eval.json: set model.mem_len=-1: model.mem_len: expected an integer >= 0 and <= 1048576, found -1");
 }
 
 // The keys of an object's schema that are of a role, those of objects in it included.
@@ -204,8 +207,8 @@ TEST(Config, OverrideErrorsNameTheOverride) {
   EXPECT_EQ(override_error("model=3"), "--set model=3: model: expected an object, found 3");
   EXPECT_EQ(override_error("model.mem_len.x=3"),
             "--set model.mem_len.x=3: model.mem_len: expected an integer >= 0 and <= 1048576, found an object");
-  EXPECT_EQ(override_error("model.mem_len"), "--set model.mem_len: expected KEY=VALUE, as in --set model.mem_len=256");
-  EXPECT_EQ(override_error("=3"), "--set =3: expected KEY=VALUE, as in --set model.mem_len=256");
+  EXPECT_EQ(override_error("model.mem_len"), "--set model.mem_len: expected KEY=VALUE, as in model.mem_len=256");
+  EXPECT_EQ(override_error("=3"), "--set =3: expected KEY=VALUE, as in model.mem_len=256");
   EXPECT_EQ(override_error(".seed=3"), "--set .seed=3: \"\": unknown key");
   EXPECT_EQ(override_error("se\ned=1"), "--set se?ed=1: \"se\\ned\": unknown key; did you mean seed?");
   EXPECT_THAT(override_error("model={"), testing::StartsWith("--set model={: line 1, column 2: syntax error"));
