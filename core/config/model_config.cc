@@ -51,7 +51,9 @@ void VisibilityConfig::describe(JsonFields& fields) {
       {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included", .role = kUse});
   fields.optional(
       "same_length_extra_key", same_length_extra_key,
-      {.meaning = "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes",
+      {.meaning =
+           "with same_length, which may be asked for after training alone, one key more: model.mem_len + 1, as in "
+           "the TensorFlow and NVIDIA codes",
        .role = kUse});
 }
 

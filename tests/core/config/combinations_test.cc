@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "core/config/config.h"
 #include "tests/message_of.h"
 
@@ -91,6 +92,17 @@ TEST(Combinations, UsesThatAModelDoesNotAllow) {
             R"(u: model.position.clamp_len: expected -1 with model.position.kind = "sinusoidal" (read by "relative", )"
             R"("shaw"), found 3)");
   EXPECT_NO_THROW(check_use(model, {.clamp_len = 0}, 8, "u"));
+}
+
+// Programs differ in it also where they train without same_length and evaluate with it.
+TEST(Combinations, AnExtraKeyWaitsForAUseWithSameLength) {
+  const Config config = parse_config(R"({"data": {"path": "d"}})", "c",
+                                     std::vector<std::string>{"model.visibility.same_length_extra_key=true"});
+  EXPECT_TRUE(to_json(config)["model"]["visibility"]["same_length_extra_key"].get<bool>());
+  ModelUse use = use_of(config.model);
+  use.same_length = true;
+  use.mem_len = 0;
+  EXPECT_NO_THROW(check_use(config.model, use, 8, "u"));
 }
 
 int64_t table_rows(const std::vector<std::string>& overrides) {
