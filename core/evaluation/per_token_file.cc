@@ -25,10 +25,13 @@ struct TextAttribute {
   const char* name;
   std::string PerTokenInfo::*member;
 };
-constexpr TextAttribute kTexts[] = {
-    {"dataset", &PerTokenInfo::dataset},     {"split", &PerTokenInfo::split},
-    {"tokenizer", &PerTokenInfo::tokenizer}, {"tokenizer_checksum", &PerTokenInfo::tokenizer_checksum},
-    {"unit", &PerTokenInfo::unit},           {"checkpoint", &PerTokenInfo::checkpoint}};
+constexpr TextAttribute kTexts[] = {{"dataset", &PerTokenInfo::dataset},
+                                    {"split", &PerTokenInfo::split},
+                                    {"tokenizer", &PerTokenInfo::tokenizer},
+                                    {"tokenizer_checksum", &PerTokenInfo::tokenizer_checksum},
+                                    {"unit", &PerTokenInfo::unit},
+                                    {"checkpoint", &PerTokenInfo::checkpoint},
+                                    {"set", &PerTokenInfo::set}};
 struct IntegerAttribute {
   const char* name;
   int64_t PerTokenInfo::*member;
