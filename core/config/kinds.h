@@ -10,17 +10,18 @@
 
 namespace segue {
 
-enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw };
+enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw, kNone };
 inline const auto& table_of(PositionKind) {
   using enum PositionKind;
   static constexpr std::string_view kAbsolute =
       "something for a token's place in its segment is added to its embedding, and what is in memory keeps the place "
       "that it had";
-  static constexpr ChoiceTable<PositionKind, 4> kTable(
+  static constexpr ChoiceTable<PositionKind, 5> kTable(
       {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and v"},
        {kShaw, "shaw", "a learned row for every distance, in every layer"},
        {kSinusoidal, "sinusoidal", kAbsolute},
-       {kLearned, "learned", kAbsolute}});
+       {kLearned, "learned", kAbsolute},
+       {kNone, "none", "attention knows keys by their content alone"}});
   return kTable;
 }
 

@@ -37,6 +37,8 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_learned_position(model);
     case PositionKind::kShaw:
       return make_shaw_position(model);
+    case PositionKind::kNone:  // a causal mask alone tells later layers where tokens stand (Haviv et al. 2022)
+      return std::make_unique<Position>(model);
   }
   throw ContractError("unknown position kind");
 }

@@ -204,5 +204,27 @@ TEST(Transformer, TokensOutsideTheVocabularyAreRefused) {
   EXPECT_THROW(problem.run(engine, 0, 3, memory), ContractError);
 }
 
+// The loss of the last of eight tokens, in two segments, with the others in this order or the other way around.
+double last_loss(PositionKind kind, bool reversed) {
+  ModelConfig config = small_model();
+  config.n_layer = 1;
+  config.position.kind = kind;
+  ModelProblem problem(config, 1, 8);
+  auto* tokens = problem.tokens.as<int32_t>();
+  if (reversed) std::reverse(tokens, tokens + 7);
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.make_memory(1);
+  problem.run(engine, 0, 4, memory);
+  return problem.run(engine, 4, 4, memory).back();
+}
+
+// What one layer adds to a token is a function of the set of tokens it sees, memory and segment alike.
+TEST(NoPositions, OneLayerDoesNotKnowTheOrderOfTokens) {
+  constexpr auto kNone = PositionKind::kNone;
+  EXPECT_NEAR(last_loss(kNone, true), last_loss(kNone, false), 1e-5);
+  for (const PositionKind kind : {PositionKind::kRelative, PositionKind::kSinusoidal})
+    EXPECT_GT(std::abs(last_loss(kind, true) - last_loss(kind, false)), 1e-3) << name_of_choice(kind);
+}
+
 }  // namespace
 }  // namespace segue
