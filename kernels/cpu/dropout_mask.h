@@ -15,14 +15,19 @@ inline namespace SEGUE_CPU_LEVEL {
 // and what lies above it never has to be cleared.
 using MaskWord = WideVector;
 constexpr int kMaskLanes = static_cast<int>(kWideLanes);
+
+// Groups of lanes go side by side: a round waits longer for its products than it computes. Few for what is left of a
+// run, and as many as the registers hold for the rest.
+constexpr size_t kFewMaskGroups = 2;
 #ifdef __AVX512F__
-constexpr size_t kMaskGroups = 4;  // of lanes side by side: a round waits longer for its products than it computes
+constexpr size_t kManyMaskGroups = 4;
 #else
-constexpr size_t kMaskGroups = 2;  // as many as 16 registers hold
+constexpr size_t kManyMaskGroups = 2;
 #endif
-constexpr int kMaskBlocks = kMaskLanes * static_cast<int>(kMaskGroups);  // at a time
-constexpr int kMaskElements = 4 * kMaskBlocks;
-using MaskWords = std::array<std::array<MaskWord, 4>, kMaskGroups>;
+template <size_t kGroups>
+using MaskWords = std::array<std::array<MaskWord, 4>, kGroups>;
+template <size_t kGroups>
+constexpr int64_t kMaskElements = int64_t{4 * kMaskLanes} * kGroups;
 
 template <size_t... kLane>
 constexpr MaskWord lane_numbers(std::index_sequence<kLane...> /*lanes*/) {
@@ -30,8 +35,9 @@ constexpr MaskWord lane_numbers(std::index_sequence<kLane...> /*lanes*/) {
 }
 
 // random_block(stream, first_block + lane) for every lane of each group.
-inline MaskWords random_blocks(const RandomStream& stream, uint64_t first_block) {
-  MaskWords words;
+template <size_t kGroups>
+MaskWords<kGroups> random_blocks(const RandomStream& stream, uint64_t first_block) {
+  MaskWords<kGroups> words;
   for (auto& c : words) {
     const MaskWord block = lane_numbers(std::make_index_sequence<kMaskLanes>()) + first_block;
     c = {block, block >> 32 << 16 | stream.site, MaskWord{} + stream.step, MaskWord{} + (stream.step >> 32)};
@@ -55,9 +61,10 @@ inline MaskWords random_blocks(const RandomStream& stream, uint64_t first_block)
 // Lanes of a in the low halves, of b in the high ones.
 inline MaskWord joined_halves(MaskWord a, MaskWord b) { return (a & 0xFFFFFFFFU) | b << 32; }
 
-// The multipliers of the kMaskElements elements of blocks first_block, first_block + 1, ...
-inline void mask_chunk(const RandomStream& stream, uint64_t first_block, uint32_t threshold, float scale, float* m) {
-  for (const auto& c : random_blocks(stream, first_block)) {
+// The multipliers of the elements of blocks first_block, first_block + 1, ...
+template <size_t kGroups>
+void mask_chunk(const RandomStream& stream, uint64_t first_block, uint32_t threshold, float scale, float* m) {
+  for (const auto& c : random_blocks<kGroups>(stream, first_block)) {
     const MaskWord front = joined_halves(c[0], c[1]);
     const MaskWord back = joined_halves(c[2], c[3]);
     for (const MaskWord blocks : {interleaved<0>(front, back), interleaved<1>(front, back)}) {
@@ -77,14 +84,20 @@ inline void dropout_multipliers(const Dropout& dropout, uint64_t first, int64_t 
   const uint32_t threshold = dropout_threshold(dropout.p);
   const float scale = static_cast<float>(1.0 / (1.0 - static_cast<double>(dropout.p)));
   uint64_t element = dropout.first_element + first;
-  std::array<float, kMaskElements> partial;
+  constexpr int64_t kMany = kMaskElements<kManyMaskGroups>;
+  constexpr int64_t kFew = kMaskElements<kFewMaskGroups>;
+  std::array<float, kFew> partial;
   while (count > 0) {
     const uint64_t skip = element % 4;
-    const int64_t taken = std::min<int64_t>(count, kMaskElements - static_cast<int64_t>(skip));
-    if (taken == kMaskElements) {
-      mask_chunk(dropout.random, element / 4, threshold, scale, m);
+    int64_t taken = kMany;
+    if (skip == 0 && count >= kMany) {
+      mask_chunk<kManyMaskGroups>(dropout.random, element / 4, threshold, scale, m);
+    } else if (skip == 0 && count >= kFew) {
+      taken = kFew;
+      mask_chunk<kFewMaskGroups>(dropout.random, element / 4, threshold, scale, m);
     } else {
-      mask_chunk(dropout.random, element / 4, threshold, scale, partial.data());
+      taken = std::min<int64_t>(count, kFew - static_cast<int64_t>(skip));
+      mask_chunk<kFewMaskGroups>(dropout.random, element / 4, threshold, scale, partial.data());
       std::copy_n(partial.data() + skip, taken, m);
     }
     element += static_cast<uint64_t>(taken);

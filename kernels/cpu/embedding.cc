@@ -9,7 +9,7 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-constexpr int64_t kPiece = kMaskElements;
+constexpr int64_t kPiece = 64;
 
 int64_t pieces_of(int64_t columns) { return (columns + kPiece - 1) / kPiece; }
 

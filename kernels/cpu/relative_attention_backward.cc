@@ -144,15 +144,15 @@ void begin_strip(const AttentionShape& shape, const HeadInputs<A>& head, const H
   });
 }
 
-// Of rows of keys, those from `first` on that are as many as the queries of a block, and the last ones fewer.
+// As prefetch_rows, of the keys' rows that there are from `first` on.
 template <typename A>
 [[gnu::always_inline]] inline void prefetch_keys(const AttentionShape& shape, const KeyRows<A>& rows, int64_t first,
                                                  int64_t count) {
   prefetch_rows(shape, std::min(count, shape.keys() - first), rows_from(rows, first));
 }
 
-// do · v of every pair of the tile, from the columns of values. The next tile's keys and values are on their way
-// meanwhile.
+// do · v of every pair of the tile, from the columns of values. Meanwhile, the next keys are on their way, as many as
+// there are queries.
 template <typename A>
 void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile,
                             BackwardBuffers& buffers) {
@@ -164,9 +164,7 @@ void compute_dprobabilities(const AttentionShape& shape, const HeadInputs<A>& he
                          .c = dscores.data,
                          .c_stride = dscores.stride};
   visit_row_blocks(tile.queries.count, [&](Range rows) {
-    const int64_t next = tile.keys.first + shape.tile + rows.first;
-    if (tile.place == 0) prefetch_keys(shape, head.rows.keys, next, rows.count);
-    if (tile.place == 0) prefetch_keys(shape, head.rows.values, next, rows.count);
+    if (tile.place == 0) prefetch_keys(shape, head.rows.keys, tile.keys.first + shape.tile + rows.first, rows.count);
     tile_gemm(product.for_rows(rows).for_columns(seen_columns(shape, tile, rows)));
   });
 }
@@ -211,11 +209,13 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float
   }
 }
 
-// What keys send back to the queries. What will be written of the gradients of both is on its way meanwhile.
+// What keys send back to the queries. Meanwhile, where the gradients of both will be written is on its way: of the
+// queries' with their last keys, and of the keys', as many as there are queries, in the last strip.
 template <typename A>
 void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradients, const Tile& tile,
                            BackwardBuffers& buffers) {
-  const bool is_last = !sees_beyond(shape, tile.queries, tile.keys.first + shape.tile);
+  const bool ends_queries = !sees_beyond(shape, tile.queries, tile.keys.first + shape.tile);
+  const bool ends_keys = tile.place == 0 && tile.queries.first + shape.strip >= shape.queries;
   const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.columns = shape.row_stride,
                          .a = {dscores.data, dscores.stride},
@@ -225,9 +225,9 @@ void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradi
                          .c_stride = shape.row_stride,
                          .accumulate = true};
   visit_row_blocks(tile.queries.count, [&](Range rows) {
-    const int64_t key = tile.keys.first + rows.first;
-    prefetch_keys(shape, tile.place == 0 ? gradients.keys : gradients.values, key, rows.count);
-    if (is_last) prefetch_rows(shape, rows.count, rows_from(gradients.queries, tile.queries.first + rows.first));
+    if (ends_keys) prefetch_keys(shape, gradients.keys, tile.keys.first + rows.first, rows.count);
+    if (ends_keys) prefetch_keys(shape, gradients.values, tile.keys.first + rows.first, rows.count);
+    if (ends_queries) prefetch_rows(shape, rows.count, rows_from(gradients.queries, tile.queries.first + rows.first));
     tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows)));
   });
 }

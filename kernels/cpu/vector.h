@@ -35,13 +35,6 @@ inline void clear_vectors(float* to, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) store_vector(to + i, Vector{});
 }
 
-// Interleaves the lower (kHalf = 0) or upper (kHalf = 1) halves of two vectors.
-template <int kHalf, typename V, size_t... kLane>
-V interleaved(V a, V b, std::index_sequence<kLane...> /*lanes*/) {
-  constexpr size_t kCount = sizeof...(kLane);
-  return __builtin_shufflevector(a, b, (kLane % 2 * kCount + kHalf * kCount / 2 + kLane / 2)...);
-}
-
 // Two vectors' lanes in turn, within each 128 bits: one instruction.
 template <int kHalf, size_t... kLane>
 Vector interleaved_in_blocks(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
@@ -61,8 +54,8 @@ void exchange_lanes(Vector& a, Vector& b) {
   a = lower;
 }
 
-// A square of kLanes x kLanes. Each exchange moves one bit of every element's row number into its column number and
-// back: the bits of 128-bit blocks first, then the two inside them, which take one instruction a row each.
+// A square of kLanes x kLanes. Blocks of 4 x 4, which fill 128 bits in width, change places by exchanges; then each is
+// transposed by interleaving its rows in pairs and exchanging the halves of these.
 inline void transpose_square(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
   Vector rows[kLanes];
 #pragma GCC unroll 16
@@ -92,6 +85,11 @@ inline void transpose_square(const float* from, int64_t from_stride, float* to, 
 constexpr int64_t kWideLanes = kLanes / 2;
 using WideVector __attribute__((vector_size(kWideLanes * sizeof(uint64_t)))) = uint64_t;
 
+// Interleaves the lower (kHalf = 0) or upper (kHalf = 1) halves of two of them.
+template <int kHalf, size_t... kLane>
+WideVector interleaved(WideVector a, WideVector b, std::index_sequence<kLane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, (kLane % 2 * kWideLanes + kHalf * kWideLanes / 2 + kLane / 2)...);
+}
 template <int kHalf>
 WideVector interleaved(WideVector a, WideVector b) {
   return interleaved<kHalf>(a, b, std::make_index_sequence<kWideLanes>());
