@@ -15,7 +15,6 @@ namespace segue {
 namespace {
 
 constexpr int64_t kSampleTokens = 400;
-constexpr size_t kLongestSet = 4096;  // an attribute of a file has at most 64 KiB
 constexpr float kNotScored = std::numeric_limits<float>::quiet_NaN();
 
 bool choose(SameLength choice, bool trained) {
@@ -137,7 +136,6 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                                    .tokenizer_checksum = tokenizer.checksum,
                                    .unit = std::string(unit_of(tokenizer.kind)),
                                    .checkpoint = checkpoint_.directory().string(),
-                                   .set = printable_line(text_of_overrides(settings_.set), kLongestSet),
                                    .bytes = bytes > 0 ? bytes : -1,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,

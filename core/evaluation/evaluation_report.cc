@@ -140,22 +140,9 @@ std::string cells(const OrderedJson& line, const std::vector<std::string>& colum
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-// Text that may hold commas and quotes.
-std::string quoted_cell(std::string_view text) {
-  if (text.empty()) return "";
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
-}
-
-// With what was set for all of them.
-std::string results_csv(const OrderedJson& evaluation, const std::vector<std::string>& columns) {
-  const std::string set = quoted_cell(text_of_overrides(evaluation["set"].get<std::vector<std::string>>()));
-  std::string text = fmt::format("{},set\n", fmt::join(columns, ","));
-  for (const OrderedJson& result : evaluation["results"]) text += fmt::format("{},{}\n", cells(result, columns), set);
+std::string results_csv(const OrderedJson& results, const std::vector<std::string>& columns) {
+  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
+  for (const OrderedJson& result : results) text += fmt::format("{}\n", cells(result, columns));
   return text;
 }
 
@@ -265,11 +252,10 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
 void write_evaluation(const std::filesystem::path& directory, const OrderedJson& evaluation) {
   const OrderedJson& results = evaluation["results"];
   write_file_atomically(directory / "evaluation.json", format_json(evaluation));
-  write_file_atomically(
-      directory / "evaluation.csv",
-      results_csv(evaluation, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length", "context", "warm_up",
-                               "tokens", "loss", "confidence95", "bits_per_token", "perplexity", "bits_per_byte",
-                               "seconds", "tokens_per_second"}));
+  write_file_atomically(directory / "evaluation.csv",
+                        results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length",
+                                              "context", "warm_up", "tokens", "loss", "confidence95", "bits_per_token",
+                                              "perplexity", "bits_per_byte", "seconds", "tokens_per_second"}));
   write_file_atomically(directory / "by_position.csv",
                         table_csv(results, "by_position", {"position", "tokens", "loss", "confidence95"}));
   write_file_atomically(directory / "by_context.csv",

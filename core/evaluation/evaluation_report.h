@@ -10,7 +10,7 @@
 //                      number "baseline" (that of training, or else the first), "by_position", "by_context", and
 //                      "per_token", the name of the file of losses, if there is one
 //     the sample       "offset" in the split, and "tokens": their "text" and "nll" of every result
-//   evaluation.csv     a line for every result; "set" are the overrides as words of a shell
+//   evaluation.csv     a line for every result
 //   by_position.csv    a line for every result and place in the segment, from 0
 //   by_context.csv     a line for every result and number of tokens that could be attended to
 #pragma once

@@ -2,11 +2,11 @@
 #include "core/evaluation/evaluation_settings.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -180,12 +180,6 @@ std::string command_of(const EvaluationSettings& settings) {
     }
   }
   return command;
-}
-
-std::string text_of_overrides(std::span<const std::string> overrides) {
-  std::vector<std::string> words(overrides.size());
-  std::ranges::transform(overrides, words.begin(), shell_word);
-  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -50,9 +49,6 @@ void check_settings(const EvaluationSettings& settings);
 
 // The command that evaluates so: `segue eval` with a flag for every setting that is not its default.
 std::string command_of(const EvaluationSettings& settings);
-
-// Overrides as words of a shell, with spaces between them.
-std::string text_of_overrides(std::span<const std::string> overrides);
 
 // The lengths of one result.
 struct EvaluationPoint {

@@ -95,7 +95,6 @@ OrderedJson evaluation_of(const Evaluated& evaluated, size_t index, const LossUn
   OrderedJson json{{"name", name_of(index)},
                    {"file", evaluated.path.string()},
                    {"checkpoint", evaluated.info.checkpoint},
-                   {"set", evaluated.info.set},
                    {"mem_len", known(evaluated.info.mem_len)},
                    {"tgt_len", known(evaluated.info.tgt_len)}};
   add_loss(json, evaluated.losses.mean(), units);
@@ -151,10 +150,9 @@ std::string describe_evaluations(const OrderedJson& comparison, const Bits& bits
   std::string text = fmt::format("\n       {:<20} {:>8} {:>8}  {}\n", bits.name, "mem_len", "tgt_len", "checkpoint");
   for (const OrderedJson& line : comparison["evaluations"]) {
     const std::string checkpoint = cell(line, "checkpoint");
-    const std::string set = cell(line, "set");
-    text += fmt::format("{:<6} {:<20} {:>8} {:>8}  {}{}{}\n", cell(line, "name"), bits.of(line, false),
-                        cell(line, "mem_len"), cell(line, "tgt_len"),
-                        checkpoint.empty() ? cell(line, "file") : checkpoint, set.empty() ? "" : ", ", set);
+    text +=
+        fmt::format("{:<6} {:<20} {:>8} {:>8}  {}\n", cell(line, "name"), bits.of(line, false), cell(line, "mem_len"),
+                    cell(line, "tgt_len"), checkpoint.empty() ? cell(line, "file") : checkpoint);
   }
   return text;
 }

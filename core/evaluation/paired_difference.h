@@ -18,8 +18,8 @@ namespace segue {
 // Of per-token files (per_token_file.h), in the order given, named "a", "b", ...:
 // {"format": "segue-paired-difference", "version": 1, "split": "" where no file says it, "unit",
 //  "tokens_per_byte": null where no file says, "tokens": that every file scores,
-//  "evaluations": [{"name", "file", "checkpoint", "set": overrides of its use, "mem_len" and "tgt_len": null where the
-//    file does not say, the losses of base units (loss_units.h), "confidence95"}],
+//  "evaluations": [{"name", "file", "checkpoint", "mem_len", "tgt_len": null where the file does not say, the losses of
+//    base units (loss_units.h), "confidence95"}],
 //  "differences": of every pair [{"first", "second": names, "loss", "bits_per_token", "bits_per_byte", "confidence95",
 //    "lower": name of the one whose loss is lower, null where the interval holds 0}]}
 // "confidence95" is half the width of the interval, in nats per token; null where the tokens are too few for one.

@@ -25,13 +25,10 @@ struct TextAttribute {
   const char* name;
   std::string PerTokenInfo::*member;
 };
-constexpr TextAttribute kTexts[] = {{"dataset", &PerTokenInfo::dataset},
-                                    {"split", &PerTokenInfo::split},
-                                    {"tokenizer", &PerTokenInfo::tokenizer},
-                                    {"tokenizer_checksum", &PerTokenInfo::tokenizer_checksum},
-                                    {"unit", &PerTokenInfo::unit},
-                                    {"checkpoint", &PerTokenInfo::checkpoint},
-                                    {"set", &PerTokenInfo::set}};
+constexpr TextAttribute kTexts[] = {
+    {"dataset", &PerTokenInfo::dataset},     {"split", &PerTokenInfo::split},
+    {"tokenizer", &PerTokenInfo::tokenizer}, {"tokenizer_checksum", &PerTokenInfo::tokenizer_checksum},
+    {"unit", &PerTokenInfo::unit},           {"checkpoint", &PerTokenInfo::checkpoint}};
 struct IntegerAttribute {
   const char* name;
   int64_t PerTokenInfo::*member;

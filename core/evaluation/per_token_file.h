@@ -10,7 +10,6 @@
 //   bytes: of the text that the split's tokens stand for
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
-//   set: how it was used otherwise than its config says, as overrides ("model.memory.initial=zeros"), words of a shell
 // Other programs' files need nll and targets only, of any float and integer type.
 #pragma once
 
@@ -31,7 +30,6 @@ struct PerTokenInfo {
   std::string tokenizer_checksum = {};
   std::string unit = {};
   std::string checkpoint = {};
-  std::string set = {};
   int64_t bytes = -1;  // -1: not known
   int64_t context = -1;
   int64_t mem_len = -1;

@@ -59,16 +59,6 @@ EvaluatedLength read_result(const JsonNode& node) {
   return result;
 }
 
-// Lines short enough for a legend.
-std::vector<std::string> read_set(const JsonNode& document) {
-  constexpr size_t kLongest = 80;
-  std::vector<std::string> lines;
-  const std::optional<JsonNode> set = document.find("set");
-  if (!set) return lines;
-  for (const JsonNode& override_text : set->elements()) lines.push_back(printable_line(override_text.text(), kLongest));
-  return lines;
-}
-
 SampleToken read_token(const JsonNode& node, size_t results) {
   SampleToken token{.text = node.at("text").text(), .nll = {}};
   const JsonNode losses = node.at("nll");
@@ -128,12 +118,6 @@ EffectiveContextModel read_model(const JsonNode& node, const std::vector<double>
 
 }  // namespace
 
-std::string set_text(const Evaluation& evaluation) {
-  std::string text;
-  for (const std::string& override_text : evaluation.set) text += ", " + override_text;
-  return text;
-}
-
 Evaluation read_evaluation(const std::filesystem::path& path) {
   const Json json = read_json(path);
   const JsonNode document(json, path.string());
@@ -145,7 +129,6 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
                         .unit = document.find_text("unit"),
                         .step = document.find_integer("step").value_or(0),
                         .command = document.at("command").text(),
-                        .set = read_set(document),
                         .trained_mem_len = trained.at("mem_len").integer(),
                         .trained_tgt_len = trained.at("tgt_len").integer(),
                         .results = {},

@@ -48,17 +48,13 @@ struct Evaluation {
   std::string split = {};
   std::string unit = {};
   int64_t step = 0;
-  std::string command = {};           // that makes it again
-  std::vector<std::string> set = {};  // "model.memory.initial=zeros": how the model was used otherwise than it says
+  std::string command = {};  // that makes it again
   int64_t trained_mem_len = 0;
   int64_t trained_tgt_len = 0;
   std::vector<EvaluatedLength> results = {};
   int64_t sample_offset = 0;
   std::vector<SampleToken> sample = {};
 };
-
-// ", model.memory.initial=zeros", behind a name; empty where nothing was set.
-std::string set_text(const Evaluation& evaluation);
 
 struct ContextPoint {
   double context = 0.0;

@@ -46,7 +46,7 @@ std::vector<std::string> words_for(const EvaluatedLength& result, const Evaluate
   return words;
 }
 
-// Names tell apart what differs within a run, and no more; but what was set is always said, since it is nowhere else.
+// Names tell apart what differs within a run, and no more.
 void name_curves(std::vector<LengthCurve>& curves) {
   for (LengthCurve& curve : curves) {
     std::set<std::string> words;
@@ -57,7 +57,6 @@ void name_curves(std::vector<LengthCurve>& curves) {
     }
     curve.name = curve.run->name;
     for (const std::string& word : words) curve.name += ", " + word;
-    curve.name += set_text(*curve.evaluation);
   }
 }
 
@@ -150,10 +149,6 @@ Plot plot_of(const std::vector<LengthCurve>& curves, LengthOf length, const Loss
   return plot;
 }
 
-std::string mode_text(const EvaluatedLength& result) {
-  return result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory";
-}
-
 Table table_of(const std::vector<LengthCurve>& curves) {
   Table table{.head = {"results of", "split", "mode", "memory", "segment", "context", "tokens", "loss, nats/token",
                        "\xC2\xB1 95 %", "bits/byte", "tokens/s"},
@@ -161,9 +156,9 @@ Table table_of(const std::vector<LengthCurve>& curves) {
   for (const LengthCurve& curve : curves) {
     for (const EvaluatedLength& result : curve.results) {
       table.rows.push_back({curve.run->name + ", " + curve.evaluation->name, curve.evaluation->split,
-                            mode_text(result) + set_text(*curve.evaluation), human_count(result.mem_len),
-                            human_count(result.tgt_len), human_count(result.context), human_count(result.tokens),
-                            fixed(result.loss, 5), fixed(result.confidence95, 5),
+                            result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory",
+                            human_count(result.mem_len), human_count(result.tgt_len), human_count(result.context),
+                            human_count(result.tokens), fixed(result.loss, 5), fixed(result.confidence95, 5),
                             result.bits_per_byte ? fixed(*result.bits_per_byte, 5) : "",
                             result.tokens_per_second > 0.0 ? significant(result.tokens_per_second, 4) : ""});
     }

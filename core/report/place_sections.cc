@@ -60,7 +60,7 @@ bool has_several(const RunData& run, PartsOf parts) {
 
 std::string name_of(const RunData& run, const Evaluation& evaluation, const EvaluatedLength& result, PartsOf parts) {
   const std::string which = has_several(run, parts) ? ", " + evaluation.name : "";
-  return fmt::format("{}{}, memory {}{}", run.name, which, human_count(result.mem_len), set_text(evaluation));
+  return fmt::format("{}{}, memory {}", run.name, which, human_count(result.mem_len));
 }
 
 std::vector<PlacedResult> by_position_results(const ReportData& data) {

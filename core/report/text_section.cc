@@ -116,11 +116,11 @@ void add_sample(Page& page, const std::string& name, const Evaluation& evaluatio
   const size_t shown = pair.longest.value_or(evaluation.results.size() - 1);
   const EvaluatedLength& result = evaluation.results[shown];
   const std::vector<ShadedToken> losses = losses_of(evaluation, shown);
-  page.figure({.html = losses_html(losses, deepest_of(losses)),
-               .caption = fmt::format("Text of {} from token {} on as {} reads it {}: the deeper the shade, the less a "
-                                      "token was expected.",
-                                      evaluation.split, human_count(evaluation.sample_offset), name,
-                                      context_text(result) + set_text(evaluation))});
+  page.figure(
+      {.html = losses_html(losses, deepest_of(losses)),
+       .caption = fmt::format("Text of {} from token {} on as {} reads it {}: the deeper the shade, the less a "
+                              "token was expected.",
+                              evaluation.split, human_count(evaluation.sample_offset), name, context_text(result))});
   if (!pair.without) return;
   const std::vector<ShadedToken> differences = differences_of(evaluation, *pair.without, shown);
   page.figure({.html = differences_html(differences, deepest_of(differences)),

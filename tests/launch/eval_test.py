@@ -4,8 +4,6 @@ import csv
 import json
 import math
 import os
-import shlex
-import subprocess
 
 from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
 
@@ -83,16 +81,6 @@ def test_a_model_is_used_otherwise(program):
     check(evaluation["set"] == ["model.memory.initial=zeros"], "evaluation.json does not say what was set")
     check("--set model.memory.initial=zeros" in evaluation["command"], evaluation["command"])
     check("model.memory.initial=zeros" in output, output)
-    odd = 'model={"memory": {"initial": "zeros"}, "mem_len": 8}'
-    program.run("eval", *given(*warm_up, "--set", odd, "--name", "odd", "--per-token"))
-    with open(program.path("run", "evaluations", "odd", "evaluation.csv")) as file:
-        line, = csv.DictReader(file)
-    check(shlex.split(line["set"]) == [odd] and line["mem_len"] == "8", f"evaluation.csv: {line}")
-    files = [program.path("run", "evaluations", *path) for path in (("odd", "losses-mem-8.h5"), ("sweep", "losses-mem-8.h5"))]
-    attribute = subprocess.run(["h5dump", "-a", "set", files[0]], check=True, capture_output=True, text=True).stdout
-    check("zeros" in attribute, attribute)
-    output, _ = program.run("paired-difference", *files)
-    check(["zeros" in line for line in output.splitlines() if "checkpoints" in line] == [True, False], output)
     for options, is_trained in (([], True), (["--set", "model.memory.initial=zeros"], False)):
         output, _ = program.run("eval", *given(*warm_up, "--mem-len", "8,24", *options))
         check(("The baseline has the lengths of training" in output) == is_trained, f"{options}: {output}")

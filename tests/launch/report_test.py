@@ -89,11 +89,11 @@ def result(mem_len, loss, **changes):
             "tokens_per_second": 50.0, "by_position": places, "by_context": contexts, **changes}
 
 
-def evaluation(results, **more):
+def evaluation(results):
     tokens = [{"text": text, "nll": [1.0 + i / 9 for _ in results]} for i, text in enumerate(["a", "\n", "\u00e9", HOSTILE])]
     return {"format": "segue-evaluation", "version": 1, "step": 100, "command": "segue eval --name again " + HOSTILE, "data": "books", "split": "test " + HOSTILE,
             "unit": "byte", "trained": {"mem_len": 8, "tgt_len": 8}, "results": results,
-            "sample": {"offset": 3, "tokens": tokens}, **more}
+            "sample": {"offset": 3, "tokens": tokens}}
 
 
 def make_run(program, name, lines, **config):
@@ -163,28 +163,6 @@ def check_differences(program):
     check(list(table)[-2:] == ["optimizer.weight_decay", "optimizer.momentum"], f"the order of {list(table)}")
 
 
-def check_overrides(program):
-    """What was set for an evaluation stands in its legends, its rows and beside its text."""
-    make_run(program, "used", metrics(4), model={"mem_len": 8})
-    results = [result(0, 2.0), result(8, 1.8)]
-    add_evaluation(program, "used", "plain", evaluation(results, set=[]))
-    add_evaluation(program, "used", "zeros", evaluation(results, set=["model.memory.initial=zeros" + HOSTILE]))
-    program.run("report", "used", "--output", "used.html", "--figures", "used-figures")
-    page, text, _ = read_page(program.path("used.html"))
-    check(HOSTILE in page.text, "what was set is shown as it is")
-    for name in ("loss-by-memory", "loss-by-context", "loss-by-position", "loss-by-available-context"):
-        with open(program.path("used-figures", name + ".svg"), encoding="utf-8") as file:
-            check("model.memory.initial=zeros" in file.read(), f"{name} does not say what was set")
-    rows = re.findall(r"<tr>(.*?)</tr>", text, re.S)
-    for evaluated, is_set in (("used, plain", False), ("used, zeros", True)):
-        modes = ["model.memory.initial=zeros" in row for row in rows if evaluated in row and "tokens/s" not in row]
-        check(len(modes) >= 2 and all(mode == is_set for mode in modes), f"{evaluated}: {modes} rows say what was set")
-    os.remove(program.path("used", "evaluations", "plain", "evaluation.json"))
-    program.run("report", "used", "--output", "used.html")
-    page, _, _ = read_page(program.path("used.html"))
-    check("with 8 tokens of memory, model.memory.initial=zeros" in page.text, "the caption of the text")
-
-
 def check_unfinished(program):
     make_run(program, "going", metrics(3))
     with open(program.path("going", "metrics.jsonl"), "a") as file:
@@ -224,7 +202,6 @@ def main():
     program = Program()
     check_pages(program)
     check_differences(program)
-    check_overrides(program)
     check_unfinished(program)
     check_refusals(program)
     check_training(program)

@@ -107,7 +107,6 @@ TEST_F(PerTokenFilesTest, ComeBackAsTheyWere) {
                           .tokenizer_checksum = "xxh3:2",
                           .unit = "word",
                           .checkpoint = "runs/one",
-                          .set = "model.memory.initial=zeros",
                           .context = 30,
                           .mem_len = 20,
                           .tgt_len = 10};
@@ -117,7 +116,6 @@ TEST_F(PerTokenFilesTest, ComeBackAsTheyWere) {
   EXPECT_EQ(read.targets, (std::vector<int32_t>{7, 8, 9}));
   EXPECT_EQ(read.info.tokenizer_checksum, "xxh3:2");
   EXPECT_EQ(read.info.checkpoint, "runs/one");
-  EXPECT_EQ(read.info.set, "model.memory.initial=zeros");
   EXPECT_EQ(read.info.context, 30);
   EXPECT_EQ(read.info.mem_len, 20);
 }

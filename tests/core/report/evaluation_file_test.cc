@@ -64,16 +64,6 @@ TEST_F(EvaluationFileTest, ReadsWhatItNeeds) {
   EXPECT_EQ(evaluation.sample.at(0).text, "th");
   EXPECT_EQ(evaluation.sample.at(0).nll.at(0), 0.5);
   EXPECT_FALSE(evaluation.sample.at(0).nll.at(1).has_value());
-  EXPECT_EQ(set_text(evaluation), "");
-}
-
-TEST_F(EvaluationFileTest, WhatWasSetIsSaidInOneLine) {
-  Json document = Json::parse(kEvaluation);
-  document["set"] = {"model.mem_len=3", "model.memory.initial=\nzeros", std::string(500, 'x')};
-  EXPECT_EQ(set_text(read_evaluation(write(document))),
-            ", model.mem_len=3, model.memory.initial=?zeros, " + std::string(80, 'x') + "...");
-  document["set"] = {3};
-  EXPECT_THAT(refusal(document), HasSubstr("set[0]"));
 }
 
 TEST_F(EvaluationFileTest, TokensOfOneCharacterAreOne) {
