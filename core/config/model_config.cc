@@ -52,8 +52,8 @@ void VisibilityConfig::describe(JsonFields& fields) {
   fields.optional(
       "same_length_extra_key", same_length_extra_key,
       {.meaning =
-           "with same_length, which may be asked for after training alone, one key more: model.mem_len + 1, as in "
-           "the TensorFlow and NVIDIA codes",
+           "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes; also where only "
+           "an evaluation asks for same_length",
        .role = kUse});
 }
 

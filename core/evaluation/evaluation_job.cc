@@ -64,7 +64,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   // A window's rows all see what came before them in it.
   use.same_length = !settings_.recompute && choose(settings_.same_length, use.same_length);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
-            settings_.mem_len.empty() ? "model.mem_len" : "--mem-len");
+            settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
   const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(use)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())

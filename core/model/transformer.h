@@ -22,8 +22,8 @@ class Transformer {
   int64_t vocab_size() const { return vocab_size_; }
   std::vector<ParameterSpec> parameter_specs() const;
 
-  // Records a segment of `shape` in such a use, of which the shape says how much memory is bound. Sealed and ready for
-  // replay.
+  // Records a segment of `shape` in such a use, whose mem_len says how many keys are seen while the shape says how many
+  // rows of memory are bound. Sealed and ready for replay.
   std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters, const ModelUse& use,
                                       const SegmentShape& shape) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
@@ -92,13 +93,15 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 TrainingOutcome Trainer::run(const StopSignal& stop) {
   try {
     return train(stop);
-  } catch (...) {
-    collectives_.abandon();  // before whoever frees memory of a GPU waits for them
+  } catch (const std::exception& error) {
+    collectives_.abandon();  // before whoever frees memory of a GPU, or reads a run, waits for them
+    const bool is_end = dynamic_cast<const DivergedError*>(&error) != nullptr;
+    if (is_end && observer_ != nullptr) observer_->ended();
     throw;
   }
 }
 
-TrainingOutcome Trainer::train(const StopSignal& stop) try {
+TrainingOutcome Trainer::train(const StopSignal& stop) {
   open_logs();
   log_plan();
   measure_model();  // a GPU's matrices for that are gone before the arena is there
@@ -117,9 +120,6 @@ TrainingOutcome Trainer::train(const StopSignal& stop) try {
   if (observer_ != nullptr) observer_->ended();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
-} catch (const DivergedError&) {
-  if (observer_ != nullptr) observer_->ended();
-  throw;
 }
 
 void Trainer::open_logs() {

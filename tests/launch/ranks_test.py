@@ -246,8 +246,8 @@ def test_refuses_other_tokens(job):
 
 
 def test_the_first_rank_draws_the_report(job):
-    """The second rank runs in a place of its own, which shares text and checkpoints: a page that it drew would be there,
-    or a warning that it cannot."""
+    """The second rank runs in a place of its own, which shares text and checkpoints: were it to draw, a page would be
+    there or, since it has no config there, a warning that it cannot."""
     elsewhere = job.path("apart")
     os.makedirs(os.path.join(elsewhere, "drawn"))
     for name in ("config.json", "text", "drawn/checkpoints"):

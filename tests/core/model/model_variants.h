@@ -14,7 +14,7 @@
 
 namespace segue {
 
-// Every kind of an axis but the one that small_model has, with its other keys as they are by default:
+// Every kind of an axis but the default, with its other keys as they are by default:
 // "position_sinusoidal" and the like.
 template <typename Axis>
 std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig::*member) {

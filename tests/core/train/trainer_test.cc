@@ -36,21 +36,27 @@ class AbandonedCollectives final : public Collectives {
 // Notes how many lines of metrics there are whenever it is told of one, and may fail then.
 class NotingObserver final : public TrainingObserver {
  public:
-  NotingObserver(std::filesystem::path metrics, std::function<void()> fail)
-      : metrics_(std::move(metrics)), fail_(std::move(fail)) {}
+  NotingObserver(std::filesystem::path metrics, const AbandonedCollectives& collectives, std::function<void()> fail)
+      : metrics_(std::move(metrics)), collectives_(collectives), fail_(std::move(fail)) {}
   void metrics_written() override {
     lines_.push_back(std::ranges::count(read_file(metrics_), '\n'));
     if (fail_) fail_();
   }
-  void ended() override { ++ends_; }
+  void ended() override {
+    ++ends_;
+    abandoned_before_ = collectives_.times();
+  }
   const std::vector<int64_t>& lines() const { return lines_; }
   int ends() const { return ends_; }
+  int abandoned_before_the_end() const { return abandoned_before_; }
 
  private:
   std::filesystem::path metrics_;
+  const AbandonedCollectives& collectives_;
   std::function<void()> fail_;
   std::vector<int64_t> lines_;
   int ends_ = 0;
+  int abandoned_before_ = 0;
 };
 
 Config small_config(const std::filesystem::path& dataset) {
@@ -80,7 +86,7 @@ class TrainerTest : public testing::Test {
     RunDirectory run(directory_ / "run");
     run.lock();
     run.begin(config, false);
-    observer_.emplace(run.metrics(), fail);
+    observer_.emplace(run.metrics(), collectives_, fail);
     const auto job = open_job({});
     kernels::Stream stream(1);
     Logger logger("test", std::make_shared<spdlog::sinks::null_sink_mt>());
@@ -112,6 +118,7 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteAbandonsThemTooAndIsAnEnd) {
   EXPECT_THROW(run([] { throw DivergedError("the loss is not finite"); }), DivergedError);
   EXPECT_EQ(collectives_.times(), 1);
   EXPECT_EQ(observer_->ends(), 1);
+  EXPECT_EQ(observer_->abandoned_before_the_end(), 1);
 }
 
 }  // namespace
