@@ -43,7 +43,7 @@ struct FieldInfo {
   double below = std::numeric_limits<double>::infinity();  // the value must be less than this
   std::string_view role = {};                              // the schema's "x-role"; empty: none
   Kinds kinds = {};                                        // of the struct's `kind`, that read it
-  std::span<const ExplainedWord> words = {};               // of a single value that has a ChoiceTable; JsonFields adds them
+  std::span<const ExplainedWord> words = {};               // of a value, not of a list, with a ChoiceTable
 };
 
 }  // namespace segue

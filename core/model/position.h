@@ -20,7 +20,8 @@ class Position {
   virtual void declare_shared(std::vector<ParameterSpec>& specs) const;
   virtual void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const;
 
-  // Whether tokens carry their place in the segment through all layers; otherwise attention alone may know of distances.
+  // Whether tokens carry their place in the segment through all layers; otherwise attention alone knows of distances,
+  // if the kind has them.
   virtual bool is_absolute() const { return false; }
 
   // Records what all layers share for a segment whose queries see up to `keys` keys (position tables and their
