@@ -2,6 +2,8 @@
 missing, and goes on later to the end it would have had; and until then sends as many bytes as the dry run says. The hosts
 are network namespaces; skipped where they are not permitted."""
 
+import glob
+import os
 import re
 import socket
 import subprocess
@@ -65,10 +67,20 @@ def test_ranks_are_on_both_hosts(job):
     check(sorted(done.stdout.split()) == ["first", "first", "second"], f"hosts: {done.stdout}{done.stderr}")
 
 
+def wait_for_a_checkpoint(job, process, run):
+    """What the job goes on from."""
+    end = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end:
+        if glob.glob(os.path.join(job.path(run), "checkpoints", "step-*")):
+            return
+        time.sleep(0.1)
+    sys.exit("failed: no checkpoint has come before the run has ended, or in a minute")
+
+
 def test_a_cut_link_ends_the_job(job):
     process = job.start_to_file("cut")
     wait_for_steps(job, "cut")
-    time.sleep(1)
+    wait_for_a_checkpoint(job, process, "cut")
     check(process.poll() is None, "the run ended before the link was cut")
     job.set_link("down")
     began = time.monotonic()
