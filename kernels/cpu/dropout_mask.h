@@ -27,7 +27,7 @@ constexpr size_t kManyMaskGroups = 2;
 template <size_t kGroups>
 using MaskWords = std::array<std::array<MaskWord, 4>, kGroups>;
 template <size_t kGroups>
-constexpr int64_t kMaskElements = int64_t{4 * kMaskLanes} * kGroups;
+constexpr int64_t kMaskElements = int64_t{4} * kMaskLanes* static_cast<int64_t>(kGroups);
 
 template <size_t... kLane>
 constexpr MaskWord lane_numbers(std::index_sequence<kLane...> /*lanes*/) {

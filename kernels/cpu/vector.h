@@ -36,7 +36,7 @@ inline void clear_vectors(float* to, int64_t count) {
 }
 
 // Two vectors' lanes in turn, within each 128 bits: one instruction.
-template <int kHalf, size_t... kLane>
+template <size_t kHalf, size_t... kLane>
 Vector interleaved_in_blocks(Vector a, Vector b, std::index_sequence<kLane...> /*lanes*/) {
   return __builtin_shufflevector(a, b, (kLane % 2 * kLanes + kLane / 4 * 4 + kHalf * 2 + kLane % 4 / 2)...);
 }
