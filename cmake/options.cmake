@@ -18,9 +18,13 @@ if(SEGUE_FUZZ)
   segue_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# segue_library(NAME SOURCES ... LINK ...): one floor of the house, as a static library.
+# segue_library(NAME [SOURCES ...] LINK ...): one room of the house, as a static library; of all the sources in its folder
+# unless they are listed.
 function(segue_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
 endfunction()
@@ -51,7 +55,7 @@ function(segue_test_objects name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock)
 endfunction()
 
-# segue_bundled(NAME): a program that launch/bundle packs; it finds its libraries beside itself. They find theirs there
+# segue_bundled(NAME): a program that launch/package/bundle packs; it finds its libraries beside itself. They find theirs there
 # too, which the older of the two kinds of run path is for.
 add_custom_target(bundle_programs)
 function(segue_bundled name)

@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kHostNameLength = 256;
 
 // Once told to end the job, mpirun waits for a host that is gone until TCP gives it up, a quarter of an hour later. It
-// ends at once when it misses the host by itself, and is given this time to do so (see launch/hosts.conf).
+// ends at once when it misses the host by itself, and is given this time to do so (see launch/cluster/hosts.conf).
 constexpr std::chrono::seconds kLaunchersTurn(15);
 
 // Initialised MPI, and finalised unless the job is going down.

@@ -7,7 +7,7 @@
 #include "base/json_fields.h"
 #include "base/random.h"
 #include "core/config/device_choice.h"
-#include "core/model/compute.h"
+#include "core/tape/compute.h"
 
 namespace segue {
 

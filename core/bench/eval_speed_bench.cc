@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/model/memory.h"
-#include "core/model/segment_engine.h"
+#include "core/engine/segment_engine.h"
+#include "core/memory/memory.h"
 
 namespace segue {
 

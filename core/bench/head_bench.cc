@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "core/model/head.h"
+#include "core/head/head.h"
 
 namespace segue {
 

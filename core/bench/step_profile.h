@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/bench/report.h"
-#include "core/model/step_observer.h"
+#include "core/tape/step_observer.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/stream.h"
 

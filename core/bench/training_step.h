@@ -5,8 +5,8 @@
 
 #include "core/bench/bench_stream.h"
 #include "core/config/config.h"
-#include "core/model/segment_engine.h"
-#include "core/train/optimizer.h"
+#include "core/engine/segment_engine.h"
+#include "core/optimizer/optimizer.h"
 #include "core/train/stream_group.h"
 
 namespace segue {

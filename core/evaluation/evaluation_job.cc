@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
+#include "core/attention/visibility.h"
 #include "core/evaluation/document_borders.h"
 #include "core/evaluation/per_token_file.h"
-#include "core/model/visibility.h"
 
 namespace segue {
 

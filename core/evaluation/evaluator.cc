@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/activity.h"
-#include "core/model/memory.h"
+#include "core/memory/memory.h"
 #include "distributed/share.h"
 
 namespace segue {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "core/engine/segment_engine.h"
 #include "core/evaluation/evaluation_plan.h"
 #include "core/evaluation/lane_reader.h"
-#include "core/model/segment_engine.h"
 #include "distributed/job.h"
 
 namespace segue {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "core/model/memory.h"
-#include "core/model/next_token.h"
-#include "core/model/segment_engine.h"
+#include "core/engine/segment_engine.h"
+#include "core/head/next_token.h"
+#include "core/memory/memory.h"
 
 namespace segue {
 

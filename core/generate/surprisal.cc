@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/evaluation/loss_units.h"
-#include "core/model/memory.h"
+#include "core/memory/memory.h"
 
 namespace segue {
 

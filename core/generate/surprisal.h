@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/segment_engine.h"
+#include "core/engine/segment_engine.h"
 #include "data_pipeline/tokenizer/tokenizer.h"
 
 namespace segue {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/model/attention.h"
+#include "core/attention/attention.h"
 
 namespace segue {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/model/tape.h"
+#include "core/tape/tape.h"
 
 namespace segue {
 

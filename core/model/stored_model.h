@@ -9,7 +9,7 @@
 
 #include "core/checkpoint/checkpoint.h"
 #include "core/config/config.h"
-#include "core/model/parameters.h"
+#include "core/tape/parameters.h"
 
 namespace segue {
 

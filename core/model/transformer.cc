@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/model/dropout_sites.h"
-#include "core/model/visibility.h"
+#include "core/attention/visibility.h"
+#include "core/tape/dropout_sites.h"
 
 namespace segue {
 

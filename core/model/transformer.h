@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/attention/position.h"
+#include "core/head/head.h"
 #include "core/model/block.h"
-#include "core/model/head.h"
-#include "core/model/position.h"
 #include "core/model/segment_tape.h"
 
 namespace segue {

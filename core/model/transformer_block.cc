@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/model/block.h"
-#include "core/model/dropout_sites.h"
+#include "core/tape/dropout_sites.h"
 
 namespace segue {
 

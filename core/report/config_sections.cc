@@ -3,7 +3,7 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
-#include "core/report/markup.h"
+#include "core/drawing/markup.h"
 #include "core/report/sections.h"
 
 namespace segue::report {

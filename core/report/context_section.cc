@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "core/report/numbers.h"
+#include "core/drawing/numbers.h"
 #include "core/report/sections.h"
 
 namespace segue::report {

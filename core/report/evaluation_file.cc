@@ -118,6 +118,27 @@ EffectiveContextModel read_model(const JsonNode& node, const std::vector<double>
 
 }  // namespace
 
+std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is_enough) {
+  std::vector<LossOfPart> groups;
+  LossOfPart group;
+  double variance = 0.0;  // of the sum of losses, times a constant
+  for (const LossOfPart& part : parts) {
+    const auto tokens = static_cast<double>(part.tokens);
+    if (group.tokens == 0) group.from = part.from;
+    group.to = part.to;
+    group.tokens += part.tokens;
+    group.loss += tokens * part.loss;
+    variance += (tokens * part.confidence95) * (tokens * part.confidence95);
+    if (group.tokens == 0 || (!is_enough(group) && &part != &parts.back())) continue;
+    group.loss /= static_cast<double>(group.tokens);
+    group.confidence95 = std::sqrt(variance) / static_cast<double>(group.tokens);
+    groups.push_back(group);
+    group = {};
+    variance = 0.0;
+  }
+  return groups;
+}
+
 Evaluation read_evaluation(const std::filesystem::path& path) {
   const Json json = read_json(path);
   const JsonNode document(json, path.string());

@@ -19,6 +19,11 @@ struct LossOfPart {
   double confidence95 = 0.0;
 };
 
+// Neighbouring parts joined until each group is enough: the means of their losses by tokens, and confidence as if they
+// were independent.
+using IsEnough = bool (*)(const LossOfPart& group);
+std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is_enough);
+
 struct EvaluatedLength {
   bool is_recomputed = false;  // windows without memory
   int64_t mem_len = 0;

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "base/text.h"
+#include "core/drawing/markup.h"
+#include "core/drawing/numbers.h"
+#include "core/drawing/palette.h"
 #include "core/evaluation/loss_limit.h"
-#include "core/report/markup.h"
-#include "core/report/numbers.h"
-#include "core/report/palette.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "core/report/numbers.h"
+#include "core/drawing/numbers.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 

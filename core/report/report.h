@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/report/page.h"
+#include "core/drawing/page.h"
 
 namespace segue::report {
 

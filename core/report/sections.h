@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/drawing/page.h"
 #include "core/report/evaluation_file.h"
-#include "core/report/page.h"
 #include "core/report/run_data.h"
 
 namespace segue::report {

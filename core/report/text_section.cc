@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include "base/text.h"
-#include "core/report/markup.h"
-#include "core/report/numbers.h"
+#include "core/drawing/markup.h"
+#include "core/drawing/numbers.h"
+#include "core/drawing/shaded_text.h"
 #include "core/report/sections.h"
-#include "core/report/shaded_text.h"
 
 namespace segue::report {
 

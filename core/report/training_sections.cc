@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/report/curves.h"
-#include "core/report/numbers.h"
+#include "core/drawing/curves.h"
+#include "core/drawing/numbers.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/report/numbers.h"
+#include "core/drawing/numbers.h"
 
 namespace segue::report {
 

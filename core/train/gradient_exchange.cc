@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/train/ordered_collectives.h"
+#include "core/optimizer/ordered_collectives.h"
 #include "kernels/cuda/queue.h"
 
 namespace segue {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/model/tape.h"
+#include "core/tape/tape.h"
 #include "distributed/buckets.h"
 #include "distributed/collectives.h"
 #include "kernels/stream.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/model/memory.h"
+#include "core/memory/memory.h"
 #include "distributed/share.h"
 
 namespace segue {

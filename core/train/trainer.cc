@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/stored_tokenizer.h"
+#include "core/optimizer/schedule.h"
 #include "core/train/replicas.h"
-#include "core/train/schedule.h"
 #include "core/train/training_plan.h"
 
 namespace segue {

@@ -9,10 +9,10 @@
 
 #include "base/log.h"
 #include "core/evaluation/evaluator.h"
+#include "core/optimizer/optimizer.h"
 #include "core/train/gradient_exchange.h"
 #include "core/train/loss_watch.h"
 #include "core/train/metrics_log.h"
-#include "core/train/optimizer.h"
 #include "core/train/peak_rate.h"
 #include "core/train/run_directory.h"
 #include "core/train/scored_targets.h"

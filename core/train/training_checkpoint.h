@@ -6,7 +6,7 @@
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/config.h"
 #include "core/model/stored_model.h"
-#include "core/train/optimizer.h"
+#include "core/optimizer/optimizer.h"
 #include "core/train/stream_group.h"
 #include "core/train/training_state.h"
 #include "data_pipeline/dataset.h"

@@ -1,7 +1,7 @@
 // Sums of sizes. The parts of a rank are made as training makes them; memory that nobody touches costs nothing.
 #include "core/train/training_plan.h"
 
-#include "core/train/optimizer.h"
+#include "core/optimizer/optimizer.h"
 #include "core/train/scored_targets.h"
 
 namespace segue {

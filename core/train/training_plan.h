@@ -7,8 +7,8 @@
 
 #include "core/config/config.h"
 #include "core/evaluation/evaluation_plan.h"
-#include "core/model/parameters.h"
 #include "core/model/transformer.h"
+#include "core/tape/parameters.h"
 #include "core/train/stream_group.h"
 #include "data_pipeline/dataset.h"
 #include "distributed/buckets.h"

@@ -12,7 +12,7 @@
 
 #include "base/json_fields.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/train/schedule.h"
+#include "core/optimizer/schedule.h"
 
 namespace segue {
 

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/made_by.h"
-#include "core/model/describe_model.h"
+#include "core/engine/describe_model.h"
 #include "core/model/stored_model.h"
+#include "core/optimizer/update_rule.h"
 #include "core/train/training_state.h"
-#include "core/train/update_rule.h"
 #include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "core/exchange/npz_file.h"
+#include "core/convert/npz_file.h"
 #include "tests/fuzz/demand.h"
 
 namespace {

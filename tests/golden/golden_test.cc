@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/checkpoint/safetensors.h"
-#include "core/exchange/import_model.h"
-#include "core/exchange/tensor_names.h"
-#include "core/model/key_value_memory.h"
-#include "core/model/segment_engine.h"
-#include "core/model/segment_memory.h"
-#include "core/train/optimizer.h"
+#include "core/convert/import_model.h"
+#include "core/convert/tensor_names.h"
+#include "core/engine/segment_engine.h"
+#include "core/memory/key_value_memory.h"
+#include "core/memory/segment_memory.h"
+#include "core/optimizer/optimizer.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/segments.h"
 
@@ -121,11 +121,11 @@ class Golden : public testing::Test {
     return {{model_, use_of(imported_.model), parameters_, arena_, stream_}, mode};
   }
 
-  ImportedModel imported_ = import_model(ExchangeFormat::kTransformerXl, fixture_folder() / "model.safetensors",
+  ImportedModel imported_ = import_model(WeightFormat::kTransformerXl, fixture_folder() / "model.safetensors",
                                          fixture_folder() / "args.json");
   SafetensorsFile expected_{fixture_folder() / "expected.safetensors"};
   std::vector<ForeignTensor> names_ =
-      foreign_tensors(ExchangeFormat::kTransformerXl, imported_.model, imported_.vocab_size);
+      foreign_tensors(WeightFormat::kTransformerXl, imported_.model, imported_.vocab_size);
   Transformer model_{imported_.model, imported_.vocab_size};
   Compute compute_{kernels::test_device()};
   kernels::Stream stream_{compute_.device, 2};

@@ -1,4 +1,4 @@
-"""launch/bundle: packs what is built, and the archive works in a root that holds nothing but it, a shell and glibc.
+"""launch/package/bundle: packs what is built, and the archive works in a root that holds nothing but it, a shell and glibc.
 
 The second argument is the build directory. Skipped where this user may not change the root.
 """
@@ -12,7 +12,7 @@ import sys
 
 from program import TINY_MODEL, Program, check, metrics
 
-PACK = pathlib.Path(__file__).resolve().parents[2] / "launch" / "bundle"
+PACK = pathlib.Path(__file__).resolve().parents[2] / "launch" / "package" / "bundle"
 LARGEST = 40 * 10**6  # bytes
 SKIPPED, DEVICE_ERROR = 77, 7
 

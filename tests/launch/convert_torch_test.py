@@ -1,4 +1,4 @@
-"""launch/convert_torch.py: files of torch.save become what `segue import` reads, nothing of a file is run, and whatever
+"""launch/convert/convert_torch.py: files of torch.save become what `segue import` reads, nothing of a file is run, and whatever
 is no such file, or a hostile one, is refused in one line.
 """
 
@@ -19,7 +19,7 @@ import fake_torch
 from fake_torch import Parameter, Storage, Tensor, save_archive, save_old, save_zip
 from program import Program, check, evaluate
 
-CONVERTER = pathlib.Path(__file__).resolve().parents[2] / "launch" / "convert_torch.py"
+CONVERTER = pathlib.Path(__file__).resolve().parents[2] / "launch" / "convert" / "convert_torch.py"
 VOCABULARY = 60
 SECONDS = 20
 MODEL = {

@@ -1,4 +1,4 @@
-"""launch/gpu_check: without a GPU one line and exit code 7; with programs that stand in for those of a GPU host, results
+"""launch/checks/gpu_check: without a GPU one line and exit code 7; with programs that stand in for those of a GPU host, results
 that gather over several runs, goals met and missed, failures that are noted, and no process that stays.
 
 The first argument is the program.
@@ -13,7 +13,7 @@ import time
 
 from program import Program, check
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "gpu_check"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "checks" / "gpu_check"
 NO_GPU, GO_ON = 7, 75
 
 # Prints what the checks read: attention takes half a millisecond forward and one and a half in all, losses fall.

@@ -1,4 +1,4 @@
-"""launch/gpu_check --rehearse, all of it on the emulated GPU, killed at twenty moments: no process stays, what was found
+"""launch/checks/gpu_check --rehearse, all of it on the emulated GPU, killed at twenty moments: no process stays, what was found
 is not lost, and going on from the JSON, here or as from another host, ends in the complete table each time.
 
 The first argument is the program, the second the build directory. PyTorch, ncu and compute-sanitizer are stand-ins.
@@ -16,7 +16,7 @@ import time
 from gpu_check_test import KERNELS, SANITIZER, script, torch
 from program import Program, check
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "gpu_check"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "checks" / "gpu_check"
 KILLS, KILLS_OF_ROUND = 20, 2
 PATIENCE = 20.0  # seconds until processes are gone
 

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-SETTINGS = str(pathlib.Path(__file__).resolve().parents[2] / "launch" / "hosts.conf")
+SETTINGS = str(pathlib.Path(__file__).resolve().parents[2] / "launch" / "cluster" / "hosts.conf")
 INSIDE = "SEGUE_INSIDE_NAMESPACES"
 NETWORK = "10.77.0"
 BURST = "128kb"  # that a link with a rate lets pass at once

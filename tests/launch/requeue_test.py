@@ -9,7 +9,7 @@ import tempfile
 
 from program import check
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "slurm" / "train.sbatch"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "cluster" / "train.sbatch"
 ENOUGH = 12  # attempts, of a job that is queued again for ever
 # The next line of `attempts` is what happens: an exit code, and the step that is saved, if any. A save begins always.
 SRUN = """#!/bin/bash

@@ -14,7 +14,7 @@ from job import SKIPPED, Job, require, wait_for_steps
 from one_node_slurm import PROGRAMS, OneNodeSlurm
 from program import check, check_same_run
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "slurm" / "train.sbatch"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "cluster" / "train.sbatch"
 ENDLESS = 10000000  # steps
 
 

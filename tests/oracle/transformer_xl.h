@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/config/model_config.h"
-#include "core/model/dropout_sites.h"
+#include "core/tape/dropout_sites.h"
 #include "tests/oracle/feed_forward.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/masked_attention.h"

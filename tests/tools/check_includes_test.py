@@ -37,7 +37,7 @@ class CheckIncludes(unittest.TestCase):
     def test_sideways_is_found(self):
         self.expect_one("kernels/cpu/a.cc", '\n#include "data_pipeline/a.h"\n', "a.cc:2: kernels must not include data_")
         self.expect_one("data_pipeline/a.h", '#include <kernels/a.h>\n', "data_pipeline must not include kernels")
-        self.expect_one("core/exchange/a.h", '#include "core/evaluation/a.h"\n', "must not include core/evaluation")
+        self.expect_one("core/convert/a.h", '#include "core/evaluation/a.h"\n', "must not include core/evaluation")
         self.expect_one("core/train/a.h", '#include "core/report/a.h"\n', "core/train must not include core/report")
 
     def test_order_inside_core_is_kept(self):

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/model/segment_engine.h"
-#include "core/model/segment_memory.h"
+#include "core/engine/segment_engine.h"
+#include "core/memory/segment_memory.h"
 #include "tests/core/model/model_variants.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/segments.h"

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -109,6 +111,20 @@ TEST_F(EvaluationFileTest, EffectiveContextIsRead) {
   EXPECT_EQ(context.models[0].curves.at(0).points.at(0).gain, 0.05);
   EXPECT_THAT(message_of<DataError>([&] { read_effective_context(write(Json::parse(kEvaluation))); }),
               HasSubstr("format: expected \"segue-effective-context\""));
+}
+
+TEST(EvaluationFileTest, JoinedPartsKeepTheirMeanAndNoToken) {
+  const std::vector<LossOfPart> parts{
+      {0, 0, 10, 4.0, 0.3}, {1, 1, 30, 2.0, 0.1}, {2, 2, 0, 0.0, 0.0}, {3, 5, 5, 1.0, 0.5}};
+  const std::vector<LossOfPart> groups = joined(parts, [](const LossOfPart& group) { return group.tokens >= 40; });
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].to, 1);
+  EXPECT_EQ(groups[0].tokens, 40);
+  EXPECT_DOUBLE_EQ(groups[0].loss, 2.5);
+  EXPECT_DOUBLE_EQ(groups[0].confidence95, std::sqrt(3.0 * 3.0 + 3.0 * 3.0) / 40.0);
+  EXPECT_EQ(groups[1].from, 3);
+  EXPECT_EQ(groups[1].to, 5);
+  EXPECT_DOUBLE_EQ(groups[1].loss, 1.0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/model/key_value_memory.h"
+#include "core/memory/key_value_memory.h"
 #include "tests/core/train/small_run.h"
 
 namespace segue {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/train/optimizer.h"
+#include "core/optimizer/optimizer.h"
 #include "core/train/step_reports.h"
 #include "core/train/training_checkpoint.h"
 #include "tests/core/model/model_problem.h"

@@ -12,7 +12,7 @@
 #include <new>
 #include <string_view>
 
-#include "core/train/optimizer.h"
+#include "core/optimizer/optimizer.h"
 #include "tests/core/model/model_problem.h"
 
 namespace {

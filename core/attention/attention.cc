@@ -1,0 +1,49 @@
+// Project, attend, project back.
+#include "core/attention/attention.h"
+
+#include <fmt/format.h>
+
+#include "core/attention/relative_attention.h"
+#include "core/tape/dropout_sites.h"
+
+namespace segue {
+
+Attention::Attention(const ModelConfig& model, const Position& position, int64_t layer)
+    : heads_{model.n_head, model.d_head},
+      d_model_(model.d_model),
+      dropatt_{.p = model.dropatt, .site = layer_dropout_site(layer, LayerDropout::kAttentionScores)},
+      position_(position),
+      layer_(layer),
+      prefix_(fmt::format("layers.{}.attention.", layer)) {}
+
+void Attention::declare(std::vector<ParameterSpec>& specs) const {
+  specs.push_back({prefix_ + "qkv", {3 * heads_.elements(), d_model_}});
+  position_.declare_layer(layer_, specs);
+  specs.push_back({prefix_ + "output", {d_model_, heads_.elements()}});
+}
+
+// Queries come from the segment only; keys and values of hidden states are made with today's weights.
+Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
+                                      const Value& encoding, int64_t window) const {
+  const Value qkv = linear(tape, x, parameters[prefix_ + "qkv"]);
+  const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden);
+  const Value distances =
+      memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
+  const Position::Biases biases = position_.biases(parameters, layer_);
+  const Value attended = relative_attention(tape, {.heads = heads_,
+                                                   .qkv = qkv,
+                                                   .memory_kv = memory_kv,
+                                                   .r = distances,
+                                                   .u = biases.u,
+                                                   .w = biases.w,
+                                                   .window = window,
+                                                   .dropatt = dropatt_});
+  return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
+}
+
+Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const {
+  const int64_t width = heads_.elements();
+  return linear(tape, hidden, parameters[prefix_ + "qkv"].rows(width, 2 * width));
+}
+
+}  // namespace segue

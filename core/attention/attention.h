@@ -1,0 +1,49 @@
+// The attention of one layer: queries of the segment, keys and values of memory and segment, and what the layer's
+// position tells of the distances between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/attention/position.h"
+
+namespace segue {
+
+// What a layer meets of earlier segments: hidden states, or with frozen weights what was made of them once.
+struct LayerMemory {
+  Value hidden;     // [B, M, D]: this layer's own inputs of earlier tokens, without gradient
+  Value kv;         // [B, M, 2*N*H]: or what Attention::keys_and_values made of them
+  Value distances;  // [P, N*H]: and what Position::distances made of the encoding
+  bool is_frozen() const { return kv.data.exists(); }
+};
+
+class Attention {
+ public:
+  // Of layer `layer` of the model; `position` outlives it.
+  Attention(const ModelConfig& model, const Position& position, int64_t layer);
+
+  void declare(std::vector<ParameterSpec>& specs) const;
+
+  struct Recorded {
+    Value output;  // [B, T, D]
+    Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
+  };
+  // Records attention from x [B, T, D] to itself and the memory. `encoding` is that of the positions; of the keys up to
+  // its own a query sees the `window` newest, or all of them (0).
+  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
+                  int64_t window) const;
+
+  // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const;
+
+ private:
+  Shape heads_;  // N, H
+  int64_t d_model_;
+  DropoutSite dropatt_;
+  const Position& position_;
+  int64_t layer_;
+  std::string prefix_;  // of its parameters' names
+};
+
+}  // namespace segue

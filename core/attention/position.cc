@@ -1,0 +1,46 @@
+// What kinds share, and the choice of one.
+#include "core/attention/position.h"
+
+namespace segue {
+
+void Position::declare_shared(std::vector<ParameterSpec>& /*specs*/) const {}
+
+void Position::declare_layer(int64_t /*layer*/, std::vector<ParameterSpec>& /*specs*/) const {}
+
+Value Position::encode(Tape& /*tape*/, int64_t /*keys*/, int64_t /*clamp_len*/) const { return {}; }
+
+Value Position::enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& embedded, const Value& /*encoding*/,
+                      Slot /*places*/) const {
+  return embedded;
+}
+
+Position::Biases Position::biases(Parameters& /*parameters*/, int64_t /*layer*/) const { return {}; }
+
+Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,
+                          const Value& /*encoding*/) const {
+  return {};
+}
+
+// One in the file of each kind.
+PositionMaker make_relative_position;
+PositionMaker make_sinusoidal_position;
+PositionMaker make_learned_position;
+PositionMaker make_shaw_position;
+
+std::unique_ptr<Position> make_position(const ModelConfig& model) {
+  switch (model.position.kind) {
+    case PositionKind::kRelative:
+      return make_relative_position(model);
+    case PositionKind::kSinusoidal:
+      return make_sinusoidal_position(model);
+    case PositionKind::kLearned:
+      return make_learned_position(model);
+    case PositionKind::kShaw:
+      return make_shaw_position(model);
+    case PositionKind::kNone:  // a causal mask alone tells later layers where tokens stand (Haviv et al. 2022)
+      return std::make_unique<Position>(model);
+  }
+  throw ContractError("unknown position kind");
+}
+
+}  // namespace segue

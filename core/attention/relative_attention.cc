@@ -1,0 +1,118 @@
+// What the kernels of relative attention take, from what a model has.
+#include "core/attention/relative_attention.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/relative_attention.h"
+
+namespace segue {
+
+using kernels::Stream;
+
+namespace {
+
+// The memory of every stream that this replay attends to, as the kernel reads it.
+struct RememberedKeys {
+  ConstTensorView kv;  // [B, M, 2, N, H]
+  int64_t pitch = 0;
+};
+RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& heads) {
+  ConstTensorView block = tape.read(memory_kv);
+  const int64_t streams = block.shape[0];
+  const int64_t pitch = block.shape[1];
+  const MemoryRows rows = tape.info().memory_rows.value_or(MemoryRows{.first = 0, .count = pitch});
+  if (block.data != nullptr) block.data += rows.first * block.shape[2] * bytes_of(block.dtype);
+  block.shape = {streams, rows.count, 2, heads[0], heads[1]};
+  return {.kv = block, .pitch = pitch};
+}
+
+// Pairs of query and key of one stream and head that are not masked.
+double visible_pairs(int64_t tgt_len, int64_t mem_len, int64_t window) {
+  double pairs = 0.0;
+  for (int64_t i = 0; i < tgt_len; ++i) {
+    const int64_t earlier = mem_len + i + 1;
+    pairs += static_cast<double>(window > 0 ? std::min(window, earlier) : earlier);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
+  const Shape& heads = in.heads;
+  const Shape segment = tape.shape(in.qkv.data);
+  const int64_t streams = segment[0];
+  const int64_t tgt_len = segment[1];
+  const int64_t mem_len = tape.shape(in.memory_kv.data)[1];
+  const Shape qkv_shape{streams, tgt_len, 3, heads[0], heads[1]};
+  const Shape memory_shape{streams, mem_len, 2, heads[0], heads[1]};
+  const int64_t positions = in.r.data.exists() ? tape.shape(in.r.data)[0] : 0;
+  const Shape r_shape{positions, heads[0], heads[1]};
+  const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
+  const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
+                                                                        .tgt_len = tgt_len,
+                                                                        .keys = mem_len + tgt_len,
+                                                                        .positions = positions,
+                                                                        .heads = heads[0],
+                                                                        .d_head = heads[1]},
+                                                                       tape.device().kind);
+
+  const Value output = tape.new_value({streams, tgt_len, heads.elements()});
+  const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
+  const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
+  const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
+  const double products = positions > 0 ? 3.0 : 2.0;  // content, values; distances
+  const int64_t per_query = output_shape.elements() / tgt_len;
+  const double once = 2.0 * products * static_cast<double>(per_query) * visible_pairs(tgt_len, mem_len, in.window);
+  const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
+  const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
+  const GradientUse dr = tape.overwrite_gradient(in.r);
+  std::vector<ConstTensorView> gradients;
+  for (const Parameter& bias : {in.u, in.w})
+    if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
+  const auto inputs = [=, &tape] {
+    const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
+    const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
+    const ConstTensorView r = positions > 0 ? tape.read(in.r.data).reshaped(r_shape).rows(0, distances) : tape.read({});
+    return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
+                                            .memory_kv = memory.kv,
+                                            .memory_pitch = memory.pitch,
+                                            .r = r,
+                                            .u = in.u.value,
+                                            .w = in.w.value,
+                                            .window = in.window,
+                                            .dropout = tape.dropout(in.dropatt, per_stream)};
+  };
+  tape.record({
+      .name = "relative_attention",
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::relative_attention_forward(
+                stream,
+                {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
+          },
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
+                         dqkv.slot, dmemory_kv.slot, dr.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::relative_attention_backward(
+                stream, {.inputs = inputs(),
+                         .doutput = tape.read(output.gradient).reshaped(output_shape),
+                         .output = tape.read(output.data).reshaped(output_shape),
+                         .lse = tape.read(lse),
+                         .workspace = tape.write(workspace),
+                         .dqkv = tape.write(dqkv).reshaped(qkv_shape),
+                         .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
+                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
+                         .du = in.u.gradient,
+                         .dw = in.w.gradient});
+          },
+      .parameter_gradients = gradients,
+      .flops = {.forward = once, .backward = 2.0 * once},
+  });
+  return output;
+}
+
+}  // namespace segue

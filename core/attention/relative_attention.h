@@ -1,0 +1,21 @@
+// The kernels of relative attention as an operation of the tape.
+#pragma once
+
+#include "core/tape/parameters.h"
+#include "core/tape/tape.h"
+
+namespace segue {
+
+// Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions.
+struct RelativeAttentionInputs {
+  Shape heads;      // N, H
+  Value qkv;        // [B, T, 3*N*H]
+  Value memory_kv;  // [B, M, 2*N*H]
+  Value r;          // [P, N*H], or missing: scores have no distance terms
+  Parameter u, w;   // [N, H], or missing: zeros
+  int64_t window = 0;
+  DropoutSite dropatt;
+};
+Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
+
+}  // namespace segue

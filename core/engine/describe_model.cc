@@ -1,0 +1,76 @@
+// Counted from a recorded tape that is never replayed: what is planned is what a run takes.
+#include "core/engine/describe_model.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string_view>
+
+#include "base/text.h"
+#include "core/memory/memory.h"
+#include "core/model/transformer.h"
+
+namespace segue {
+
+namespace {
+
+int64_t elements_of(const Parameters& parameters, const std::function<bool(const std::string&)>& counts) {
+  int64_t elements = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    if (counts(spec.name)) elements += spec.shape.elements();
+  }
+  return elements;
+}
+
+// Of the layers, without the biases u and w: these may be one pair for all layers.
+bool is_of_layers(const std::string& name) {
+  return name.starts_with("layers.") && !name.ends_with(".u") && !name.ends_with(".w");
+}
+
+bool is_of_embedding(const std::string& name) { return name.starts_with("embedding."); }
+
+std::string parameter_table(const Parameters& parameters) {
+  std::string text = fmt::format("{:<38} {:>18} {:>14}\n", "parameter", "shape", "elements");
+  for (const ParameterSpec& spec : parameters.specs()) {
+    text += fmt::format("{:<38} {:>18} {:>14}\n", spec.name, spec.shape.text(), human_count(spec.shape.elements()));
+  }
+  const auto add_sum = [&](std::string_view name, int64_t elements) {
+    text += fmt::format("{:<38} {:>18} {:>14}\n", name, "", human_count(elements));
+  };
+  add_sum("all", parameters.count());
+  add_sum("  of layers, without u and w", elements_of(parameters, is_of_layers));
+  add_sum("  of the embedding, with projections", elements_of(parameters, is_of_embedding));
+  return text;
+}
+
+}  // namespace
+
+std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
+  const auto [tgt_len, scored, streams, moments] = training;
+  const Transformer transformer(model, vocab_size);
+  Parameters parameters(transformer.parameter_specs());
+  const ModelUse use = use_of(model);
+  const SegmentShape shape = full_segment(use, streams, tgt_len, scored);
+  Arena arena;
+  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
+  const int64_t activations = segment->tape.planned_bytes();
+  const int64_t weights = (2 + moments) * parameters.values().bytes();
+  const int64_t memory = make_training_memory(model, use, streams)->bytes();
+  const Flops flops = segment->tape.flops();
+  const double mega_tokens = 1e6 * static_cast<double>(streams * tgt_len);
+
+  std::string text = parameter_table(parameters);
+  text += fmt::format("\n{:<38} {} tokens back ({} layers, segment {}, memory {})\n", "reach",
+                      human_count(reach_in_tokens(model, use, tgt_len)), model.n_layer, tgt_len, use.mem_len);
+  text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
+                      (flops.forward + flops.backward) / mega_tokens);
+  text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,
+                      human_bytes(weights + memory + activations));
+  text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
+                      human_bytes(weights));
+  text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(memory));
+  text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(activations));
+  return text;
+}
+
+}  // namespace segue

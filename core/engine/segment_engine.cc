@@ -1,0 +1,143 @@
+// Look up or record the tape, bring the segment, replay, update the memory.
+#include "core/engine/segment_engine.h"
+
+#include <algorithm>
+
+namespace segue {
+
+namespace {
+
+constexpr int kWarmUpRuns = 2;  // before a replay becomes a graph: until then cuBLASLt may still choose algorithms
+
+// What a graph holds as constants. The step is none of it: it lies in the GPU's memory.
+bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
+  return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale;
+}
+
+}  // namespace
+
+SegmentEngine::SegmentEngine(const ModelInUse& in_use, Tape::Mode mode) : in_use_(in_use), mode_(mode) {}
+
+SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
+  shape.scored = shape.scored_tokens();
+  const auto found = std::find_if(tapes_.begin(), tapes_.end(), [&](const Recorded& r) { return r.shape == shape; });
+  if (found != tapes_.end()) return *found;
+  Recorded fresh{.shape = shape,
+                 .segment = in_use_.model.record(in_use_.arena, mode_, in_use_.parameters, in_use_.use, shape),
+                 .staging = {},
+                 .replays = {}};
+  if (in_use_.stream.device().is_cuda()) {
+    const bool has_targets = fresh.segment->targets.exists();
+    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{has_targets ? shape.streams : 0, shape.scored},
+                          in_use_.stream.device());
+    Tape& tape = fresh.segment->tape;
+    tape.bind(fresh.segment->tokens, fresh.staging->tokens());
+    if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
+    tape.read_step_from(fresh.staging->step());
+  }
+  tapes_.push_back(std::move(fresh));
+  return tapes_.back();
+}
+
+int64_t SegmentEngine::prepare(const SegmentShape& shape) {
+  const int64_t bytes = recorded_for(shape).segment->tape.planned_bytes();
+  in_use_.arena.reserve(bytes);
+  return bytes;
+}
+
+void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
+  Tape& tape = recorded.segment->tape;
+  tape.info() = inputs.info;
+  if (recorded.staging) return recorded.staging->load(in_use_.stream, inputs, in_use_.model.vocab_size());
+  tape.bind(recorded.segment->tokens, inputs.tokens);
+  if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
+}
+
+SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory) {
+  shape.streams = inputs.tokens.shape[0];
+  shape.tgt_len = inputs.tokens.shape[1];
+  memory.fit(shape);
+  Recorded& recorded = recorded_for(shape);
+  in_use_.arena.reserve(recorded.segment->tape.planned_bytes());
+  bring(recorded, inputs);
+  return recorded;
+}
+
+ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory,
+                                     const Tape::GradientProgress& progress) {
+  Recorded& recorded = ready({.scored = inputs.targets.shape[1]}, inputs, memory);
+  replay(recorded, memory, progress);
+  return recorded.segment->tape.read(recorded.segment->nll);
+}
+
+std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memory& memory) {
+  const SegmentInputs inputs{.tokens = tokens, .targets = tokens.rows(0, 0), .info = {}};
+  Recorded& recorded = ready({.output = SegmentOutput::kNextToken}, inputs, memory);
+  replay(recorded, memory, nullptr);
+  in_use_.stream.synchronize();
+  scores_.clear();
+  for (const Slot slot : recorded.segment->scores) {
+    const OwnedTensor scores = host_copy(recorded.segment->tape.read(slot), in_use_.stream.device());
+    scores_.push_back(converted_copy(scores.view(), DType::kFloat32, {}));
+  }
+  return scores_;
+}
+
+std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
+  ConstTensorView nll = queue(inputs, memory);
+  if (in_use_.stream.device().is_cuda()) {
+    in_use_.stream.synchronize();
+    losses_ = host_copy(nll, in_use_.stream.device());
+    nll = losses_.view();
+  }
+  return {nll.as<float>(), static_cast<size_t>(nll.elements())};
+}
+
+// Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.
+void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress) {
+  memory.bind(*recorded.segment);
+  const bool becomes_graph = in_use_.stream.device().is_cuda() && mode_ == Tape::Mode::kTraining &&
+                             memory.is_settled() && observer_ == nullptr;
+  if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
+  Replay& replay = replay_for(recorded, progress != nullptr);
+  if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
+  if (!replay.graph.is_recorded())
+    replay.graph.record(in_use_.stream.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
+  replay.graph.launch(in_use_.stream.cuda());
+}
+
+SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
+  const SegmentTape& segment = *recorded.segment;
+  std::vector<const std::byte*> addresses{in_use_.arena.data()};
+  for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
+  const ReplayInfo& info = recorded.segment->tape.info();
+  const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {
+    return replay.addresses == addresses && equal_constants(replay.info, info) &&
+           replay.tells_progress == tells_progress;
+  });
+  if (found != recorded.replays.end()) return *found;
+  recorded.replays.push_back(
+      {.addresses = std::move(addresses), .info = info, .tells_progress = tells_progress, .runs = 0, .graph = {}});
+  return recorded.replays.back();
+}
+
+int64_t SegmentEngine::graphs() const {
+  int64_t count = 0;
+  for (const Recorded& recorded : tapes_) {
+    count += std::count_if(recorded.replays.begin(), recorded.replays.end(),
+                           [](const Replay& replay) { return replay.graph.is_recorded(); });
+  }
+  return count;
+}
+
+void SegmentEngine::run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress) {
+  segment.tape.observe(observer_);
+  segment.tape.forward(in_use_.stream);
+  if (segment.tape.training()) segment.tape.backward(in_use_.stream, progress);
+  const auto describe = [&] {
+    return StepPart{.name = "memory_update", .pass = "", .bytes = 2.0 * segment.tape.touched_bytes(segment.fresh)};
+  };
+  observed(observer_, describe, [&] { memory.update(in_use_.stream, segment); });
+}
+
+}  // namespace segue

@@ -1,0 +1,73 @@
+// Runs segments: keeps one tape for every shape it has met and replays it on the next segment of that shape. On a GPU a
+// training tape is recorded as a graph once its addresses stay the same, and replayed as one piece.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/engine/segment_inputs.h"
+#include "core/memory/memory.h"
+#include "core/model/transformer.h"
+
+namespace segue {
+
+class SegmentEngine {
+ public:
+  // One arena may serve several engines that take turns.
+  SegmentEngine(const ModelInUse& in_use, Tape::Mode mode);
+
+  // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
+  // of every scored token [B*S] in nats, float32, where the stream runs; valid until the next run of any engine of the
+  // arena. `progress` hears of the gradients that backward completes; what it queues is part of the graph.
+  ConstTensorView queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress = nullptr);
+
+  // The same, and waits; the losses lie on the CPU, valid until the next run.
+  std::span<const float> run(const SegmentInputs& inputs, Memory& memory);
+
+  // Reads tokens [B, T] and waits for the scores of the token that follows each stream, on the CPU: [B, 1, columns] for
+  // each softmax of the head (core/head/next_token.h). Valid until the next run. In evaluation mode.
+  std::span<const OwnedTensor> predict(ConstTensorView tokens, Memory& memory);
+
+  // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
+  int64_t prepare(const SegmentShape& shape);
+
+  // Of every operation from now on, and of the memory's update; null: nobody. While observed, nothing runs as a graph.
+  void observe(StepObserver* observer) { observer_ = observer; }
+
+  int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }
+  int64_t graphs() const;
+
+ private:
+  // A replay with addresses and numbers as given: after some runs it becomes a graph.
+  struct Replay {
+    std::vector<const std::byte*> addresses;
+    ReplayInfo info;
+    bool tells_progress = false;
+    int runs = 0;
+    cuda::Graph graph;
+  };
+  struct Recorded {
+    SegmentShape shape;
+    std::unique_ptr<SegmentTape> segment;
+    std::optional<SegmentStaging> staging;  // on a GPU
+    std::vector<Replay> replays;
+  };
+  Recorded& recorded_for(SegmentShape shape);
+  Recorded& ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory);  // to be replayed
+  void bring(Recorded& recorded, const SegmentInputs& inputs);
+  void replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress);
+  Replay& replay_for(Recorded& recorded, bool tells_progress);
+  void run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress);
+
+  ModelInUse in_use_;
+  Tape::Mode mode_;
+  StepObserver* observer_ = nullptr;
+  std::vector<Recorded> tapes_;
+  OwnedTensor losses_;               // of the last run, read back from a GPU
+  std::vector<OwnedTensor> scores_;  // of the last prediction
+};
+
+}  // namespace segue

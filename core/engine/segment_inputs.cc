@@ -1,0 +1,42 @@
+// Pinned blocks taken in turns.
+#include "core/engine/segment_inputs.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace segue {
+
+namespace {
+
+void check_tokens(std::string_view name, ConstTensorView tokens, int64_t vocabulary) {
+  const int32_t* values = tokens.as<int32_t>();
+  for (int64_t i = 0; i < tokens.elements(); ++i) {
+    if (values[i] < 0 || values[i] >= vocabulary)
+      throw ContractError("segment: {}[{}]: expected [0, {}), found {}", name, i, vocabulary, values[i]);
+  }
+}
+
+}  // namespace
+
+SegmentStaging::SegmentStaging(const Shape& tokens, const Shape& targets, Device device)
+    : tokens_(tokens), targets_(targets) {
+  const Shape bytes{kStepBytes + (tokens.elements() + targets.elements()) * bytes_of(DType::kInt32)};
+  block_ = OwnedTensor(DType::kUInt8, bytes, device);
+  for (Pinned& pinned : pinned_) pinned.block = OwnedTensor(DType::kUInt8, bytes, device, BufferKind::kPinned);
+}
+
+void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, int64_t vocabulary) {
+  check_tokens("tokens", inputs.tokens, vocabulary);
+  check_tokens("targets", inputs.targets, vocabulary);
+  Pinned& pinned = pinned_[next_];
+  next_ = (next_ + 1) % pinned_.size();
+  stream.cuda().wait_for(pinned.copied);
+  const TensorView block = pinned.block.view();
+  std::memcpy(block.data, &inputs.info.step, sizeof(inputs.info.step));
+  copy_tensor(tokens_in(block), inputs.tokens, {});
+  copy_tensor(targets_in(block), inputs.targets, {});
+  stream.copy(block_.view(), block);
+  pinned.copied.set(stream.cuda().stream());
+}
+
+}  // namespace segue

@@ -1,0 +1,33 @@
+// The choice of a kind.
+#include "core/memory/memory.h"
+
+#include "core/memory/key_value_memory.h"
+#include "core/memory/segment_memory.h"
+
+namespace segue {
+
+std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                     const Compute& compute) {
+  switch (model.memory.kind) {
+    case MemoryKind::kHiddenStates:
+      return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
+  }
+  throw ContractError("unknown kind of memory");
+}
+
+std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
+  switch (in_use.model.config().memory.kind) {
+    case MemoryKind::kHiddenStates:
+      return std::make_unique<KeyValueMemory>(in_use, streams, tgt_len);
+  }
+  throw ContractError("unknown kind of memory");
+}
+
+std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
+                                               int64_t tgt_len) {
+  if (asked == Remembered::kKeysAndValues && in_use.use.mem_len > 0)
+    return make_frozen_memory(in_use, streams, tgt_len);
+  return make_training_memory(in_use.model.config(), in_use.use, streams, in_use.parameters.compute());
+}
+
+}  // namespace segue

@@ -1,0 +1,65 @@
+// What the layers of a model remember of streams, as a segment's tape meets it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/checkpoint/safetensors.h"
+#include "core/config/model_config.h"
+#include "core/model/segment_tape.h"
+#include "core/tape/compute.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+
+  // Says in the shape of a segment what is remembered and how much of it is bound.
+  virtual void fit(SegmentShape& shape) const = 0;
+  // Whether from now on every segment finds the same rows at the same addresses.
+  virtual bool is_settled() const = 0;
+
+  // Before a segment: gives its tape the memory.
+  virtual void bind(SegmentTape& segment) = 0;
+  // After it: takes in what the segment computed.
+  virtual void update(kernels::Stream& stream, const SegmentTape& segment) = 0;
+  virtual void reset() = 0;  // back to the start of a stream
+
+  virtual int64_t bytes() const = 0;  // that it holds
+};
+
+// A memory whose weights change while it is in use, with all that a run must keep of it to go on.
+class TrainingMemory : public Memory {
+ public:
+  // On the device; the leading extent of each tensor counts streams, and its name stays what it is.
+  virtual std::vector<NamedTensor> state() const = 0;
+  // Takes over a state: such tensors in the same order, on the CPU, rounded or widened when they were saved in another
+  // precision. Throws CheckpointError, before anything is changed, when they do not fit.
+  virtual void restore(std::span<const ConstTensorView> state) = 0;
+};
+
+// Of `model.memory.kind`, for so many streams.
+std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                     const Compute& compute = {});
+
+// A memory whose weights do not change while it is in use. Segments may come in parts.
+class FrozenMemory : public Memory {
+ public:
+  virtual int64_t place() const = 0;  // tokens so far of the segment that has begun
+};
+
+struct ModelInUse;
+
+// For segments of `tgt_len` tokens: what can be made once of what the kind remembers is.
+std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
+
+// What evaluation remembers: the frozen form if it is asked for and the model has a memory, without which there is
+// nothing to make once for several segments; else what training remembers.
+std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
+                                               int64_t tgt_len);
+
+}  // namespace segue

@@ -1,0 +1,109 @@
+// Reset, update, save and restore.
+#include "core/memory/segment_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/cuda.h"
+#include "kernels/segment_memory.h"
+
+namespace segue {
+
+SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams) {
+  return {.layers = model.n_layer,
+          .streams = streams,
+          .capacity = use.mem_len,
+          .d_model = model.d_model,
+          .starts_full = use.starts_full()};
+}
+
+SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
+    : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.capacity : 0) {
+  for (int64_t l = 0; l < shape.layers; ++l) {
+    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.capacity, shape.d_model}, compute.device);
+  }
+}
+
+ConstTensorView SegmentMemory::layer(int64_t l) const {
+  const OwnedTensor& owner = layers_[static_cast<size_t>(l)];
+  return {owner.view().data, compute_.activations, {shape_.streams, length_, shape_.d_model}};
+}
+
+TensorView SegmentMemory::rows(int64_t l, int64_t length) {
+  return {layers_[static_cast<size_t>(l)].view().data, compute_.activations, {shape_.streams, length, shape_.d_model}};
+}
+
+void SegmentMemory::reset() {
+  length_ = shape_.starts_full ? shape_.capacity : 0;
+  for (OwnedTensor& owner : layers_) {
+    fill_zero(owner.view(), compute_.device);
+  }
+}
+
+void SegmentMemory::fit(SegmentShape& shape) const {
+  shape.remembered = Remembered::kHiddenStates;
+  shape.memory_length = length_;
+}
+
+void SegmentMemory::bind(SegmentTape& segment) {
+  for (size_t l = 0; l < segment.memories.size(); ++l)
+    segment.tape.bind(segment.memories[l], layer(static_cast<int64_t>(l)));
+}
+
+void SegmentMemory::update(kernels::Stream& stream, const SegmentTape& segment) {
+  hidden_.clear();
+  for (const Slot slot : segment.fresh) hidden_.push_back(segment.tape.read(slot));
+  update(stream, hidden_);
+}
+
+void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorView> hidden) {
+  if (std::ssize(hidden) != shape_.layers)
+    throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
+  if (shape_.capacity == 0) return;
+  const cuda::Range range("segment_memory");
+  const int64_t updated = std::min(shape_.capacity, length_ + hidden[0].shape[1]);
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    kernels::segment_memory_update(
+        stream, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});
+  }
+  length_ = updated;
+}
+
+std::vector<NamedTensor> SegmentMemory::state() const {
+  std::vector<NamedTensor> state;
+  for (int64_t l = 0; l < shape_.layers; ++l) state.push_back({fmt::format("layers.{}", l), layer(l)});
+  return state;
+}
+
+void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
+  const bool has_rows = !layers.empty() && layers[0].shape.rank() == 3;
+  const int64_t length = has_rows ? layers[0].shape[1] : 0;
+  const Shape expected{shape_.streams, length, shape_.d_model};
+  if (std::ssize(layers) != shape_.layers || length > shape_.capacity) {
+    throw CheckpointError("memory of {} layers and {} rows, expected {} layers and at most {} rows", layers.size(),
+                          length, shape_.layers, shape_.capacity);
+  }
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    const ConstTensorView& saved = layers[static_cast<size_t>(l)];
+    if (saved.shape.rank() != expected.rank())
+      throw CheckpointError("memory of layer {} is {} {}, expected three extents", l, name_of(saved.dtype),
+                            saved.shape.text());
+    if (saved.shape != expected || (saved.dtype != DType::kFloat32 && saved.dtype != DType::kBFloat16)) {
+      throw CheckpointError("memory of layer {} is {} {}, expected {} {}", l, name_of(saved.dtype), saved.shape.text(),
+                            name_of(compute_.activations), expected.text());
+    }
+  }
+  for (int64_t l = 0; l < shape_.layers; ++l) {
+    OwnedTensor rounded(compute_.activations, expected);
+    convert(rounded.view(), layers[static_cast<size_t>(l)]);
+    copy_tensor(rows(l, length), rounded.view(), compute_.device);
+  }
+  length_ = length;
+}
+
+int64_t SegmentMemory::bytes() const {
+  return shape_.layers * shape_.streams * shape_.capacity * shape_.d_model * bytes_of(compute_.activations);
+}
+
+}  // namespace segue

@@ -1,0 +1,55 @@
+// The memory: for every layer and stream, the newest inputs of that layer from earlier segments (Dai et al. 2019, 3.2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "core/memory/memory.h"
+#include "core/tape/compute.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+struct SegmentMemoryShape {
+  int64_t layers = 0;
+  int64_t streams = 0;
+  int64_t capacity = 0;  // mem_len: rows kept per layer and stream
+  int64_t d_model = 0;
+  bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
+};
+
+SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams);
+
+// Owns its rows; they carry no gradient. All streams of one memory are at the same point of their segments.
+class SegmentMemory : public TrainingMemory {
+ public:
+  explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
+
+  int64_t length() const { return length_; }  // rows per layer and stream there are now
+  bool is_full() const { return length_ == shape_.capacity; }
+  int64_t layers() const { return shape_.layers; }
+  ConstTensorView layer(int64_t l) const;  // [B, length, D]
+  void reset() override;
+
+  void fit(SegmentShape& shape) const override;
+  bool is_settled() const override { return is_full(); }
+  void bind(SegmentTape& segment) override;
+  void update(kernels::Stream& stream, const SegmentTape& segment) override;
+  // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
+  void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
+  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, D]
+  void restore(std::span<const ConstTensorView> layers) override;
+  int64_t bytes() const override;
+
+ private:
+  TensorView rows(int64_t l, int64_t length);
+  SegmentMemoryShape shape_;
+  Compute compute_;
+  std::vector<OwnedTensor> layers_;  // each with room for the capacity
+  int64_t length_;
+  std::vector<ConstTensorView> hidden_;  // of the last update: reused by every one
+};
+
+}  // namespace segue

@@ -1,0 +1,26 @@
+// Fences between two streams, or a wait.
+#include "core/optimizer/ordered_collectives.h"
+
+namespace segue {
+
+void OrderedCollectives::run(const std::function<void(Collectives&)>& calls) {
+  if (collectives_.stream() == nullptr) {
+    stream_.synchronize();
+    return calls(collectives_);
+  }
+  fork();
+  calls(collectives_);
+  join();
+}
+
+void OrderedCollectives::fork() {
+  forked_.set(stream_.cuda().stream());
+  forked_.hold(collectives_.stream());
+}
+
+void OrderedCollectives::join() {
+  joined_.set(collectives_.stream());
+  joined_.hold(stream_.cuda().stream());
+}
+
+}  // namespace segue

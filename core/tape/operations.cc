@@ -1,0 +1,413 @@
+// Forward and backward of each coarse operation, in terms of the kernel families.
+#include "core/tape/operations.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/tape/rows.h"
+#include "kernels/copy_block.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/embedding.h"
+#include "kernels/layer_norm.h"
+#include "kernels/matmul.h"
+
+namespace segue {
+
+using kernels::Stream;
+
+namespace {
+
+// Elements of one stream in a tensor whose outermost extent counts streams.
+int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
+
+// Of a product of so many rows with a weight.
+double flops_of(int64_t rows, const Parameter& weight) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(weight.value.elements());
+}
+
+// The gradients of y = x · op(W), for dy = [rows, out].
+void matrix_product_backward(Stream& stream, const Tape& tape, const Product& product, bool transposed,
+                             ConstTensorView dy, const GradientUse& dx) {
+  const ConstTensorView x = rows_of(tape.read(product.x.data));
+  kernels::matmul(stream, {.a = transposed ? dy : x,
+                           .transpose_a = true,
+                           .b = transposed ? x : dy,
+                           .c = product.weight.gradient,
+                           .accumulate = true});
+  if (!dx.exists()) return;
+  kernels::matmul(stream, {.a = dy,
+                           .b = product.weight.operand(),
+                           .transpose_b = !transposed,
+                           .c = rows_of(tape.write(dx)),
+                           .accumulate = tape.accumulates(dx)});
+}
+
+// y = sum of x · op(W); `transposed` means x · Wᵀ for weights [out, in].
+Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool transposed) {
+  const Shape& weight = products.front().weight.value.shape;
+  const Shape input = tape.shape(products.front().x.data);
+  const Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]));
+  if (input.elements() == 0) return y;  // an empty memory has no rows to project
+  std::vector<Slot> forward_slots{y.data};
+  std::vector<Slot> backward_slots{y.gradient};
+  std::vector<GradientUse> dx;
+  std::vector<ConstTensorView> parameter_gradients;
+  Flops flops;
+  for (const Product& product : products) {
+    dx.push_back(tape.use_gradient(product.x));
+    const double once = flops_of(as_rows(input)[0], product.weight);
+    flops.forward += once;
+    flops.backward += dx.back().exists() ? 2.0 * once : once;
+    forward_slots.push_back(product.x.data);
+    backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
+    parameter_gradients.emplace_back(product.weight.gradient);
+  }
+  tape.record({
+      .name = "matmul",
+      .forward_slots = std::move(forward_slots),
+      .forward =
+          [=, &tape](Stream& stream) {
+            for (size_t i = 0; i < products.size(); ++i) {
+              kernels::matmul(stream, {.a = rows_of(tape.read(products[i].x.data)),
+                                       .b = products[i].weight.operand(),
+                                       .transpose_b = transposed,
+                                       .c = rows_of(tape.write(y.data)),
+                                       .accumulate = i > 0});
+            }
+          },
+      .backward_slots = std::move(backward_slots),
+      .backward =
+          [=, &tape](Stream& stream) {
+            const ConstTensorView dy = rows_of(tape.read(y.gradient));
+            for (size_t i = 0; i < products.size(); ++i)
+              matrix_product_backward(stream, tape, products[i], transposed, dy, dx[i]);
+          },
+      .parameter_gradients = std::move(parameter_gradients),
+      .flops = flops,
+      .detail = fmt::format("{}x{}x{}", as_rows(input)[0], transposed ? weight[0] : weight[1], last_extent(input)),
+  });
+  return y;
+}
+
+}  // namespace
+
+Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup) {
+  const Shape ids = tape.shape(tokens);
+  const int64_t width = table.value.shape[1];
+  const int64_t rows = ids.elements();
+  const int64_t per_stream = rows / ids[0] * width;
+  const Value y = tape.new_value(with_extent(ids, width));
+  tape.record({
+      .name = "embedding",
+      .forward_slots = {y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::embedding_forward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
+                                                .table = table.operand(),
+                                                .scale = lookup.scale,
+                                                .dropout = tape.dropout(lookup.dropout, per_stream),
+                                                .y = rows_of(tape.write(y.data)),
+                                                .first_token = lookup.first_token,
+                                                .vocabulary = lookup.vocabulary});
+          },
+      .backward_slots = {y.gradient},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::embedding_backward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
+                                                 .dy = rows_of(tape.read(y.gradient)),
+                                                 .scale = lookup.scale,
+                                                 .dropout = tape.dropout(lookup.dropout, per_stream),
+                                                 .dtable = table.gradient,
+                                                 .first_token = lookup.first_token,
+                                                 .vocabulary = lookup.vocabulary});
+          },
+      .parameter_gradients = {table.gradient},
+  });
+  return y;
+}
+
+Value look_up(Tape& tape, Slot indices, Slot table) {
+  const Shape ids = tape.shape(indices);
+  const Value y{.data = tape.new_slot(with_extent(ids, tape.shape(table)[1]), tape.activations()), .gradient = {}};
+  tape.record({.name = "look_up",
+               .forward_slots = {y.data},
+               .forward =
+                   [=, &tape](Stream& stream) {
+                     kernels::embedding_forward(stream, {.tokens = tape.read(indices).reshaped({ids.elements()}),
+                                                         .table = tape.read(table),
+                                                         .y = rows_of(tape.write(y.data))});
+                   },
+               .backward_slots = {},
+               .backward = nullptr});
+  return y;
+}
+
+Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }
+
+Value linear_sum(Tape& tape, const std::vector<Product>& products) { return sum_of_products(tape, products, true); }
+
+Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
+  return sum_of_products(tape, {{x, weight}}, false);
+}
+
+Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
+  if (site.p == 0.0 || !tape.training()) return x;
+  Value y = tape.new_value(tape.shape(x.data));
+  if (!x.gradient.exists()) y.gradient = {};  // nobody computes what nobody reads
+  const int64_t per_stream = elements_per_stream(tape.shape(x.data));
+  const GradientUse dx = tape.use_gradient(x);
+  tape.record({
+      .name = "dropout",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::dropout_forward(
+                stream, {.x = tape.read(x.data), .dropout = tape.dropout(site, per_stream), .y = tape.write(y.data)});
+          },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            if (!dx.exists()) return;
+            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                               .dropout = tape.dropout(site, per_stream),
+                                               .dx = tape.write(dx),
+                                               .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+Value newest_rows(Tape& tape, const Value& x, int64_t count) {
+  const Shape shape = tape.shape(x.data);
+  if (count == shape[1]) return x;
+  const Value y = tape.new_value({shape[0], count, shape[2]});
+  const GradientUse dx = tape.use_gradient(x);
+  const int64_t first = shape[1] - count;
+  const int64_t columns = shape[2];
+  tape.record({
+      .name = "newest_rows",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::copy_block(stream, {.from = tape.read(x.data),
+                                         .from_row = first,
+                                         .to = tape.write(y.data),
+                                         .rows = count,
+                                         .columns = columns});
+          },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            const bool accumulate = tape.accumulates(dx);
+            if (!accumulate) stream.fill_zero(tape.write(dx));
+            kernels::copy_block(stream, {.from = tape.read(y.gradient),
+                                         .to = tape.write(dx),
+                                         .to_row = first,
+                                         .rows = count,
+                                         .columns = columns,
+                                         .accumulate = accumulate});
+          },
+  });
+  return y;
+}
+
+namespace {
+
+// Both forms of layer norm. `sum` is a value of its own when somebody reads it on, otherwise only saved for backward.
+Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormParameters& norm, const Value& sum) {
+  const Value& x = residual.stream;
+  const Value& branch = residual.branch;
+  const Shape shape = tape.shape(x.data);
+  const int64_t rows = as_rows(shape)[0];
+  const Value y = tape.new_value(shape);
+  const Slot mean = tape.new_slot({rows});
+  const Slot rstd = tape.new_slot({rows});
+  const Slot saved = sum.data.exists() ? sum.data : x.data;
+  const int64_t per_stream = elements_per_stream(shape);
+  const GradientUse dx = tape.use_gradient(x);
+  const GradientUse dbranch = tape.overwrite_gradient(branch);
+  tape.record({
+      .name = "layer_norm",
+      .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::layer_norm_forward(stream, {.x = rows_of(tape.read(x.data)),
+                                                 .branch = rows_of(tape.read(branch.data)),
+                                                 .dropout = tape.dropout(residual.site, per_stream),
+                                                 .gain = norm.gain.value,
+                                                 .bias = norm.bias.value,
+                                                 .epsilon = norm.epsilon,
+                                                 .sum = rows_of(tape.write(sum.data)),
+                                                 .y = rows_of(tape.write(y.data)),
+                                                 .mean = tape.write(mean),
+                                                 .rstd = tape.write(rstd)});
+          },
+      .backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::layer_norm_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
+                                                  .ds_other = rows_of(tape.read(sum.gradient)),
+                                                  .sum = rows_of(tape.read(saved)),
+                                                  .mean = tape.read(mean),
+                                                  .rstd = tape.read(rstd),
+                                                  .gain = norm.gain.value,
+                                                  .dropout = tape.dropout(residual.site, per_stream),
+                                                  .dx = rows_of(tape.write(dx)),
+                                                  .accumulate_dx = tape.accumulates(dx),
+                                                  .dbranch = rows_of(tape.write(dbranch)),
+                                                  .dgain = norm.gain.gradient,
+                                                  .dbias = norm.bias.gradient});
+          },
+      .parameter_gradients = {norm.gain.gradient, norm.bias.gradient},
+  });
+  return y;
+}
+
+}  // namespace
+
+void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs) {
+  specs.push_back({name + ".gain", {d_model}, Initializer::kGain});
+  specs.push_back({name + ".bias", {d_model}, Initializer::kZero});
+}
+
+LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon) {
+  return {
+      .gain = parameters[name + ".gain"], .bias = parameters[name + ".bias"], .epsilon = static_cast<float>(epsilon)};
+}
+
+NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
+  if (!residual.branch.data.exists()) return {residual.stream, record_layer_norm(tape, residual, norm, {})};
+  const Value sum = tape.new_value(tape.shape(residual.stream.data));
+  return {sum, record_layer_norm(tape, residual, norm, sum)};
+}
+
+Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
+  if (tape.shape(residual.stream.data).elements() == 0) return residual.stream;  // an empty memory
+  if (!residual.branch.data.exists()) return record_layer_norm(tape, residual, norm, {});
+  const Value sum{.data = tape.new_slot(tape.shape(residual.stream.data), tape.activations()), .gradient = {}};
+  return record_layer_norm(tape, residual, norm, sum);
+}
+
+Value add(Tape& tape, const Residual& residual) {
+  const Value& x = residual.stream;
+  const Value& branch = residual.branch;
+  const Value y = tape.new_value(tape.shape(x.data));
+  const int64_t per_stream = elements_per_stream(tape.shape(x.data));
+  const GradientUse dx = tape.use_gradient(x);
+  const GradientUse dbranch = tape.use_gradient(branch);
+  tape.record({
+      .name = "residual_sum",
+      .forward_slots = {x.data, branch.data, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::dropout_forward(stream, {.x = tape.read(x.data), .dropout = {}, .y = tape.write(y.data)});
+            kernels::dropout_forward(stream, {.x = tape.read(branch.data),
+                                              .dropout = tape.dropout(residual.site, per_stream),
+                                              .y = tape.write(y.data),
+                                              .accumulate = true});
+          },
+      .backward_slots = {y.gradient, dx.slot, dbranch.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            if (dbranch.exists())
+              kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
+                                                 .dropout = tape.dropout(residual.site, per_stream),
+                                                 .dx = tape.write(dbranch),
+                                                 .accumulate = tape.accumulates(dbranch)});
+            kernels::dropout_backward(
+                stream,
+                {.dy = tape.read(y.gradient), .dropout = {}, .dx = tape.write(dx), .accumulate = tape.accumulates(dx)});
+          },
+  });
+  return y;
+}
+
+Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site) {
+  const Shape shape = tape.shape(x.data);
+  const int64_t d_inner = parameters.w1.value.shape[0];
+  const Shape inner = with_last_extent(shape, d_inner);
+  const Value y = tape.new_value(shape);
+  const bool gelu = parameters.activation == kernels::Activation::kGelu;
+  const Slot pre = gelu ? tape.new_slot(inner, tape.activations()) : Slot{};
+  const Slot hidden = tape.new_slot(inner, tape.activations());
+  const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner), tape.activations()) : Slot{};
+  const int64_t per_stream = elements_per_stream(inner);
+  const GradientUse dx = tape.use_gradient(x);
+  const double once = flops_of(as_rows(shape)[0], parameters.w1);
+  tape.record({
+      .name = "feed_forward",
+      .forward_slots = {x.data, pre, hidden, y.data},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::feed_forward_forward(stream, {.x = rows_of(tape.read(x.data)),
+                                                   .w1 = parameters.w1.operand(),
+                                                   .b1 = parameters.b1.value,
+                                                   .w2 = parameters.w2.operand(),
+                                                   .b2 = parameters.b2.value,
+                                                   .activation = parameters.activation,
+                                                   .dropout = tape.dropout(site, per_stream),
+                                                   .pre = rows_of(tape.write(pre)),
+                                                   .hidden = rows_of(tape.write(hidden)),
+                                                   .y = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {y.gradient, x.data, pre, hidden, workspace, dx.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::feed_forward_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
+                                                    .x = rows_of(tape.read(x.data)),
+                                                    .w1 = parameters.w1.operand(),
+                                                    .w2 = parameters.w2.operand(),
+                                                    .pre = rows_of(tape.read(pre)),
+                                                    .hidden = rows_of(tape.read(hidden)),
+                                                    .activation = parameters.activation,
+                                                    .dropout = tape.dropout(site, per_stream),
+                                                    .workspace = tape.write(workspace),
+                                                    .dx = rows_of(tape.write(dx)),
+                                                    .accumulate_dx = tape.accumulates(dx),
+                                                    .dw1 = parameters.w1.gradient,
+                                                    .db1 = parameters.b1.gradient,
+                                                    .dw2 = parameters.w2.gradient,
+                                                    .db2 = parameters.b2.gradient});
+          },
+      .parameter_gradients = {parameters.w1.gradient, parameters.b1.gradient, parameters.w2.gradient,
+                              parameters.b2.gradient},
+      .flops = {.forward = 2.0 * once, .backward = 4.0 * once},
+  });
+  return y;
+}
+
+Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets) {
+  const int64_t rows = tape.shape(targets).elements();
+  const Slot nll = tape.new_slot({rows});
+  const Slot lse = tape.new_slot({rows});
+  tape.keep(nll);
+  const GradientUse dlogits = tape.overwrite_gradient(logits);
+  if (dlogits.exists()) tape.share(dlogits.slot, logits.data);  // the gradient overwrites the logits
+  tape.record({
+      .name = "cross_entropy",
+      .forward_slots = {logits.data, nll, lse},
+      .forward =
+          [=, &tape](Stream& stream) {
+            kernels::cross_entropy_forward(stream, {.logits = rows_of(tape.read(logits.data)),
+                                                    .bias = bias.value,
+                                                    .targets = tape.read(targets).reshaped({rows}),
+                                                    .nll = tape.write(nll),
+                                                    .lse = tape.write(lse)});
+          },
+      .backward_slots = {logits.data, lse, dlogits.slot},
+      .backward =
+          [=, &tape](Stream& stream) {
+            kernels::cross_entropy_backward(stream, {.logits = rows_of(tape.write(dlogits)),
+                                                     .bias = bias.value,
+                                                     .targets = tape.read(targets).reshaped({rows}),
+                                                     .lse = tape.read(lse),
+                                                     .scale = tape.info().loss_scale,
+                                                     .dbias = bias.gradient});
+          },
+      .parameter_gradients = {bias.gradient},
+  });
+  return nll;
+}
+
+}  // namespace segue

@@ -1,0 +1,85 @@
+// The coarse operations a model is written in. Each records a forward and a backward on the tape.
+//
+// Rows are tokens: a value [B, T, D] is used as B*T rows of D where the operation works row by row.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/tape/parameters.h"
+#include "core/tape/tape.h"
+#include "kernels/feed_forward.h"
+
+namespace segue {
+
+// scale * table[tokens - first_token], with dropout: [B, T] -> [B, T, E], or [R] -> [R, E]. The table may hold a part
+// of the vocabulary: the rows of other tokens are zero.
+struct Lookup {
+  int64_t first_token = 0;
+  int64_t vocabulary = 0;  // how many tokens there are; 0: the table has all
+  float scale = 1.0F;
+  DropoutSite dropout = {};
+};
+Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& lookup);
+
+// Rows of a table that is no parameter: indices [B, T] and a table [V, E] of activations -> [B, T, E]. No gradient.
+Value look_up(Tape& tape, Slot indices, Slot table);
+
+// x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
+Value linear(Tape& tape, const Value& x, const Parameter& weight);
+
+// The sum of several such products, at least one.
+struct Product {
+  Value x;
+  Parameter weight;
+};
+Value linear_sum(Tape& tape, const std::vector<Product>& products);
+
+// x · W: [..., in] -> [..., out] for a weight [in, out].
+Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight);
+
+Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
+
+// The last `count` rows of every stream: [B, T, D] -> [B, count, D].
+Value newest_rows(Tape& tape, const Value& x, int64_t count);
+
+// A residual stream and a branch not yet added to it: stream + dropout(branch). The branch may be missing.
+struct Residual {
+  Value stream;
+  Value branch;
+  DropoutSite site;
+};
+
+struct LayerNormParameters {
+  Parameter gain, bias;
+  float epsilon = 1e-5F;
+};
+
+// Of the layer norm `name`, [D] each.
+void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs);
+LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon);
+
+// Layer norm of the residual sum, and the sum itself as a stream to go on with (pre-norm).
+struct NormalisedResidual {
+  Value sum;
+  Value normalised;
+};
+NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
+
+// Layer norm of the residual sum, which nobody else reads (post-norm), or of rows without a branch.
+Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
+
+// The residual sum alone.
+Value add(Tape& tape, const Residual& residual);
+
+struct FeedForwardParameters {
+  Parameter w1, b1, w2, b2;
+  kernels::Activation activation = kernels::Activation::kRelu;
+};
+Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site);
+
+// Cross-entropy of logits [B, T, V] against targets [B, T]: the loss of every token in nats, [B*T], kept after a
+// replay. Its backward starts from ReplayInfo::loss_scale.
+Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets);
+
+}  // namespace segue

@@ -1,0 +1,84 @@
+// The weights: a list of named shapes, and one flat block of memory that holds them with their gradients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+#include "core/config/config.h"
+#include "core/tape/compute.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+// How a parameter is drawn at the start (transformer-xl initialisers: weights and tables by `model.init`, projections
+// with their own deviation, layer norm gains around one, biases zero).
+enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero };
+
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  Initializer initializer = Initializer::kWeight;
+};
+
+// One parameter: fp32 value and the gradient that backward passes add to.
+struct Parameter {
+  TensorView value;
+  TensorView gradient;
+  TensorView copy = {};  // of the value, in the dtype of activations when that is not float32
+
+  // What matrix products and tables read.
+  ConstTensorView operand() const { return copy.empty() ? value : copy; }
+  Parameter rows(int64_t begin, int64_t count) const {
+    return {value.rows(begin, count), gradient.rows(begin, count), copy.empty() ? copy : copy.rows(begin, count)};
+  }
+};
+
+class Parameters {
+ public:
+  // Flat blocks get a size that is a multiple of `multiple_of` elements.
+  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
+  const Compute& compute() const { return compute_; }
+
+  // Draws every parameter as a pure function of (seed, its name, element): models of one seed begin alike in what they
+  // have alike, whatever else they have.
+  void initialize(const InitConfig& init, uint64_t seed);
+
+  Parameter operator[](std::string_view name);  // throws ContractError for an unknown name
+  bool contains(std::string_view name) const;
+  std::span<const ParameterSpec> specs() const { return specs_; }
+  int64_t count() const;                                     // scalars, without padding
+  int64_t offset_of(size_t i) const { return offsets_[i]; }  // of parameter i in the flat blocks
+
+  // The flat blocks, each parameter at a 64-byte boundary, zeros between and behind: for norms, optimizers and
+  // reductions. In the order of the specs, in which forward uses parameters first: backward completes gradients from
+  // the end.
+  TensorView values();
+  TensorView gradients();
+  TensorView compute_copy() { return copy_.view(); }  // bfloat16; empty when products read the values themselves
+  void clear_gradients(kernels::Stream& stream);
+
+  // Sets parameter i's part of a flat block from a tensor on the CPU; waits for the device.
+  void upload(TensorView flat, size_t i, ConstTensorView part) const;
+  // To be called when values were set by anybody but the optimizer.
+  void refresh_compute_copy();
+
+  // The part of a flat block that belongs to parameter i, shaped like it.
+  TensorView part_of(TensorView flat, size_t i) const;
+  ConstTensorView part_of(ConstTensorView flat, size_t i) const;
+
+ private:
+  size_t index_of(std::string_view name) const;
+  std::vector<ParameterSpec> specs_;
+  Compute compute_;
+  std::vector<int64_t> offsets_;
+  OwnedTensor values_;
+  OwnedTensor gradients_;
+  OwnedTensor copy_;
+};
+
+}  // namespace segue

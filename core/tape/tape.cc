@@ -1,0 +1,270 @@
+// Recording, memory planning and replay.
+#include "core/tape/tape.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/cuda.h"
+
+namespace segue {
+
+void Arena::reserve(int64_t bytes) {
+  if (bytes > buffer_.bytes()) {
+    buffer_ = Buffer();  // the old one goes first: there may not be room for both
+    buffer_ = Buffer(bytes, device_);
+  }
+}
+
+Slot Tape::new_slot(const Shape& shape, DType dtype) {
+  if (sealed_) throw ContractError("the tape is sealed");
+  SlotState fresh;
+  fresh.shape = shape;
+  fresh.dtype = dtype;
+  slots_.push_back(fresh);
+  return {static_cast<int>(slots_.size()) - 1};
+}
+
+Value Tape::new_value(const Shape& shape) {
+  const Slot data = new_slot(shape, activations_);
+  return {data, training() ? new_slot(shape, activations_) : Slot{}};
+}
+
+Slot Tape::bound(const Shape& shape, DType dtype) {
+  const Slot slot = new_slot(shape, dtype);
+  state(slot).external = true;
+  return slot;
+}
+
+Slot Tape::constant(const OwnedTensor& tensor, DType dtype) {
+  constants_.push_back(converted_copy(tensor.view(), dtype, device()));
+  const ConstTensorView view = std::as_const(constants_.back()).view();
+  const Slot slot = bound(view.shape, view.dtype);
+  bind(slot, view);
+  return slot;
+}
+
+GradientUse Tape::use_gradient(const Value& value) {
+  if (!value.gradient.exists()) return {};
+  SlotState& gradient = state(value.gradient);
+  if (gradient.overwritten) {
+    throw ContractError("the gradient of a {} {} has a use after the one that overwrites it", name_of(gradient.dtype),
+                        gradient.shape.text());
+  }
+  return {value.gradient, gradient.gradient_uses++};
+}
+
+GradientUse Tape::overwrite_gradient(const Value& value) {
+  const GradientUse use = use_gradient(value);
+  if (use.exists()) state(use.slot).overwritten = true;
+  return use;
+}
+
+void Tape::record(Operation operation) {
+  if (sealed_) throw ContractError("the tape is sealed");
+  if (!training()) {
+    operation.backward = nullptr;
+    operation.backward_slots.clear();
+    operation.flops.backward = 0.0;
+  }
+  operations_.push_back(std::move(operation));
+}
+
+void Tape::share(Slot slot, Slot owner) {
+  if (state(slot).shape != state(owner).shape) throw ContractError("only equal shapes share memory");
+  state(slot).owner = owner.index;
+}
+
+Slot Tape::owner_of(Slot slot) const { return state(slot).owner < 0 ? slot : Slot{state(slot).owner}; }
+
+void Tape::keep(Slot slot) { kept_.push_back(slot); }
+
+void Tape::touch(Slot slot, int time) {
+  if (!slot.exists()) return;
+  SlotState& used = state(owner_of(slot));
+  if (used.first_use < 0) used.first_use = time;
+  used.first_use = std::min(used.first_use, time);
+  used.last_use = std::max(used.last_use, time);
+}
+
+void Tape::seal() {
+  if (std::exchange(sealed_, true)) throw ContractError("the tape is sealed");
+  const int count = static_cast<int>(operations_.size());
+  for (int i = 0; i < count; ++i) {
+    for (const Slot slot : operations_[static_cast<size_t>(i)].forward_slots) touch(slot, i);
+    for (const Slot slot : operations_[static_cast<size_t>(i)].backward_slots) touch(slot, 2 * count - 1 - i);
+  }
+  for (const Slot slot : kept_) touch(slot, 2 * count);
+  place_slots();
+  find_open_ends();
+}
+
+// Backward runs from the last operation to the first: after one of them, those recorded before it are still to come.
+void Tape::find_open_ends() {
+  const std::byte* open_end = nullptr;
+  for (const Operation& operation : operations_) {
+    open_ends_.push_back(open_end);
+    for (const ConstTensorView& gradient : operation.parameter_gradients)
+      open_end = std::max(open_end, gradient.data + gradient.bytes(), std::less<>());
+  }
+}
+
+// Largest first, each at the lowest offset where no tensor that lives at the same time already is.
+void Tape::place_slots() {
+  struct Placed {
+    int64_t begin, end;
+    int first_use, last_use;
+  };
+  constexpr int64_t kAlignment = 64;
+  std::vector<size_t> order(slots_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto bytes = [&](size_t i) { return slots_[i].shape.elements() * bytes_of(slots_[i].dtype); };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bytes(a) > bytes(b); });
+
+  std::vector<Placed> placed;  // in increasing order of `begin`
+  for (const size_t i : order) {
+    SlotState& slot = slots_[i];
+    if (slot.external || slot.first_use < 0) continue;
+    const int64_t size = (bytes(i) + kAlignment - 1) / kAlignment * kAlignment;
+    int64_t begin = 0;
+    for (const Placed& other : placed) {
+      if (other.last_use < slot.first_use || slot.last_use < other.first_use) continue;
+      if (begin + size <= other.begin) break;
+      begin = std::max(begin, other.end);
+    }
+    slot.offset = begin;
+    const Placed mine{begin, begin + size, slot.first_use, slot.last_use};
+    const auto less = [](const Placed& a, const Placed& b) { return a.begin < b.begin; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), mine, less), mine);
+    planned_bytes_ = std::max(planned_bytes_, mine.end);
+  }
+}
+
+void Tape::bind(Slot slot, ConstTensorView view) {
+  SlotState& target = state(slot);
+  if (!target.external) throw ContractError("only bound tensors can be bound");
+  if (view.shape != target.shape || view.dtype != target.dtype) {
+    throw ContractError("bound tensor is {} {}, expected {} {}", name_of(view.dtype), view.shape.text(),
+                        name_of(target.dtype), target.shape.text());
+  }
+  target.external_view = view;
+}
+
+void Tape::forward(kernels::Stream& stream) {
+  arena_.reserve(planned_bytes_);
+  for (const Operation& operation : operations_) run_forward(operation, stream);
+}
+
+void Tape::backward(kernels::Stream& stream, const GradientProgress& progress) {
+  for (size_t i = operations_.size(); i-- > 0;) {
+    const Operation& operation = operations_[i];
+    if (operation.backward) run_backward(operation, stream);
+    const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
+    if (progress && completes) progress(open_ends_[i]);
+  }
+}
+
+namespace {
+
+std::string full_name(const Tape::Operation& operation) {
+  return operation.detail.empty() ? operation.name : operation.name + (" " + operation.detail);
+}
+
+}  // namespace
+
+void Tape::run_forward(const Operation& operation, kernels::Stream& stream) {
+  const cuda::Range range(operation.name);
+  const auto describe = [&] {
+    return StepPart{.name = full_name(operation),
+                    .pass = "forward",
+                    .flops = operation.flops.forward + (operation.backward ? 0.0 : operation.flops.backward),
+                    .bytes = touched_bytes(operation.forward_slots)};
+  };
+  observed(observer_, describe, [&] { run(operation, operation.forward_slots, operation.forward, stream); });
+}
+
+void Tape::run_backward(const Operation& operation, kernels::Stream& stream) {
+  const cuda::Range range(operation.name);
+  const auto describe = [&] {
+    return StepPart{.name = full_name(operation),
+                    .pass = "backward",
+                    .flops = operation.flops.backward,
+                    .bytes = touched_bytes(operation.backward_slots)};
+  };
+  observed(observer_, describe, [&] { run(operation, operation.backward_slots, operation.backward, stream); });
+}
+
+void Tape::run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
+               kernels::Stream& stream) {
+  struct Running {
+    Tape& tape;
+    ~Running() { tape.running_ = nullptr, tape.declared_ = nullptr; }
+  } const running{*this};
+  running_ = &operation;
+  declared_ = &declared;
+  action(stream);
+}
+
+void Tape::check_declared(Slot slot) const {
+  if (running_ == nullptr) return;
+  const int owner = owner_of(slot).index;
+  const bool declared = std::any_of(declared_->begin(), declared_->end(),
+                                    [&](Slot other) { return other.exists() && owner_of(other).index == owner; });
+  if (declared) return;
+  const char* pass = declared_ == &running_->forward_slots ? "forward" : "backward";
+  throw ContractError("{} {}: touches a {} {} that it has not declared", full_name(*running_), pass,
+                      name_of(state(slot).dtype), shape(slot).text());
+}
+
+double Tape::touched_bytes(const std::vector<Slot>& slots) const {
+  int64_t bytes = 0;
+  for (const Slot slot : slots) {
+    if (slot.exists()) bytes += shape(slot).elements() * bytes_of(state(slot).dtype);
+  }
+  return static_cast<double>(bytes);
+}
+
+Flops Tape::flops() const {
+  Flops sum;
+  for (const Operation& operation : operations_) {
+    sum.forward += operation.flops.forward;
+    sum.backward += operation.flops.backward;
+  }
+  return sum;
+}
+
+ConstTensorView Tape::read(Slot slot) const {
+  if (!slot.exists()) return {};
+  return state(slot).external ? state(slot).external_view : place(slot);
+}
+
+TensorView Tape::write(Slot slot) const {
+  if (!slot.exists()) return {};
+  const SlotState& target = state(slot);
+  if (target.external) throw ContractError("a bound tensor is read only");
+  if (target.gradient_uses > 0) throw ContractError("a gradient is written through a use of it");
+  return place(slot);
+}
+
+TensorView Tape::write(const GradientUse& use) const { return use.exists() ? place(use.slot) : TensorView(); }
+
+TensorView Tape::place(Slot slot) const {
+  check_declared(slot);
+  const SlotState& target = state(slot);
+  return {arena_.data() + state(owner_of(slot)).offset, target.dtype, target.shape};
+}
+
+// The last consumer recorded is the first to run backward.
+bool Tape::accumulates(const GradientUse& use) const {
+  return use.exists() && use.order + 1 < state(use.slot).gradient_uses;
+}
+
+kernels::Dropout Tape::dropout(const DropoutSite& site, int64_t elements_per_stream) const {
+  const auto first = site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0};
+  return {.p = training() ? static_cast<float>(site.p) : 0.0F,
+          .random = {.seed = info_.seed, .step = step_ == nullptr ? info_.step : 0, .site = site.site},
+          .first_element = static_cast<uint64_t>(first),
+          .step = step_};
+}
+
+}  // namespace segue

@@ -1,0 +1,190 @@
+// The tape: the coarse operations of one segment, recorded once for a shape and replayed every step.
+//
+// Recording an operation declares which tensors its forward and its backward touch. Sealing the tape derives from that
+// when each tensor is first and last needed and packs all of them into one arena, so that a replay allocates nothing,
+// activations are gone as soon as nobody needs them, and the memory a step takes is known before it runs. A tape
+// without backward (evaluation) keeps almost nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+#include "core/tape/step_observer.h"
+#include "kernels/dropout.h"
+#include "kernels/stream.h"
+
+namespace segue {
+
+// One block of memory shared by all tapes of a process that never run at the same time. Grows when a tape that needs
+// more runs for the first time.
+class Arena {
+ public:
+  explicit Arena(Device device = {}) : device_(device) {}
+  void reserve(int64_t bytes);
+  Device device() const { return device_; }
+  std::byte* data() { return buffer_.data(); }
+  int64_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  Device device_;
+  Buffer buffer_;
+};
+
+// A tensor of the tape.
+struct Slot {
+  int index = -1;
+  bool exists() const { return index >= 0; }
+};
+
+// An activation: its data, and its gradient when one is wanted.
+struct Value {
+  Slot data;
+  Slot gradient;
+};
+
+// A gradient written by one consumer of a value. Consumers run in reverse: the last recorded overwrites, the others
+// add.
+struct GradientUse {
+  Slot slot;
+  int order = -1;
+  bool exists() const { return slot.exists(); }
+};
+
+// The rows of a memory of keys and values that a segment attends to.
+struct MemoryRows {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+// What differs from replay to replay besides the bound tensors.
+struct ReplayInfo {
+  uint64_t seed = 0;
+  uint64_t step = 0;                           // of the optimizer, for dropout
+  int64_t first_stream = 0;                    // global number of the segment's first stream, for dropout
+  float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
+  std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
+};
+
+// Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.
+struct DropoutSite {
+  double p = 0.0;
+  uint16_t site = 0;
+  bool per_stream = true;
+};
+
+class Tape {
+ public:
+  using Action = std::function<void(kernels::Stream&)>;
+
+  struct Operation {
+    const char* name = "";
+    std::vector<Slot> forward_slots;
+    Action forward;
+    std::vector<Slot> backward_slots;
+    Action backward;
+    std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
+    Flops flops = {};         // the backward's also where the forward computes the gradient
+    std::string detail = {};  // sizes that tell operations of one name apart
+  };
+
+  enum class Mode : uint8_t { kTraining, kEvaluation };
+
+  // Values have the dtype `activations`, float32 or bfloat16; they live where the arena lives.
+  Tape(Arena& arena, Mode mode, DType activations = DType::kFloat32)
+      : arena_(arena), mode_(mode), activations_(activations) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  bool training() const { return mode_ == Mode::kTraining; }
+  DType activations() const { return activations_; }
+  Device device() const { return arena_.device(); }
+
+  // Recording. `new_value` adds a gradient in training mode; `bound` tensors are given at replay by `bind`.
+  Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
+  Value new_value(const Shape& shape);
+  Slot bound(const Shape& shape, DType dtype);
+  Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
+  GradientUse use_gradient(const Value& value);
+  // Of a consumer that cannot add: it must be the last one recorded.
+  GradientUse overwrite_gradient(const Value& value);
+  void record(Operation operation);
+  void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
+  void keep(Slot slot);               // readable until the next replay
+  void seal();                        // plans the memory; nothing is recorded afterwards
+
+  // Replaying.
+  void bind(Slot slot, ConstTensorView view);
+  ReplayInfo& info() { return info_; }
+  const ReplayInfo& info() const { return info_; }
+  // From here on dropout reads the step there, in the memory of the device, instead of in the info.
+  void read_step_from(const uint64_t* step) { step_ = step; }
+  void forward(kernels::Stream& stream);
+
+  // Told while a backward goes on that gradients of parameters at `open_end` and above are complete: no operation still
+  // to come adds to them. Null at the end: all are.
+  using GradientProgress = std::function<void(const std::byte* open_end)>;
+  void backward(kernels::Stream& stream, const GradientProgress& progress = nullptr);
+
+  // For operations, at replay time. Each may touch what it declared: anything else may lie where another tensor does.
+  Shape shape(Slot slot) const { return state(slot).shape; }  // by value: recording moves the slots
+  ConstTensorView read(Slot slot) const;                      // an empty view for a slot that does not exist
+  TensorView write(Slot slot) const;                          // of no gradient with uses
+  TensorView write(const GradientUse& use) const;
+  bool accumulates(const GradientUse& use) const;
+  kernels::Dropout dropout(const DropoutSite& site, int64_t elements_per_stream) const;
+
+  int64_t planned_bytes() const { return planned_bytes_; }
+  double touched_bytes(const std::vector<Slot>& slots) const;
+  Flops flops() const;  // of a replay with all rows that are bound
+  void observe(StepObserver* observer) { observer_ = observer; }
+
+ private:
+  struct SlotState {
+    Shape shape;
+    DType dtype = DType::kFloat32;
+    bool external = false;
+    int owner = -1;  // another slot whose memory this one shares
+    ConstTensorView external_view;
+    int64_t offset = 0;
+    int first_use = -1;
+    int last_use = -1;
+    int gradient_uses = 0;
+    bool overwritten = false;  // by the last of these uses
+  };
+  Slot owner_of(Slot slot) const;
+  SlotState& state(Slot slot) { return slots_[static_cast<size_t>(slot.index)]; }
+  const SlotState& state(Slot slot) const { return slots_[static_cast<size_t>(slot.index)]; }
+  void touch(Slot slot, int time);
+  void place_slots();
+  void find_open_ends();
+  void run_forward(const Operation& operation, kernels::Stream& stream);
+  void run_backward(const Operation& operation, kernels::Stream& stream);
+  void run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
+           kernels::Stream& stream);
+  void check_declared(Slot slot) const;
+  TensorView place(Slot slot) const;
+
+  Arena& arena_;
+  Mode mode_;
+  DType activations_;
+  ReplayInfo info_;
+  const uint64_t* step_ = nullptr;
+  std::vector<SlotState> slots_;
+  std::vector<Operation> operations_;
+  std::vector<const std::byte*> open_ends_;  // of the gradients, after each operation's backward
+  std::vector<OwnedTensor> constants_;
+  std::vector<Slot> kept_;
+  StepObserver* observer_ = nullptr;
+  const Operation* running_ = nullptr;
+  const std::vector<Slot>* declared_ = nullptr;  // of the pass of the operation that runs
+  int64_t planned_bytes_ = 0;
+  bool sealed_ = false;
+};
+
+}  // namespace segue

@@ -1,0 +1,62 @@
+// Nothing that stands in a file becomes markup.
+#include "core/drawing/markup.h"
+
+#include <gtest/gtest.h>
+
+#include "core/drawing/page.h"
+#include "core/drawing/svg.h"
+
+namespace segue::report {
+namespace {
+
+constexpr const char* kHostile = "<script>alert('x')</script>\"><img src=x onerror=\"y\">&amp;";
+
+TEST(MarkupTest, NamesWhatHasAMeaning) {
+  EXPECT_EQ(escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
+  EXPECT_EQ(escaped("tab\tline\nü € 𝛼"), "tab\tline\nü € 𝛼");
+}
+
+TEST(MarkupTest, ReplacesWhatXmlCannotHold) {
+  constexpr const char* kReplaced = "\xEF\xBF\xBD";
+  EXPECT_EQ(escaped(std::string_view("\0", 1)), kReplaced);
+  EXPECT_EQ(escaped("\x1b"), kReplaced);
+  EXPECT_EQ(escaped("\xff"), kReplaced);
+  EXPECT_EQ(escaped("\xc3"), kReplaced);                                               // half a character
+  EXPECT_EQ(escaped("\xc0\xbc"), std::string(kReplaced) + kReplaced);                  // a long way to write "<"
+  EXPECT_EQ(escaped("\xed\xa0\x80"), std::string(kReplaced) + kReplaced + kReplaced);  // a surrogate
+  EXPECT_EQ(escaped("\xef\xbf\xbf"), kReplaced);
+}
+
+TEST(MarkupTest, ShortensInTheMiddle) {
+  EXPECT_EQ(shortened("runs", 4), "runs");
+  EXPECT_EQ(shortened("a_very_long_name", 7),
+            "a_v\xE2\x80\xA6"
+            "ame");
+  EXPECT_EQ(character_count(shortened("ääääääääää", 5)), 5);
+}
+
+TEST(MarkupTest, EveryTextOfThePageIsEscaped) {
+  Page page({.kicker = kHostile, .title = kHostile, .summary = kHostile});
+  page.section("one", kHostile);
+  page.paragraph(kHostile);
+  page.missing(kHostile, kHostile);
+  Plot plot{.name = "plot", .title = kHostile, .x_label = kHostile, .y_label = kHostile};
+  plot.series = {{.name = kHostile, .points = {{.x = 1.0, .y = 1.0, .title = kHostile}}}};
+  plot.marks = {{1.0, kHostile}};
+  plot.levels = {{1.0, kHostile}};
+  const BarChart bars{
+      .name = "bars", .title = kHostile, .x_label = kHostile, .groups = {{kHostile, {{kHostile, 0, 1.0}}}}};
+  page.figure({.charts = {plot, bars},
+               .caption = kHostile,
+               .table = {.head = {kHostile}, .rows = {{kHostile, kHostile}}},
+               .table_name = kHostile,
+               .table_note = kHostile});
+  const std::string html = page.finish();
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("<img"), std::string::npos);
+  EXPECT_EQ(html.find("onerror=\""), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace segue::report

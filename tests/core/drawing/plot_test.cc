@@ -1,0 +1,169 @@
+// Geometry of the plots: what is drawn lies within, and what cannot be drawn is not.
+#include "core/drawing/plot.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/drawing/bars.h"
+#include "core/drawing/markup.h"
+#include "core/drawing/plot_layout.h"
+
+namespace segue::report {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Plot plot_of(std::vector<Point> points, ScaleKind kind = ScaleKind::kLinear) {
+  return {.name = "plot",
+          .title = "a plot",
+          .x_label = "x",
+          .y_label = "y",
+          .x_scale = kind,
+          .series = {{.name = "line", .has_markers = true, .points = std::move(points)}}};
+}
+
+int64_t count(const std::string& text, const std::string& word) {
+  int64_t found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+// The values of an attribute, of elements that begin with `element`.
+std::vector<double> values_of(const std::string& svg, const std::string& attribute, const std::string& element = "<") {
+  const std::string begin = " " + attribute + "=\"";
+  std::vector<double> values;
+  for (size_t at = svg.find(element); at != std::string::npos; at = svg.find(element, at + 1)) {
+    const size_t value = svg.find(begin, at);
+    if (value < svg.find('>', at)) values.push_back(std::stod(svg.substr(value + begin.size(), 32)));
+  }
+  return values;
+}
+
+void expect_numbers_within(const std::string& svg, Width width) {
+  const Sizes sizes = sizes_of(width);
+  for (const std::string attribute : {"x", "y", "cx", "cy", "x1", "x2", "y1", "y2"}) {
+    for (const double value : values_of(svg, attribute)) {
+      EXPECT_GE(value, 0.0) << attribute;
+      EXPECT_LE(value, attribute.find('x') != std::string::npos ? sizes.width : sizes.height) << attribute;
+    }
+  }
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_EQ(svg.find("inf"), std::string::npos);
+}
+
+TEST(PlotTest, PointsLieWhereTheAxesSay) {
+  const Plot plot = plot_of({{0.0, 1.0}, {10.0, 3.0}});
+  const PlotLayout layout = lay_out(plot, Width::kWide);
+  EXPECT_GT(layout.x(0.0), layout.across.low);
+  EXPECT_LT(layout.x(10.0), layout.across.high);
+  EXPECT_GT(layout.y(1.0), layout.y(3.0));  // pixels count downwards
+  EXPECT_LT(layout.y(1.0), layout.down.high);
+  EXPECT_GT(layout.y(3.0), layout.down.low);
+}
+
+TEST(PlotTest, DrawsEverythingWithin) {
+  for (const Width width : {Width::kWide, Width::kNarrow}) {
+    for (const ScaleKind kind : {ScaleKind::kLinear, ScaleKind::kLog, ScaleKind::kLogFromZero}) {
+      expect_numbers_within(draw(plot_of({{1.0, 2.0, 0.5}, {64.0, 1.5, 0.1}, {4096.0, 1.0}}, kind), {width}), width);
+      expect_numbers_within(draw(plot_of({{5.0, 5.0}}, kind), {width}), width);
+      expect_numbers_within(draw(plot_of({{0.0, 0.0}, {1.0, 0.0}}, kind), {width}), width);
+      expect_numbers_within(draw(plot_of({}, kind), {width}), width);
+    }
+  }
+}
+
+TEST(PlotTest, WhatIsNotFiniteBreaksTheLine) {
+  const Plot plot =
+      plot_of({{0.0, 1.0}, {1.0, 2.0}, {2.0, kNaN}, {3.0, kInfinity}, {4.0, 2.0}, {5.0, 1.0}, {kNaN, 1.0}});
+  const std::string svg = draw(plot, {});
+  expect_numbers_within(svg, Width::kWide);
+  EXPECT_EQ(count(svg, "fill:none"), 2);
+  EXPECT_EQ(count(svg, "r=\"3.6\""), 4 + 1);  // and one beside the name
+  EXPECT_FALSE(has_points(plot_of({{kNaN, 1.0}, {1.0, kNaN}})));
+  EXPECT_FALSE(has_points(plot_of({{0.0, 1.0}}, ScaleKind::kLog)));
+}
+
+TEST(PlotTest, BandsAreDrawnWhereThereIsASpread) {
+  EXPECT_EQ(count(draw(plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 0.1}}), {}), "Z\" style=\"fill:"), 1);
+  EXPECT_EQ(count(draw(plot_of({{0.0, 1.0}, {1.0, 2.0}}), {}), "Z\" style=\"fill:"), 0);
+}
+
+TEST(PlotTest, ABandFarWiderThanTheOthersSetsNoAxis) {
+  const Plot even = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 0.1}, {2.0, 1.0, 0.1}});
+  const Plot wild = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 50.0}, {2.0, 1.0, 0.1}});
+  EXPECT_LT(lay_out(wild, Width::kWide).y.domain().size(), 2.0 * lay_out(even, Width::kWide).y.domain().size());
+  expect_numbers_within(draw(wild, {}), Width::kWide);
+}
+
+TEST(PlotTest, NamesBesideLinesDoNotTouch) {
+  Plot plot = plot_of({{0.0, 1.0}, {1.0, 2.0}});
+  for (int64_t i = 0; i < 6; ++i) {
+    plot.series.push_back(plot.series.front());
+    plot.series.back().points.back().y += 1e-3 * static_cast<double>(i);
+  }
+  const PlotLayout layout = lay_out(plot, Width::kWide);
+  ASSERT_EQ(layout.end_names.size(), 7U);
+  for (size_t i = 1; i < layout.end_names.size(); ++i)
+    EXPECT_GE(layout.end_names[i].y - layout.end_names[i - 1].y, layout.sizes.font);
+  EXPECT_GE(layout.end_names.front().y, layout.down.low);
+  EXPECT_LE(layout.end_names.back().y, layout.down.high);
+}
+
+TEST(PlotTest, ManyLinesAreNamedInALegend) {
+  Plot plot = plot_of({{0.0, 1.0}, {1.0, 2.0}});
+  plot.series.resize(12, plot.series.front());
+  const PlotLayout layout = lay_out(plot, Width::kWide);
+  EXPECT_TRUE(layout.end_names.empty());
+  EXPECT_EQ(layout.legend.size(), 12U);
+  for (const LegendEntry& entry : layout.legend) EXPECT_LT(entry.place.y, layout.down.low);
+}
+
+TEST(PlotTest, LabelsOfTicksDoNotTouch) {
+  const Scale scale(ScaleKind::kLinear, {0.0, 1000.0}, {0.0, 100.0});
+  std::vector<Tick> ticks = given_ticks(scale, std::vector<double>{0.0, 10.0, 400.0, 500.0, 980.0, 1000.0});
+  thin_labels(ticks, scale, 12.0);
+  double end = -100.0;
+  for (const Tick& tick : ticks) {
+    if (tick.label.empty()) continue;
+    const double half = text_width(tick.label, 12.0) / 2.0;
+    EXPECT_GT(scale(tick.value) - half, end);
+    end = scale(tick.value) + half;
+  }
+  EXPECT_EQ(ticks.front().label, "0");
+  EXPECT_EQ(ticks.back().label, "1,000");
+  EXPECT_TRUE(ticks[1].label.empty());
+}
+
+TEST(PlotTest, FilesForPapersCarryTheirColours) {
+  const std::string page = draw(plot_of({{0.0, 1.0}, {1.0, 2.0}}), {.ink = Ink::kPage});
+  const std::string paper = draw(plot_of({{0.0, 1.0}, {1.0, 2.0}}), {.ink = Ink::kPaper});
+  EXPECT_NE(page.find("var(--series-0)"), std::string::npos);
+  EXPECT_EQ(paper.find("var("), std::string::npos);
+  EXPECT_NE(paper.find("#0072b2"), std::string::npos);
+  EXPECT_NE(paper.find("xmlns="), std::string::npos);
+}
+
+TEST(BarsTest, LengthsAreProportional) {
+  const BarChart chart{
+      .name = "bars", .title = "t", .x_label = "x", .groups = {{"g", {{"a", 0, 100.0}, {"b", 1, 50.0}}}}};
+  const std::string svg = draw(chart, {});
+  const std::vector<double> widths = values_of(svg, "width", "<rect ");
+  ASSERT_EQ(widths.size(), 2U);
+  EXPECT_NEAR(widths[0], 2.0 * widths[1], 0.2);  // coordinates have one decimal
+}
+
+TEST(BarsTest, AValueThatIsNotKnownHasNoBar) {
+  const BarChart chart{
+      .name = "bars", .title = "t", .x_label = "x", .groups = {{"g", {{"a", 0, kNaN}, {"b", 1, 0.0}}}}};
+  const std::string svg = draw(chart, {});
+  EXPECT_EQ(count(svg, "<rect"), 1);
+  EXPECT_NE(svg.find("not known"), std::string::npos);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace segue::report

@@ -1,0 +1,100 @@
+// Keys and values kept instead of hidden states: the same losses, whole segments or token by token, and the
+// distribution of what follows.
+#include "core/memory/key_value_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/head/next_token.h"
+#include "tests/core/model/model_problem.h"
+#include "tests/message_of.h"
+
+namespace segue {
+namespace {
+
+constexpr int64_t kTgtLen = 5;
+constexpr int64_t kStreams = 2;
+constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of sums alone
+
+class KeyValueMemoryVariants : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, KeyValueMemoryVariants, testing::ValuesIn(model_variants()), name_of_variant);
+
+struct FrozenProblem : ModelProblem {
+  FrozenProblem(const ModelConfig& config, int64_t length)
+      : ModelProblem(config, kStreams, length),
+        reader(engine(Tape::Mode::kEvaluation)),
+        states(make_memory(kStreams)),
+        keys(in_use(), kStreams, kTgtLen) {}
+
+  // Of part [begin, begin + count) of every stream, with the memory of keys and values.
+  std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, keys); }
+
+  SegmentEngine reader;
+  SegmentMemory states;
+  KeyValueMemory keys;
+};
+
+void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], kSameNumber) << i;
+}
+
+// Enough segments for rows to move back to the front several times.
+TEST_P(KeyValueMemoryVariants, EqualsHiddenStatesOverSegments) {
+  FrozenProblem problem(GetParam().config(), 14 * kTgtLen + 3);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+      const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, problem.states);
+      expect_same(problem.read(begin, kTgtLen), expected);
+    }
+    problem.states.reset();
+    problem.keys.reset();
+  }
+}
+
+TEST_P(KeyValueMemoryVariants, TokenByTokenEqualsWholeSegments) {
+  FrozenProblem problem(GetParam().config(), 6 * kTgtLen);
+  for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+    const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, problem.states);
+    const int64_t first = begin % (2 * kTgtLen) == 0 ? 1 : 3;  // tokens of the first part
+    std::vector<float> found(expected.size());
+    const auto place = [&](const std::vector<float>& part, int64_t from) {
+      const int64_t count = std::ssize(part) / kStreams;
+      for (int64_t b = 0; b < kStreams; ++b)
+        std::copy_n(part.begin() + b * count, count, found.begin() + b * kTgtLen + from);
+    };
+    place(problem.read(begin, first), 0);
+    for (int64_t i = first; i < kTgtLen; ++i) place(problem.read(begin + i, 1), i);
+    expect_same(found, expected);
+  }
+}
+
+TEST_P(KeyValueMemoryVariants, PredictionsAreTheLossesOfWhateverFollows) {
+  FrozenProblem problem(GetParam().config(), 3 * kTgtLen);
+  const NextToken next(problem.model.config(), ModelProblem::kVocabulary, problem.parameters);
+  std::vector<float> log_probability(ModelProblem::kVocabulary);
+  for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+    const std::vector<float> nll = problem.run(problem.reader, begin, kTgtLen, problem.states);
+    const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);
+    const auto scores = problem.reader.predict(tokens.view(), problem.keys);
+    for (int64_t b = 0; b < kStreams; ++b) {
+      next.log_probabilities(scores, b, log_probability);
+      const int32_t target = problem.targets.as<int32_t>()[b * problem.length() + begin + kTgtLen - 1];
+      EXPECT_NEAR(-log_probability[static_cast<size_t>(target)], nll[static_cast<size_t>((b + 1) * kTgtLen - 1)],
+                  kSameNumber);
+      double total = 0.0;
+      for (const float p : log_probability) total += std::exp(static_cast<double>(p));
+      EXPECT_NEAR(total, 1.0, 1e-6);
+    }
+  }
+}
+
+TEST(KeyValueMemory, RefusesPartsBeyondTheEndOfTheirSegment) {
+  FrozenProblem problem(small_model(), 3 * kTgtLen);
+  problem.read(0, 3);
+  EXPECT_EQ(message_of<ContractError>([&] { problem.read(3, 3); }), "a segment of 5 tokens goes on with 3 after 3");
+}
+
+}  // namespace
+}  // namespace segue
