@@ -12,7 +12,7 @@ namespace segue {
 // What the process tells its caller. Scripts rely on these numbers; they never change meaning.
 enum class ExitCode : int {
   kSuccess = 0,
-  kInternal = 1,      // an exception no one foresaw
+  kUnexpected = 1,    // an unexpected error
   kUsage = 2,         // the command line
   kConfig = 3,        // a config file or an override
   kData = 4,          // text, token files, shards, manifests
@@ -20,9 +20,9 @@ enum class ExitCode : int {
   kFile = 6,          // the operating system refused a file operation
   kDevice = 7,        // a GPU, its driver or one of its libraries
   kPeer = 8,          // another rank failed or went silent
-  kContract = 9,      // an operation was called against its contract: a defect of the program
+  kContract = 9,      // an operation was called against its contract: an internal error
   kDiverged = 10,     // the loss is not finite
-  kInterrupted = 75,  // stopped by a signal after saving; `--resume` goes on
+  kInterrupted = 75,  // stopped by a signal after saving; `--resume` resumes
 };
 
 // Base of all errors: one line that names the file, key or tensor, what was expected and what was found.

@@ -13,7 +13,7 @@
 
 namespace segue {
 
-struct RandomStream {
+struct RandomSequence {
   uint64_t seed = 0;
   uint64_t step = 0;  // of training or of what else counts; from 2^63 on, a parameter's, whose first values are drawn
   uint16_t site = 0;  // which use inside the step, such as a layer's dropout
@@ -49,20 +49,20 @@ constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::arr
 }
 
 // The counter of elements 4*block .. 4*block + 3. `block` < 2^48.
-constexpr std::array<uint32_t, 4> random_counter(const RandomStream& stream, uint64_t block) {
-  return {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | stream.site,
-          static_cast<uint32_t>(stream.step), static_cast<uint32_t>(stream.step >> 32)};
+constexpr std::array<uint32_t, 4> random_counter(const RandomSequence& sequence, uint64_t block) {
+  return {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32) << 16 | sequence.site,
+          static_cast<uint32_t>(sequence.step), static_cast<uint32_t>(sequence.step >> 32)};
 }
 
 // And their four words.
-constexpr std::array<uint32_t, 4> random_block(const RandomStream& stream, uint64_t block) {
-  return philox4x32(random_counter(stream, block),
-                    {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32)});
+constexpr std::array<uint32_t, 4> random_block(const RandomSequence& sequence, uint64_t block) {
+  return philox4x32(random_counter(sequence, block),
+                    {static_cast<uint32_t>(sequence.seed), static_cast<uint32_t>(sequence.seed >> 32)});
 }
 
 // 32 uniform bits for one element.
-constexpr uint32_t random_bits(const RandomStream& stream, uint64_t element) {
-  return random_block(stream, element / 4)[element % 4];
+constexpr uint32_t random_bits(const RandomSequence& sequence, uint64_t element) {
+  return random_block(sequence, element / 4)[element % 4];
 }
 
 // An element survives dropout when its bits are at or above this: probability 1 - p, to 2^-32.
@@ -71,16 +71,16 @@ inline uint32_t dropout_threshold(float p) {
 }
 
 // Standard normal by Box-Muller, one per element; uses two of the block's four words, so elements pair up freely.
-inline double random_normal(const RandomStream& stream, uint64_t element) {
-  const std::array<uint32_t, 4> words = random_block(stream, element);
+inline double random_normal(const RandomSequence& sequence, uint64_t element) {
+  const std::array<uint32_t, 4> words = random_block(sequence, element);
   const double u = (static_cast<double>(words[0]) + 1.0) / 4294967296.0;  // (0, 1]: log is finite
   const double v = static_cast<double>(words[1]) / 4294967296.0;
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
 }
 
 // Uniform in [0, 1).
-inline double random_uniform(const RandomStream& stream, uint64_t element) {
-  return static_cast<double>(random_bits(stream, element)) / 4294967296.0;
+inline double random_uniform(const RandomSequence& sequence, uint64_t element) {
+  return static_cast<double>(random_bits(sequence, element)) / 4294967296.0;
 }
 
 }  // namespace segue

@@ -144,6 +144,6 @@ int main(int argc, char** argv) {
     return static_cast<int>(error.code());
   } catch (const dnnl::error& error) {
     fmt::print(stderr, "matmul_peak: oneDNN: {}\n", error.what());
-    return static_cast<int>(segue::ExitCode::kInternal);
+    return static_cast<int>(segue::ExitCode::kUnexpected);
   }
 }

@@ -17,7 +17,7 @@ bool apart(int64_t first, int64_t other, int64_t count) { return first + count <
 
 }  // namespace
 
-void copy_block(Stream& stream, const CopyBlock& args) {
+void copy_block(Queue& queue, const CopyBlock& args) {
   const Contract contract("copy_block");
   const DType a = contract.activation("from", args.from, 3);
   contract.tensor("to", args.to, a, {args.from.shape[0], args.to.shape[1], args.to.shape[2]});
@@ -30,7 +30,7 @@ void copy_block(Stream& stream, const CopyBlock& args) {
       !(apart(args.from_row, args.to_row, args.rows) || apart(args.from_column, args.to_column, args.columns)))
     contract.disjoint("to", args.to, "from", args.from);
   if (args.from.shape[0] * args.rows * args.columns == 0) return;
-  stream.operations().copy_block(stream, args);
+  queue.operations().copy_block(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -23,6 +23,6 @@ struct CopyBlock {
   int64_t columns = 0;
   bool accumulate = false;
 };
-void copy_block(Stream& stream, const CopyBlock& args);
+void copy_block(Queue& queue, const CopyBlock& args);
 
 }  // namespace segue::kernels

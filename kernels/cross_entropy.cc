@@ -6,12 +6,12 @@
 
 namespace segue::kernels {
 
-void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
+void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args) {
   const Contract contract("cross_entropy_forward");
   contract.activation("logits", args.logits, 2);
   const Shape rows{args.logits.shape[0]};
   if (!args.bias.empty()) contract.floats("bias", args.bias, {args.logits.shape[1]});
-  contract.indices("targets", args.targets, args.logits.shape[1], stream.device());
+  contract.indices("targets", args.targets, args.logits.shape[1], queue.device());
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("nll", args.nll, rows);
   contract.floats("lse", args.lse, rows);
@@ -21,10 +21,10 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
     contract.disjoint("bias", args.bias, "the outputs", out);
     contract.disjoint("targets", args.targets, "the outputs", out);
   }
-  stream.operations().cross_entropy_forward(stream, args);
+  queue.operations().cross_entropy_forward(queue, args);
 }
 
-void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
+void cross_entropy_backward(Queue& queue, const CrossEntropyBackward& args) {
   const Contract contract("cross_entropy_backward");
   contract.activation("logits", args.logits, 2);
   const Shape rows{args.logits.shape[0]};
@@ -35,7 +35,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
     contract.floats("bias", args.bias, classes);
     contract.floats("dbias", args.dbias, classes);
   }
-  contract.indices("targets", args.targets, classes[0], stream.device());
+  contract.indices("targets", args.targets, classes[0], queue.device());
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("lse", args.lse, rows);
   for (const TensorView& out : {args.logits, args.dbias}) {
@@ -44,7 +44,7 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
     contract.disjoint("lse", args.lse, "the outputs", out);
   }
   contract.disjoint("logits", args.logits, "dbias", args.dbias);
-  stream.operations().cross_entropy_backward(stream, args);
+  queue.operations().cross_entropy_backward(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -21,7 +21,7 @@ struct CrossEntropyForward {
   TensorView nll;             // [R] float32 out: nats
   TensorView lse;             // [R] float32 out, saved
 };
-void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args);
+void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args);
 
 struct CrossEntropyBackward {
   TensorView logits;          // [R, V] A inout: logits in, gradient out
@@ -31,6 +31,6 @@ struct CrossEntropyBackward {
   float scale = 1.0F;         // of the loss: 1 / tokens for a mean
   TensorView dbias = {};      // [V] float32 inout, accumulated; empty without bias
 };
-void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args);
+void cross_entropy_backward(Queue& queue, const CrossEntropyBackward& args);
 
 }  // namespace segue::kernels

@@ -20,22 +20,22 @@ void check_aliasing(const Contract& contract, std::string_view out_name, ConstTe
 
 }  // namespace
 
-void dropout_forward(Stream& stream, const DropoutForward& args) {
+void dropout_forward(Queue& queue, const DropoutForward& args) {
   const Contract contract("dropout_forward");
   const DType a = contract.activation("x", args.x, args.x.shape.rank());
   contract.tensor("y", args.y, a, args.x.shape);
   check_aliasing(contract, "y", args.y, "x", args.x, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
-  stream.operations().dropout_forward(stream, args);
+  queue.operations().dropout_forward(queue, args);
 }
 
-void dropout_backward(Stream& stream, const DropoutBackward& args) {
+void dropout_backward(Queue& queue, const DropoutBackward& args) {
   const Contract contract("dropout_backward");
   const DType a = contract.activation("dy", args.dy, args.dy.shape.rank());
   contract.tensor("dx", args.dx, a, args.dy.shape);
   check_aliasing(contract, "dx", args.dx, "dy", args.dy, args.accumulate);
   contract.probability("dropout.p", args.dropout.p);
-  stream.operations().dropout_backward(stream, args);
+  queue.operations().dropout_backward(queue, args);
 }
 
 }  // namespace segue::kernels

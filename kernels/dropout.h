@@ -13,13 +13,13 @@
 
 #include "base/random.h"
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
 struct Dropout {
   float p = 0.0F;
-  RandomStream random = {};
+  RandomSequence random = {};
   uint64_t first_element = 0;
   const uint64_t* step = nullptr;  // on a GPU, where an operation may be replayed: when given, added to random.step
 };
@@ -30,7 +30,7 @@ struct DropoutForward {
   TensorView y;             // as x, out; may be x itself unless accumulating
   bool accumulate = false;  // y += instead of y =
 };
-void dropout_forward(Stream& stream, const DropoutForward& args);
+void dropout_forward(Queue& queue, const DropoutForward& args);
 
 struct DropoutBackward {
   ConstTensorView dy;  // [any] A in
@@ -38,6 +38,6 @@ struct DropoutBackward {
   TensorView dx;            // as dy, out; may be dy itself unless accumulating
   bool accumulate = false;  // dx += instead of dx =
 };
-void dropout_backward(Stream& stream, const DropoutBackward& args);
+void dropout_backward(Queue& queue, const DropoutBackward& args);
 
 }  // namespace segue::kernels

@@ -20,27 +20,27 @@ void check_tokens(const Contract& contract, ConstTensorView tokens, int64_t firs
 
 }  // namespace
 
-void embedding_forward(Stream& stream, const EmbeddingForward& args) {
+void embedding_forward(Queue& queue, const EmbeddingForward& args) {
   const Contract contract("embedding_forward");
   const DType a = contract.activation("table", args.table, 2);
-  check_tokens(contract, args.tokens, args.first_token, args.table.shape[0], args.vocabulary, stream.device());
+  check_tokens(contract, args.tokens, args.first_token, args.table.shape[0], args.vocabulary, queue.device());
   contract.tensor("y", args.y, a, {args.tokens.shape[0], args.table.shape[1]});
   contract.disjoint("y", args.y, "table", args.table);
   contract.disjoint("y", args.y, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
-  stream.operations().embedding_forward(stream, args);
+  queue.operations().embedding_forward(queue, args);
 }
 
-void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
+void embedding_backward(Queue& queue, const EmbeddingBackward& args) {
   const Contract contract("embedding_backward");
   contract.rank("dtable", args.dtable, 2);
-  check_tokens(contract, args.tokens, args.first_token, args.dtable.shape[0], args.vocabulary, stream.device());
+  check_tokens(contract, args.tokens, args.first_token, args.dtable.shape[0], args.vocabulary, queue.device());
   const DType a = contract.activation("dy", args.dy, 2);
   contract.tensor("dy", args.dy, a, {args.tokens.shape[0], args.dtable.shape[1]});
   contract.disjoint("dtable", args.dtable, "dy", args.dy);
   contract.disjoint("dtable", args.dtable, "tokens", args.tokens);
   contract.probability("dropout.p", args.dropout.p);
-  stream.operations().embedding_backward(stream, args);
+  queue.operations().embedding_backward(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -28,7 +28,7 @@ struct EmbeddingForward {
   int64_t first_token = 0;
   int64_t vocabulary = 0;  // how many tokens there are, at least f + V; 0: f + V
 };
-void embedding_forward(Stream& stream, const EmbeddingForward& args);
+void embedding_forward(Queue& queue, const EmbeddingForward& args);
 
 struct EmbeddingBackward {
   ConstTensorView tokens;  // [R] int32 in
@@ -39,6 +39,6 @@ struct EmbeddingBackward {
   int64_t first_token = 0;
   int64_t vocabulary = 0;  // as in the forward
 };
-void embedding_backward(Stream& stream, const EmbeddingBackward& args);
+void embedding_backward(Queue& queue, const EmbeddingBackward& args);
 
 }  // namespace segue::kernels

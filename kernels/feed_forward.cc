@@ -44,7 +44,7 @@ void check_backward_aliasing(const Contract& contract, const FeedForwardBackward
 
 }  // namespace
 
-void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
+void feed_forward_forward(Queue& queue, const FeedForwardForward& args) {
   const Contract contract("feed_forward_forward");
   const DType a = contract.activation("x", args.x, 2);
   contract.activation("hidden", args.hidden, 2);
@@ -60,10 +60,10 @@ void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
   check_pre(contract, args.pre, args.activation, a, {rows, f});
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
-  stream.operations().feed_forward_forward(stream, args);
+  queue.operations().feed_forward_forward(queue, args);
 }
 
-void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
+void feed_forward_backward(Queue& queue, const FeedForwardBackward& args) {
   const Contract contract("feed_forward_backward");
   const DType a = contract.activation("dy", args.dy, 2);
   contract.activation("hidden", args.hidden, 2);
@@ -83,7 +83,7 @@ void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
   contract.floats("dw2", args.dw2, {d, f});
   contract.floats("db2", args.db2, {d});
   check_backward_aliasing(contract, args);
-  stream.operations().feed_forward_backward(stream, args);
+  queue.operations().feed_forward_backward(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -27,7 +27,7 @@ struct FeedForwardForward {
   TensorView hidden;     // [R, F] A out, saved
   TensorView y;          // [R, D] A out, overwritten
 };
-void feed_forward_forward(Stream& stream, const FeedForwardForward& args);
+void feed_forward_forward(Queue& queue, const FeedForwardForward& args);
 
 struct FeedForwardBackward {
   ConstTensorView dy;        // [R, D] A in
@@ -46,6 +46,6 @@ struct FeedForwardBackward {
   TensorView dw2;  // [D, F] float32 inout, accumulated
   TensorView db2;  // [D] float32 inout, accumulated
 };
-void feed_forward_backward(Stream& stream, const FeedForwardBackward& args);
+void feed_forward_backward(Queue& queue, const FeedForwardBackward& args);
 
 }  // namespace segue::kernels

@@ -6,20 +6,20 @@
 
 namespace segue::kernels {
 
-void gradient_norm(Stream& stream, const GradientNorm& args) {
+void gradient_norm(Queue& queue, const GradientNorm& args) {
   const Contract contract("gradient_norm");
   contract.rank("gradients", args.gradients, 1);
   contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
-  stream.operations().gradient_norm(stream, args);
+  queue.operations().gradient_norm(queue, args);
 }
 
-void clip_gradients(Stream& stream, const GradientClip& args) {
+void clip_gradients(Queue& queue, const GradientClip& args) {
   const Contract contract("clip_gradients");
   contract.tensor("parts", args.parts, DType::kFloat64, {kGradientNormParts});
   contract.number("clip", args.clip, args.clip >= 0.0, "0 or more");
   contract.tensor("outcome", args.outcome, DType::kFloat64, {2});
   contract.disjoint("outcome", args.outcome, "parts", args.parts);
-  stream.operations().clip_gradients(stream, args);
+  queue.operations().clip_gradients(queue, args);
 }
 
 }  // namespace segue::kernels

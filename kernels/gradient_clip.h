@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -16,13 +16,13 @@ struct GradientNorm {
   ConstTensorView gradients;  // [S] float32 in
   TensorView parts;           // [kGradientNormParts] float64 out: sums of squares
 };
-void gradient_norm(Stream& stream, const GradientNorm& args);
+void gradient_norm(Queue& queue, const GradientNorm& args);
 
 struct GradientClip {
   ConstTensorView parts;  // [kGradientNormParts] float64 in; summed over ranks when each holds a part of the gradients
   double clip = 0.0;      // largest norm that passes as it is; 0: any
   TensorView outcome;     // [2] float64 out: norm, scale
 };
-void clip_gradients(Stream& stream, const GradientClip& args);
+void clip_gradients(Queue& queue, const GradientClip& args);
 
 }  // namespace segue::kernels

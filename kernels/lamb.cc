@@ -59,7 +59,7 @@ void check_extents(Device device, ConstTensorView chunks, int64_t parameters, in
 
 }  // namespace
 
-void lamb_moments(Stream& stream, const LambMoments& args) {
+void lamb_moments(Queue& queue, const LambMoments& args) {
   const Contract contract("lamb_moments");
   contract.rank("parameters", args.parameters, 1);
   contract.rank("first_moment", args.first_moment, 1);
@@ -80,19 +80,19 @@ void lamb_moments(Stream& stream, const LambMoments& args) {
                                   .beta2 = static_cast<float>(args.beta2),
                                   .rest2 = static_cast<float>(1.0 - args.beta2),
                                   .direction = direction_of(args.epsilon, args.weight_decay)};
-  check_extents(stream.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], INT64_MAX);
-  stream.operations().lamb_moments(stream, {args, scalars});
+  check_extents(queue.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], INT64_MAX);
+  queue.operations().lamb_moments(queue, {args, scalars});
 }
 
-void lamb_norms(Stream& stream, const LambNorms& args) {
+void lamb_norms(Queue& queue, const LambNorms& args) {
   const Contract contract("lamb_norms");
   check_pairs(contract, "sums", args.sums);
   contract.tensor("starts", args.starts, DType::kInt64, {check_pairs(contract, "squares", args.squares) + 1});
   contract.disjoint("squares", args.squares, "sums", args.sums);
-  stream.operations().lamb_norms(stream, args);
+  queue.operations().lamb_norms(queue, args);
 }
 
-void lamb_step(Stream& stream, const LambStep& args) {
+void lamb_step(Queue& queue, const LambStep& args) {
   const Contract contract("lamb_step");
   contract.rank("parameters", args.parameters, 1);
   contract.rank("first_moment", args.first_moment, 1);
@@ -107,8 +107,8 @@ void lamb_step(Stream& stream, const LambStep& args) {
   contract.disjoint("parameters", args.parameters, "second_moment", args.second_moment);
   const LambStepScalars scalars{.learning_rate = static_cast<float>(args.learning_rate),
                                 .direction = direction_of(args.epsilon, args.weight_decay)};
-  check_extents(stream.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], tensors);
-  stream.operations().lamb_step(stream, {args, scalars});
+  check_extents(queue.device(), args.chunks, args.parameters.shape[0], args.first_moment.shape[0], tensors);
+  queue.operations().lamb_step(queue, {args, scalars});
 }
 
 }  // namespace segue::kernels

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -40,14 +40,14 @@ struct LambMoments {
   double epsilon = 1e-6;
   double weight_decay = 0.0;
 };
-void lamb_moments(Stream& stream, const LambMoments& args);
+void lamb_moments(Queue& queue, const LambMoments& args);
 
 struct LambNorms {
   ConstTensorView sums;    // [C, 2] float64 in
   ConstTensorView starts;  // [N + 1] int64 in: the chunks of tensor n are starts[n] .. starts[n + 1] - 1
   TensorView squares;      // [N, 2] float64 out
 };
-void lamb_norms(Stream& stream, const LambNorms& args);
+void lamb_norms(Queue& queue, const LambNorms& args);
 
 struct LambStep {
   TensorView parameters;          // [P] float32 inout: p
@@ -61,6 +61,6 @@ struct LambStep {
   double epsilon = 1e-6;
   double weight_decay = 0.0;
 };
-void lamb_step(Stream& stream, const LambStep& args);
+void lamb_step(Queue& queue, const LambStep& args);
 
 }  // namespace segue::kernels

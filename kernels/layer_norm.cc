@@ -42,7 +42,7 @@ void check_backward_aliasing(const Contract& contract, const LayerNormBackward& 
 
 }  // namespace
 
-void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
+void layer_norm_forward(Queue& queue, const LayerNormForward& args) {
   const Contract contract("layer_norm_forward");
   const DType a = contract.activation("x", args.x, 2);
   check_width(contract, args.x.shape[1]);
@@ -61,10 +61,10 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   contract.floats("rstd", args.rstd, rows);
   contract.probability("dropout.p", args.dropout.p);
   check_forward_aliasing(contract, args);
-  stream.operations().layer_norm_forward(stream, args);
+  queue.operations().layer_norm_forward(queue, args);
 }
 
-void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
+void layer_norm_backward(Queue& queue, const LayerNormBackward& args) {
   const Contract contract("layer_norm_backward");
   const DType a = contract.activation("dy", args.dy, 2);
   check_width(contract, args.dy.shape[1]);
@@ -81,7 +81,7 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
   contract.floats("dbias", args.dbias, features);
   contract.probability("dropout.p", args.dropout.p);
   check_backward_aliasing(contract, args);
-  stream.operations().layer_norm_backward(stream, args);
+  queue.operations().layer_norm_backward(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -6,7 +6,7 @@
 // backward  with n = (s - mean) * rstd and g = dy * gain:
 //           ds = rstd * (g - mean(g) - n * mean(g * n)) + ds_other      (means over the row)
 //           dx = ds (or dx += ds);  dbranch = dropout'(ds);  dgain += sum over rows of dy * n;  dbias += sum of dy
-// Post-norm blocks use y as the stream and save s; pre-norm blocks carry s on as the residual stream and hand its
+// Post-norm blocks use y as the residual and save s; pre-norm blocks carry s on as the residual and hand its
 // gradient back in ds_other. Row statistics in fp32. Deterministic, also over thread counts.
 // A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
@@ -31,7 +31,7 @@ struct LayerNormForward {
   TensorView mean;      // [R] float32 out, saved
   TensorView rstd;      // [R] float32 out, saved
 };
-void layer_norm_forward(Stream& stream, const LayerNormForward& args);
+void layer_norm_forward(Queue& queue, const LayerNormForward& args);
 
 struct LayerNormBackward {
   ConstTensorView dy;             // [R, D] A in
@@ -47,6 +47,6 @@ struct LayerNormBackward {
   TensorView dgain;         // [D] float32 inout, accumulated
   TensorView dbias;         // [D] float32 inout, accumulated
 };
-void layer_norm_backward(Stream& stream, const LayerNormBackward& args);
+void layer_norm_backward(Queue& queue, const LayerNormBackward& args);
 
 }  // namespace segue::kernels

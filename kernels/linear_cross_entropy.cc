@@ -97,21 +97,21 @@ void check_apart(const Contract& contract, const LinearCrossEntropy& args) {
 
 }  // namespace
 
-void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
+void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args) {
   const Contract contract(kOperation);
   const DType a = contract.activation("x", args.x, 2);
   check_layer(contract, args, a);
   const LinearCrossEntropyExtents extents = extents_of(args);
   contract.floats("nll", args.nll, {extents.rows});
   if (extents.rows == 0) return;
-  check_listed(contract, args, extents, stream.device());
+  check_listed(contract, args, extents, queue.device());
   check_gradient(contract, args, a);
-  const int64_t needed = stream.operations().linear_cross_entropy_workspace(extents);
+  const int64_t needed = queue.operations().linear_cross_entropy_workspace(extents);
   contract.number("workspace", static_cast<double>(args.workspace.elements()), args.workspace.elements() >= needed,
                   "at least {} float32", needed);
   contract.floats("workspace", args.workspace, args.workspace.shape);
   check_apart(contract, args);
-  stream.operations().linear_cross_entropy(stream, args);
+  queue.operations().linear_cross_entropy(queue, args);
 }
 
 LinearCrossEntropyExtents extents_of(const LinearCrossEntropy& args) {

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -49,7 +49,7 @@ struct LinearCrossEntropy {
   int64_t scratch_bytes = kScratchBytes;
   LinearCrossEntropyGradient gradient = {};
 };
-void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args);
+void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args);
 
 // What the size of the workspace depends on.
 struct LinearCrossEntropyExtents {

@@ -6,7 +6,7 @@
 
 namespace segue::kernels {
 
-void matmul(Stream& stream, const Matmul& args) {
+void matmul(Queue& queue, const Matmul& args) {
   const Contract contract("matmul");
   const DType activation = contract.activation("a", args.a, 2);
   contract.activation("b", args.b, 2);
@@ -17,7 +17,7 @@ void matmul(Stream& stream, const Matmul& args) {
   contract.tensor("c", args.c, args.c.dtype == DType::kFloat32 ? DType::kFloat32 : activation, {m, n});
   contract.disjoint("c", args.c, "a", args.a);
   contract.disjoint("c", args.c, "b", args.b);
-  stream.operations().matmul(stream, args);
+  queue.operations().matmul(queue, args);
 }
 
 bool has_bfloat16_products(Device device) { return operations_of(device.kind).has_bfloat16_products(); }

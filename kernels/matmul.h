@@ -7,7 +7,7 @@
 
 #include "base/device.h"
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -19,7 +19,7 @@ struct Matmul {
   TensorView c;  // [m, n] A or float32 out; aliases neither a nor b
   bool accumulate = false;
 };
-void matmul(Stream& stream, const Matmul& args);
+void matmul(Queue& queue, const Matmul& args);
 
 // Whether the device has products of bfloat16. A processor without refuses them, or takes many times longer for them
 // than for float32.

@@ -1,7 +1,7 @@
 // The operations of a device: a table that each device fills, with a line for every operation.
 //
 // What an operation computes is said in the header that declares it. The function there checks the arguments and calls
-// the table of the stream's device, whose functions may rely on them.
+// the table of the queue's device, whose functions may rely on them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 #include "kernels/relative_attention.h"
 #include "kernels/segment_memory.h"
 #include "kernels/token_clusters.h"
-#include "kernels/update_rules.h"
+#include "kernels/update_formulas.h"
 
 // OPERATION(name, arguments) for each.
 #define SEGUE_OPERATIONS(OPERATION)                                 \
@@ -62,16 +62,16 @@ struct Operations {
   int64_t (*linear_cross_entropy_workspace)(const LinearCrossEntropyExtents&);  // elements, of float32
   int64_t (*relative_attention_workspace)(const RelativeAttentionExtents&);     // elements, of float32
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type
-#define SEGUE_OPERATION(name, arguments) void (*name)(Stream&, const arguments&);
+#define SEGUE_OPERATION(name, arguments) void (*name)(Queue&, const arguments&);
   SEGUE_OPERATIONS(SEGUE_OPERATION)
 #undef SEGUE_OPERATION
 };
 
-// Those that a stream of such a device calls. Throws DeviceError when the processor runs none of the levels.
+// Those that a queue of such a device calls. Throws DeviceError when the processor runs none of the levels.
 const Operations& operations_of(DeviceKind device);
 
 }  // namespace segue::kernels
 
 // For the functions of a device in their own namespace: what declares one, and its line in the table.
-#define SEGUE_DECLARED_OPERATION(name, arguments) void name(Stream& stream, const arguments& args);
+#define SEGUE_DECLARED_OPERATION(name, arguments) void name(Queue& queue, const arguments& args);
 #define SEGUE_LISTED_OPERATION(name, arguments) .name = (name),

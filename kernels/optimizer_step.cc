@@ -33,7 +33,7 @@ void check_update(const Contract& contract, const ParameterUpdate& args, std::in
   }
 }
 
-AdamRule rule_of(const AdamStep& args) {
+AdamFormula formula_of(const AdamStep& args) {
   const auto step = static_cast<double>(args.step);
   const double rate = args.update.learning_rate;
   return {.beta1 = static_cast<float>(args.beta1),
@@ -48,37 +48,37 @@ AdamRule rule_of(const AdamStep& args) {
 
 }  // namespace
 
-void adam_step(Stream& stream, const AdamStep& args) {
+void adam_step(Queue& queue, const AdamStep& args) {
   const Contract contract("adam_step");
   check_update(contract, args.update, {{"first_moment", args.first_moment}, {"second_moment", args.second_moment}});
   contract.number("beta1", args.beta1, args.beta1 >= 0.0 && args.beta1 < 1.0, "[0, 1)");
   contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   contract.number("step", static_cast<double>(args.step), args.step >= 1, "1 or more");
-  stream.operations().update_adam(stream, {{args.update, {args.first_moment, args.second_moment}}, rule_of(args)});
+  queue.operations().update_adam(queue, {{args.update, {args.first_moment, args.second_moment}}, formula_of(args)});
 }
 
-void adagrad_step(Stream& stream, const AdagradStep& args) {
+void adagrad_step(Queue& queue, const AdagradStep& args) {
   const Contract contract("adagrad_step");
   check_update(contract, args.update, {{"sum_of_squares", args.sum_of_squares}});
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
-  const AdagradRule rule{.rate = static_cast<float>(args.update.learning_rate),
-                         .epsilon = static_cast<float>(args.epsilon)};
-  stream.operations().update_adagrad(stream, {{args.update, {args.sum_of_squares}}, rule});
+  const AdagradFormula formula{.rate = static_cast<float>(args.update.learning_rate),
+                               .epsilon = static_cast<float>(args.epsilon)};
+  queue.operations().update_adagrad(queue, {{args.update, {args.sum_of_squares}}, formula});
 }
 
-void sgd_step(Stream& stream, const SgdStep& args) {
+void sgd_step(Queue& queue, const SgdStep& args) {
   const Contract contract("sgd_step");
   contract.number("momentum", args.momentum, args.momentum >= 0.0 && args.momentum < 1.0, "[0, 1)");
   const auto rate = static_cast<float>(args.update.learning_rate);
   if (args.momentum == 0.0) {
     check_update(contract, args.update, {});
     contract.absent("velocity", args.velocity, "without momentum");
-    return stream.operations().update_sgd(stream, {{args.update, {}}, {.rate = rate}});
+    return queue.operations().update_sgd(queue, {{args.update, {}}, {.rate = rate}});
   }
   check_update(contract, args.update, {{"velocity", args.velocity}});
-  const MomentumRule rule{.rate = rate, .momentum = static_cast<float>(args.momentum)};
-  stream.operations().update_momentum(stream, {{args.update, {args.velocity}}, rule});
+  const MomentumFormula formula{.rate = rate, .momentum = static_cast<float>(args.momentum)};
+  queue.operations().update_momentum(queue, {{args.update, {args.velocity}}, formula});
 }
 
 }  // namespace segue::kernels

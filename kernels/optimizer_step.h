@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -33,20 +33,20 @@ struct AdamStep {
   double weight_decay = 0.0;
   int64_t step = 1;  // t, counted from 1
 };
-void adam_step(Stream& stream, const AdamStep& args);
+void adam_step(Queue& queue, const AdamStep& args);
 
 struct AdagradStep {
   ParameterUpdate update;
   TensorView sum_of_squares;  // [S] float32 inout: s
   double epsilon = 1e-10;
 };
-void adagrad_step(Stream& stream, const AdagradStep& args);
+void adagrad_step(Queue& queue, const AdagradStep& args);
 
 struct SgdStep {
   ParameterUpdate update;
   TensorView velocity = {};  // [S] float32 inout: b; empty without momentum
   double momentum = 0.0;
 };
-void sgd_step(Stream& stream, const SgdStep& args);
+void sgd_step(Queue& queue, const SgdStep& args);
 
 }  // namespace segue::kernels

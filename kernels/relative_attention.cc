@@ -81,31 +81,31 @@ void check_apart(const Contract& contract, const std::pair<std::string_view, Con
 
 }  // namespace
 
-void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
+void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args) {
   const std::string_view operation = "relative_attention_forward";
   const Contract contract(operation);
   const RelativeAttentionInputs& in = args.inputs;
   const Extents e = extents_of(contract, in);
-  check_inputs(contract, operation, in, e, stream.device());
+  check_inputs(contract, operation, in, e, queue.device());
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
               {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}});
-  stream.operations().relative_attention_forward(stream, args);
+  queue.operations().relative_attention_forward(queue, args);
 }
 
-void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
+void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args) {
   const std::string_view operation = "relative_attention_backward";
   const Contract contract(operation);
   const RelativeAttentionInputs& in = args.inputs;
   const Extents e = extents_of(contract, in);
-  check_inputs(contract, operation, in, e, stream.device());
+  check_inputs(contract, operation, in, e, queue.device());
   contract.tensor("doutput", args.doutput, e.a, {e.b, e.t, e.n, e.h});
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_workspace(
       args.workspace,
-      stream.operations().relative_attention_workspace(
+      queue.operations().relative_attention_workspace(
           {.streams = e.b, .tgt_len = e.t, .keys = e.m + e.t, .positions = e.p, .heads = e.n, .d_head = e.h}));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
@@ -127,7 +127,7 @@ void relative_attention_backward(Stream& stream, const RelativeAttentionBackward
                {"w", in.w},
                {"output", args.output},
                {"lse", args.lse}});
-  stream.operations().relative_attention_backward(stream, args);
+  queue.operations().relative_attention_backward(queue, args);
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {

@@ -42,7 +42,7 @@ struct RelativeAttentionForward {
   TensorView output;  // [B, T, N, H] A out, overwritten, saved
   TensorView lse;     // [B, N, T] float32 out, overwritten, saved
 };
-void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args);
+void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args);
 
 struct RelativeAttentionBackward {
   RelativeAttentionInputs inputs;  // as in the forward
@@ -56,7 +56,7 @@ struct RelativeAttentionBackward {
   TensorView du;                   // [N, H] float32 inout, accumulated
   TensorView dw;                   // [N, H] float32 inout, accumulated
 };
-void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args);
+void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
 // What the size of the backward's workspace depends on: B, T, K, P, N and H.
 struct RelativeAttentionExtents {

@@ -6,7 +6,7 @@
 
 namespace segue::kernels {
 
-void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
+void segment_memory_update(Queue& queue, const SegmentMemoryUpdate& args) {
   const Contract contract("segment_memory_update");
   const DType a = contract.activation("hidden", args.hidden, 3);
   contract.activation("memory", args.memory, 3);
@@ -20,7 +20,7 @@ void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
                   "at most the rows of memory and hidden");
   contract.disjoint("updated", args.updated, "hidden", args.hidden);
   if (args.updated.data != args.memory.data) contract.disjoint("updated", args.updated, "memory", args.memory);
-  stream.operations().segment_memory_update(stream, args);
+  queue.operations().segment_memory_update(queue, args);
 }
 
 }  // namespace segue::kernels

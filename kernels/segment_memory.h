@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -14,6 +14,6 @@ struct SegmentMemoryUpdate {
   ConstTensorView hidden;  // [B, T, D] A in
   TensorView updated;      // [B, min(capacity, M + T), D] A out; may start where memory starts
 };
-void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args);
+void segment_memory_update(Queue& queue, const SegmentMemoryUpdate& args);
 
 }  // namespace segue::kernels

@@ -21,10 +21,10 @@ void check_cutoffs(const Contract& contract, std::span<const int64_t> cutoffs, i
 
 }  // namespace
 
-void token_clusters(Stream& stream, const TokenClusters& args) {
+void token_clusters(Queue& queue, const TokenClusters& args) {
   const Contract contract("token_clusters");
   check_cutoffs(contract, args.cutoffs, args.vocabulary);
-  contract.indices("targets", args.targets, args.vocabulary, stream.device());
+  contract.indices("targets", args.targets, args.vocabulary, queue.device());
   const auto clusters = static_cast<int64_t>(args.cutoffs.size()) + 1;
   const int64_t targets = args.targets.shape[0];
   contract.tensor("columns", args.columns, DType::kInt32, {clusters, targets});
@@ -35,7 +35,7 @@ void token_clusters(Stream& stream, const TokenClusters& args) {
   contract.disjoint("columns", args.columns, "rows", args.rows);
   contract.disjoint("columns", args.columns, "counts", args.counts);
   contract.disjoint("rows", args.rows, "counts", args.counts);
-  stream.operations().token_clusters(stream, args);
+  queue.operations().token_clusters(queue, args);
 }
 
 }  // namespace segue::kernels

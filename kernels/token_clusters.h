@@ -13,7 +13,7 @@
 #include <span>
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels {
 
@@ -31,6 +31,6 @@ struct TokenClusters {
   TensorView rows;     // [n + 1, R] int32 out; what lies behind a cluster's rows is left as it was
   TensorView counts;   // [n + 1] int32 out, overwritten
 };
-void token_clusters(Stream& stream, const TokenClusters& args);
+void token_clusters(Queue& queue, const TokenClusters& args);
 
 }  // namespace segue::kernels

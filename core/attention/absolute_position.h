@@ -1,6 +1,6 @@
-// What kinds share that add something for a token's place in its segment to its embedding: attention knows nothing of
-// positions. Memory holds hidden states, with the places that they had in their own segments: two keys may claim the
-// same place, which is what relative positions were made to avoid (Dai et al. 2019, section 3.3).
+// What kinds share that add something for a token's position in its segment to its embedding: attention knows nothing
+// of positions. Memory holds hidden states, with the positions that they had in their own segments: two keys may claim
+// the same position, which is what relative positions were made to avoid (Dai et al. 2019, section 3.3).
 #pragma once
 
 #include <vector>
@@ -14,11 +14,11 @@ class AbsolutePosition : public Position {
   using Position::Position;
   bool is_absolute() const override { return true; }
   Value enter(Tape& tape, Parameters& parameters, const Value& embedded, const Value& encoding,
-              Slot places) const override;
+              Slot positions) const override;
 
  protected:
-  // What stands for each place, [B, T, D].
-  virtual Value look_up_places(Tape& tape, Parameters& parameters, const Value& encoding, Slot places) const = 0;
+  // What stands for each position, [B, T, D].
+  virtual Value look_up_positions(Tape& tape, Parameters& parameters, const Value& encoding, Slot positions) const = 0;
 };
 
 }  // namespace segue

@@ -1,5 +1,5 @@
-// Absolute positions by a learned row for every place in a segment (Al-Rfou et al. 2018, with one table instead of one
-// per layer).
+// Absolute positions by a learned row for every position in a segment (Al-Rfou et al. 2018, with one table instead of
+// one per layer).
 #include "core/attention/absolute_position.h"
 
 namespace segue {
@@ -17,8 +17,9 @@ class LearnedPosition : public AbsolutePosition {
   }
 
  protected:
-  Value look_up_places(Tape& tape, Parameters& parameters, const Value& /*encoding*/, Slot places) const override {
-    return embed(tape, places, parameters[kTable], {});
+  Value look_up_positions(Tape& tape, Parameters& parameters, const Value& /*encoding*/,
+                          Slot positions) const override {
+    return embed(tape, positions, parameters[kTable], {});
   }
 };
 

@@ -10,7 +10,7 @@ void Position::declare_layer(int64_t /*layer*/, std::vector<ParameterSpec>& /*sp
 Value Position::encode(Tape& /*tape*/, int64_t /*keys*/, int64_t /*clamp_len*/) const { return {}; }
 
 Value Position::enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& embedded, const Value& /*encoding*/,
-                      Slot /*places*/) const {
+                      Slot /*positions*/) const {
   return embedded;
 }
 

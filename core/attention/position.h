@@ -20,18 +20,18 @@ class Position {
   virtual void declare_shared(std::vector<ParameterSpec>& specs) const;
   virtual void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const;
 
-  // Whether tokens carry their place in the segment through all layers; otherwise attention alone knows of distances,
-  // if the kind has them.
+  // Whether tokens carry their position in the segment through all layers; otherwise attention alone knows of
+  // distances, if the kind has them.
   virtual bool is_absolute() const { return false; }
 
   // Records what all layers share for a segment whose queries see up to `keys` keys (position tables and their
   // dropout). A distance beyond `clamp_len` counts as clamp_len; 0 or less: none does.
   virtual Value encode(Tape& tape, int64_t keys, int64_t clamp_len) const;
 
-  // Records what the first layer reads, of an absolute kind: dropout(embedded + what stands for each token's place).
-  // `places` [B, T] int32 count from the first token of the segment, each below `keys`.
+  // Records what the first layer reads, of an absolute kind: dropout(embedded + what stands for each token's position).
+  // `positions` [B, T] int32 count from the first token of the segment, each below `keys`.
   virtual Value enter(Tape& tape, Parameters& parameters, const Value& embedded, const Value& encoding,
-                      Slot places) const;
+                      Slot positions) const;
 
   // Records what keys are met with in layer `layer`: row d for distance d, [P, N*H]. P below `keys` clamps distances.
   // None of a kind whose attention knows nothing of distances.

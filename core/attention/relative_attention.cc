@@ -8,7 +8,7 @@
 
 namespace segue {
 
-using kernels::Stream;
+using kernels::Queue;
 
 namespace {
 
@@ -88,26 +88,26 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
       .name = "relative_attention",
       .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
       .forward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             kernels::relative_attention_forward(
-                stream,
+                queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
       .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
                          dqkv.slot, dmemory_kv.slot, dr.slot},
       .backward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             kernels::relative_attention_backward(
-                stream, {.inputs = inputs(),
-                         .doutput = tape.read(output.gradient).reshaped(output_shape),
-                         .output = tape.read(output.data).reshaped(output_shape),
-                         .lse = tape.read(lse),
-                         .workspace = tape.write(workspace),
-                         .dqkv = tape.write(dqkv).reshaped(qkv_shape),
-                         .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
-                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
-                         .du = in.u.gradient,
-                         .dw = in.w.gradient});
+                queue, {.inputs = inputs(),
+                        .doutput = tape.read(output.gradient).reshaped(output_shape),
+                        .output = tape.read(output.data).reshaped(output_shape),
+                        .lse = tape.read(lse),
+                        .workspace = tape.write(workspace),
+                        .dqkv = tape.write(dqkv).reshaped(qkv_shape),
+                        .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
+                        .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
+                        .du = in.u.gradient,
+                        .dw = in.w.gradient});
           },
       .parameter_gradients = gradients,
       .flops = {.forward = once, .backward = 2.0 * once},

@@ -15,8 +15,9 @@ class SinusoidalPosition : public AbsolutePosition {
   }
 
  protected:
-  Value look_up_places(Tape& tape, Parameters& /*parameters*/, const Value& encoding, Slot places) const override {
-    return look_up(tape, places, encoding.data);
+  Value look_up_positions(Tape& tape, Parameters& /*parameters*/, const Value& encoding,
+                          Slot positions) const override {
+    return look_up(tape, positions, encoding.data);
   }
 };
 

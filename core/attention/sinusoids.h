@@ -1,4 +1,4 @@
-// The table of sinusoids that stand for places or distances.
+// The table of sinusoids that stand for positions or distances.
 #pragma once
 
 #include <cstdint>

@@ -31,24 +31,24 @@ struct Attention {
   OwnedTensor doutput, workspace, dqkv, dmemory_kv, dr, du, dw;
   int64_t window;
 
-  Attention(BenchStream& place, const AttentionShape& s)
-      : qkv(place.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
-        memory_kv(place.random_tensor({s.streams, s.mem_len, 2, s.heads, s.d_head})),
-        r(place.random_tensor({s.positions(), s.heads, s.d_head})),
-        u(place.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
-        w(place.random_tensor(DType::kFloat32, {s.has_distances ? s.heads : 0, s.d_head})),
-        output(place.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
-        lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, place.device()),
+  Attention(Workbench& workbench, const AttentionShape& s)
+      : qkv(workbench.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
+        memory_kv(workbench.random_tensor({s.streams, s.mem_len, 2, s.heads, s.d_head})),
+        r(workbench.random_tensor({s.positions(), s.heads, s.d_head})),
+        u(workbench.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
+        w(workbench.random_tensor(DType::kFloat32, {s.has_distances ? s.heads : 0, s.d_head})),
+        output(workbench.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
+        lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, workbench.device()),
         window(s.window) {}
 
-  void add_backward(BenchStream& place, const AttentionShape& s) {
-    doutput = place.random_tensor(output.shape());
-    workspace = OwnedTensor(DType::kFloat32, {workspace_elements(s, place.device().kind)}, place.device());
-    dqkv = place.empty_tensor(qkv.shape());
-    dmemory_kv = place.empty_tensor(memory_kv.shape());
-    dr = place.empty_tensor(r.shape());
-    du = OwnedTensor(DType::kFloat32, u.shape(), place.device());
-    dw = OwnedTensor(DType::kFloat32, w.shape(), place.device());
+  void add_backward(Workbench& workbench, const AttentionShape& s) {
+    doutput = workbench.random_tensor(output.shape());
+    workspace = OwnedTensor(DType::kFloat32, {workspace_elements(s, workbench.device().kind)}, workbench.device());
+    dqkv = workbench.empty_tensor(qkv.shape());
+    dmemory_kv = workbench.empty_tensor(memory_kv.shape());
+    dr = workbench.empty_tensor(r.shape());
+    du = OwnedTensor(DType::kFloat32, u.shape(), workbench.device());
+    dw = OwnedTensor(DType::kFloat32, w.shape(), workbench.device());
   }
 
   kernels::RelativeAttentionInputs inputs() const {
@@ -61,21 +61,21 @@ struct Attention {
             .dropout = {}};
   }
 
-  void forward(kernels::Stream& stream) {
-    kernels::relative_attention_forward(stream, {.inputs = inputs(), .output = output.view(), .lse = lse.view()});
+  void forward(kernels::Queue& queue) {
+    kernels::relative_attention_forward(queue, {.inputs = inputs(), .output = output.view(), .lse = lse.view()});
   }
 
-  void backward(kernels::Stream& stream) {
-    kernels::relative_attention_backward(stream, {.inputs = inputs(),
-                                                  .doutput = doutput.view(),
-                                                  .output = output.view(),
-                                                  .lse = lse.view(),
-                                                  .workspace = workspace.view(),
-                                                  .dqkv = dqkv.view(),
-                                                  .dmemory_kv = dmemory_kv.view(),
-                                                  .dr = dr.view(),
-                                                  .du = du.view(),
-                                                  .dw = dw.view()});
+  void backward(kernels::Queue& queue) {
+    kernels::relative_attention_backward(queue, {.inputs = inputs(),
+                                                 .doutput = doutput.view(),
+                                                 .output = output.view(),
+                                                 .lse = lse.view(),
+                                                 .workspace = workspace.view(),
+                                                 .dqkv = dqkv.view(),
+                                                 .dmemory_kv = dmemory_kv.view(),
+                                                 .dr = dr.view(),
+                                                 .du = du.view(),
+                                                 .dw = dw.view()});
   }
 
   int64_t forward_bytes() const { return bytes_of_all({&qkv, &memory_kv, &r, &u, &w, &output, &lse}); }
@@ -97,26 +97,26 @@ int64_t visible_pairs(const AttentionShape& shape) {
 
 // Per pair the forward has three products of length H (content, position, values), the backward six (dp, dq by content
 // and by position, dk, dr, dv); without distances the forward two and the backward four.
-AttentionBench bench_attention(BenchStream& place, const Effort& effort, const AttentionShape& shape,
+AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,
                                bool forward_only) {
-  Attention attention(place, shape);
+  Attention attention(workbench, shape);
   const double product =
       2.0 * static_cast<double>(visible_pairs(shape)) * static_cast<double>(shape.streams * shape.heads * shape.d_head);
   AttentionBench bench;
   bench.measurements.push_back(
       {.name = "forward",
-       .timing = time_calls(place.stream(), effort, [&] { attention.forward(place.stream()); }),
+       .timing = time_calls(workbench.queue(), effort, [&] { attention.forward(workbench.queue()); }),
        .flops = (shape.has_distances ? 3.0 : 2.0) * product,
        .bytes = static_cast<double>(attention.forward_bytes())});
   if (!forward_only) {
-    attention.add_backward(place, shape);
+    attention.add_backward(workbench, shape);
     const auto both = [&] {
-      attention.forward(place.stream());
-      attention.backward(place.stream());
+      attention.forward(workbench.queue());
+      attention.backward(workbench.queue());
     };
     bench.measurements.push_back(
         {.name = "forward and backward",
-         .timing = time_calls(place.stream(), effort, both),
+         .timing = time_calls(workbench.queue(), effort, both),
          .flops = (shape.has_distances ? 9.0 : 6.0) * product,
          .bytes = static_cast<double>(attention.forward_bytes() + attention.backward_bytes())});
   }

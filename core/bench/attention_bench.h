@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 
 namespace segue {
 
@@ -27,7 +27,7 @@ struct AttentionBench {
   int64_t workspace_bytes = 0;            // of what is there besides: row statistics and scratch
 };
 
-AttentionBench bench_attention(BenchStream& place, const Effort& effort, const AttentionShape& shape,
+AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,
                                bool forward_only);
 
 // Pairs of a query and a key that it sees, of one stream and head.

@@ -14,22 +14,22 @@ CeilingSizes sizes_for(Device device, const CeilingSizes& asked) {
           .copy_bytes = asked.copy_bytes > 0 ? asked.copy_bytes : usual.copy_bytes};
 }
 
-double copy_rate(BenchStream& place, const Effort& effort, int64_t bytes) {
-  const OwnedTensor from = place.random_tensor(DType::kFloat32, {bytes / bytes_of(DType::kFloat32)});
-  OwnedTensor to(DType::kFloat32, from.shape(), place.device());
-  const Timing timing = time_calls(place.stream(), effort, [&] { place.stream().copy(to.view(), from.view()); });
+double copy_rate(Workbench& workbench, const Effort& effort, int64_t bytes) {
+  const OwnedTensor from = workbench.random_tensor(DType::kFloat32, {bytes / bytes_of(DType::kFloat32)});
+  OwnedTensor to(DType::kFloat32, from.shape(), workbench.device());
+  const Timing timing = time_calls(workbench.queue(), effort, [&] { workbench.queue().copy(to.view(), from.view()); });
   return 2.0 * static_cast<double>(from.view().bytes()) / timing.lowest;
 }
 
 }  // namespace
 
-Ceilings measure_ceilings(BenchStream& place, const Effort& effort, const CeilingSizes& asked) {
-  const CeilingSizes sizes = sizes_for(place.device(), asked);
+Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& asked) {
+  const CeilingSizes sizes = sizes_for(workbench.device(), asked);
   const GemmShape cube{.m = sizes.product, .n = sizes.product, .k = sizes.product};
-  const Measurement product = bench_gemm(place, effort, cube);
+  const Measurement product = bench_gemm(workbench, effort, cube);
   return {.product = sizes.product,
           .flops_per_second = product.flops / product.timing.lowest,
-          .bytes_per_second = copy_rate(place, effort, sizes.copy_bytes)};
+          .bytes_per_second = copy_rate(workbench, effort, sizes.copy_bytes)};
 }
 
 }  // namespace segue

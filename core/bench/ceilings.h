@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 
 namespace segue {
 
@@ -13,6 +13,6 @@ struct CeilingSizes {
   int64_t copy_bytes = 0;  // 0: likewise, several times its caches
 };
 
-Ceilings measure_ceilings(BenchStream& place, const Effort& effort, const CeilingSizes& sizes);
+Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& sizes);
 
 }  // namespace segue

@@ -16,19 +16,19 @@ double flops_of_token(const Measurement& measurement) { return measurement.flops
 // Evaluates segments of random tokens with memories of one length after another.
 class Bench {
  public:
-  Bench(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size)
-      : place_(place),
+  Bench(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size)
+      : workbench_(workbench),
         effort_(effort),
         model_(config.model, vocab_size),
-        parameters_(model_.parameter_specs(), compute_of(config.model, place.precision(), place.device())),
-        arena_(place.device()) {
+        parameters_(model_.parameter_specs(), compute_of(config.model, workbench.precision(), workbench.device())),
+        arena_(workbench.device()) {
     parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   }
 
   Measurement measure(SegmentShape shape, int64_t mem_len, const std::string& name) {
     ModelUse use = use_of(model_.config());
     use.mem_len = mem_len;
-    const ModelInUse in_use{model_, use, parameters_, arena_, place_.stream()};
+    const ModelInUse in_use{model_, use, parameters_, arena_, workbench_.queue()};
     SegmentEngine engine(in_use, Tape::Mode::kEvaluation);
     const std::unique_ptr<Memory> memory =
         make_evaluation_memory(shape.remembered, in_use, shape.streams, shape.tgt_len);
@@ -40,13 +40,13 @@ class Bench {
     memory->fit(full);
     full.memory_length = mem_len;
     return {.name = name,
-            .timing = time_calls(place_.stream(), effort_, run),
+            .timing = time_calls(workbench_.queue(), effort_, run),
             .flops = model_.flops(parameters_, use, full).forward,
             .tokens = static_cast<double>(shape.streams * shape.scored_tokens())};
   }
 
  private:
-  BenchStream& place_;
+  Workbench& workbench_;
   Effort effort_;
   Transformer model_;
   Parameters parameters_;
@@ -59,10 +59,10 @@ double EvalSpeed::ratio() const { return seconds_of_token(window) / seconds_of_t
 double EvalSpeed::ratio_of_flops() const { return flops_of_token(window) / flops_of_token(keys_and_values); }
 double EvalSpeed::ratio_of_states() const { return seconds_of_token(window) / seconds_of_token(hidden_states); }
 
-std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort, const Config& config,
+std::vector<EvalSpeed> bench_eval_speed(Workbench& workbench, const Effort& effort, const Config& config,
                                         int64_t vocab_size, int64_t streams, int64_t tgt_len,
                                         const std::vector<int64_t>& lengths) {
-  Bench bench(place, effort, config, vocab_size);
+  Bench bench(workbench, effort, config, vocab_size);
   std::vector<EvalSpeed> speeds;
   for (const int64_t length : lengths) {
     const auto name = [length](const char* what) { return fmt::format("{} {}", what, length); };
@@ -78,11 +78,11 @@ std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort
   return speeds;
 }
 
-Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size) {
+Measurement bench_evaluation(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size) {
   const SegmentShape segment{.streams = config.training.batch_size,
                              .tgt_len = config.training.tgt_len,
                              .remembered = Remembered::kKeysAndValues};
-  return Bench(place, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
+  return Bench(workbench, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
 }
 
 }  // namespace segue

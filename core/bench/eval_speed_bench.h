@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 #include "core/config/config.h"
 
 namespace segue {
@@ -23,11 +23,11 @@ struct EvalSpeed {
 };
 
 // With the model of `config`, drawn weights, `streams` streams of random tokens and segments of `tgt_len`.
-std::vector<EvalSpeed> bench_eval_speed(BenchStream& place, const Effort& effort, const Config& config,
+std::vector<EvalSpeed> bench_eval_speed(Workbench& workbench, const Effort& effort, const Config& config,
                                         int64_t vocab_size, int64_t streams, int64_t tgt_len,
                                         const std::vector<int64_t>& lengths);
 
-// A segment of the config's training streams and length with a full memory of keys and values, as `segue eval` runs it.
-Measurement bench_evaluation(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size);
+// A segment of the config's training streams and length with a full KV cache, as `segue eval` runs it.
+Measurement bench_evaluation(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size);
 
 }  // namespace segue

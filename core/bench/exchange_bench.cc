@@ -12,9 +12,9 @@ namespace segue {
 namespace {
 
 // One call is one sample: a number of calls that depends on the clock would differ from rank to rank.
-Timing time_together(kernels::Stream& stream, const Effort& effort, Job& job, const std::function<void()>& call) {
+Timing time_together(kernels::Queue& queue, const Effort& effort, Job& job, const std::function<void()>& call) {
   job.barrier();
-  return time_calls(stream, {.warm_up = effort.warm_up, .samples = effort.samples, .sample_seconds = 0.0}, call);
+  return time_calls(queue, {.warm_up = effort.warm_up, .samples = effort.samples, .sample_seconds = 0.0}, call);
 }
 
 double exposed_share(GradientExchange& exchange) {
@@ -24,15 +24,15 @@ double exposed_share(GradientExchange& exchange) {
 
 }  // namespace
 
-ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
+ExchangeBench bench_exchange(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size,
                              Job& job, Collectives& collectives) {
   const Share streams = share_of(config.training.batch_size, job.size(), job.rank());
-  TrainingStep step(place, config, vocab_size, streams);
+  TrainingStep step(workbench, config, vocab_size, streams);
   step.reserve();
   step.fill_memory();
   const auto exchange_of = [&](double bucket_mb) {
     const Buckets buckets(step.gradients().elements(), bucket_elements(bucket_mb));
-    return make_gradient_exchange({step.gradients(), {}, buckets}, collectives, place.stream());
+    return make_gradient_exchange({step.gradients(), {}, buckets}, collectives, workbench.queue());
   };
   const Flops flops = step.flops();
   const Measurement work{.name = "",
@@ -45,7 +45,7 @@ ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Con
       .buckets = Buckets(step.gradients().elements(), bucket_elements(config.training.bucket_mb)).count()};
   const auto measure = [&](const char* name, Measurement measurement, const std::function<void()>& call) {
     measurement.name = name;
-    measurement.timing = time_together(place.stream(), effort, job, call);
+    measurement.timing = time_together(workbench.queue(), effort, job, call);
     bench.measurements.push_back(measurement);
   };
   measure("computing alone", work, [&] { step.run(); });

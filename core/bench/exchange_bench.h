@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 #include "core/config/config.h"
 #include "distributed/collectives.h"
 #include "distributed/job.h"
@@ -21,9 +21,9 @@ struct ExchangeBench {
   double exposed_meanwhile = 0.0;
 };
 
-// Called by all ranks, of which there are several, with equal arguments. Device and precision are those of the place,
-// whatever the config says.
-ExchangeBench bench_exchange(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size,
+// Called by all ranks, of which there are several, with equal arguments. Device and precision are those of the
+// workbench, whatever the config says.
+ExchangeBench bench_exchange(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size,
                              Job& job, Collectives& collectives);
 
 }  // namespace segue

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 
 namespace segue {
 
@@ -17,6 +17,6 @@ struct GemmShape {
   bool transpose_b = false;
 };
 
-Measurement bench_gemm(BenchStream& place, const Effort& effort, const GemmShape& shape);
+Measurement bench_gemm(Workbench& workbench, const Effort& effort, const GemmShape& shape);
 
 }  // namespace segue

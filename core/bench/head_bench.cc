@@ -32,16 +32,16 @@ std::vector<ParameterSpec> parameters_of(const ModelConfig& model, int64_t vocab
 
 OwnedTensor zipf_words(const HeadShape& shape) {
   OwnedTensor words(DType::kInt32, {1, shape.tokens});
-  const RandomStream random{.seed = 1, .step = 0, .site = 1};
+  const RandomSequence random{.seed = 1, .step = 0, .site = 1};
   for (int64_t i = 0; i < shape.tokens; ++i)
     words.as<int32_t>()[i] = zipf_word(random_uniform(random, static_cast<uint64_t>(i)), shape.vocabulary);
   return words;
 }
 
-OwnedTensor placed(BenchStream& place, const OwnedTensor& tensor) {
-  OwnedTensor copy(tensor.view().dtype, tensor.shape(), place.device());
-  place.stream().copy(copy.view(), tensor.view());
-  place.stream().synchronize();
+OwnedTensor placed(Workbench& workbench, const OwnedTensor& tensor) {
+  OwnedTensor copy(tensor.view().dtype, tensor.shape(), workbench.device());
+  workbench.queue().copy(copy.view(), tensor.view());
+  workbench.queue().synchronize();
   return copy;
 }
 
@@ -52,20 +52,21 @@ struct HeadInputs {
   Parameters parameters;
   OwnedTensor hidden, targets;
 
-  HeadInputs(BenchStream& place, const HeadShape& shape, const OwnedTensor& words)
+  HeadInputs(Workbench& workbench, const HeadShape& shape, const OwnedTensor& words)
       : model(model_of(shape)),
         head(make_head(model, shape.vocabulary)),
-        parameters(parameters_of(model, shape.vocabulary), compute_of(model, place.precision(), place.device())),
-        hidden(place.random_tensor({1, shape.tokens, shape.d_model})),
-        targets(placed(place, words)) {
+        parameters(parameters_of(model, shape.vocabulary),
+                   compute_of(model, workbench.precision(), workbench.device())),
+        hidden(workbench.random_tensor({1, shape.tokens, shape.d_model})),
+        targets(placed(workbench, words)) {
     parameters.initialize(model.init, 1);
   }
 };
 
 class HeadTape {
  public:
-  HeadTape(BenchStream& place, HeadInputs& inputs, Tape::Mode mode)
-      : stream_(place.stream()), arena_(place.device()), tape_(arena_, mode, inputs.hidden.view().dtype) {
+  HeadTape(Workbench& workbench, HeadInputs& inputs, Tape::Mode mode)
+      : queue_(workbench.queue()), arena_(workbench.device()), tape_(arena_, mode, inputs.hidden.view().dtype) {
     const Shape shape = inputs.hidden.shape();
     const Slot hidden = tape_.bound(shape, tape_.activations());
     const Slot targets = tape_.bound(inputs.targets.shape(), DType::kInt32);
@@ -78,13 +79,13 @@ class HeadTape {
   }
 
   void run() {
-    tape_.forward(stream_);
-    if (tape_.training()) tape_.backward(stream_);
+    tape_.forward(queue_);
+    if (tape_.training()) tape_.backward(queue_);
   }
   int64_t planned_bytes() const { return tape_.planned_bytes(); }
 
  private:
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   Arena arena_;
   Tape tape_;
 };
@@ -120,18 +121,18 @@ int32_t zipf_word(double uniform, int64_t vocabulary) {
   return static_cast<int32_t>(std::min(static_cast<int64_t>(one_based), vocabulary) - 1);
 }
 
-HeadBench bench_head(BenchStream& place, const Effort& effort, const HeadShape& shape, bool loss_only) {
+HeadBench bench_head(Workbench& workbench, const Effort& effort, const HeadShape& shape, bool loss_only) {
   const OwnedTensor words = zipf_words(shape);
-  HeadInputs inputs(place, shape, words);
+  HeadInputs inputs(workbench, shape, words);
   const std::vector<VocabularyCluster> clusters = vocabulary_clusters(inputs.model, shape.vocabulary);
   HeadBench bench;
   bench.cluster_tokens = tokens_of_clusters(clusters, words);
   const double flops = loss_flops(inputs.model, clusters, bench.cluster_tokens, shape.tokens);
   const auto measure = [&](const char* name, Tape::Mode mode, double passes) {
-    HeadTape tape(place, inputs, mode);
+    HeadTape tape(workbench, inputs, mode);
     bench.scratch_bytes = tape.planned_bytes();
     bench.measurements.push_back({.name = name,
-                                  .timing = time_calls(place.stream(), effort, [&] { tape.run(); }),
+                                  .timing = time_calls(workbench.queue(), effort, [&] { tape.run(); }),
                                   .flops = passes * flops,
                                   .tokens = static_cast<double>(shape.tokens)});
   };

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
+#include "core/bench/workbench.h"
 
 namespace segue {
 
@@ -26,7 +26,7 @@ struct HeadBench {
 
 // The first cluster has no projection. Targets are drawn as words of a text are, the k-th of them with a probability
 // close to 1 / k. Throws ConfigError for cutoffs that do not divide the vocabulary.
-HeadBench bench_head(BenchStream& place, const Effort& effort, const HeadShape& shape, bool loss_only);
+HeadBench bench_head(Workbench& workbench, const Effort& effort, const HeadShape& shape, bool loss_only);
 
 // The target of a token for which `uniform` was drawn from [0, 1).
 int32_t zipf_word(double uniform, int64_t vocabulary);

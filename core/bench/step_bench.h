@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/bench/bench_stream.h"
 #include "core/bench/report.h"
 #include "core/bench/step_profile.h"
+#include "core/bench/workbench.h"
 #include "core/config/config.h"
 
 namespace segue {
@@ -17,8 +17,8 @@ struct StepBench {
   int64_t activation_bytes = 0;
 };
 
-// Device and precision are those of the place, whatever the config says. Throws DivergedError when the last gradient is
-// not finite, as other numbers may take another time.
-StepBench bench_step(BenchStream& place, const Effort& effort, const Config& config, int64_t vocab_size);
+// Device and precision are those of the workbench, whatever the config says. Throws DivergedError when the last
+// gradient is not finite, as other numbers may take another time.
+StepBench bench_step(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size);
 
 }  // namespace segue

@@ -36,17 +36,17 @@ ProfileRow divided(ProfileRow sum, double steps) {
 
 }  // namespace
 
-StepProfiler::Span::Span(kernels::Stream& stream) : stream_(&stream) {
-  if (stream.device().is_cuda()) stopwatch_.emplace();
+StepProfiler::Span::Span(kernels::Queue& queue) : queue_(&queue) {
+  if (queue.device().is_cuda()) stopwatch_.emplace();
 }
 
 void StepProfiler::Span::start() {
-  if (stopwatch_) return stopwatch_->start(stream_->cuda().stream());
+  if (stopwatch_) return stopwatch_->start(queue_->cuda().stream());
   started_ = Clock::now();
 }
 
 void StepProfiler::Span::stop() {
-  if (stopwatch_) return stopwatch_->stop(stream_->cuda().stream());
+  if (stopwatch_) return stopwatch_->stop(queue_->cuda().stream());
   stopped_ = Clock::now();
 }
 
@@ -55,7 +55,7 @@ double StepProfiler::Span::seconds() const {
 }
 
 void StepProfiler::begin() {
-  if (parts_.size() == spans_.size()) spans_.emplace_back(stream_);
+  if (parts_.size() == spans_.size()) spans_.emplace_back(queue_);
   spans_[parts_.size()].start();
 }
 
@@ -68,7 +68,7 @@ void StepProfiler::observe_step(const std::function<void()>& run) {
   whole_.start();
   run();
   whole_.stop();
-  stream_.synchronize();
+  queue_.synchronize();
   Step step{.seconds = whole_.seconds(), .rows = {}};
   for (size_t i = 0; i < parts_.size(); ++i) {
     const StepPart& part = parts_[i];
@@ -90,7 +90,7 @@ StepProfile StepProfiler::profile() const {
   fastest.resize((fastest.size() + 1) / 2);
   StepProfile profile;
   profile.steps = std::ssize(fastest);
-  profile.by_events = stream_.device().is_cuda();
+  profile.by_events = queue_.device().is_cuda();
   const auto steps = static_cast<double>(profile.steps);
   Rows sums;
   for (const Step* step : fastest) {

@@ -12,7 +12,7 @@
 #include "core/bench/report.h"
 #include "core/tape/step_observer.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -40,7 +40,7 @@ struct StepProfile {
 // Collects steps. Of those the slower half is left out, as others may have had the processors then.
 class StepProfiler : public StepObserver {
  public:
-  explicit StepProfiler(kernels::Stream& stream) : stream_(stream), whole_(stream) {}
+  explicit StepProfiler(kernels::Queue& queue) : queue_(queue), whole_(queue) {}
 
   void observe_step(const std::function<void()>& run);  // whose parts it is told of
   StepProfile profile() const;
@@ -49,17 +49,17 @@ class StepProfiler : public StepObserver {
   void end(StepPart part) override;
 
  private:
-  // The time between two places of the stream: measured by the GPU, or on the CPU by a clock.
+  // The time between two points of the queue: measured by the GPU, or on the CPU by a clock.
   class Span {
    public:
-    explicit Span(kernels::Stream& stream);
+    explicit Span(kernels::Queue& queue);
     void start();
     void stop();
-    double seconds() const;  // once the stream has come to its end
+    double seconds() const;  // once the queue has come to its end
 
    private:
     using Clock = std::chrono::steady_clock;
-    kernels::Stream* stream_;
+    kernels::Queue* queue_;
     std::optional<cuda::Stopwatch> stopwatch_;
     Clock::time_point started_, stopped_;
   };
@@ -69,7 +69,7 @@ class StepProfiler : public StepObserver {
     Rows rows;
   };
 
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   Span whole_;
   std::vector<Span> spans_;      // of the step's parts, and kept for the next step
   std::vector<StepPart> parts_;  // of the current step

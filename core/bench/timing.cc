@@ -10,11 +10,11 @@ namespace segue {
 
 namespace {
 
-double seconds_of(kernels::Stream& stream, int64_t calls, const std::function<void()>& call) {
-  stream.synchronize();
+double seconds_of(kernels::Queue& queue, int64_t calls, const std::function<void()>& call) {
+  queue.synchronize();
   const auto start = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < calls; ++i) call();
-  stream.synchronize();
+  queue.synchronize();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -26,13 +26,13 @@ int64_t calls_for(double sample_seconds, double call_seconds) {
 
 }  // namespace
 
-Timing time_calls(kernels::Stream& stream, const Effort& effort, const std::function<void()>& call) {
+Timing time_calls(kernels::Queue& queue, const Effort& effort, const std::function<void()>& call) {
   if (effort.samples < 1) throw ContractError("time_calls: expected at least one sample, found {}", effort.samples);
   for (int64_t i = 0; i < effort.warm_up; ++i) call();
-  Timing timing{.samples = effort.samples, .calls = calls_for(effort.sample_seconds, seconds_of(stream, 1, call))};
+  Timing timing{.samples = effort.samples, .calls = calls_for(effort.sample_seconds, seconds_of(queue, 1, call))};
   std::vector<double> seconds;
   for (int64_t i = 0; i < effort.samples; ++i)
-    seconds.push_back(seconds_of(stream, timing.calls, call) / static_cast<double>(timing.calls));
+    seconds.push_back(seconds_of(queue, timing.calls, call) / static_cast<double>(timing.calls));
   std::sort(seconds.begin(), seconds.end());
   timing.median = seconds[seconds.size() / 2];
   timing.lowest = seconds.front();

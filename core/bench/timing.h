@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -23,8 +23,8 @@ struct Timing {
   int64_t calls = 0;  // per sample
 };
 
-// Calls queue work on the stream; a sample ends when the work is done, so that what a single launch or wait costs the
+// Calls queue work; a sample ends when the work is done, so that what a single launch or wait costs the
 // host counts only where it is longer than the work.
-Timing time_calls(kernels::Stream& stream, const Effort& effort, const std::function<void()>& call);
+Timing time_calls(kernels::Queue& queue, const Effort& effort, const std::function<void()>& call);
 
 }  // namespace segue

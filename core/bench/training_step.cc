@@ -7,14 +7,14 @@
 
 namespace segue {
 
-TrainingStep::TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams)
+TrainingStep::TrainingStep(Workbench& workbench, const Config& config, int64_t vocab_size, const Share& streams)
     : config_(config),
-      stream_(place.stream()),
+      queue_(workbench.queue()),
       model_(config.model, vocab_size),
-      parameters_(model_.parameter_specs(), compute_of(config.model, place.precision(), place.device())),
-      optimizer_(config.optimizer, parameters_, stream_),
-      arena_(place.device()),
-      engine_({model_, use_of(config.model), parameters_, arena_, stream_}, Tape::Mode::kTraining),
+      parameters_(model_.parameter_specs(), compute_of(config.model, workbench.precision(), workbench.device())),
+      optimizer_(config.optimizer, parameters_, queue_),
+      arena_(workbench.device()),
+      engine_({model_, use_of(config.model), parameters_, arena_, queue_}, Tape::Mode::kTraining),
       groups_(make_stream_groups(config.model, use_of(config.model), streams, config.training.batch_chunk,
                                  parameters_.compute())),
       streams_(streams),
@@ -40,7 +40,7 @@ void TrainingStep::run(const Tape::GradientProgress& progress, const std::functi
     const auto bytes = static_cast<double>(parameters_.gradients().bytes());
     return StepPart{.name = "clear_gradients", .pass = "", .bytes = bytes};
   };
-  observed(observer_, describe_clearing, [&] { parameters_.clear_gradients(stream_); });
+  observed(observer_, describe_clearing, [&] { parameters_.clear_gradients(queue_); });
   for (StreamGroup& group : groups_)
     engine_.queue(inputs_of(group), *group.memory, &group == &groups_.back() ? progress : nullptr);
   if (between) between();

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/bench/bench_stream.h"
+#include "core/bench/workbench.h"
 #include "core/config/config.h"
 #include "core/engine/segment_engine.h"
 #include "core/optimizer/optimizer.h"
@@ -13,8 +13,8 @@ namespace segue {
 
 class TrainingStep {
  public:
-  // Of the streams of one rank. Device and precision are those of the place, whatever the config says.
-  TrainingStep(BenchStream& place, const Config& config, int64_t vocab_size, const Share& streams);
+  // Of the streams of one rank. Device and precision are those of the workbench, whatever the config says.
+  TrainingStep(Workbench& workbench, const Config& config, int64_t vocab_size, const Share& streams);
 
   int64_t reserve();                     // the bytes of the activations
   Flops flops();                         // of all streams of the rank
@@ -33,7 +33,7 @@ class TrainingStep {
   SegmentInputs inputs_of(const StreamGroup& group) const;
 
   const Config& config_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   Transformer model_;
   Parameters parameters_;
   Optimizer optimizer_;

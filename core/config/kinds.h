@@ -14,7 +14,8 @@ enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw, kNo
 inline const auto& table_of(PositionKind) {
   using enum PositionKind;
   static constexpr std::string_view kAbsolute =
-      "something for a token's place in its segment is added to its embedding, and what is in memory keeps the place "
+      "something for a token's position in its segment is added to its embedding, and what is in memory keeps the "
+      "position "
       "that it had";
   static constexpr ChoiceTable<PositionKind, 5> kTable(
       {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and v"},

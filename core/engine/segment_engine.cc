@@ -26,10 +26,10 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
                  .segment = in_use_.model.record(in_use_.arena, mode_, in_use_.parameters, in_use_.use, shape),
                  .staging = {},
                  .replays = {}};
-  if (in_use_.stream.device().is_cuda()) {
+  if (in_use_.queue.device().is_cuda()) {
     const bool has_targets = fresh.segment->targets.exists();
     fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{has_targets ? shape.streams : 0, shape.scored},
-                          in_use_.stream.device());
+                          in_use_.queue.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
@@ -48,7 +48,7 @@ int64_t SegmentEngine::prepare(const SegmentShape& shape) {
 void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   Tape& tape = recorded.segment->tape;
   tape.info() = inputs.info;
-  if (recorded.staging) return recorded.staging->load(in_use_.stream, inputs, in_use_.model.vocab_size());
+  if (recorded.staging) return recorded.staging->load(in_use_.queue, inputs, in_use_.model.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
 }
@@ -74,20 +74,20 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
   const SegmentInputs inputs{.tokens = tokens, .targets = tokens.rows(0, 0), .info = {}};
   Recorded& recorded = ready({.output = SegmentOutput::kNextToken}, inputs, memory);
   replay(recorded, memory, nullptr);
-  in_use_.stream.synchronize();
-  scores_.clear();
-  for (const Slot slot : recorded.segment->scores) {
-    const OwnedTensor scores = host_copy(recorded.segment->tape.read(slot), in_use_.stream.device());
-    scores_.push_back(converted_copy(scores.view(), DType::kFloat32, {}));
+  in_use_.queue.synchronize();
+  logits_.clear();
+  for (const Slot slot : recorded.segment->logits) {
+    const OwnedTensor logits = host_copy(recorded.segment->tape.read(slot), in_use_.queue.device());
+    logits_.push_back(converted_copy(logits.view(), DType::kFloat32, {}));
   }
-  return scores_;
+  return logits_;
 }
 
 std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
   ConstTensorView nll = queue(inputs, memory);
-  if (in_use_.stream.device().is_cuda()) {
-    in_use_.stream.synchronize();
-    losses_ = host_copy(nll, in_use_.stream.device());
+  if (in_use_.queue.device().is_cuda()) {
+    in_use_.queue.synchronize();
+    losses_ = host_copy(nll, in_use_.queue.device());
     nll = losses_.view();
   }
   return {nll.as<float>(), static_cast<size_t>(nll.elements())};
@@ -96,14 +96,14 @@ std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& m
 // Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.
 void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress) {
   memory.bind(*recorded.segment);
-  const bool becomes_graph = in_use_.stream.device().is_cuda() && mode_ == Tape::Mode::kTraining &&
-                             memory.is_settled() && observer_ == nullptr;
+  const bool becomes_graph =
+      in_use_.queue.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled() && observer_ == nullptr;
   if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
   Replay& replay = replay_for(recorded, progress != nullptr);
   if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
   if (!replay.graph.is_recorded())
-    replay.graph.record(in_use_.stream.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
-  replay.graph.launch(in_use_.stream.cuda());
+    replay.graph.record(in_use_.queue.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
+  replay.graph.launch(in_use_.queue.cuda());
 }
 
 SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
@@ -132,12 +132,12 @@ int64_t SegmentEngine::graphs() const {
 
 void SegmentEngine::run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress) {
   segment.tape.observe(observer_);
-  segment.tape.forward(in_use_.stream);
-  if (segment.tape.training()) segment.tape.backward(in_use_.stream, progress);
+  segment.tape.forward(in_use_.queue);
+  if (segment.tape.training()) segment.tape.backward(in_use_.queue, progress);
   const auto describe = [&] {
     return StepPart{.name = "memory_update", .pass = "", .bytes = 2.0 * segment.tape.touched_bytes(segment.fresh)};
   };
-  observed(observer_, describe, [&] { memory.update(in_use_.stream, segment); });
+  observed(observer_, describe, [&] { memory.update(in_use_.queue, segment); });
 }
 
 }  // namespace segue

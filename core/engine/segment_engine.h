@@ -20,14 +20,14 @@ class SegmentEngine {
   SegmentEngine(const ModelInUse& in_use, Tape::Mode mode);
 
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
-  // of every scored token [B*S] in nats, float32, where the stream runs; valid until the next run of any engine of the
+  // of every scored token [B*S] in nats, float32, on the device; valid until the next run of any engine of the
   // arena. `progress` hears of the gradients that backward completes; what it queues is part of the graph.
   ConstTensorView queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress = nullptr);
 
   // The same, and waits; the losses lie on the CPU, valid until the next run.
   std::span<const float> run(const SegmentInputs& inputs, Memory& memory);
 
-  // Reads tokens [B, T] and waits for the scores of the token that follows each stream, on the CPU: [B, 1, columns] for
+  // Reads tokens [B, T] and waits for the logits of the token that follows each stream, on the CPU: [B, 1, columns] for
   // each softmax of the head (core/head/next_token.h). Valid until the next run. In evaluation mode.
   std::span<const OwnedTensor> predict(ConstTensorView tokens, Memory& memory);
 
@@ -67,7 +67,7 @@ class SegmentEngine {
   StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;
   OwnedTensor losses_;               // of the last run, read back from a GPU
-  std::vector<OwnedTensor> scores_;  // of the last prediction
+  std::vector<OwnedTensor> logits_;  // of the last prediction
 };
 
 }  // namespace segue

@@ -25,18 +25,18 @@ SegmentStaging::SegmentStaging(const Shape& tokens, const Shape& targets, Device
   for (Pinned& pinned : pinned_) pinned.block = OwnedTensor(DType::kUInt8, bytes, device, BufferKind::kPinned);
 }
 
-void SegmentStaging::load(kernels::Stream& stream, const SegmentInputs& inputs, int64_t vocabulary) {
+void SegmentStaging::load(kernels::Queue& queue, const SegmentInputs& inputs, int64_t vocabulary) {
   check_tokens("tokens", inputs.tokens, vocabulary);
   check_tokens("targets", inputs.targets, vocabulary);
   Pinned& pinned = pinned_[next_];
   next_ = (next_ + 1) % pinned_.size();
-  stream.cuda().wait_for(pinned.copied);
+  queue.cuda().wait_for(pinned.copied);
   const TensorView block = pinned.block.view();
   std::memcpy(block.data, &inputs.info.step, sizeof(inputs.info.step));
   copy_tensor(tokens_in(block), inputs.tokens, {});
   copy_tensor(targets_in(block), inputs.targets, {});
-  stream.copy(block_.view(), block);
-  pinned.copied.set(stream.cuda().stream());
+  queue.copy(block_.view(), block);
+  pinned.copied.set(queue.cuda().stream());
 }
 
 }  // namespace segue

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "core/tape/tape.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -25,7 +25,7 @@ class SegmentStaging {
   SegmentStaging(const Shape& tokens, const Shape& targets, Device device);
 
   // Queues the copy of a segment. Throws ContractError naming the first token outside [0, vocabulary).
-  void load(kernels::Stream& stream, const SegmentInputs& inputs, int64_t vocabulary);
+  void load(kernels::Queue& queue, const SegmentInputs& inputs, int64_t vocabulary);
 
   ConstTensorView tokens() const { return tokens_in(block_.view()); }
   ConstTensorView targets() const { return targets_in(block_.view()); }

@@ -29,23 +29,23 @@ Share middle_of(const EvaluationPlan& plan) {
   return {.first = row + 1, .count = std::min(kSampleTokens, plan.rows() - row)};
 }
 
-// Puts the losses of tokens [first, first + kept.size()) of the split in their places.
+// Puts the losses of tokens [first, first + kept.size()) of the split where they belong.
 void keep(const ScoredTokens& scored, int64_t first, std::vector<float>& kept) {
-  const int64_t begin = std::max(scored.place, first);
-  const int64_t end = std::min(scored.place + std::ssize(scored.nll), first + std::ssize(kept));
+  const int64_t begin = std::max(scored.offset, first);
+  const int64_t end = std::min(scored.offset + std::ssize(scored.nll), first + std::ssize(kept));
   if (begin >= end) return;
-  std::copy(scored.nll.begin() + (begin - scored.place), scored.nll.begin() + (end - scored.place),
+  std::copy(scored.nll.begin() + (begin - scored.offset), scored.nll.begin() + (end - scored.offset),
             kept.begin() + (begin - first));
 }
 
 }  // namespace
 
 EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
-                             kernels::Stream& stream, Job& job)
+                             kernels::Queue& queue, Job& job)
     : settings_(settings),
       checkpoint_(checkpoint),
       dataset_(dataset),
-      stream_(stream),
+      queue_(queue),
       job_(job),
       trained_(read_model(checkpoint)),
       use_(use_of(trained_.model, settings.set)),
@@ -88,9 +88,9 @@ int64_t EvaluationJob::scored_tokens() const {
 
 std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& directory, const Evaluator::Told& progress) {
   const Transformer model(trained_.model, trained_.vocab_size);
-  Parameters parameters(model.parameter_specs(), compute_of(trained_.model, settings_.precision, stream_.device()));
+  Parameters parameters(model.parameter_specs(), compute_of(trained_.model, settings_.precision, queue_.device()));
   read_weights(checkpoint_, parameters);
-  Arena arena(stream_.device());
+  Arena arena(queue_.device());
   std::vector<PassResult> results;
   int64_t before = 0;
   for (const EvaluationPass& pass : passes_) {
@@ -105,7 +105,7 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
                                    Arena& arena, std::vector<float>& nll, const Evaluator::Told& progress) {
-  Evaluator evaluator({model, pass.use, parameters, arena, stream_}, job_, settings_.memory);
+  Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.memory);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   const auto start = std::chrono::steady_clock::now();

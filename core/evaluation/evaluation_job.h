@@ -37,7 +37,7 @@ class EvaluationJob {
   // All arguments outlive this. Throws ConfigError naming the keys when lengths are not for this model, and
   // DataError when the split is not there.
   EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
-                kernels::Stream& stream, Job& job);
+                kernels::Queue& queue, Job& job);
 
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
@@ -56,7 +56,7 @@ class EvaluationJob {
   const EvaluationSettings& settings_;
   const Checkpoint& checkpoint_;
   const Dataset& dataset_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   Job& job_;
   StoredModel trained_;
   ModelUse use_;                 // where a pass says nothing else

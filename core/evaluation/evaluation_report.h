@@ -11,7 +11,7 @@
 //                      "per_token", the name of the file of losses, if there is one
 //     the sample       "offset" in the split, and "tokens": their "text" and "nll" of every result
 //   evaluation.csv     a line for every result
-//   by_position.csv    a line for every result and place in the segment, from 0
+//   by_position.csv    a line for every result and position in the segment, from 0
 //   by_context.csv     a line for every result and number of tokens that could be attended to
 #pragma once
 

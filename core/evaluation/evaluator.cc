@@ -171,7 +171,7 @@ void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Si
     const Share scored = part.scored(lane);
     if (scored.count == 0) continue;
     const int64_t first = i * newest + scored.first - (part.length - newest);
-    sink({.place = lane.begin + part.row + scored.first + 1,
+    sink({.offset = lane.begin + part.row + scored.first + 1,
           .position = scored.first,
           .before = part.row,
           .nll = nll.subspan(static_cast<size_t>(first), static_cast<size_t>(scored.count))});

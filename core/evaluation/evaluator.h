@@ -1,4 +1,4 @@
-// Evaluation: a plan run with one model; every scored loss finds its place in the split.
+// Evaluation: a plan run with one model; every scored loss is reported with its offset in the split.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct EvaluationResult {
 
 // Losses of consecutive tokens of a split, of one segment of one lane.
 struct ScoredTokens {
-  int64_t place = 0;     // of the first of them in the split
+  int64_t offset = 0;    // of the first of them in the split
   int64_t position = 0;  // of the row that foretold it in its segment
   int64_t before = 0;    // rows of its lane before that segment
   std::span<const float> nll;

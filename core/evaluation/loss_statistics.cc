@@ -102,7 +102,7 @@ LossStatistics::LossStatistics(int64_t rows, const ContextRule& context)
 void LossStatistics::add(const ScoredTokens& scored) {
   const int64_t width = by_context_.front().to;
   for (int64_t i = 0; i < std::ssize(scored.nll); ++i) {
-    const int64_t region = (scored.place - 1 + i) * LossMean::kRegions / rows_;
+    const int64_t region = (scored.offset - 1 + i) * LossMean::kRegions / rows_;
     const double nll = scored.nll[static_cast<size_t>(i)];
     const int64_t position = scored.position + i;
     const int64_t context = context_.of(position, scored.before);

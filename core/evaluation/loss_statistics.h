@@ -38,8 +38,8 @@ class LossMean {
 // (Abramowitz and Stegun 26.7.5).
 double student_t_975(int64_t degrees_of_freedom);
 
-// What tokens a query could attend to directly, its own included: its place in the segment and the rows in memory, and
-// no more than `window` of them, unless that is 0.
+// What tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
+// and no more than `window` of them, unless that is 0.
 struct ContextRule {
   int64_t tgt_len = 1;
   int64_t mem_len = 0;

@@ -1,4 +1,4 @@
-// The loss of every token of a split in an HDF5 file, by its place in the split, for comparisons and analysis
+// The loss of every token of a split in an HDF5 file, by its offset in the split, for comparisons and analysis
 // elsewhere.
 //
 //   nll      [n] float32, nats: of token i given those before it; NaN where it was not scored, as the first never is

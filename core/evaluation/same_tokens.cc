@@ -1,4 +1,4 @@
-// Attributes first, since they say more than the place of a token that differs.
+// Attributes first, since they say more than the offset of a token that differs.
 #include "core/evaluation/same_tokens.h"
 
 #include <algorithm>

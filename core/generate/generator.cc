@@ -17,7 +17,7 @@ void Generator::read(std::span<const int32_t> tokens, const std::function<void(i
   if (tokens.empty()) throw ContractError("generator: expected at least one token to read");
   for (size_t begin = 0; begin < tokens.size();) {
     // In the middle of a segment token by token, as absolute positions ask for.
-    const int64_t most = memory_->place() == 0 ? tgt_len_ : 1;
+    const int64_t most = memory_->position() == 0 ? tgt_len_ : 1;
     const auto part = tokens.subspan(begin, std::min(tokens.size() - begin, static_cast<size_t>(most)));
     OwnedTensor of_samples(DType::kInt32, {samples_, std::ssize(part)});
     for (int64_t b = 0; b < samples_; ++b)

@@ -1,4 +1,4 @@
-// Reads a prompt and goes on from it, several samples side by side, with a memory of keys and values.
+// Reads a prompt and continues it, several samples side by side, with a KV cache.
 #pragma once
 
 #include <cstdint>

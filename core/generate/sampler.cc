@@ -20,16 +20,16 @@ void check_sampling(const SamplingOptions& options) {
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options); }
 
-int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t place) {
+int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t position) {
   const auto is_nan = [](float value) { return std::isnan(value); };
   if (std::any_of(log_probability.begin(), log_probability.end(), is_nan))
-    throw DivergedError("the probability of the token at place {} is not a number", place);
+    throw DivergedError("the probability of the token at position {} is not a number", position);
   if (options_.temperature == 0.0)
     return static_cast<int32_t>(std::max_element(log_probability.begin(), log_probability.end()) -
                                 log_probability.begin());
   find_candidates(log_probability);
   weigh_candidates(log_probability);
-  const RandomStream random{.seed = options_.seed, .step = static_cast<uint64_t>(place), .site = 0};
+  const RandomSequence random{.seed = options_.seed, .step = static_cast<uint64_t>(position), .site = 0};
   double left =
       random_uniform(random, static_cast<uint64_t>(sample)) * std::accumulate(weights_.begin(), weights_.end(), 0.0);
   for (size_t i = 0; i < weights_.size(); ++i) {

@@ -21,9 +21,9 @@ class Sampler {
  public:
   explicit Sampler(const SamplingOptions& options);
 
-  // A token of the distribution [V]. A pure function of the options, the sample's number and the place in its text.
+  // A token of the distribution [V]. A pure function of the options, the sample's number and the position in its text.
   // Throws DivergedError when the distribution holds something that is not a number.
-  int32_t choose(std::span<const float> log_probability, int64_t sample, int64_t place);
+  int32_t choose(std::span<const float> log_probability, int64_t sample, int64_t position);
 
  private:
   void find_candidates(std::span<const float> log_probability);

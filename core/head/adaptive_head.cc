@@ -27,15 +27,15 @@ class AdaptiveHead : public Head {
     return adaptive_softmax(tape, inputs);
   }
 
-  std::vector<Slot> scores(Tape& tape, Parameters& parameters, const Value& hidden) const override {
-    std::vector<Slot> scores;
+  std::vector<Slot> logits(Tape& tape, Parameters& parameters, const Value& hidden) const override {
+    std::vector<Slot> logits;
     for (const VocabularyCluster& cluster : clusters_) {
       const Value x = project(tape, parameters, hidden, cluster);
-      scores.push_back(linear(tape, x, rows_of_cluster(parameters[cluster.output_table], cluster)).data);
+      logits.push_back(linear(tape, x, rows_of_cluster(parameters[cluster.output_table], cluster)).data);
       if (&cluster == &clusters_.front() && clusters_.size() > 1)
-        scores.push_back(linear(tape, x, parameters[kClusterWeight]).data);
+        logits.push_back(linear(tape, x, parameters[kClusterWeight]).data);
     }
-    return scores;
+    return logits;
   }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace segue {
 
-using kernels::Stream;
+using kernels::Queue;
 
 namespace {
 
@@ -22,8 +22,8 @@ struct AdaptiveSoftmaxSlots {
   std::vector<GradientUse> dx;  // per cluster; clusters that read the same x add to the same gradient
 
   AdaptiveSoftmaxSlots(Tape& tape, const AdaptiveSoftmaxInputs& in);
-  void group_targets(Stream& stream, const Tape& tape, const AdaptiveSoftmaxInputs& in) const;
-  void run_cluster(Stream& stream, const Tape& tape, const AdaptiveSoftmaxInputs& in, size_t i) const;
+  void group_targets(Queue& queue, const Tape& tape, const AdaptiveSoftmaxInputs& in) const;
+  void run_cluster(Queue& queue, const Tape& tape, const AdaptiveSoftmaxInputs& in, size_t i) const;
   std::vector<Slot> all(const AdaptiveSoftmaxInputs& in) const;
 
  private:
@@ -61,18 +61,17 @@ AdaptiveSoftmaxSlots::AdaptiveSoftmaxSlots(Tape& tape, const AdaptiveSoftmaxInpu
   workspace = tape.new_slot({elements});
 }
 
-void AdaptiveSoftmaxSlots::group_targets(Stream& stream, const Tape& tape, const AdaptiveSoftmaxInputs& in) const {
+void AdaptiveSoftmaxSlots::group_targets(Queue& queue, const Tape& tape, const AdaptiveSoftmaxInputs& in) const {
   if (!columns.exists()) return;
   const int64_t vocabulary = in.cutoffs.back() + in.clusters.back().table.value.shape[0];
   const ConstTensorView targets = tape.read(in.targets);
-  kernels::token_clusters(stream,
-                          {.targets = targets.reshaped({targets.elements()}),
-                           .cutoffs = in.cutoffs,
-                           .vocabulary = vocabulary,
-                           .gates = in.reversed ? kernels::GateOrder::kReversed : kernels::GateOrder::kAscending,
-                           .columns = tape.write(columns),
-                           .rows = tape.write(rows),
-                           .counts = tape.write(counts)});
+  kernels::token_clusters(queue, {.targets = targets.reshaped({targets.elements()}),
+                                  .cutoffs = in.cutoffs,
+                                  .vocabulary = vocabulary,
+                                  .gates = in.reversed ? kernels::GateOrder::kReversed : kernels::GateOrder::kAscending,
+                                  .columns = tape.write(columns),
+                                  .rows = tape.write(rows),
+                                  .counts = tape.write(counts)});
 }
 
 kernels::LinearCrossEntropyGradient AdaptiveSoftmaxSlots::gradient(const Tape& tape, const AdaptiveSoftmaxInputs& in,
@@ -94,7 +93,7 @@ kernels::LinearCrossEntropyGradient AdaptiveSoftmaxSlots::gradient(const Tape& t
 }
 
 // The first cluster sees every token and sets its loss; the others add to those of their own.
-void AdaptiveSoftmaxSlots::run_cluster(Stream& stream, const Tape& tape, const AdaptiveSoftmaxInputs& in,
+void AdaptiveSoftmaxSlots::run_cluster(Queue& queue, const Tape& tape, const AdaptiveSoftmaxInputs& in,
                                        size_t i) const {
   const AdaptiveSoftmaxCluster& cluster = in.clusters[i];
   const auto place = static_cast<int64_t>(i);
@@ -116,7 +115,7 @@ void AdaptiveSoftmaxSlots::run_cluster(Stream& stream, const Tape& tape, const A
     args.rows = tape.read(rows).rows(place, 1).reshaped({count});
     args.count = tape.read(counts).rows(place, 1);
   }
-  kernels::linear_cross_entropy(stream, args);
+  kernels::linear_cross_entropy(queue, args);
 }
 
 std::vector<Slot> AdaptiveSoftmaxSlots::all(const AdaptiveSoftmaxInputs& in) const {
@@ -153,9 +152,9 @@ Slot adaptive_softmax(Tape& tape, const AdaptiveSoftmaxInputs& inputs) {
       .name = "adaptive_softmax",
       .forward_slots = slots.all(inputs),
       .forward =
-          [=, &tape](Stream& stream) {
-            slots.group_targets(stream, tape, inputs);
-            for (size_t i = 0; i < inputs.clusters.size(); ++i) slots.run_cluster(stream, tape, inputs, i);
+          [=, &tape](Queue& queue) {
+            slots.group_targets(queue, tape, inputs);
+            for (size_t i = 0; i < inputs.clusters.size(); ++i) slots.run_cluster(queue, tape, inputs, i);
           },
       .backward_slots = {},
       .backward = nullptr,

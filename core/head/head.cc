@@ -20,7 +20,7 @@ Value Head::embed_clusters(Tape& tape, Parameters& parameters, Slot tokens, floa
   }
   if (products.empty()) return unprojected;
   const Value projected = linear_sum(tape, products);
-  return unprojected.data.exists() ? add(tape, {.stream = unprojected, .branch = projected, .site = {}}) : projected;
+  return unprojected.data.exists() ? add(tape, {.sum = unprojected, .branch = projected, .site = {}}) : projected;
 }
 
 Value Head::embed_tokens(Tape& tape, Parameters& parameters, Slot tokens, const DropoutSite& site) const {

@@ -23,8 +23,8 @@ class Head {
   // hidden states [B, T, D] and targets [B, T] -> the loss of every token, [B*T] nats.
   virtual Slot loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const = 0;
 
-  // hidden states [B, T, D] -> scores without their biases, [B, T, columns] for each softmax: see next_token.h.
-  virtual std::vector<Slot> scores(Tape& tape, Parameters& parameters, const Value& hidden) const = 0;
+  // hidden states [B, T, D] -> logits before their bias is added, [B, T, columns] for each softmax: see next_token.h.
+  virtual std::vector<Slot> logits(Tape& tape, Parameters& parameters, const Value& hidden) const = 0;
 
  private:
   Value embed_clusters(Tape& tape, Parameters& parameters, Slot tokens, float scale) const;

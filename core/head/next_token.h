@@ -1,4 +1,4 @@
-// The distribution of the token that follows, from the scores that Head::scores records.
+// The distribution of the token that follows, from the logits that Head::logits records.
 #pragma once
 
 #include <span>
@@ -10,22 +10,22 @@
 
 namespace segue {
 
-// For one set of frozen weights. The scores are those of the whole vocabulary, or of the adaptive softmax: of its
+// For one set of frozen weights. The logits are those of the whole vocabulary, or of the adaptive softmax: of its
 // frequent words, of the columns that stand for the other clusters, and of each other cluster's words.
 class NextToken {
  public:
   NextToken(const ModelConfig& model, int64_t vocab_size, Parameters& parameters);
 
   // Of stream b: the log-probability of every token of the vocabulary, [V].
-  void log_probabilities(std::span<const OwnedTensor> scores, int64_t b, std::span<float> log_probability) const;
+  void log_probabilities(std::span<const OwnedTensor> logits, int64_t b, std::span<float> log_probability) const;
 
  private:
-  std::span<float> add_bias(const OwnedTensor& scores, size_t softmax, int64_t b, std::span<float> out) const;
+  std::span<float> add_bias(const OwnedTensor& logits, size_t softmax, int64_t b, std::span<float> out) const;
 
   int64_t vocab_size_;
   bool reversed_;
   std::vector<VocabularyCluster> clusters_;
-  std::vector<OwnedTensor> biases_;  // one for each tensor of scores
+  std::vector<OwnedTensor> biases_;  // one for each tensor of logits
 };
 
 }  // namespace segue

@@ -15,7 +15,7 @@ class SoftmaxHead : public Head {
     return cross_entropy(tape, linear(tape, x, parameters[all.output_table]), parameters[all.output_bias], targets);
   }
 
-  std::vector<Slot> scores(Tape& tape, Parameters& parameters, const Value& hidden) const override {
+  std::vector<Slot> logits(Tape& tape, Parameters& parameters, const Value& hidden) const override {
     const VocabularyCluster& all = clusters_.front();
     return {linear(tape, project(tape, parameters, hidden, all), parameters[all.output_table]).data};
   }

@@ -1,7 +1,7 @@
 // The choice of a kind.
 #include "core/memory/memory.h"
 
-#include "core/memory/key_value_memory.h"
+#include "core/memory/kv_cache.h"
 #include "core/memory/segment_memory.h"
 
 namespace segue {
@@ -18,7 +18,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
-      return std::make_unique<KeyValueMemory>(in_use, streams, tgt_len);
+      return std::make_unique<KvCache>(in_use, streams, tgt_len);
   }
   throw ContractError("unknown kind of memory");
 }

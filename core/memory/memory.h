@@ -10,7 +10,7 @@
 #include "core/config/model_config.h"
 #include "core/model/segment_tape.h"
 #include "core/tape/compute.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -26,7 +26,7 @@ class Memory {
   // Before a segment: gives its tape the memory.
   virtual void bind(SegmentTape& segment) = 0;
   // After it: takes in what the segment computed.
-  virtual void update(kernels::Stream& stream, const SegmentTape& segment) = 0;
+  virtual void update(kernels::Queue& queue, const SegmentTape& segment) = 0;
   virtual void reset() = 0;  // back to the start of a stream
 
   virtual int64_t bytes() const = 0;  // that it holds
@@ -49,7 +49,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
 // A memory whose weights do not change while it is in use. Segments may come in parts.
 class FrozenMemory : public Memory {
  public:
-  virtual int64_t place() const = 0;  // tokens so far of the segment that has begun
+  virtual int64_t position() const = 0;  // tokens so far of the segment that has begun
 };
 
 struct ModelInUse;

@@ -13,15 +13,15 @@ namespace segue {
 SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams) {
   return {.layers = model.n_layer,
           .streams = streams,
-          .capacity = use.mem_len,
+          .mem_len = use.mem_len,
           .d_model = model.d_model,
           .starts_full = use.starts_full()};
 }
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
-    : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.capacity : 0) {
+    : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.mem_len : 0) {
   for (int64_t l = 0; l < shape.layers; ++l) {
-    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.capacity, shape.d_model}, compute.device);
+    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.mem_len, shape.d_model}, compute.device);
   }
 }
 
@@ -35,7 +35,7 @@ TensorView SegmentMemory::rows(int64_t l, int64_t length) {
 }
 
 void SegmentMemory::reset() {
-  length_ = shape_.starts_full ? shape_.capacity : 0;
+  length_ = shape_.starts_full ? shape_.mem_len : 0;
   for (OwnedTensor& owner : layers_) {
     fill_zero(owner.view(), compute_.device);
   }
@@ -51,21 +51,21 @@ void SegmentMemory::bind(SegmentTape& segment) {
     segment.tape.bind(segment.memories[l], layer(static_cast<int64_t>(l)));
 }
 
-void SegmentMemory::update(kernels::Stream& stream, const SegmentTape& segment) {
+void SegmentMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
   hidden_.clear();
   for (const Slot slot : segment.fresh) hidden_.push_back(segment.tape.read(slot));
-  update(stream, hidden_);
+  update(queue, hidden_);
 }
 
-void SegmentMemory::update(kernels::Stream& stream, std::span<const ConstTensorView> hidden) {
+void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorView> hidden) {
   if (std::ssize(hidden) != shape_.layers)
     throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
-  if (shape_.capacity == 0) return;
+  if (shape_.mem_len == 0) return;
   const cuda::Range range("segment_memory");
-  const int64_t updated = std::min(shape_.capacity, length_ + hidden[0].shape[1]);
+  const int64_t updated = std::min(shape_.mem_len, length_ + hidden[0].shape[1]);
   for (int64_t l = 0; l < shape_.layers; ++l) {
     kernels::segment_memory_update(
-        stream, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});
+        queue, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});
   }
   length_ = updated;
 }
@@ -80,9 +80,9 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
   const bool has_rows = !layers.empty() && layers[0].shape.rank() == 3;
   const int64_t length = has_rows ? layers[0].shape[1] : 0;
   const Shape expected{shape_.streams, length, shape_.d_model};
-  if (std::ssize(layers) != shape_.layers || length > shape_.capacity) {
+  if (std::ssize(layers) != shape_.layers || length > shape_.mem_len) {
     throw CheckpointError("memory of {} layers and {} rows, expected {} layers and at most {} rows", layers.size(),
-                          length, shape_.layers, shape_.capacity);
+                          length, shape_.layers, shape_.mem_len);
   }
   for (int64_t l = 0; l < shape_.layers; ++l) {
     const ConstTensorView& saved = layers[static_cast<size_t>(l)];
@@ -103,7 +103,7 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
 }
 
 int64_t SegmentMemory::bytes() const {
-  return shape_.layers * shape_.streams * shape_.capacity * shape_.d_model * bytes_of(compute_.activations);
+  return shape_.layers * shape_.streams * shape_.mem_len * shape_.d_model * bytes_of(compute_.activations);
 }
 
 }  // namespace segue

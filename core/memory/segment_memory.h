@@ -8,14 +8,14 @@
 #include "base/buffer.h"
 #include "core/memory/memory.h"
 #include "core/tape/compute.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
 struct SegmentMemoryShape {
   int64_t layers = 0;
   int64_t streams = 0;
-  int64_t capacity = 0;  // mem_len: rows kept per layer and stream
+  int64_t mem_len = 0;  // most rows kept per layer and stream
   int64_t d_model = 0;
   bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
 };
@@ -28,7 +28,7 @@ class SegmentMemory : public TrainingMemory {
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
   int64_t length() const { return length_; }  // rows per layer and stream there are now
-  bool is_full() const { return length_ == shape_.capacity; }
+  bool is_full() const { return length_ == shape_.mem_len; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, D]
   void reset() override;
@@ -36,9 +36,9 @@ class SegmentMemory : public TrainingMemory {
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return is_full(); }
   void bind(SegmentTape& segment) override;
-  void update(kernels::Stream& stream, const SegmentTape& segment) override;
-  // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond the capacity.
-  void update(kernels::Stream& stream, std::span<const ConstTensorView> hidden);
+  void update(kernels::Queue& queue, const SegmentTape& segment) override;
+  // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond mem_len.
+  void update(kernels::Queue& queue, std::span<const ConstTensorView> hidden);
   std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, D]
   void restore(std::span<const ConstTensorView> layers) override;
   int64_t bytes() const override;
@@ -47,7 +47,7 @@ class SegmentMemory : public TrainingMemory {
   TensorView rows(int64_t l, int64_t length);
   SegmentMemoryShape shape_;
   Compute compute_;
-  std::vector<OwnedTensor> layers_;  // each with room for the capacity
+  std::vector<OwnedTensor> layers_;  // each with room for mem_len rows
   int64_t length_;
   std::vector<ConstTensorView> hidden_;  // of the last update: reused by every one
 };

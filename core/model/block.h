@@ -1,4 +1,4 @@
-// The block axis: how attention and feed-forward are wired to the residual stream and its layer norms.
+// The block axis: how attention and feed-forward are wired to the residual and its layer norms.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace segue {
 
-// What a layer reads besides the residual stream.
+// What a layer reads besides the residual.
 struct LayerInputs {
   LayerMemory memory;
   Value encoding;      // of positions, shared by all layers
   int64_t window = 0;  // newest keys a query sees, its own included; 0: all
 };
 
-// What a layer hands on: the residual stream, and what may become its memory.
+// What a layer hands on: the residual, and what may become its memory.
 struct LayerOutputs {
   Residual residual;
   Value hidden;  // [B, T, D]: its own input

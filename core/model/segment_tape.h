@@ -12,17 +12,17 @@ namespace segue {
 // weights, or keys and values made once, when weights are frozen.
 enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
 
-// What a segment's tape ends in: the loss of its targets, or the scores of whatever may follow its last token.
+// What a segment's tape ends in: the loss of its targets, or the logits of whatever may follow its last token.
 enum class SegmentOutput : uint8_t { kLoss, kNextToken };
 
 // The extents a tape is recorded for; how the model is used (ModelUse) comes beside it.
 struct SegmentShape {
   int64_t streams = 0;
   int64_t tgt_len = 0;
-  int64_t memory_length = 0;  // rows of memory that are bound; of keys and values all there is room for
+  int64_t memory_length = 0;  // rows of memory that are bound; of a KV cache all there is room for
   int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
   Remembered remembered = Remembered::kHiddenStates;
-  int64_t distances = 0;  // rows that are bound of each layer's distances, with keys and values alone
+  int64_t distances = 0;  // rows that are bound of each layer's distances, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
@@ -33,12 +33,12 @@ struct SegmentTape {
   Tape tape;
   Slot tokens;                 // [B, T] int32, bound
   Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
-  Slot places;                 // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
+  Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
-  std::vector<Slot> distances;  // per layer, bound, with keys and values alone: [P, N*H] of Position::distances
+  std::vector<Slot> distances;  // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances
   std::vector<Slot> fresh;      // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
   Slot nll;                     // [B*S], kept
-  std::vector<Slot> scores;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
+  std::vector<Slot> logits;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 
 // What depends on weights alone.

@@ -14,13 +14,13 @@ namespace {
 constexpr const char* kFinalNorm = "final_norm";
 
 // [B, T] int32: 0 .. T-1 in every stream.
-OwnedTensor first_places(const Shape& shape) {
-  OwnedTensor places(DType::kInt32, shape);
+OwnedTensor first_positions(const Shape& shape) {
+  OwnedTensor positions(DType::kInt32, shape);
   for (int64_t b = 0; b < shape[0]; ++b) {
-    int32_t* stream = places.as<int32_t>() + b * shape[1];
+    int32_t* stream = positions.as<int32_t>() + b * shape[1];
     std::iota(stream, stream + shape[1], 0);
   }
-  return places;
+  return positions;
 }
 
 }  // namespace
@@ -43,10 +43,11 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
 // Dropout acts once: on the embedding, or on its sum with absolute positions.
 Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const {
   Tape& tape = segment.tape;
-  if (position_->is_absolute()) segment.places = tape.constant(first_places(tape.shape(segment.tokens)), DType::kInt32);
+  if (position_->is_absolute())
+    segment.positions = tape.constant(first_positions(tape.shape(segment.tokens)), DType::kInt32);
   const double p = position_->is_absolute() ? 0.0 : config_.dropout;
   const Value embedded = head_->embed_tokens(tape, parameters, segment.tokens, {.p = p, .site = kEmbeddingDropoutSite});
-  return position_->enter(tape, parameters, embedded, encoding, segment.places);
+  return position_->enter(tape, parameters, embedded, encoding, segment.positions);
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
@@ -64,26 +65,26 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
       is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, use.clamp_len) : Value();
   const int64_t window = visible_window(use);
 
-  Residual stream{.stream = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
+  Residual residual{.sum = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
   for (const auto& layer : layers_) {
     const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .window = window};
-    const LayerOutputs outputs = layer->apply(tape, parameters, stream, inputs);
+    const LayerOutputs outputs = layer->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
     tape.keep(fresh);
     segment->fresh.push_back(fresh);
-    stream = outputs.residual;
+    residual = outputs.residual;
   }
-  const Value last = record_last(tape, parameters, stream);
+  const Value last = record_last(tape, parameters, residual);
   record_output(*segment, parameters, dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite}), shape);
   tape.seal();
   return segment;
 }
 
-// What the last layer leaves: the sum of the residual stream and its last branch, normalised where that is asked for.
-Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residual& stream) const {
+// What the last layer leaves: the sum of the residual and its last branch, normalised where that is asked for.
+Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residual& residual) const {
   if (config_.block.final_norm)
-    return normalise(tape, stream, layer_norm(parameters, kFinalNorm, config_.block.layer_norm_epsilon));
-  return stream.branch.data.exists() ? add(tape, stream) : stream.stream;
+    return normalise(tape, residual, layer_norm(parameters, kFinalNorm, config_.block.layer_norm_epsilon));
+  return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
 }
 
 LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape& shape) const {
@@ -113,8 +114,8 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
     segment.nll = head_->loss(tape, parameters, scored, segment.targets);
     return;
   }
-  segment.scores = head_->scores(tape, parameters, newest_rows(tape, output, 1));
-  for (const Slot slot : segment.scores) tape.keep(slot);
+  segment.logits = head_->logits(tape, parameters, newest_rows(tape, output, 1));
+  for (const Slot slot : segment.logits) tape.keep(slot);
 }
 
 std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use,
@@ -150,7 +151,7 @@ SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len,
 
 namespace {
 
-// The place of the oldest token that reaches a query, both counted from the first of the query's segment.
+// The position of the oldest token that reaches a query, both counted from the first of the query's segment.
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
   const int64_t window = visible_window(use);
   int64_t oldest = query;

@@ -31,13 +31,13 @@ class Transformer {
   // words counts; where clusters have tables of their own, the projections of all clusters for every token.
   Flops flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const;
 
-  // Records what a memory of keys and values starts from while weights are frozen: per layer the rows of distances that
+  // Records what a KV cache starts from while weights are frozen: per layer the rows of distances that
   // segments of `tgt_len` tokens need, and the keys and values of a memory full of zeros. Sealed; both kept.
   std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use, int64_t streams,
                                             int64_t tgt_len) const;
 
  private:
-  Value record_last(Tape& tape, Parameters& parameters, const Residual& stream) const;
+  Value record_last(Tape& tape, Parameters& parameters, const Residual& residual) const;
   Value record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const;
   LayerMemory record_memory(SegmentTape& segment, const SegmentShape& shape) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
@@ -59,7 +59,7 @@ struct ModelInUse {
   ModelUse use;
   Parameters& parameters;
   Arena& arena;
-  kernels::Stream& stream;
+  kernels::Queue& queue;
 };
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and

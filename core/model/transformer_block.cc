@@ -38,12 +38,12 @@ class TransformerBlock : public Block {
  private:
   // x <- LN(x + attention(x, memory)); x <- LN(x + feed_forward(x))
   LayerOutputs post_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
-    const Value& x = input.stream;
+    const Value& x = input.sum;
     const Attention::Recorded a = attention(tape, parameters, x, inputs);
     const Value y = normalise(tape, after_attention(x, a.output), norm(parameters, "attention"));
     const Value f = feed_forward_of(tape, parameters, y);
     const Value z = normalise(tape, after_feed_forward(y, f), norm(parameters, "feed_forward"));
-    return {.residual = {.stream = z, .branch = {}, .site = {}}, .hidden = x, .qkv = a.qkv};
+    return {.residual = {.sum = z, .branch = {}, .site = {}}, .hidden = x, .qkv = a.qkv};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
@@ -65,7 +65,7 @@ class TransformerBlock : public Block {
   // A memory of hidden states as attention reads it: like x, from behind the same layer norm.
   Value as_read(Tape& tape, Parameters& parameters, const Value& hidden) const {
     if (!model_.block.pre_lnorm) return hidden;
-    return normalise(tape, {.stream = hidden, .branch = {}, .site = {}}, norm(parameters, "attention"));
+    return normalise(tape, {.sum = hidden, .branch = {}, .site = {}}, norm(parameters, "attention"));
   }
 
   Value feed_forward_of(Tape& tape, Parameters& parameters, const Value& x) const {
@@ -81,11 +81,11 @@ class TransformerBlock : public Block {
   }
 
   Residual after_attention(const Value& x, const Value& branch) const {
-    return {.stream = x, .branch = branch, .site = site(LayerDropout::kAttentionOutput)};
+    return {.sum = x, .branch = branch, .site = site(LayerDropout::kAttentionOutput)};
   }
 
   Residual after_feed_forward(const Value& x, const Value& branch) const {
-    return {.stream = x, .branch = branch, .site = site(LayerDropout::kFeedForwardOutput)};
+    return {.sum = x, .branch = branch, .site = site(LayerDropout::kFeedForwardOutput)};
   }
 
   DropoutSite site(LayerDropout place) const {

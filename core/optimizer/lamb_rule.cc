@@ -52,7 +52,7 @@ class LambRule : public UpdateRule {
     const ChunkTable table = make_chunks(parts_.parameters, parts_.pieces);
     const auto count = static_cast<int64_t>(table.chunks.size());
     const auto tensors = static_cast<int64_t>(table.starts.size()) - 1;
-    const Device device = parts_.stream.device();
+    const Device device = parts_.queue.device();
     const ConstTensorView chunks{
         reinterpret_cast<const std::byte*>(table.chunks.data()), DType::kInt64, {count, kernels::kLambChunkFields}};
     chunks_ = on_device(chunks, device);
@@ -63,29 +63,29 @@ class LambRule : public UpdateRule {
 
   void queue(const UpdateInputs& inputs) override {
     const double epsilon = effective_epsilon(config_);
-    kernels::lamb_moments(parts_.stream, {.parameters = parts_.parameters.values(),
-                                          .gradients = inputs.gradients,
-                                          .first_moment = parts_.moments[0],
-                                          .second_moment = parts_.moments[1],
-                                          .chunks = chunks_.view(),
-                                          .sums = sums_.view(),
-                                          .clipped = inputs.clipped,
-                                          .beta1 = config_.beta1,
-                                          .beta2 = config_.beta2,
-                                          .epsilon = epsilon,
-                                          .weight_decay = config_.weight_decay});
-    kernels::lamb_norms(parts_.stream, {.sums = sums_.view(), .starts = starts_.view(), .squares = squares_.view()});
+    kernels::lamb_moments(parts_.queue, {.parameters = parts_.parameters.values(),
+                                         .gradients = inputs.gradients,
+                                         .first_moment = parts_.moments[0],
+                                         .second_moment = parts_.moments[1],
+                                         .chunks = chunks_.view(),
+                                         .sums = sums_.view(),
+                                         .clipped = inputs.clipped,
+                                         .beta1 = config_.beta1,
+                                         .beta2 = config_.beta2,
+                                         .epsilon = epsilon,
+                                         .weight_decay = config_.weight_decay});
+    kernels::lamb_norms(parts_.queue, {.sums = sums_.view(), .starts = starts_.view(), .squares = squares_.view()});
     if (parts_.all_ranks) parts_.all_ranks(squares_.view());
-    kernels::lamb_step(parts_.stream, {.parameters = parts_.parameters.values(),
-                                       .first_moment = parts_.moments[0],
-                                       .second_moment = parts_.moments[1],
-                                       .chunks = chunks_.view(),
-                                       .squares = squares_.view(),
-                                       .compute_copy = parts_.parameters.compute_copy(),
-                                       .clipped = inputs.clipped,
-                                       .learning_rate = inputs.learning_rate,
-                                       .epsilon = epsilon,
-                                       .weight_decay = config_.weight_decay});
+    kernels::lamb_step(parts_.queue, {.parameters = parts_.parameters.values(),
+                                      .first_moment = parts_.moments[0],
+                                      .second_moment = parts_.moments[1],
+                                      .chunks = chunks_.view(),
+                                      .squares = squares_.view(),
+                                      .compute_copy = parts_.parameters.compute_copy(),
+                                      .clipped = inputs.clipped,
+                                      .learning_rate = inputs.learning_rate,
+                                      .epsilon = epsilon,
+                                      .weight_decay = config_.weight_decay});
   }
 
  private:

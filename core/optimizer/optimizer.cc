@@ -8,52 +8,52 @@
 
 namespace segue {
 
-Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream,
+Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue,
                      std::vector<Piece> pieces, std::optional<Sharding> sharding)
     : config_(config),
       parameters_(parameters),
-      stream_(stream),
+      queue_(queue),
       pieces_(std::move(pieces)),
       sharding_(std::move(sharding)) {
   const Shape own{pieces_.back().own.first + pieces_.back().own.count};
   UpdateRuleParts parts{
-      .parameters = parameters, .stream = stream, .pieces = pieces_, .moments = {}, .all_ranks = nullptr};
+      .parameters = parameters, .queue = queue, .pieces = pieces_, .moments = {}, .all_ranks = nullptr};
   moments_.resize(moment_names(config).size());
   for (OwnedTensor& moment : moments_) {
-    moment = OwnedTensor(DType::kFloat32, own, stream.device());
+    moment = OwnedTensor(DType::kFloat32, own, queue.device());
     parts.moments.push_back(moment.view());
   }
   if (sharding_) {
-    gradient_shard_ = OwnedTensor(DType::kFloat32, own, stream.device());
+    gradient_shard_ = OwnedTensor(DType::kFloat32, own, queue.device());
     parts.all_ranks = [this](TensorView values) {
       sharding_->ordered.run([&](Collectives& ranks) { ranks.all_reduce(values); });
     };
   }
-  norm_parts_ = OwnedTensor(DType::kFloat64, {kernels::kGradientNormParts}, stream.device());
-  clipped_ = OwnedTensor(DType::kFloat64, {2}, stream.device());
+  norm_parts_ = OwnedTensor(DType::kFloat64, {kernels::kGradientNormParts}, queue.device());
+  clipped_ = OwnedTensor(DType::kFloat64, {2}, queue.device());
   rule_ = make_update_rule(config, std::move(parts));
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream)
+Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue)
     : Optimizer(
-          config, parameters, stream,
+          config, parameters, queue,
           [&] {
             const Share all{0, parameters.values().elements()};
             return std::vector<Piece>{{.flat = all, .own = all}};
           }(),
           std::nullopt) {}
 
-Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream,
+Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue,
                      const Buckets& buckets, Collectives& collectives)
     : Optimizer(
-          config, parameters, stream,
+          config, parameters, queue,
           [&] {
             std::vector<Piece> pieces;
             for (int64_t b = 0; b < buckets.count(); ++b)
               pieces.push_back({.flat = buckets.part(b, collectives.rank()), .own = buckets.in_shard(b)});
             return pieces;
           }(),
-          Sharding{buckets, collectives, OrderedCollectives(collectives, stream)}) {}
+          Sharding{buckets, collectives, OrderedCollectives(collectives, queue)}) {}
 
 void Optimizer::step(double learning_rate) {
   const cuda::Range range("optimizer");
@@ -73,9 +73,9 @@ void Optimizer::step(double learning_rate) {
 }
 
 void Optimizer::clip(ConstTensorView gradients) {
-  kernels::gradient_norm(stream_, {.gradients = gradients, .parts = norm_parts_.view()});
+  kernels::gradient_norm(queue_, {.gradients = gradients, .parts = norm_parts_.view()});
   if (sharding_) sharding_->ordered.run([&](Collectives& ranks) { ranks.all_reduce(norm_parts_.view()); });
-  kernels::clip_gradients(stream_, {.parts = norm_parts_.view(), .clip = config_.clip, .outcome = clipped_.view()});
+  kernels::clip_gradients(queue_, {.parts = norm_parts_.view(), .clip = config_.clip, .outcome = clipped_.view()});
 }
 
 // Gradients are read, parameters and moments read and written, the compute copy written.
@@ -97,8 +97,8 @@ void Optimizer::gather(TensorView flat) {
 }
 
 double Optimizer::norm() const {
-  stream_.synchronize();
-  return *HostTensor(outcome(), stream_.device()).view().as<double>();
+  queue_.synchronize();
+  return *HostTensor(outcome(), queue_.device()).view().as<double>();
 }
 
 int64_t Optimizer::bytes(const OptimizerConfig& config, const Buckets& buckets) {
@@ -108,24 +108,24 @@ int64_t Optimizer::bytes(const OptimizerConfig& config, const Buckets& buckets) 
 
 std::optional<HostTensor> Optimizer::collect_moment(size_t i) {
   const ConstTensorView moment = moments_[i].view();
-  if (!sharding_) return HostTensor(moment, stream_.device());
+  if (!sharding_) return HostTensor(moment, queue_.device());
   const Buckets& buckets = sharding_->buckets;
   const bool is_first = sharding_->collectives.rank() == 0;
-  OwnedTensor bucket(moment.dtype, {buckets.elements(0).count}, stream_.device());
+  OwnedTensor bucket(moment.dtype, {buckets.elements(0).count}, queue_.device());
   OwnedTensor whole(moment.dtype, is_first ? parameters_.values().shape : Shape{0});
   for (int64_t b = 0; b < buckets.count(); ++b) {
     const Share own = pieces_[static_cast<size_t>(b)].own;
     const TensorView gathered = part_of(bucket.view(), {0, buckets.elements(b).count});
     sharding_->ordered.run([&](Collectives& ranks) { ranks.all_gather(part_of(moment, own), gathered); });
-    stream_.synchronize();
-    if (is_first) copy_tensor(part_of(whole.view(), buckets.elements(b)), gathered, stream_.device());
+    queue_.synchronize();
+    if (is_first) copy_tensor(part_of(whole.view(), buckets.elements(b)), gathered, queue_.device());
   }
   return is_first ? std::optional<HostTensor>(std::move(whole)) : std::nullopt;
 }
 
 void Optimizer::restore_moment(size_t i, ConstTensorView flat) {
   for (const Piece& piece : pieces_)
-    copy_tensor(part_of(moment(i), piece.own), part_of(flat, piece.flat), stream_.device());
+    copy_tensor(part_of(moment(i), piece.own), part_of(flat, piece.flat), queue_.device());
 }
 
 }  // namespace segue

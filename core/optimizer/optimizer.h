@@ -13,7 +13,7 @@
 #include "core/tape/parameters.h"
 #include "core/tape/step_observer.h"
 #include "distributed/buckets.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -22,10 +22,10 @@ namespace segue {
 // other ranks (stage 1 of ZeRO: Rajbhandari et al. 2020). Everything passed in outlives it.
 class Optimizer {
  public:
-  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream);
+  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue);
 
   // Sharded: `buckets` of the flat gradients have a part for every rank.
-  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
+  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue, const Buckets& buckets,
             Collectives& collectives);
   ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
@@ -46,7 +46,7 @@ class Optimizer {
 
   void observe(StepObserver* observer) { observer_ = observer; }
 
-  // Of the last step: the norm before clipping and the coefficient, [2] float64 where the stream runs.
+  // Of the last step: the norm before clipping and the coefficient, [2] float64 on the device.
   ConstTensorView outcome() const { return clipped_.view(); }
   double norm() const;  // waits
 
@@ -68,7 +68,7 @@ class Optimizer {
     Collectives& collectives;
     OrderedCollectives ordered;
   };
-  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Stream& stream, std::vector<Piece> pieces,
+  Optimizer(const OptimizerConfig& config, Parameters& parameters, kernels::Queue& queue, std::vector<Piece> pieces,
             std::optional<Sharding> sharding);
   void clip(ConstTensorView gradients);
   void gather(TensorView flat);
@@ -76,7 +76,7 @@ class Optimizer {
 
   OptimizerConfig config_;
   Parameters& parameters_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   std::vector<Piece> pieces_;
   std::optional<Sharding> sharding_;
   std::vector<OwnedTensor> moments_;

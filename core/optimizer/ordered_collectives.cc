@@ -5,7 +5,7 @@ namespace segue {
 
 void OrderedCollectives::run(const std::function<void(Collectives&)>& calls) {
   if (collectives_.stream() == nullptr) {
-    stream_.synchronize();
+    queue_.synchronize();
     return calls(collectives_);
   }
   fork();
@@ -14,13 +14,13 @@ void OrderedCollectives::run(const std::function<void(Collectives&)>& calls) {
 }
 
 void OrderedCollectives::fork() {
-  forked_.set(stream_.cuda().stream());
+  forked_.set(queue_.cuda().stream());
   forked_.hold(collectives_.stream());
 }
 
 void OrderedCollectives::join() {
   joined_.set(collectives_.stream());
-  joined_.hold(stream_.cuda().stream());
+  joined_.hold(queue_.cuda().stream());
 }
 
 }  // namespace segue

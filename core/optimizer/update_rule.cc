@@ -30,7 +30,7 @@ class ElementwiseRule : public UpdateRule {
   virtual void queue_piece(const kernels::ParameterUpdate& update, const Share& own, int64_t step) = 0;
   TensorView moment(size_t i, const Share& own) const { return part_of(parts_.moments[i], own); }
   const OptimizerConfig& config() const { return config_; }
-  kernels::Stream& stream() const { return parts_.stream; }
+  kernels::Queue& queue() const { return parts_.queue; }
 
  private:
   OptimizerConfig config_;
@@ -40,21 +40,21 @@ class ElementwiseRule : public UpdateRule {
 class AdamRule : public ElementwiseRule {
   using ElementwiseRule::ElementwiseRule;
   void queue_piece(const kernels::ParameterUpdate& update, const Share& own, int64_t step) override {
-    kernels::adam_step(stream(), {.update = update,
-                                  .first_moment = moment(0, own),
-                                  .second_moment = moment(1, own),
-                                  .beta1 = config().beta1,
-                                  .beta2 = config().beta2,
-                                  .epsilon = effective_epsilon(config()),
-                                  .weight_decay = config().weight_decay,
-                                  .step = step});
+    kernels::adam_step(queue(), {.update = update,
+                                 .first_moment = moment(0, own),
+                                 .second_moment = moment(1, own),
+                                 .beta1 = config().beta1,
+                                 .beta2 = config().beta2,
+                                 .epsilon = effective_epsilon(config()),
+                                 .weight_decay = config().weight_decay,
+                                 .step = step});
   }
 };
 
 class AdagradRule : public ElementwiseRule {
   using ElementwiseRule::ElementwiseRule;
   void queue_piece(const kernels::ParameterUpdate& update, const Share& own, int64_t /*step*/) override {
-    kernels::adagrad_step(stream(),
+    kernels::adagrad_step(queue(),
                           {.update = update, .sum_of_squares = moment(0, own), .epsilon = effective_epsilon(config())});
   }
 };
@@ -64,7 +64,7 @@ class SgdRule : public ElementwiseRule {
   void queue_piece(const kernels::ParameterUpdate& update, const Share& own, int64_t /*step*/) override {
     const bool keeps = config().momentum > 0.0;
     kernels::sgd_step(
-        stream(), {.update = update, .velocity = keeps ? moment(0, own) : TensorView{}, .momentum = config().momentum});
+        queue(), {.update = update, .velocity = keeps ? moment(0, own) : TensorView{}, .momentum = config().momentum});
   }
 };
 

@@ -10,7 +10,7 @@
 #include "core/config/config.h"
 #include "core/tape/parameters.h"
 #include "distributed/share.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -28,7 +28,7 @@ std::vector<std::string_view> moment_names(const OptimizerConfig& config);
 // What a rule works on. All of it outlives the rule.
 struct UpdateRuleParts {
   Parameters& parameters;
-  kernels::Stream& stream;
+  kernels::Queue& queue;
   const std::vector<Piece>& pieces;           // that this rank updates
   std::vector<TensorView> moments;            // [own], in the order of moment_names
   std::function<void(TensorView)> all_ranks;  // queues a sum over those that update other pieces; null: nobody does

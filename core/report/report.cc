@@ -37,7 +37,7 @@ Report make_report(const ReportOptions& options) {
   add_learning_curves(page, data);
   add_throughput(page, data);
   add_loss_by_memory(page, data);
-  add_loss_by_place(page, data);
+  add_loss_by_position(page, data);
   add_effective_context(page, data);
   add_shaded_text(page, data);
   add_configs(page, data);

@@ -23,7 +23,7 @@ void add_runs(Page& page, const ReportData& data);
 void add_learning_curves(Page& page, const ReportData& data);
 void add_throughput(Page& page, const ReportData& data);
 void add_loss_by_memory(Page& page, const ReportData& data);
-void add_loss_by_place(Page& page, const ReportData& data);
+void add_loss_by_position(Page& page, const ReportData& data);
 void add_effective_context(Page& page, const ReportData& data);
 void add_shaded_text(Page& page, const ReportData& data);
 void add_configs(Page& page, const ReportData& data);

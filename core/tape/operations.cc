@@ -14,7 +14,7 @@
 
 namespace segue {
 
-using kernels::Stream;
+using kernels::Queue;
 
 namespace {
 
@@ -27,20 +27,20 @@ double flops_of(int64_t rows, const Parameter& weight) {
 }
 
 // The gradients of y = x · op(W), for dy = [rows, out].
-void matrix_product_backward(Stream& stream, const Tape& tape, const Product& product, bool transposed,
+void matrix_product_backward(Queue& queue, const Tape& tape, const Product& product, bool transposed,
                              ConstTensorView dy, const GradientUse& dx) {
   const ConstTensorView x = rows_of(tape.read(product.x.data));
-  kernels::matmul(stream, {.a = transposed ? dy : x,
-                           .transpose_a = true,
-                           .b = transposed ? x : dy,
-                           .c = product.weight.gradient,
-                           .accumulate = true});
+  kernels::matmul(queue, {.a = transposed ? dy : x,
+                          .transpose_a = true,
+                          .b = transposed ? x : dy,
+                          .c = product.weight.gradient,
+                          .accumulate = true});
   if (!dx.exists()) return;
-  kernels::matmul(stream, {.a = dy,
-                           .b = product.weight.operand(),
-                           .transpose_b = !transposed,
-                           .c = rows_of(tape.write(dx)),
-                           .accumulate = tape.accumulates(dx)});
+  kernels::matmul(queue, {.a = dy,
+                          .b = product.weight.operand(),
+                          .transpose_b = !transposed,
+                          .c = rows_of(tape.write(dx)),
+                          .accumulate = tape.accumulates(dx)});
 }
 
 // y = sum of x · op(W); `transposed` means x · Wᵀ for weights [out, in].
@@ -67,21 +67,21 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
       .name = "matmul",
       .forward_slots = std::move(forward_slots),
       .forward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             for (size_t i = 0; i < products.size(); ++i) {
-              kernels::matmul(stream, {.a = rows_of(tape.read(products[i].x.data)),
-                                       .b = products[i].weight.operand(),
-                                       .transpose_b = transposed,
-                                       .c = rows_of(tape.write(y.data)),
-                                       .accumulate = i > 0});
+              kernels::matmul(queue, {.a = rows_of(tape.read(products[i].x.data)),
+                                      .b = products[i].weight.operand(),
+                                      .transpose_b = transposed,
+                                      .c = rows_of(tape.write(y.data)),
+                                      .accumulate = i > 0});
             }
           },
       .backward_slots = std::move(backward_slots),
       .backward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             const ConstTensorView dy = rows_of(tape.read(y.gradient));
             for (size_t i = 0; i < products.size(); ++i)
-              matrix_product_backward(stream, tape, products[i], transposed, dy, dx[i]);
+              matrix_product_backward(queue, tape, products[i], transposed, dy, dx[i]);
           },
       .parameter_gradients = std::move(parameter_gradients),
       .flops = flops,
@@ -102,25 +102,25 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& looku
       .name = "embedding",
       .forward_slots = {y.data},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::embedding_forward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
-                                                .table = table.operand(),
-                                                .scale = lookup.scale,
-                                                .dropout = tape.dropout(lookup.dropout, per_stream),
-                                                .y = rows_of(tape.write(y.data)),
-                                                .first_token = lookup.first_token,
-                                                .vocabulary = lookup.vocabulary});
+          [=, &tape](Queue& queue) {
+            kernels::embedding_forward(queue, {.tokens = tape.read(tokens).reshaped({rows}),
+                                               .table = table.operand(),
+                                               .scale = lookup.scale,
+                                               .dropout = tape.dropout(lookup.dropout, per_stream),
+                                               .y = rows_of(tape.write(y.data)),
+                                               .first_token = lookup.first_token,
+                                               .vocabulary = lookup.vocabulary});
           },
       .backward_slots = {y.gradient},
       .backward =
-          [=, &tape](Stream& stream) {
-            kernels::embedding_backward(stream, {.tokens = tape.read(tokens).reshaped({rows}),
-                                                 .dy = rows_of(tape.read(y.gradient)),
-                                                 .scale = lookup.scale,
-                                                 .dropout = tape.dropout(lookup.dropout, per_stream),
-                                                 .dtable = table.gradient,
-                                                 .first_token = lookup.first_token,
-                                                 .vocabulary = lookup.vocabulary});
+          [=, &tape](Queue& queue) {
+            kernels::embedding_backward(queue, {.tokens = tape.read(tokens).reshaped({rows}),
+                                                .dy = rows_of(tape.read(y.gradient)),
+                                                .scale = lookup.scale,
+                                                .dropout = tape.dropout(lookup.dropout, per_stream),
+                                                .dtable = table.gradient,
+                                                .first_token = lookup.first_token,
+                                                .vocabulary = lookup.vocabulary});
           },
       .parameter_gradients = {table.gradient},
   });
@@ -133,10 +133,10 @@ Value look_up(Tape& tape, Slot indices, Slot table) {
   tape.record({.name = "look_up",
                .forward_slots = {y.data},
                .forward =
-                   [=, &tape](Stream& stream) {
-                     kernels::embedding_forward(stream, {.tokens = tape.read(indices).reshaped({ids.elements()}),
-                                                         .table = tape.read(table),
-                                                         .y = rows_of(tape.write(y.data))});
+                   [=, &tape](Queue& queue) {
+                     kernels::embedding_forward(queue, {.tokens = tape.read(indices).reshaped({ids.elements()}),
+                                                        .table = tape.read(table),
+                                                        .y = rows_of(tape.write(y.data))});
                    },
                .backward_slots = {},
                .backward = nullptr});
@@ -161,18 +161,18 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
       .name = "dropout",
       .forward_slots = {x.data, y.data},
       .forward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             kernels::dropout_forward(
-                stream, {.x = tape.read(x.data), .dropout = tape.dropout(site, per_stream), .y = tape.write(y.data)});
+                queue, {.x = tape.read(x.data), .dropout = tape.dropout(site, per_stream), .y = tape.write(y.data)});
           },
       .backward_slots = {y.gradient, dx.slot},
       .backward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             if (!dx.exists()) return;
-            kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
-                                               .dropout = tape.dropout(site, per_stream),
-                                               .dx = tape.write(dx),
-                                               .accumulate = tape.accumulates(dx)});
+            kernels::dropout_backward(queue, {.dy = tape.read(y.gradient),
+                                              .dropout = tape.dropout(site, per_stream),
+                                              .dx = tape.write(dx),
+                                              .accumulate = tape.accumulates(dx)});
           },
   });
   return y;
@@ -189,24 +189,24 @@ Value newest_rows(Tape& tape, const Value& x, int64_t count) {
       .name = "newest_rows",
       .forward_slots = {x.data, y.data},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::copy_block(stream, {.from = tape.read(x.data),
-                                         .from_row = first,
-                                         .to = tape.write(y.data),
-                                         .rows = count,
-                                         .columns = columns});
+          [=, &tape](Queue& queue) {
+            kernels::copy_block(queue, {.from = tape.read(x.data),
+                                        .from_row = first,
+                                        .to = tape.write(y.data),
+                                        .rows = count,
+                                        .columns = columns});
           },
       .backward_slots = {y.gradient, dx.slot},
       .backward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             const bool accumulate = tape.accumulates(dx);
-            if (!accumulate) stream.fill_zero(tape.write(dx));
-            kernels::copy_block(stream, {.from = tape.read(y.gradient),
-                                         .to = tape.write(dx),
-                                         .to_row = first,
-                                         .rows = count,
-                                         .columns = columns,
-                                         .accumulate = accumulate});
+            if (!accumulate) queue.fill_zero(tape.write(dx));
+            kernels::copy_block(queue, {.from = tape.read(y.gradient),
+                                        .to = tape.write(dx),
+                                        .to_row = first,
+                                        .rows = count,
+                                        .columns = columns,
+                                        .accumulate = accumulate});
           },
   });
   return y;
@@ -216,7 +216,7 @@ namespace {
 
 // Both forms of layer norm. `sum` is a value of its own when somebody reads it on, otherwise only saved for backward.
 Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormParameters& norm, const Value& sum) {
-  const Value& x = residual.stream;
+  const Value& x = residual.sum;
   const Value& branch = residual.branch;
   const Shape shape = tape.shape(x.data);
   const int64_t rows = as_rows(shape)[0];
@@ -231,33 +231,33 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
       .name = "layer_norm",
       .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::layer_norm_forward(stream, {.x = rows_of(tape.read(x.data)),
-                                                 .branch = rows_of(tape.read(branch.data)),
-                                                 .dropout = tape.dropout(residual.site, per_stream),
-                                                 .gain = norm.gain.value,
-                                                 .bias = norm.bias.value,
-                                                 .epsilon = norm.epsilon,
-                                                 .sum = rows_of(tape.write(sum.data)),
-                                                 .y = rows_of(tape.write(y.data)),
-                                                 .mean = tape.write(mean),
-                                                 .rstd = tape.write(rstd)});
+          [=, &tape](Queue& queue) {
+            kernels::layer_norm_forward(queue, {.x = rows_of(tape.read(x.data)),
+                                                .branch = rows_of(tape.read(branch.data)),
+                                                .dropout = tape.dropout(residual.site, per_stream),
+                                                .gain = norm.gain.value,
+                                                .bias = norm.bias.value,
+                                                .epsilon = norm.epsilon,
+                                                .sum = rows_of(tape.write(sum.data)),
+                                                .y = rows_of(tape.write(y.data)),
+                                                .mean = tape.write(mean),
+                                                .rstd = tape.write(rstd)});
           },
       .backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot},
       .backward =
-          [=, &tape](Stream& stream) {
-            kernels::layer_norm_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
-                                                  .ds_other = rows_of(tape.read(sum.gradient)),
-                                                  .sum = rows_of(tape.read(saved)),
-                                                  .mean = tape.read(mean),
-                                                  .rstd = tape.read(rstd),
-                                                  .gain = norm.gain.value,
-                                                  .dropout = tape.dropout(residual.site, per_stream),
-                                                  .dx = rows_of(tape.write(dx)),
-                                                  .accumulate_dx = tape.accumulates(dx),
-                                                  .dbranch = rows_of(tape.write(dbranch)),
-                                                  .dgain = norm.gain.gradient,
-                                                  .dbias = norm.bias.gradient});
+          [=, &tape](Queue& queue) {
+            kernels::layer_norm_backward(queue, {.dy = rows_of(tape.read(y.gradient)),
+                                                 .ds_other = rows_of(tape.read(sum.gradient)),
+                                                 .sum = rows_of(tape.read(saved)),
+                                                 .mean = tape.read(mean),
+                                                 .rstd = tape.read(rstd),
+                                                 .gain = norm.gain.value,
+                                                 .dropout = tape.dropout(residual.site, per_stream),
+                                                 .dx = rows_of(tape.write(dx)),
+                                                 .accumulate_dx = tape.accumulates(dx),
+                                                 .dbranch = rows_of(tape.write(dbranch)),
+                                                 .dgain = norm.gain.gradient,
+                                                 .dbias = norm.bias.gradient});
           },
       .parameter_gradients = {norm.gain.gradient, norm.bias.gradient},
   });
@@ -277,20 +277,20 @@ LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, 
 }
 
 NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
-  if (!residual.branch.data.exists()) return {residual.stream, record_layer_norm(tape, residual, norm, {})};
-  const Value sum = tape.new_value(tape.shape(residual.stream.data));
+  if (!residual.branch.data.exists()) return {residual.sum, record_layer_norm(tape, residual, norm, {})};
+  const Value sum = tape.new_value(tape.shape(residual.sum.data));
   return {sum, record_layer_norm(tape, residual, norm, sum)};
 }
 
 Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm) {
-  if (tape.shape(residual.stream.data).elements() == 0) return residual.stream;  // an empty memory
+  if (tape.shape(residual.sum.data).elements() == 0) return residual.sum;  // an empty memory
   if (!residual.branch.data.exists()) return record_layer_norm(tape, residual, norm, {});
-  const Value sum{.data = tape.new_slot(tape.shape(residual.stream.data), tape.activations()), .gradient = {}};
+  const Value sum{.data = tape.new_slot(tape.shape(residual.sum.data), tape.activations()), .gradient = {}};
   return record_layer_norm(tape, residual, norm, sum);
 }
 
 Value add(Tape& tape, const Residual& residual) {
-  const Value& x = residual.stream;
+  const Value& x = residual.sum;
   const Value& branch = residual.branch;
   const Value y = tape.new_value(tape.shape(x.data));
   const int64_t per_stream = elements_per_stream(tape.shape(x.data));
@@ -300,23 +300,23 @@ Value add(Tape& tape, const Residual& residual) {
       .name = "residual_sum",
       .forward_slots = {x.data, branch.data, y.data},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::dropout_forward(stream, {.x = tape.read(x.data), .dropout = {}, .y = tape.write(y.data)});
-            kernels::dropout_forward(stream, {.x = tape.read(branch.data),
-                                              .dropout = tape.dropout(residual.site, per_stream),
-                                              .y = tape.write(y.data),
-                                              .accumulate = true});
+          [=, &tape](Queue& queue) {
+            kernels::dropout_forward(queue, {.x = tape.read(x.data), .dropout = {}, .y = tape.write(y.data)});
+            kernels::dropout_forward(queue, {.x = tape.read(branch.data),
+                                             .dropout = tape.dropout(residual.site, per_stream),
+                                             .y = tape.write(y.data),
+                                             .accumulate = true});
           },
       .backward_slots = {y.gradient, dx.slot, dbranch.slot},
       .backward =
-          [=, &tape](Stream& stream) {
+          [=, &tape](Queue& queue) {
             if (dbranch.exists())
-              kernels::dropout_backward(stream, {.dy = tape.read(y.gradient),
-                                                 .dropout = tape.dropout(residual.site, per_stream),
-                                                 .dx = tape.write(dbranch),
-                                                 .accumulate = tape.accumulates(dbranch)});
+              kernels::dropout_backward(queue, {.dy = tape.read(y.gradient),
+                                                .dropout = tape.dropout(residual.site, per_stream),
+                                                .dx = tape.write(dbranch),
+                                                .accumulate = tape.accumulates(dbranch)});
             kernels::dropout_backward(
-                stream,
+                queue,
                 {.dy = tape.read(y.gradient), .dropout = {}, .dx = tape.write(dx), .accumulate = tape.accumulates(dx)});
           },
   });
@@ -339,36 +339,36 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
       .name = "feed_forward",
       .forward_slots = {x.data, pre, hidden, y.data},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::feed_forward_forward(stream, {.x = rows_of(tape.read(x.data)),
-                                                   .w1 = parameters.w1.operand(),
-                                                   .b1 = parameters.b1.value,
-                                                   .w2 = parameters.w2.operand(),
-                                                   .b2 = parameters.b2.value,
-                                                   .activation = parameters.activation,
-                                                   .dropout = tape.dropout(site, per_stream),
-                                                   .pre = rows_of(tape.write(pre)),
-                                                   .hidden = rows_of(tape.write(hidden)),
-                                                   .y = rows_of(tape.write(y.data))});
+          [=, &tape](Queue& queue) {
+            kernels::feed_forward_forward(queue, {.x = rows_of(tape.read(x.data)),
+                                                  .w1 = parameters.w1.operand(),
+                                                  .b1 = parameters.b1.value,
+                                                  .w2 = parameters.w2.operand(),
+                                                  .b2 = parameters.b2.value,
+                                                  .activation = parameters.activation,
+                                                  .dropout = tape.dropout(site, per_stream),
+                                                  .pre = rows_of(tape.write(pre)),
+                                                  .hidden = rows_of(tape.write(hidden)),
+                                                  .y = rows_of(tape.write(y.data))});
           },
       .backward_slots = {y.gradient, x.data, pre, hidden, workspace, dx.slot},
       .backward =
-          [=, &tape](Stream& stream) {
-            kernels::feed_forward_backward(stream, {.dy = rows_of(tape.read(y.gradient)),
-                                                    .x = rows_of(tape.read(x.data)),
-                                                    .w1 = parameters.w1.operand(),
-                                                    .w2 = parameters.w2.operand(),
-                                                    .pre = rows_of(tape.read(pre)),
-                                                    .hidden = rows_of(tape.read(hidden)),
-                                                    .activation = parameters.activation,
-                                                    .dropout = tape.dropout(site, per_stream),
-                                                    .workspace = tape.write(workspace),
-                                                    .dx = rows_of(tape.write(dx)),
-                                                    .accumulate_dx = tape.accumulates(dx),
-                                                    .dw1 = parameters.w1.gradient,
-                                                    .db1 = parameters.b1.gradient,
-                                                    .dw2 = parameters.w2.gradient,
-                                                    .db2 = parameters.b2.gradient});
+          [=, &tape](Queue& queue) {
+            kernels::feed_forward_backward(queue, {.dy = rows_of(tape.read(y.gradient)),
+                                                   .x = rows_of(tape.read(x.data)),
+                                                   .w1 = parameters.w1.operand(),
+                                                   .w2 = parameters.w2.operand(),
+                                                   .pre = rows_of(tape.read(pre)),
+                                                   .hidden = rows_of(tape.read(hidden)),
+                                                   .activation = parameters.activation,
+                                                   .dropout = tape.dropout(site, per_stream),
+                                                   .workspace = tape.write(workspace),
+                                                   .dx = rows_of(tape.write(dx)),
+                                                   .accumulate_dx = tape.accumulates(dx),
+                                                   .dw1 = parameters.w1.gradient,
+                                                   .db1 = parameters.b1.gradient,
+                                                   .dw2 = parameters.w2.gradient,
+                                                   .db2 = parameters.b2.gradient});
           },
       .parameter_gradients = {parameters.w1.gradient, parameters.b1.gradient, parameters.w2.gradient,
                               parameters.b2.gradient},
@@ -388,22 +388,22 @@ Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot 
       .name = "cross_entropy",
       .forward_slots = {logits.data, nll, lse},
       .forward =
-          [=, &tape](Stream& stream) {
-            kernels::cross_entropy_forward(stream, {.logits = rows_of(tape.read(logits.data)),
-                                                    .bias = bias.value,
-                                                    .targets = tape.read(targets).reshaped({rows}),
-                                                    .nll = tape.write(nll),
-                                                    .lse = tape.write(lse)});
+          [=, &tape](Queue& queue) {
+            kernels::cross_entropy_forward(queue, {.logits = rows_of(tape.read(logits.data)),
+                                                   .bias = bias.value,
+                                                   .targets = tape.read(targets).reshaped({rows}),
+                                                   .nll = tape.write(nll),
+                                                   .lse = tape.write(lse)});
           },
       .backward_slots = {logits.data, lse, dlogits.slot},
       .backward =
-          [=, &tape](Stream& stream) {
-            kernels::cross_entropy_backward(stream, {.logits = rows_of(tape.write(dlogits)),
-                                                     .bias = bias.value,
-                                                     .targets = tape.read(targets).reshaped({rows}),
-                                                     .lse = tape.read(lse),
-                                                     .scale = tape.info().loss_scale,
-                                                     .dbias = bias.gradient});
+          [=, &tape](Queue& queue) {
+            kernels::cross_entropy_backward(queue, {.logits = rows_of(tape.write(dlogits)),
+                                                    .bias = bias.value,
+                                                    .targets = tape.read(targets).reshaped({rows}),
+                                                    .lse = tape.read(lse),
+                                                    .scale = tape.info().loss_scale,
+                                                    .dbias = bias.gradient});
           },
       .parameter_gradients = {bias.gradient},
   });

@@ -43,9 +43,9 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
 // The last `count` rows of every stream: [B, T, D] -> [B, count, D].
 Value newest_rows(Tape& tape, const Value& x, int64_t count);
 
-// A residual stream and a branch not yet added to it: stream + dropout(branch). The branch may be missing.
+// A residual: the sum of all branches so far, and one not yet added: sum + dropout(branch). The branch may be missing.
 struct Residual {
-  Value stream;
+  Value sum;
   Value branch;
   DropoutSite site;
 };
@@ -59,7 +59,7 @@ struct LayerNormParameters {
 void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs);
 LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon);
 
-// Layer norm of the residual sum, and the sum itself as a stream to go on with (pre-norm).
+// Layer norm of the residual sum, and the sum itself, which later branches are added to (pre-norm).
 struct NormalisedResidual {
   Value sum;
   Value normalised;

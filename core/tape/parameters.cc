@@ -15,7 +15,7 @@ constexpr int64_t kAlignment = 16;  // floats: 64 bytes
 
 int64_t round_up(int64_t size, int64_t multiple_of) { return (size + multiple_of - 1) / multiple_of * multiple_of; }
 
-double draw(const InitConfig& init, Initializer initializer, const RandomStream& random, uint64_t element) {
+double draw(const InitConfig& init, Initializer initializer, const RandomSequence& random, uint64_t element) {
   switch (initializer) {
     case Initializer::kZero:
       return 0.0;
@@ -48,7 +48,7 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
 void Parameters::initialize(const InitConfig& init, uint64_t seed) {
   for (size_t i = 0; i < specs_.size(); ++i) {
     // Beyond any step, whose numbers are dropout's.
-    const RandomStream random{.seed = seed, .step = hash_of(specs_[i].name) | uint64_t{1} << 63, .site = 0};
+    const RandomSequence random{.seed = seed, .step = hash_of(specs_[i].name) | uint64_t{1} << 63, .site = 0};
     OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
     float* values = drawn.as<float>();
     for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {
@@ -82,7 +82,7 @@ int64_t Parameters::count() const {
 TensorView Parameters::values() { return values_.view(); }
 TensorView Parameters::gradients() { return gradients_.view(); }
 
-void Parameters::clear_gradients(kernels::Stream& stream) { stream.fill_zero(gradients()); }
+void Parameters::clear_gradients(kernels::Queue& queue) { queue.fill_zero(gradients()); }
 
 void Parameters::upload(TensorView flat, size_t i, ConstTensorView part) const {
   copy_tensor(part_of(flat, i), part, compute_.device);

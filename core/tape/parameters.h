@@ -11,7 +11,7 @@
 #include "base/tensor.h"
 #include "core/config/config.h"
 #include "core/tape/compute.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -60,7 +60,7 @@ class Parameters {
   TensorView values();
   TensorView gradients();
   TensorView compute_copy() { return copy_.view(); }  // bfloat16; empty when products read the values themselves
-  void clear_gradients(kernels::Stream& stream);
+  void clear_gradients(kernels::Queue& queue);
 
   // Sets parameter i's part of a flat block from a tensor on the CPU; waits for the device.
   void upload(TensorView flat, size_t i, ConstTensorView part) const;

@@ -150,15 +150,15 @@ void Tape::bind(Slot slot, ConstTensorView view) {
   target.external_view = view;
 }
 
-void Tape::forward(kernels::Stream& stream) {
+void Tape::forward(kernels::Queue& queue) {
   arena_.reserve(planned_bytes_);
-  for (const Operation& operation : operations_) run_forward(operation, stream);
+  for (const Operation& operation : operations_) run_forward(operation, queue);
 }
 
-void Tape::backward(kernels::Stream& stream, const GradientProgress& progress) {
+void Tape::backward(kernels::Queue& queue, const GradientProgress& progress) {
   for (size_t i = operations_.size(); i-- > 0;) {
     const Operation& operation = operations_[i];
-    if (operation.backward) run_backward(operation, stream);
+    if (operation.backward) run_backward(operation, queue);
     const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
     if (progress && completes) progress(open_ends_[i]);
   }
@@ -172,7 +172,7 @@ std::string full_name(const Tape::Operation& operation) {
 
 }  // namespace
 
-void Tape::run_forward(const Operation& operation, kernels::Stream& stream) {
+void Tape::run_forward(const Operation& operation, kernels::Queue& queue) {
   const cuda::Range range(operation.name);
   const auto describe = [&] {
     return StepPart{.name = full_name(operation),
@@ -180,10 +180,10 @@ void Tape::run_forward(const Operation& operation, kernels::Stream& stream) {
                     .flops = operation.flops.forward + (operation.backward ? 0.0 : operation.flops.backward),
                     .bytes = touched_bytes(operation.forward_slots)};
   };
-  observed(observer_, describe, [&] { run(operation, operation.forward_slots, operation.forward, stream); });
+  observed(observer_, describe, [&] { run(operation, operation.forward_slots, operation.forward, queue); });
 }
 
-void Tape::run_backward(const Operation& operation, kernels::Stream& stream) {
+void Tape::run_backward(const Operation& operation, kernels::Queue& queue) {
   const cuda::Range range(operation.name);
   const auto describe = [&] {
     return StepPart{.name = full_name(operation),
@@ -191,18 +191,18 @@ void Tape::run_backward(const Operation& operation, kernels::Stream& stream) {
                     .flops = operation.flops.backward,
                     .bytes = touched_bytes(operation.backward_slots)};
   };
-  observed(observer_, describe, [&] { run(operation, operation.backward_slots, operation.backward, stream); });
+  observed(observer_, describe, [&] { run(operation, operation.backward_slots, operation.backward, queue); });
 }
 
 void Tape::run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
-               kernels::Stream& stream) {
+               kernels::Queue& queue) {
   struct Running {
     Tape& tape;
     ~Running() { tape.running_ = nullptr, tape.declared_ = nullptr; }
   } const running{*this};
   running_ = &operation;
   declared_ = &declared;
-  action(stream);
+  action(queue);
 }
 
 void Tape::check_declared(Slot slot) const {

@@ -17,7 +17,7 @@
 #include "base/tensor.h"
 #include "core/tape/step_observer.h"
 #include "kernels/dropout.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -56,7 +56,7 @@ struct GradientUse {
   bool exists() const { return slot.exists(); }
 };
 
-// The rows of a memory of keys and values that a segment attends to.
+// The rows of a KV cache that a segment attends to.
 struct MemoryRows {
   int64_t first = 0;
   int64_t count = 0;
@@ -80,7 +80,7 @@ struct DropoutSite {
 
 class Tape {
  public:
-  using Action = std::function<void(kernels::Stream&)>;
+  using Action = std::function<void(kernels::Queue&)>;
 
   struct Operation {
     const char* name = "";
@@ -124,12 +124,12 @@ class Tape {
   const ReplayInfo& info() const { return info_; }
   // From here on dropout reads the step there, in the memory of the device, instead of in the info.
   void read_step_from(const uint64_t* step) { step_ = step; }
-  void forward(kernels::Stream& stream);
+  void forward(kernels::Queue& queue);
 
   // Told while a backward goes on that gradients of parameters at `open_end` and above are complete: no operation still
   // to come adds to them. Null at the end: all are.
   using GradientProgress = std::function<void(const std::byte* open_end)>;
-  void backward(kernels::Stream& stream, const GradientProgress& progress = nullptr);
+  void backward(kernels::Queue& queue, const GradientProgress& progress = nullptr);
 
   // For operations, at replay time. Each may touch what it declared: anything else may lie where another tensor does.
   Shape shape(Slot slot) const { return state(slot).shape; }  // by value: recording moves the slots
@@ -163,10 +163,9 @@ class Tape {
   void touch(Slot slot, int time);
   void place_slots();
   void find_open_ends();
-  void run_forward(const Operation& operation, kernels::Stream& stream);
-  void run_backward(const Operation& operation, kernels::Stream& stream);
-  void run(const Operation& operation, const std::vector<Slot>& declared, const Action& action,
-           kernels::Stream& stream);
+  void run_forward(const Operation& operation, kernels::Queue& queue);
+  void run_backward(const Operation& operation, kernels::Queue& queue);
+  void run(const Operation& operation, const std::vector<Slot>& declared, const Action& action, kernels::Queue& queue);
   void check_declared(Slot slot) const;
   TensorView place(Slot slot) const;
 

@@ -123,11 +123,11 @@ class ThreadExchange : public GradientExchange {
   std::jthread thread_;
 };
 
-// On the collectives' stream, beside backward and part of its graph.
-class StreamExchange : public GradientExchange {
+// On the collectives' CUDA stream, beside backward and part of its graph.
+class QueuedExchange : public GradientExchange {
  public:
-  StreamExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Stream& stream)
-      : plan_(plan), collectives_(collectives), stream_(stream), ordered_(collectives, stream) {}
+  QueuedExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Queue& queue)
+      : plan_(plan), collectives_(collectives), queue_(queue), ordered_(collectives, queue) {}
 
   Tape::GradientProgress progress() override {
     started_ = 0;
@@ -143,7 +143,7 @@ class StreamExchange : public GradientExchange {
   ExchangeTimes take_times() override {
     if (!std::exchange(is_timed_, false)) return {};
     collectives_.wait();
-    stream_.synchronize();
+    queue_.synchronize();
     return {.exchanging = exchanging_.seconds(), .exposed = exposed_.seconds()};
   }
 
@@ -157,14 +157,14 @@ class StreamExchange : public GradientExchange {
 
   void wait_for_sums() {
     exchanging_.stop(collectives_.stream());
-    exposed_.start(stream_.cuda().stream());
+    exposed_.start(queue_.cuda().stream());
     ordered_.join();
-    exposed_.stop(stream_.cuda().stream());
+    exposed_.stop(queue_.cuda().stream());
   }
 
   ExchangePlan plan_;
   Collectives& collectives_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   OrderedCollectives ordered_;
   cuda::Stopwatch exchanging_;
   cuda::Stopwatch exposed_;
@@ -175,15 +175,15 @@ class StreamExchange : public GradientExchange {
 // When backward is over.
 class LateExchange : public GradientExchange {
  public:
-  LateExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Stream& stream)
-      : plan_(plan), collectives_(collectives), stream_(stream) {}
+  LateExchange(const ExchangePlan& plan, Collectives& collectives, kernels::Queue& queue)
+      : plan_(plan), collectives_(collectives), queue_(queue) {}
 
   Tape::GradientProgress progress() override {
     return [](const std::byte*) {};
   }
 
   void finish() override {
-    stream_.synchronize();
+    queue_.synchronize();
     const Clock::time_point start = Clock::now();
     for (int64_t bucket = 0; bucket < plan_.buckets.count(); ++bucket) sum(plan_, bucket, collectives_);
     const double seconds = seconds_since(start);
@@ -196,16 +196,16 @@ class LateExchange : public GradientExchange {
  private:
   ExchangePlan plan_;
   Collectives& collectives_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   StepTimes times_;
 };
 
 }  // namespace
 
 std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Collectives& collectives,
-                                                         kernels::Stream& stream) {
-  if (collectives.stream() != nullptr) return std::make_unique<StreamExchange>(plan, collectives, stream);
-  if (stream.device().is_cuda()) return std::make_unique<LateExchange>(plan, collectives, stream);
+                                                         kernels::Queue& queue) {
+  if (collectives.stream() != nullptr) return std::make_unique<QueuedExchange>(plan, collectives, queue);
+  if (queue.device().is_cuda()) return std::make_unique<LateExchange>(plan, collectives, queue);
   return std::make_unique<ThreadExchange>(plan, collectives);
 }
 

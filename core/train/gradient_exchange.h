@@ -8,7 +8,7 @@
 #include "core/tape/tape.h"
 #include "distributed/buckets.h"
 #include "distributed/collectives.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -27,7 +27,7 @@ class GradientExchange {
   // For the last backward of a step: starts the sum of each bucket as soon as its gradients are complete.
   virtual Tape::GradientProgress progress() = 0;
 
-  // After that backward: what the stream is given next finds all sums. Throws PeerError.
+  // After that backward: what is queued next finds all sums. Throws PeerError.
   virtual void finish() = 0;
 
   virtual ExchangeTimes take_times() = 0;
@@ -43,10 +43,10 @@ struct ExchangePlan {
   Buckets buckets;
 };
 
-// Of the kind that suits the collectives and the stream, which both outlive it. On a GPU whose collectives queue their
-// sums, they run beside backward on a stream of their own; on the CPU, on a thread of their own; on a GPU without such
-// collectives, after backward.
+// Of the kind that suits the collectives and the queue, which both outlive it. On a GPU whose collectives queue their
+// sums, they run beside backward on a CUDA stream of their own; on the CPU, on a thread of their own; on a GPU without
+// such collectives, after backward.
 std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Collectives& collectives,
-                                                         kernels::Stream& stream);
+                                                         kernels::Queue& queue);
 
 }  // namespace segue

@@ -31,7 +31,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Normal numbers, since a GPU multiplies zeros faster; rows of few repeat them.
 OwnedTensor random_matrix(int64_t extent, DType dtype, Device device) {
   constexpr int64_t kDrawn = (int64_t{1} << 16) - 5;  // odd, so that rows differ
-  const RandomStream random{.seed = 1, .step = 0, .site = 1};
+  const RandomSequence random{.seed = 1, .step = 0, .site = 1};
   OwnedTensor matrix(DType::kFloat32, {extent, extent});
   auto* const values = matrix.as<float>();
   for (int64_t i = 0; i < extent * extent; ++i)
@@ -40,12 +40,12 @@ OwnedTensor random_matrix(int64_t extent, DType dtype, Device device) {
 }
 
 // Seconds of the fastest.
-double time_products(kernels::Stream& stream, DType dtype, int64_t extent) {
-  const OwnedTensor factor = random_matrix(extent, dtype, stream.device());
-  OwnedTensor product(dtype, factor.shape(), stream.device());
+double time_products(kernels::Queue& queue, DType dtype, int64_t extent) {
+  const OwnedTensor factor = random_matrix(extent, dtype, queue.device());
+  OwnedTensor product(dtype, factor.shape(), queue.device());
   const auto multiply = [&] {
-    kernels::matmul(stream, {.a = factor.view(), .b = factor.view(), .c = product.view()});
-    stream.synchronize();
+    kernels::matmul(queue, {.a = factor.view(), .b = factor.view(), .c = product.view()});
+    queue.synchronize();
   };
   multiply();  // makes the library choose or compile it, touches the memory and wakes the threads
   double least = std::numeric_limits<double>::infinity();
@@ -60,12 +60,12 @@ double time_products(kernels::Stream& stream, DType dtype, int64_t extent) {
 
 }  // namespace
 
-double measure_peak_rate(kernels::Stream& stream, DType dtype) {
-  int64_t extent = stream.device().is_cuda() ? kLeastGpuExtent : kExtent;
-  double seconds = time_products(stream, dtype, extent);
-  while (stream.device().is_cuda() && seconds < kLongProduct && extent < kMostGpuExtent) {
+double measure_peak_rate(kernels::Queue& queue, DType dtype) {
+  int64_t extent = queue.device().is_cuda() ? kLeastGpuExtent : kExtent;
+  double seconds = time_products(queue, dtype, extent);
+  while (queue.device().is_cuda() && seconds < kLongProduct && extent < kMostGpuExtent) {
     extent *= 2;
-    seconds = time_products(stream, dtype, extent);
+    seconds = time_products(queue, dtype, extent);
   }
   return 2.0 * static_cast<double>(extent * extent * extent) / seconds;
 }

@@ -7,13 +7,13 @@
 
 #include "base/tensor.h"
 #include "distributed/job.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
 // Floating point operations per second of a product of matrices of 1024 by 1024, or on a GPU of 8192 by 8192 or the
 // first that takes it a millisecond; the best of a few within some hundredths of a second.
-double measure_peak_rate(kernels::Stream& stream, DType dtype);
+double measure_peak_rate(kernels::Queue& queue, DType dtype);
 
 // What the ranks of a job reach together. Every rank calls the same.
 class JobPeak {

@@ -16,23 +16,23 @@ StepReports::StepReports(int64_t tokens, int64_t capacity, Device device)
   reports_.reserve(static_cast<size_t>(capacity));
 }
 
-void StepReports::add_losses(kernels::Stream& stream, ConstTensorView nll) {
+void StepReports::add_losses(kernels::Queue& queue, ConstTensorView nll) {
   const TensorView row = losses_.view().rows(std::ssize(unread_), 1).reshaped({tokens_});
-  stream.copy(row.rows(filled_, nll.elements()), nll);
+  queue.copy(row.rows(filled_, nll.elements()), nll);
   filled_ += nll.elements();
 }
 
-void StepReports::end_step(kernels::Stream& stream, int64_t step, ConstTensorView outcome) {
-  stream.copy(outcomes_.view().rows(std::ssize(unread_), 1), outcome);
-  if (!ended_.empty()) ended_[unread_.size()].set(stream.cuda().stream());
+void StepReports::end_step(kernels::Queue& queue, int64_t step, ConstTensorView outcome) {
+  queue.copy(outcomes_.view().rows(std::ssize(unread_), 1), outcome);
+  if (!ended_.empty()) ended_[unread_.size()].set(queue.cuda().stream());
   unread_.push_back({.step = step, .tokens = filled_});
   filled_ = 0;
 }
 
-std::span<const StepReport> StepReports::read(kernels::Stream& stream) {
+std::span<const StepReport> StepReports::read(kernels::Queue& queue) {
   const size_t ended = std::min(ended_.size(), unread_.size());
-  for (size_t i = 0; i < ended; ++i) stream.cuda().wait_for(ended_[i]);
-  stream.synchronize();
+  for (size_t i = 0; i < ended; ++i) queue.cuda().wait_for(ended_[i]);
+  queue.synchronize();
   reports_.clear();
   for (int64_t i = 0; i < std::ssize(unread_); ++i) {
     const auto [step, tokens] = unread_[static_cast<size_t>(i)];

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
@@ -24,13 +24,13 @@ class StepReports {
   StepReports(int64_t tokens, int64_t capacity, Device device);
 
   // Queues the losses of the next part of the step's tokens, float32.
-  void add_losses(kernels::Stream& stream, ConstTensorView nll);
+  void add_losses(kernels::Queue& queue, ConstTensorView nll);
   // Ends the step: `outcome` [2] float64, its first element the norm.
-  void end_step(kernels::Stream& stream, int64_t step, ConstTensorView outcome);
+  void end_step(kernels::Queue& queue, int64_t step, ConstTensorView outcome);
   bool is_full() const { return std::ssize(unread_) == capacity_; }
 
   // Waits, and returns the reports of all steps since the last call; valid until the next one.
-  std::span<const StepReport> read(kernels::Stream& stream);
+  std::span<const StepReport> read(kernels::Queue& queue);
 
  private:
   int64_t tokens_;
@@ -42,7 +42,7 @@ class StepReports {
     int64_t step, tokens;
   };
   std::vector<Unread> unread_;
-  // [capacity] on a GPU: steps are waited for one by one, so that a watch of the stream hears how long one step lasts
+  // [capacity] on a GPU: steps are waited for one by one, so that a watch of the queue hears how long one step lasts
   // and not how many are queued.
   std::vector<cuda::Fence> ended_;
   std::vector<StepReport> reports_;

@@ -27,33 +27,33 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Stream& stream, const Buckets& buckets,
+Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Queue& queue, const Buckets& buckets,
                        Collectives& collectives) {
-  if (buckets.parts() == 1) return {config.optimizer, parameters, stream};
-  return {config.optimizer, parameters, stream, buckets, collectives};
+  if (buckets.parts() == 1) return {config.optimizer, parameters, queue};
+  return {config.optimizer, parameters, queue, buckets, collectives};
 }
 
 }  // namespace
 
-Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream,
-                 Job& job, Collectives& collectives, Logger& logger)
+Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Queue& queue, Job& job,
+                 Collectives& collectives, Logger& logger)
     : config_(config),
       dataset_(dataset),
       run_(run),
       store_(run.checkpoints([&logger](const std::string& warning) { logger.warn("{}", warning); })),
       logger_(logger),
-      stream_(stream),
+      queue_(queue),
       job_(job),
       collectives_(collectives),
       streams_(share_of(config.training.batch_size, job.size(), job.rank())),
       model_(config.model, dataset.vocabulary()),
-      parameters_(make_parameters(model_, compute_of(config.model, config.training.precision, stream.device()),
+      parameters_(make_parameters(model_, compute_of(config.model, config.training.precision, queue.device()),
                                   config.optimizer, job.size())),
       buckets_(make_buckets(config, parameters_, job.size())),
-      optimizer_(optimizer_of(config, parameters_, stream, buckets_, collectives)),
-      arena_(stream.device()),
-      engine_({model_, use_of(config.model), parameters_, arena_, stream}, Tape::Mode::kTraining),
-      evaluator_({model_, evaluation_use(config), parameters_, arena_, stream}, job),
+      optimizer_(optimizer_of(config, parameters_, queue, buckets_, collectives)),
+      arena_(queue.device()),
+      engine_({model_, use_of(config.model), parameters_, arena_, queue}, Tape::Mode::kTraining),
+      evaluator_({model_, evaluation_use(config), parameters_, arena_, queue}, job),
       groups_(make_stream_groups(config.model, use_of(config.model), streams_, config.training.batch_chunk,
                                  parameters_.compute())),
       segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
@@ -62,16 +62,16 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .segment_length = config.training.tgt_len,
                                                          .read_ahead = config.data.read_ahead}),
       scored_targets_(config.training, streams_.count),
-      reports_(streams_.count * config.training.tgt_len, stream.device().is_cuda() ? kMostUnreadSteps : 1,
-               stream.device()),
+      reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
+               queue.device()),
       loss_watch_(dataset.vocabulary()),
-      peak_(job, [this] { return measure_peak_rate(stream_, parameters_.compute().activations); }) {
+      peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
   if (job.is_first()) further_files_ = tokenizer_files(dataset);
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   if (job.size() > 1)
     exchange_ =
-        make_gradient_exchange({parameters_.gradients(), optimizer_.gradient_shard(), buckets_}, collectives, stream);
+        make_gradient_exchange({parameters_.gradients(), optimizer_.gradient_shard(), buckets_}, collectives, queue);
 }
 
 void Trainer::start_from(const Checkpoint& checkpoint) {
@@ -180,7 +180,7 @@ void Trainer::train_step(const Segment& segment) {
   learning_rate_ =
       learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1, state_.plateau);
   optimizer_.step(learning_rate_);
-  reports_.end_step(stream_, ++state_.step, optimizer_.outcome());
+  reports_.end_step(queue_, ++state_.step, optimizer_.outcome());
 
   const double seconds = seconds_since(start);
   const int64_t tokens = config_.training.batch_size * segment.length;
@@ -199,7 +199,7 @@ void Trainer::train_step(const Segment& segment) {
 void Trainer::forward_backward(const Segment& segment) {
   const ConstTensorView targets = scored_targets_.of(segment.targets);
   const auto scored = static_cast<double>(config_.training.batch_size * targets.shape[1]);  // of all ranks
-  parameters_.clear_gradients(stream_);
+  parameters_.clear_gradients(queue_);
   for (StreamGroup& group : groups_) {
     const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first - streams_.first, group.count),
                                .targets = targets.rows(group.first - streams_.first, group.count),
@@ -208,7 +208,7 @@ void Trainer::forward_backward(const Segment& segment) {
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / scored)}};
     const bool is_last = &group == &groups_.back();
-    reports_.add_losses(stream_,
+    reports_.add_losses(queue_,
                         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
   }
   if (exchange_) exchange_->finish();
@@ -217,7 +217,7 @@ void Trainer::forward_backward(const Segment& segment) {
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
   const double share = static_cast<double>(streams_.count) / static_cast<double>(config_.training.batch_size);
-  for (const StepReport& report : reports_.read(stream_)) {
+  for (const StepReport& report : reports_.read(queue_)) {
     double loss = share * report.loss;
     job_.sum({&loss, 1});
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
@@ -265,7 +265,7 @@ void Trainer::log_interval() {
   settle();
   StepMetrics metrics = interval_metrics();
   // A GPU's memory is taken by now.
-  if (const auto warning = peak_.correct(metrics.flops_per_second, !stream_.device().is_cuda())) warn(*warning);
+  if (const auto warning = peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda())) warn(*warning);
   metrics.mfu = peak_.share(metrics.flops_per_second);
   if (exchange_) metrics.exchange = exchange_->take_times();
   show(metrics);
@@ -357,7 +357,7 @@ void Trainer::reserve_memory() {
 void Trainer::log_memory(int64_t activations) {
   const RankMemory memory = memory_of(config_.optimizer, parameters_, buckets_, groups_, activations);
   logger_.info("memory {} on {}: weights {}, gradients {}, optimizer {}, segment memory {}, activations {}",
-               human_bytes(memory.total()), name_of(stream_.device()), human_bytes(memory.weights),
+               human_bytes(memory.total()), name_of(queue_.device()), human_bytes(memory.weights),
                human_bytes(memory.gradients), human_bytes(memory.optimizer), human_bytes(memory.segment_memory),
                human_bytes(memory.activations));
 }

@@ -34,9 +34,9 @@ enum class TrainingOutcome : uint8_t { kFinished, kStopped };
 class Trainer {
  public:
   // Everything passed in outlives the trainer.
-  // Throws ConfigError when the stream's device cannot run such a model in such a precision.
+  // Throws ConfigError when the queue's device cannot run such a model in such a precision.
   // One per rank, each with its share of the streams and, after every step, the same weights.
-  Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Stream& stream, Job& job,
+  Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Queue& queue, Job& job,
           Collectives& collectives, Logger& logger);
 
   // What the run's directory and its checkpoints say of this process; without it, nothing.
@@ -95,7 +95,7 @@ class Trainer {
   const RunDirectory& run_;
   CheckpointStore store_;
   Logger& logger_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   Job& job_;
   Collectives& collectives_;
   Share streams_;  // of the global batch

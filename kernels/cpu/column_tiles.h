@@ -22,9 +22,9 @@ using TileColumns = std::array<float, kTileColumns>;
 // Calls tile(row, rows, column, columns) for all tiles of a [rows, columns] matrix. Threads share the columns, and the
 // tiles of a column come in increasing row order: what a tile adds to a column's sum is added in one fixed order.
 template <typename Tile>
-void for_each_column_tile(const Stream& stream, int64_t rows, int64_t columns, const Tile& tile) {
+void for_each_column_tile(const Queue& queue, int64_t rows, int64_t columns, const Tile& tile) {
   const int64_t tiles = (columns + kTileColumns - 1) / kTileColumns;
-  const int64_t wanted = std::min<int64_t>(threads_for(stream, rows * columns), tiles);
+  const int64_t wanted = std::min<int64_t>(threads_for(queue, rows * columns), tiles);
 #pragma omp parallel num_threads(static_cast <int>(std::max <int64_t>(wanted, 1)))
   {
     const int64_t threads = omp_get_num_threads();

@@ -11,12 +11,12 @@ inline namespace SEGUE_CPU_LEVEL {
 namespace {
 
 template <typename A>
-void copy_rows(const Stream& stream, const CopyBlock& args) {
+void copy_rows(const Queue& queue, const CopyBlock& args) {
   const Shape& from = args.from.shape;
   const Shape& to = args.to.shape;
   const int64_t streams = from[0];
   const int64_t columns = args.columns;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_for(stream, streams* args.rows* columns))
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_for(queue, streams* args.rows* columns))
   for (int64_t b = 0; b < streams; ++b) {
     for (int64_t i = 0; i < args.rows; ++i) {
       const A* source = args.from.as<A>() + (b * from[1] + args.from_row + i) * from[2] + args.from_column;
@@ -33,8 +33,8 @@ void copy_rows(const Stream& stream, const CopyBlock& args) {
 
 }  // namespace
 
-void copy_block(Stream& stream, const CopyBlock& args) {
-  with_activations(args.from.dtype, [&]<typename A>() { copy_rows<A>(stream, args); });
+void copy_block(Queue& queue, const CopyBlock& args) {
+  with_activations(args.from.dtype, [&]<typename A>() { copy_rows<A>(queue, args); });
 }
 
 }  // namespace SEGUE_CPU_LEVEL

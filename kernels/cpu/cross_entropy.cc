@@ -43,7 +43,7 @@ double sum_of_exp(const A* logits, const float* bias, float max, int64_t classes
 }
 
 template <typename A, bool kHasBias>
-void forward(const Stream& stream, const CrossEntropyForward& args) {
+void forward(const Queue& queue, const CrossEntropyForward& args) {
   const int64_t rows = args.logits.shape[0];
   const int64_t classes = args.logits.shape[1];
   const A* logits = args.logits.as<A>();
@@ -51,7 +51,7 @@ void forward(const Stream& stream, const CrossEntropyForward& args) {
   const int32_t* targets = args.targets.as<int32_t>();
   float* nll = args.nll.as<float>();
   float* lse = args.lse.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.logits.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.logits.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const A* z = logits + row * classes;
     const float max = largest<kHasBias>(z, bias, classes);
@@ -62,7 +62,7 @@ void forward(const Stream& stream, const CrossEntropyForward& args) {
 }
 
 template <typename A, bool kHasBias>
-void backward(const Stream& stream, const CrossEntropyBackward& args) {
+void backward(const Queue& queue, const CrossEntropyBackward& args) {
   const int64_t classes = args.logits.shape[1];
   const float scale = args.scale;
   A* logits = args.logits.as<A>();
@@ -86,20 +86,20 @@ void backward(const Stream& stream, const CrossEntropyBackward& args) {
     }
     if (kHasBias) add_to(dbias + column, sums.data(), columns);
   };
-  for_each_column_tile(stream, args.logits.shape[0], classes, tile);
+  for_each_column_tile(queue, args.logits.shape[0], classes, tile);
 }
 
 }  // namespace
 
-void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
+void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args) {
   with_activations(args.logits.dtype, [&]<typename A>() {
-    args.bias.empty() ? forward<A, false>(stream, args) : forward<A, true>(stream, args);
+    args.bias.empty() ? forward<A, false>(queue, args) : forward<A, true>(queue, args);
   });
 }
 
-void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
+void cross_entropy_backward(Queue& queue, const CrossEntropyBackward& args) {
   with_activations(args.logits.dtype, [&]<typename A>() {
-    args.bias.empty() ? backward<A, false>(stream, args) : backward<A, true>(stream, args);
+    args.bias.empty() ? backward<A, false>(queue, args) : backward<A, true>(queue, args);
   });
 }
 

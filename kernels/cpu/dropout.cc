@@ -13,12 +13,12 @@ constexpr int64_t kPiece = 1024;
 
 // out[e] = in[e] * m[e], or += with kAccumulate.
 template <typename A, bool kAccumulate>
-void multiply(const Stream& stream, const Dropout& dropout, ConstTensorView from, TensorView to) {
+void multiply(const Queue& queue, const Dropout& dropout, ConstTensorView from, TensorView to) {
   const int64_t count = from.elements();
   const A* in = from.as<A>();
   A* out = to.as<A>();
   const int64_t pieces = (count + kPiece - 1) / kPiece;
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, count))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, count))
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t first = piece * kPiece;
     const int64_t size = std::min(kPiece, count - first);
@@ -32,21 +32,21 @@ void multiply(const Stream& stream, const Dropout& dropout, ConstTensorView from
   }
 }
 
-void run(const Stream& stream, const Dropout& dropout, ConstTensorView from, TensorView to, bool accumulate) {
+void run(const Queue& queue, const Dropout& dropout, ConstTensorView from, TensorView to, bool accumulate) {
   with_activations(from.dtype, [&]<typename A>() {
     const auto pass = accumulate ? multiply<A, true> : multiply<A, false>;
-    pass(stream, dropout, from, to);
+    pass(queue, dropout, from, to);
   });
 }
 
 }  // namespace
 
-void dropout_forward(Stream& stream, const DropoutForward& args) {
-  run(stream, args.dropout, args.x, args.y, args.accumulate);
+void dropout_forward(Queue& queue, const DropoutForward& args) {
+  run(queue, args.dropout, args.x, args.y, args.accumulate);
 }
 
-void dropout_backward(Stream& stream, const DropoutBackward& args) {
-  run(stream, args.dropout, args.dy, args.dx, args.accumulate);
+void dropout_backward(Queue& queue, const DropoutBackward& args) {
+  run(queue, args.dropout, args.dy, args.dx, args.accumulate);
 }
 
 }  // namespace SEGUE_CPU_LEVEL

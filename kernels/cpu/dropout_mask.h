@@ -34,17 +34,17 @@ constexpr MaskWord lane_numbers(std::index_sequence<kLane...> /*lanes*/) {
   return MaskWord{kLane...};
 }
 
-// random_block(stream, first_block + lane) for every lane of each group.
+// random_block(sequence, first_block + lane) for every lane of each group.
 template <size_t kGroups>
-MaskWords<kGroups> random_blocks(const RandomStream& stream, uint64_t first_block) {
+MaskWords<kGroups> random_blocks(const RandomSequence& sequence, uint64_t first_block) {
   MaskWords<kGroups> words;
   for (auto& c : words) {
     const MaskWord block = lane_numbers(std::make_index_sequence<kMaskLanes>()) + first_block;
-    c = {block, block >> 32 << 16 | stream.site, MaskWord{} + stream.step, MaskWord{} + (stream.step >> 32)};
+    c = {block, block >> 32 << 16 | sequence.site, MaskWord{} + sequence.step, MaskWord{} + (sequence.step >> 32)};
     first_block += kMaskLanes;
   }
-  MaskWord k0 = MaskWord{} + stream.seed;
-  MaskWord k1 = MaskWord{} + (stream.seed >> 32);
+  MaskWord k0 = MaskWord{} + sequence.seed;
+  MaskWord k1 = MaskWord{} + (sequence.seed >> 32);
   for (int round = 0; round < 10; ++round) {
 #pragma GCC unroll 4
     for (auto& c : words) {
@@ -63,8 +63,8 @@ inline MaskWord joined_halves(MaskWord a, MaskWord b) { return (a & 0xFFFFFFFFU)
 
 // The multipliers of the elements of blocks first_block, first_block + 1, ...
 template <size_t kGroups>
-void mask_chunk(const RandomStream& stream, uint64_t first_block, uint32_t threshold, float scale, float* m) {
-  for (const auto& c : random_blocks<kGroups>(stream, first_block)) {
+void mask_chunk(const RandomSequence& sequence, uint64_t first_block, uint32_t threshold, float scale, float* m) {
+  for (const auto& c : random_blocks<kGroups>(sequence, first_block)) {
     const MaskWord front = joined_halves(c[0], c[1]);
     const MaskWord back = joined_halves(c[2], c[3]);
     for (const MaskWord blocks : {interleaved<0>(front, back), interleaved<1>(front, back)}) {

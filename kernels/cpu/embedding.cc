@@ -24,14 +24,14 @@ std::array<float, kPiece> multipliers(const Dropout& dropout, float scale, int64
 }
 
 template <typename A>
-void forward(const Stream& stream, const EmbeddingForward& args) {
+void forward(const Queue& queue, const EmbeddingForward& args) {
   const int64_t rows = args.y.shape[0];
   const int64_t columns = args.y.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
   const A* table = args.table.as<A>();
   const TokenRange range{args.first_token, args.table.shape[0]};
   A* y = args.y.as<A>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.y.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.y.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t first = 0; first < columns; first += kPiece) {
       const int64_t size = std::min(kPiece, columns - first);
@@ -49,14 +49,14 @@ void forward(const Stream& stream, const EmbeddingForward& args) {
 }
 
 template <typename A>
-void backward(const Stream& stream, const EmbeddingBackward& args) {
+void backward(const Queue& queue, const EmbeddingBackward& args) {
   const int64_t rows = args.dy.shape[0];
   const int64_t columns = args.dy.shape[1];
   const int32_t* tokens = args.tokens.as<int32_t>();
   const A* dy = args.dy.as<A>();
   const TokenRange range{args.first_token, args.dtable.shape[0]};
   float* dtable = args.dtable.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.dy.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.dy.elements()))
   for (int64_t piece = 0; piece < pieces_of(columns); ++piece) {
     const int64_t first = piece * kPiece;
     const int64_t size = std::min(kPiece, columns - first);
@@ -73,12 +73,12 @@ void backward(const Stream& stream, const EmbeddingBackward& args) {
 
 }  // namespace
 
-void embedding_forward(Stream& stream, const EmbeddingForward& args) {
-  with_activations(args.y.dtype, [&]<typename A>() { forward<A>(stream, args); });
+void embedding_forward(Queue& queue, const EmbeddingForward& args) {
+  with_activations(args.y.dtype, [&]<typename A>() { forward<A>(queue, args); });
 }
 
-void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
-  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
+void embedding_backward(Queue& queue, const EmbeddingBackward& args) {
+  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(queue, args); });
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -34,13 +34,13 @@ void gelu_piece(const float* bias, const float* mask, int64_t size, A* pre, A* h
 
 // From x · W1ᵀ, which lies in `pre` for GELU and in `hidden` for ReLU, to the hidden units.
 template <typename A>
-void activate(const Stream& stream, const FeedForwardForward& args) {
+void activate(const Queue& queue, const FeedForwardForward& args) {
   const int64_t rows = args.hidden.shape[0];
   const int64_t columns = args.hidden.shape[1];
   const float* bias = args.b1.as<float>();
   A* pre = args.activation == Activation::kGelu ? args.pre.as<A>() : nullptr;
   A* hidden = args.hidden.as<A>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.hidden.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.hidden.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     std::array<float, kPiece> mask;
     for (int64_t column = 0; column < columns; column += kPiece) {
@@ -57,10 +57,10 @@ void activate(const Stream& stream, const FeedForwardForward& args) {
 }
 
 template <typename A>
-void add_column_sums(const Stream& stream, ConstTensorView x, float* sums) {
+void add_column_sums(const Queue& queue, ConstTensorView x, float* sums) {
   const int64_t width = x.shape[1];
   const A* data = x.as<A>();
-  for_each_column_tile(stream, x.shape[0], width, [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  for_each_column_tile(queue, x.shape[0], width, [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     TileColumns tile{};
     for (int64_t i = row; i < row + rows; ++i) add_to(tile.data(), data + i * width + column, columns);
     add_to(sums + column, tile.data(), columns);
@@ -90,7 +90,7 @@ void gelu_gradient_piece(const A* pre, const float* mask, int64_t size, A* gradi
 
 // workspace: dhidden in, dpre out; db1 += its column sums.
 template <typename A>
-void differentiate(const Stream& stream, const FeedForwardBackward& args) {
+void differentiate(const Queue& queue, const FeedForwardBackward& args) {
   const int64_t width = args.hidden.shape[1];
   const float kept =
       args.dropout.p < 1.0F ? static_cast<float>(1.0 / (1.0 - static_cast<double>(args.dropout.p))) : 0.0F;
@@ -113,25 +113,25 @@ void differentiate(const Stream& stream, const FeedForwardBackward& args) {
     }
     add_to(db1 + column, sums.data(), columns);
   };
-  for_each_column_tile(stream, args.hidden.shape[0], width, tile);
+  for_each_column_tile(queue, args.hidden.shape[0], width, tile);
 }
 
 }  // namespace
 
-void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
+void feed_forward_forward(Queue& queue, const FeedForwardForward& args) {
   const TensorView product = args.activation == Activation::kGelu ? args.pre : args.hidden;
-  gemm(stream, Matmul{.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
-  with_activations(args.x.dtype, [&]<typename A>() { activate<A>(stream, args); });
-  gemm(stream, Matmul{.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
+  gemm(queue, Matmul{.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
+  with_activations(args.x.dtype, [&]<typename A>() { activate<A>(queue, args); });
+  gemm(queue, Matmul{.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
 }
 
-void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
-  with_activations(args.dy.dtype, [&]<typename A>() { add_column_sums<A>(stream, args.dy, args.db2.as<float>()); });
-  gemm(stream, Matmul{.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
-  gemm(stream, Matmul{.a = args.dy, .b = args.w2, .c = args.workspace});
-  with_activations(args.dy.dtype, [&]<typename A>() { differentiate<A>(stream, args); });
-  gemm(stream, Matmul{.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
-  gemm(stream, Matmul{.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
+void feed_forward_backward(Queue& queue, const FeedForwardBackward& args) {
+  with_activations(args.dy.dtype, [&]<typename A>() { add_column_sums<A>(queue, args.dy, args.db2.as<float>()); });
+  gemm(queue, Matmul{.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
+  gemm(queue, Matmul{.a = args.dy, .b = args.w2, .c = args.workspace});
+  with_activations(args.dy.dtype, [&]<typename A>() { differentiate<A>(queue, args); });
+  gemm(queue, Matmul{.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
+  gemm(queue, Matmul{.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -196,37 +196,37 @@ void finish_without_terms(const Gemm& args) {
                 static_cast<size_t>(args.n * element));
 }
 
-void run_on(const Stream& stream, const Gemm& args, int threads, int users) {
+void run_on(const Queue& queue, const Gemm& args, int threads, int users) {
   if (args.m == 0 || args.n == 0) return;
   if (args.k == 0) return finish_without_terms(args);
-  stream.products().run(args, threads, users);
+  queue.products().run(args, threads, users);
 }
 
 }  // namespace
 
-void gemm_in_thread(const Stream& stream, const Gemm& args) { run_on(stream, args, 1, stream.threads()); }
+void gemm_in_thread(const Queue& queue, const Gemm& args) { run_on(queue, args, 1, queue.threads()); }
 
-void gemm(const Stream& stream, const Gemm& args) {
+void gemm(const Queue& queue, const Gemm& args) {
   const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
-  run_on(stream, args, is_small ? 1 : stream.threads(), 1);
+  run_on(queue, args, is_small ? 1 : queue.threads(), 1);
 }
 
-void gemm(const Stream& stream, const Matmul& args, const float* bias) {
-  gemm(stream, Gemm{.m = args.c.shape[0],
-                    .n = args.c.shape[1],
-                    .k = args.a.shape[args.transpose_a ? 0 : 1],
-                    .a = args.a.data,
-                    .a_stride = args.a.shape[1],
-                    .b = args.b.data,
-                    .b_stride = args.b.shape[1],
-                    .bias = bias,
-                    .c = args.c.data,
-                    .c_stride = args.c.shape[1],
-                    .operands = args.a.dtype,
-                    .result = args.c.dtype,
-                    .transpose_a = args.transpose_a,
-                    .transpose_b = args.transpose_b,
-                    .accumulate = args.accumulate});
+void gemm(const Queue& queue, const Matmul& args, const float* bias) {
+  gemm(queue, Gemm{.m = args.c.shape[0],
+                   .n = args.c.shape[1],
+                   .k = args.a.shape[args.transpose_a ? 0 : 1],
+                   .a = args.a.data,
+                   .a_stride = args.a.shape[1],
+                   .b = args.b.data,
+                   .b_stride = args.b.shape[1],
+                   .bias = bias,
+                   .c = args.c.data,
+                   .c_stride = args.c.shape[1],
+                   .operands = args.a.dtype,
+                   .result = args.c.dtype,
+                   .transpose_a = args.transpose_a,
+                   .transpose_b = args.transpose_b,
+                   .accumulate = args.accumulate});
 }
 
 bool has_bfloat16_products() {

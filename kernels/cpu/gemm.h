@@ -1,6 +1,6 @@
 // Matrix products on row-major blocks that may lie inside larger tensors, by oneDNN.
 //
-// oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the stream. On
+// oneDNN's matmul compiles a kernel for a shape, which takes longer than a product: they are kept by the queue. On
 // processors with AVX-512, where a and b are dense, a row of c does not depend on how many rows there are: a text's
 // losses are the same in any batch. On others, and of strided operands, oneDNN sums few rows in another order than
 // many.
@@ -15,7 +15,7 @@
 
 #include "base/tensor.h"
 #include "kernels/matmul.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels::cpu {
 
@@ -38,20 +38,20 @@ struct Gemm {
   bool accumulate = false;
 };
 
-// With all threads of the stream; throws DeviceError when oneDNN refuses.
-void gemm(const Stream& stream, const Gemm& args);
+// With all threads of the queue; throws DeviceError when oneDNN refuses.
+void gemm(const Queue& queue, const Gemm& args);
 // c = op(a) · op(b) + bias, a vector of c's columns or null.
-void gemm(const Stream& stream, const Matmul& args, const float* bias = nullptr);
+void gemm(const Queue& queue, const Matmul& args, const float* bias = nullptr);
 
 // With the calling thread alone, inside a parallel region.
-void gemm_in_thread(const Stream& stream, const Gemm& args);
+void gemm_in_thread(const Queue& queue, const Gemm& args);
 
 bool has_bfloat16_products();
 
 // The library and the instructions it uses: "oneDNN 2.6.3 (avx512_core_bf16)".
 std::string name_of_products();
 
-// The products that a stream has met.
+// The products that a queue has met.
 class Products {
  public:
   Products();

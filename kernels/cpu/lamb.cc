@@ -74,17 +74,17 @@ void update_parameters(const LambStep& args, const LambStepScalars& k, int64_t c
 
 }  // namespace
 
-void lamb_moments(Stream& stream, const ScaledLambMoments& scaled) {
+void lamb_moments(Queue& queue, const ScaledLambMoments& scaled) {
   const LambMoments& args = scaled.args;
   const LambMomentScalars& scalars = scaled.scalars;
   const std::optional<float> scale = clipped_scale(args.clipped);
   if (!scale) return;
   const float gradient_scale = *scale;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_for(stream, args.first_moment.elements()))
+#pragma omp parallel for schedule(dynamic) num_threads(threads_for(queue, args.first_moment.elements()))
   for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update_moments(args, scalars, gradient_scale, c);
 }
 
-void lamb_norms(Stream& /*stream*/, const LambNorms& args) {
+void lamb_norms(Queue& /*queue*/, const LambNorms& args) {
   const double* sums = args.sums.as<double>();
   const int64_t* starts = args.starts.as<int64_t>();
   for (int64_t n = 0; n < args.squares.shape[0]; ++n) {
@@ -97,12 +97,12 @@ void lamb_norms(Stream& /*stream*/, const LambNorms& args) {
   }
 }
 
-void lamb_step(Stream& stream, const ScaledLambStep& scaled) {
+void lamb_step(Queue& queue, const ScaledLambStep& scaled) {
   const LambStep& args = scaled.args;
   const LambStepScalars& scalars = scaled.scalars;
   if (!clipped_scale(args.clipped)) return;
   const auto update = args.compute_copy.empty() ? update_parameters<false> : update_parameters<true>;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_for(stream, args.first_moment.elements()))
+#pragma omp parallel for schedule(dynamic) num_threads(threads_for(queue, args.first_moment.elements()))
   for (int64_t c = 0; c < args.chunks.shape[0]; ++c) update(args, scalars, c);
 }
 

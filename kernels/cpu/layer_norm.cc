@@ -47,7 +47,7 @@ float variance_of(const A* s, float mean, int64_t columns) {
 }
 
 template <typename A>
-void forward(const Stream& stream, const LayerNormForward& args) {
+void forward(const Queue& queue, const LayerNormForward& args) {
   const int64_t rows = args.x.shape[0];
   const int64_t columns = args.x.shape[1];
   const A* x = args.x.as<A>();
@@ -58,7 +58,7 @@ void forward(const Stream& stream, const LayerNormForward& args) {
   A* y = args.y.as<A>();
   float* means = args.mean.as<float>();
   float* rstds = args.rstd.as<float>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.x.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.x.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t first = row * columns;
     if (branch != nullptr) add_branch(args.dropout, x + first, branch + first, sum + first, row, columns);
@@ -162,7 +162,7 @@ void backward_row(const Rows<A>& rows, const Dropout& dropout, int64_t row, Para
 
 // Slabs depend on the number of rows alone and are added in their order.
 template <typename A>
-void backward(const Stream& stream, const LayerNormBackward& args) {
+void backward(const Queue& queue, const LayerNormBackward& args) {
   const int64_t count = args.dy.shape[0];
   const int64_t columns = args.dy.shape[1];
   const Rows<A> rows{.dy = args.dy.as<A>(),
@@ -178,7 +178,7 @@ void backward(const Stream& stream, const LayerNormBackward& args) {
   float* dgain = args.dgain.as<float>();
   float* dbias = args.dbias.as<float>();
   const int64_t slabs = (count + kSlabRows - 1) / kSlabRows;
-#pragma omp parallel for ordered schedule(static, 1) num_threads(threads_for(stream, args.dy.elements()))
+#pragma omp parallel for ordered schedule(static, 1) num_threads(threads_for(queue, args.dy.elements()))
   for (int64_t slab = 0; slab < slabs; ++slab) {
     ParameterSums sums;
     std::fill_n(sums.data(), 2 * columns, 0.0F);
@@ -194,12 +194,12 @@ void backward(const Stream& stream, const LayerNormBackward& args) {
 
 }  // namespace
 
-void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
-  with_activations(args.x.dtype, [&]<typename A>() { forward<A>(stream, args); });
+void layer_norm_forward(Queue& queue, const LayerNormForward& args) {
+  with_activations(args.x.dtype, [&]<typename A>() { forward<A>(queue, args); });
 }
 
-void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
-  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(stream, args); });
+void layer_norm_backward(Queue& queue, const LayerNormBackward& args) {
+  with_activations(args.dy.dtype, [&]<typename A>() { backward<A>(queue, args); });
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -92,7 +92,7 @@ class Workspace {
 
 // What a call computes with, as plain pointers.
 struct Layer {
-  Stream& stream;
+  Queue& queue;
   const LinearCrossEntropy& args;
   LinearCrossEntropyExtents extents;
   Workspace scratch;
@@ -130,10 +130,10 @@ ClassBlock class_block(const Layer& layer, int64_t index) {
 // Calls job(i) for i in [0, jobs), each on one thread. An error cannot leave a parallel region: the first is thrown
 // after.
 template <typename Job>
-void share_jobs(const Stream& stream, int64_t jobs, const Job& job) {
+void share_jobs(const Queue& queue, int64_t jobs, const Job& job) {
   std::exception_ptr error;
   std::atomic_flag failed;
-#pragma omp parallel for schedule(dynamic) num_threads(stream.threads())
+#pragma omp parallel for schedule(dynamic) num_threads(queue.threads())
   for (int64_t i = 0; i < jobs; ++i) {
     try {
       job(i);
@@ -149,7 +149,7 @@ void gather(const Layer& layer, int64_t first, int64_t count) {
   const int64_t width = layer.extents.width;
   const int64_t row_bytes = layer.bytes(width);
   const int32_t* columns = layer.args.columns.as<int32_t>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, count* width))
+#pragma omp parallel for schedule(static) num_threads(threads_for(layer.queue, count* width))
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = layer.row(first + i);
     std::copy_n(layer.args.x.data + row * row_bytes, row_bytes, layer.scratch.x + i * row_bytes);
@@ -159,38 +159,38 @@ void gather(const Layer& layer, int64_t first, int64_t count) {
 }
 
 void compute_logits(const Layer& layer, int64_t count) {
-  share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
+  share_jobs(layer.queue, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread(layer.stream, {.m = count,
-                                  .n = block.count,
-                                  .k = layer.extents.width,
-                                  .a = layer.scratch.x,
-                                  .a_stride = layer.extents.width,
-                                  .b = block.w,
-                                  .b_stride = layer.extents.width,
-                                  .c = layer.scratch.logits + layer.bytes(block.column),
-                                  .c_stride = layer.extents.classes,
-                                  .operands = layer.activations(),
-                                  .result = layer.activations(),
-                                  .transpose_b = true});
+    gemm_in_thread(layer.queue, {.m = count,
+                                 .n = block.count,
+                                 .k = layer.extents.width,
+                                 .a = layer.scratch.x,
+                                 .a_stride = layer.extents.width,
+                                 .b = block.w,
+                                 .b_stride = layer.extents.width,
+                                 .c = layer.scratch.logits + layer.bytes(block.column),
+                                 .c_stride = layer.extents.classes,
+                                 .operands = layer.activations(),
+                                 .result = layer.activations(),
+                                 .transpose_b = true});
   });
 }
 
 void add_dw(const Layer& layer, int64_t count) {
-  share_jobs(layer.stream, layer.blocks(), [&](int64_t index) {
+  share_jobs(layer.queue, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread(layer.stream, {.m = block.count,
-                                  .n = layer.extents.width,
-                                  .k = count,
-                                  .a = layer.scratch.logits + layer.bytes(block.column),
-                                  .a_stride = layer.extents.classes,
-                                  .b = layer.scratch.x,
-                                  .b_stride = layer.extents.width,
-                                  .c = block.dw,
-                                  .c_stride = layer.extents.width,
-                                  .operands = layer.activations(),
-                                  .transpose_a = true,
-                                  .accumulate = true});
+    gemm_in_thread(layer.queue, {.m = block.count,
+                                 .n = layer.extents.width,
+                                 .k = count,
+                                 .a = layer.scratch.logits + layer.bytes(block.column),
+                                 .a_stride = layer.extents.classes,
+                                 .b = layer.scratch.x,
+                                 .b_stride = layer.extents.width,
+                                 .c = block.dw,
+                                 .c_stride = layer.extents.width,
+                                 .operands = layer.activations(),
+                                 .transpose_a = true,
+                                 .accumulate = true});
   });
 }
 
@@ -202,17 +202,17 @@ struct DxProduct {
 };
 
 void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const std::byte* w, bool accumulate) {
-  gemm_in_thread(layer.stream, {.m = product.rows,
-                                .n = product.columns,
-                                .k = classes,
-                                .a = product.dz,
-                                .a_stride = layer.extents.classes,
-                                .b = w,
-                                .b_stride = layer.extents.width,
-                                .c = product.to,
-                                .c_stride = layer.extents.width,
-                                .operands = layer.activations(),
-                                .accumulate = accumulate});
+  gemm_in_thread(layer.queue, {.m = product.rows,
+                               .n = product.columns,
+                               .k = classes,
+                               .a = product.dz,
+                               .a_stride = layer.extents.classes,
+                               .b = w,
+                               .b_stride = layer.extents.width,
+                               .c = product.to,
+                               .c_stride = layer.extents.width,
+                               .operands = layer.activations(),
+                               .accumulate = accumulate});
 }
 
 // The parts of dx of a chunk: each over some classes of the table, the last also over the gates.
@@ -221,7 +221,7 @@ void compute_dx(const Layer& layer, int64_t count, int64_t parts) {
   const int64_t table = layer.table_classes();
   const int64_t row_blocks = divide_up(count, kBlockRows);
   const int64_t column_blocks = divide_up(width, kBlockColumns);
-  share_jobs(layer.stream, parts * row_blocks * column_blocks, [&](int64_t job) {
+  share_jobs(layer.queue, parts * row_blocks * column_blocks, [&](int64_t job) {
     const int64_t row = count * (job % row_blocks) / row_blocks;
     const int64_t column = job / row_blocks % column_blocks * kBlockColumns;
     const int64_t part = job / row_blocks / column_blocks;
@@ -244,7 +244,7 @@ void scatter_dx(const Layer& layer, int64_t first, int64_t count, int64_t parts)
   const int64_t width = layer.extents.width;
   const int64_t part_elements = with_padding(count) * width;
   A* dx = layer.args.gradient.dx.as<A>();
-#pragma omp parallel for schedule(static) num_threads(threads_for(layer.stream, parts* count* width))
+#pragma omp parallel for schedule(static) num_threads(threads_for(layer.queue, parts* count* width))
   for (int64_t i = 0; i < count; ++i) {
     float* sum = layer.scratch.dx + i * width;
     for (int64_t part = 1; part < parts; ++part) add_to(sum, sum + part * part_elements, width);
@@ -270,19 +270,19 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   const int64_t padded = with_padding(count);
   gather(layer, first, count);
   compute_logits(layer, padded);
-  cpu::cross_entropy_forward(layer.stream, {.logits = logits,
-                                            .bias = view_of(scratch.bias, classes),
-                                            .targets = view_of(scratch.columns, rows),
-                                            .nll = view_of(scratch.nll, rows),
-                                            .lse = view_of(scratch.lse, rows)});
+  cpu::cross_entropy_forward(layer.queue, {.logits = logits,
+                                           .bias = view_of(scratch.bias, classes),
+                                           .targets = view_of(scratch.columns, rows),
+                                           .nll = view_of(scratch.nll, rows),
+                                           .lse = view_of(scratch.lse, rows)});
   scatter_nll(layer, first, count);
   if (layer.args.gradient.dx.empty()) return;
-  cpu::cross_entropy_backward(layer.stream, {.logits = logits,
-                                             .bias = view_of(scratch.bias, classes),
-                                             .targets = view_of(scratch.columns, rows),
-                                             .lse = view_of(scratch.lse, rows),
-                                             .scale = layer.args.gradient.scale,
-                                             .dbias = view_of(scratch.dbias, classes)});
+  cpu::cross_entropy_backward(layer.queue, {.logits = logits,
+                                            .bias = view_of(scratch.bias, classes),
+                                            .targets = view_of(scratch.columns, rows),
+                                            .lse = view_of(scratch.lse, rows),
+                                            .scale = layer.args.gradient.scale,
+                                            .dbias = view_of(scratch.dbias, classes)});
   add_dw(layer, padded);
   const int64_t parts = dx_parts(padded, layer.extents.width, layer.table_classes());
   compute_dx(layer, padded, parts);
@@ -308,9 +308,9 @@ void add_dbias(const Layer& layer) {
 
 }  // namespace
 
-void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
+void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args) {
   const LinearCrossEntropyExtents extents = extents_of(args);
-  const Layer layer{.stream = stream,
+  const Layer layer{.queue = queue,
                     .args = args,
                     .extents = extents,
                     .scratch = Workspace(extents, args.workspace.as<float>()),

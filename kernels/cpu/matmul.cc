@@ -5,7 +5,7 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-void matmul(Stream& stream, const Matmul& args) { gemm(stream, args); }
+void matmul(Queue& queue, const Matmul& args) { gemm(queue, args); }
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

@@ -17,7 +17,7 @@ using Moments = std::array<float*, 2>;
 
 // Of element i, given its gradient: what it keeps, then the parameter. FMA is written out: what the compiler would fuse
 // could differ between the levels, and with it the weights of ranks on unlike processors.
-float updated(const AdamRule& k, float p, float g, const Moments& moments, int64_t i) {
+float updated(const AdamFormula& k, float p, float g, const Moments& moments, int64_t i) {
   float& m = moments[0][i];
   float& v = moments[1][i];
   m = std::fma(k.rest1, g, k.beta1 * m);
@@ -25,51 +25,51 @@ float updated(const AdamRule& k, float p, float g, const Moments& moments, int64
   return std::fma(p, k.decay, -(k.rate * m / std::fma(std::sqrt(v), k.root_scale, k.epsilon)));
 }
 
-float updated(const AdagradRule& k, float p, float g, const Moments& moments, int64_t i) {
+float updated(const AdagradFormula& k, float p, float g, const Moments& moments, int64_t i) {
   float& s = moments[0][i];
   s = std::fma(g, g, s);
   return p - k.rate * g / (std::sqrt(s) + k.epsilon);
 }
 
-float updated(const SgdRule& k, float p, float g, const Moments& /*moments*/, int64_t /*i*/) {
+float updated(const SgdFormula& k, float p, float g, const Moments& /*moments*/, int64_t /*i*/) {
   return std::fma(-k.rate, g, p);
 }
 
-float updated(const MomentumRule& k, float p, float g, const Moments& moments, int64_t i) {
+float updated(const MomentumFormula& k, float p, float g, const Moments& moments, int64_t i) {
   float& b = moments[0][i];
   b = std::fma(k.momentum, b, g);
   return std::fma(-k.rate, b, p);
 }
 
-template <bool kCopy, typename Rule>
-void update_all(const Stream& stream, const UpdatedBlock& block, const Rule& rule, float gradient_scale) {
+template <bool kCopy, typename Formula>
+void update_all(const Queue& queue, const UpdatedBlock& block, const Formula& formula, float gradient_scale) {
   const int64_t count = block.update.parameters.elements();
   float* p = block.update.parameters.as<float>();
   const float* g = block.update.gradients.as<float>();
   BFloat16* copy = data_of<BFloat16>(block.update.compute_copy);
   Moments moments{};
-  for (size_t i = 0; i < Rule::kMoments; ++i) moments[i] = block.moments[i].as<float>();
-#pragma omp parallel for simd schedule(static) num_threads(threads_for(stream, count))
+  for (size_t i = 0; i < Formula::kMoments; ++i) moments[i] = block.moments[i].as<float>();
+#pragma omp parallel for simd schedule(static) num_threads(threads_for(queue, count))
   for (int64_t i = 0; i < count; ++i) {
-    p[i] = updated(rule, p[i], gradient_scale * g[i], moments, i);
+    p[i] = updated(formula, p[i], gradient_scale * g[i], moments, i);
     if constexpr (kCopy) store(copy + i, p[i]);
   }
 }
 
-template <typename Rule>
-void step(const Stream& stream, const UpdatedBlock& block, const Rule& rule) {
+template <typename Formula>
+void step(const Queue& queue, const UpdatedBlock& block, const Formula& formula) {
   const std::optional<float> scale = clipped_scale(block.update.clipped);
   if (!scale) return;
-  const auto pass = block.update.compute_copy.empty() ? update_all<false, Rule> : update_all<true, Rule>;
-  pass(stream, block, rule, *scale);
+  const auto pass = block.update.compute_copy.empty() ? update_all<false, Formula> : update_all<true, Formula>;
+  pass(queue, block, formula, *scale);
 }
 
 }  // namespace
 
-void update_adagrad(Stream& stream, const AdagradUpdate& args) { step(stream, args.block, args.rule); }
-void update_adam(Stream& stream, const AdamUpdate& args) { step(stream, args.block, args.rule); }
-void update_momentum(Stream& stream, const MomentumUpdate& args) { step(stream, args.block, args.rule); }
-void update_sgd(Stream& stream, const SgdUpdate& args) { step(stream, args.block, args.rule); }
+void update_adagrad(Queue& queue, const AdagradUpdate& args) { step(queue, args.block, args.formula); }
+void update_adam(Queue& queue, const AdamUpdate& args) { step(queue, args.block, args.formula); }
+void update_momentum(Queue& queue, const MomentumUpdate& args) { step(queue, args.block, args.formula); }
+void update_sgd(Queue& queue, const SgdUpdate& args) { step(queue, args.block, args.formula); }
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
@@ -12,8 +12,8 @@ inline namespace SEGUE_CPU_LEVEL {
 constexpr int64_t kElementsWorthATeam = 32768;
 
 // For `num_threads(...)` of a parallel loop that touches `elements` elements.
-inline int threads_for(const Stream& stream, int64_t elements) {
-  return elements < kElementsWorthATeam ? 1 : stream.threads();
+inline int threads_for(const Queue& queue, int64_t elements) {
+  return elements < kElementsWorthATeam ? 1 : queue.threads();
 }
 
 }  // namespace SEGUE_CPU_LEVEL

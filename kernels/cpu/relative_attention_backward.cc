@@ -391,11 +391,11 @@ void finish_biases(const AttentionShape& shape, const Workspace& workspace, cons
 }
 
 template <typename A>
-void attend_backward(const Stream& stream, const RelativeAttentionBackward& args) {
+void attend_backward(const Queue& queue, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.inputs);
   const Workspace workspace = workspace_in(args.workspace.as<float>(), shape.streams * shape.heads, shape.keys(),
                                            shape.has_distances(), shape.row_stride);
-  const auto threads = std::min<int64_t>(threads_for(stream, shape.scores()), workspace.team());
+  const auto threads = std::min<int64_t>(threads_for(queue, shape.scores()), workspace.team());
   std::atomic<int64_t> threads_here = 0;
 #pragma omp parallel num_threads(static_cast <int>(threads))
   {
@@ -416,8 +416,8 @@ void attend_backward(const Stream& stream, const RelativeAttentionBackward& args
 
 }  // namespace
 
-void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
-  with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend_backward<A>(stream, args); });
+void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args) {
+  with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend_backward<A>(queue, args); });
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {

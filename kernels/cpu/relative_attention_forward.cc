@@ -163,9 +163,9 @@ int64_t queries_of_a_part(const AttentionShape& shape, int64_t threads) {
 }
 
 template <typename A>
-void attend(const Stream& stream, const RelativeAttentionForward& args) {
+void attend(const Queue& queue, const RelativeAttentionForward& args) {
   const AttentionShape shape(args.inputs);
-  const int threads = threads_for(stream, shape.scores());
+  const int threads = threads_for(queue, shape.scores());
   const int64_t step = queries_of_a_part(shape, threads);
 #pragma omp parallel num_threads(threads)
   {
@@ -184,8 +184,8 @@ void attend(const Stream& stream, const RelativeAttentionForward& args) {
 
 }  // namespace
 
-void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
-  with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend<A>(stream, args); });
+void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args) {
+  with_activations(args.inputs.qkv.dtype, [&]<typename A>() { attend<A>(queue, args); });
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -30,12 +30,12 @@ void update_stream(const SegmentMemoryUpdate& args, int64_t b) {
 
 }  // namespace
 
-void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
+void segment_memory_update(Queue& queue, const SegmentMemoryUpdate& args) {
   const int64_t streams = args.hidden.shape[0];
   const int64_t old_rows = args.memory.shape[1];
   const int64_t rows = args.updated.shape[1];
   if (args.updated.data != args.memory.data || rows == old_rows) {
-#pragma omp parallel for schedule(static) num_threads(threads_for(stream, args.updated.elements()))
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.updated.elements()))
     for (int64_t b = 0; b < streams; ++b) update_stream(args, b);
   } else if (rows < old_rows) {  // in place, every stream moves to lower addresses
     for (int64_t b = 0; b < streams; ++b) update_stream(args, b);

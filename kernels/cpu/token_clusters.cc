@@ -6,7 +6,7 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-void token_clusters(Stream& /*stream*/, const TokenClusters& args) {
+void token_clusters(Queue& /*queue*/, const TokenClusters& args) {
   const int64_t targets = args.targets.shape[0];
   const auto tails = static_cast<int64_t>(args.cutoffs.size());
   const int32_t* target = args.targets.as<int32_t>();

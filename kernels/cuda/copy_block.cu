@@ -61,13 +61,13 @@ bool is_aligned(const CopyBlock& args) {
 
 }  // namespace
 
-void copy_block(Stream& stream, const CopyBlock& args) {
+void copy_block(Queue& queue, const CopyBlock& args) {
   simt::with_element(args.from.dtype, [&](auto element) {
     using Element = decltype(element);
     simt::with_width<Element>(is_aligned(args), [&](auto access) {
       constexpr int kWidth = decltype(access)::kWidth;
       const int64_t blocks = simt::divide_up(args.rows * (args.columns / kWidth), kThreads);
-      simt::launch(stream.cuda(), "copy_block",
+      simt::launch(queue.cuda(), "copy_block",
                    {.x = blocks, .y = static_cast<int>(args.from.shape[0]), .threads = kThreads},
                    copy_block_kernel<Element, kWidth>, blocks_of<Element>(args));
     });

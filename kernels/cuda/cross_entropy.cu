@@ -102,7 +102,7 @@ struct GradientTerms {
 
 }  // namespace
 
-void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
+void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args) {
   const int64_t rows = args.logits.shape[0];
   const int64_t columns = args.logits.shape[1];
   if (args.logits.elements() == 0) return;
@@ -112,7 +112,7 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(stream.cuda(), "cross_entropy_forward", shape,
+    simt::launch(queue.cuda(), "cross_entropy_forward", shape,
                  warp_rows ? cross_entropy_forward_kernel<Element, kWidth, true>
                            : cross_entropy_forward_kernel<Element, kWidth, false>,
                  ForwardArguments<Element>{.logits = args.logits.as<Element>(),
@@ -125,7 +125,7 @@ void cross_entropy_forward(Stream& stream, const CrossEntropyForward& args) {
   });
 }
 
-void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
+void cross_entropy_backward(Queue& queue, const CrossEntropyBackward& args) {
   const int64_t columns = args.logits.shape[1];
   if (args.logits.elements() == 0) return;
   simt::with_access(args.logits.dtype, columns, {args.logits, args.bias}, [&](auto access) {
@@ -136,8 +136,8 @@ void cross_entropy_backward(Stream& stream, const CrossEntropyBackward& args) {
                                        .lse = args.lse.as<float>(),
                                        .scale = args.scale,
                                        .columns = columns};
-    simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "cross_entropy_backward", terms,
-                                                    args.logits.shape[0], columns, {simt::data_of<float>(args.dbias)});
+    simt::add_column_sums<decltype(access)::kWidth>(queue.cuda(), "cross_entropy_backward", terms, args.logits.shape[0],
+                                                    columns, {simt::data_of<float>(args.dbias)});
   });
 }
 

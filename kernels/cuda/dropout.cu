@@ -32,14 +32,14 @@ __global__ void dropout_kernel(Arguments<Element> args) {
   simt::store(args.to + element, out);
 }
 
-void multiply(Stream& stream, const char* name, ConstTensorView from, const Dropout& dropout, TensorView to,
+void multiply(Queue& queue, const char* name, ConstTensorView from, const Dropout& dropout, TensorView to,
               bool accumulate) {
   const int64_t count = from.elements();
   if (count == 0) return;
   simt::with_access(from.dtype, count, {from, to}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(stream.cuda(), name, {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
+    simt::launch(queue.cuda(), name, {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
                  dropout_kernel<Element, kWidth>,
                  Arguments<Element>{.from = from.as<Element>(),
                                     .to = to.as<Element>(),
@@ -51,12 +51,12 @@ void multiply(Stream& stream, const char* name, ConstTensorView from, const Drop
 
 }  // namespace
 
-void dropout_forward(Stream& stream, const DropoutForward& args) {
-  multiply(stream, "dropout_forward", args.x, args.dropout, args.y, args.accumulate);
+void dropout_forward(Queue& queue, const DropoutForward& args) {
+  multiply(queue, "dropout_forward", args.x, args.dropout, args.y, args.accumulate);
 }
 
-void dropout_backward(Stream& stream, const DropoutBackward& args) {
-  multiply(stream, "dropout_backward", args.dy, args.dropout, args.dx, args.accumulate);
+void dropout_backward(Queue& queue, const DropoutBackward& args) {
+  multiply(queue, "dropout_backward", args.dy, args.dropout, args.dx, args.accumulate);
 }
 
 }  // namespace segue::kernels::cuda

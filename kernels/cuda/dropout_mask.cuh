@@ -9,7 +9,7 @@ namespace segue::simt {
 
 // What a kernel needs to draw the mask again.
 struct DropoutMask {
-  RandomStream random;
+  RandomSequence random;
   const uint64_t* step;  // on the GPU, counted on top of random.step; or null
   uint64_t first_element;
   uint32_t threshold;
@@ -23,33 +23,33 @@ struct DropoutMask {
       for (int i = 0; i < kWidth; ++i) m[i] = scale;
       return;
     }
-    const RandomStream stream = random_of_step();
+    const RandomSequence sequence = random_of_step();
     const uint64_t first = first_element + static_cast<uint64_t>(element);
-    std::array<uint32_t, 4> words = random_block(stream, first / 4);
+    std::array<uint32_t, 4> words = random_block(sequence, first / 4);
     for (int i = 0; i < kWidth; ++i) {
       const uint64_t at = first + static_cast<uint64_t>(i);
-      if (i > 0 && at % 4 == 0) words = random_block(stream, at / 4);
+      if (i > 0 && at % 4 == 0) words = random_block(sequence, at / 4);
       m[i] = multiplier(word_of(words, static_cast<int>(at % 4)));
     }
   }
 
   // The random numbers of the step that the GPU has come to.
-  __device__ __forceinline__ RandomStream random_of_step() const {
-    RandomStream stream = random;
-    if (step != nullptr) stream.step += *step;
-    return stream;
+  __device__ __forceinline__ RandomSequence random_of_step() const {
+    RandomSequence sequence = random;
+    if (step != nullptr) sequence.step += *step;
+    return sequence;
   }
 
   // Which elements of some blocks of random words are kept: bit i of bits[b] is set when the i-th of blocks[b]'s four
   // is, with kFromBehind the (3 - i)-th. All blocks go through a round before any goes through the next, with the same
   // key.
   template <bool kFromBehind, int kBlocks>
-  __device__ __forceinline__ void kept(const RandomStream& stream, const uint64_t (&blocks)[kBlocks],
+  __device__ __forceinline__ void kept(const RandomSequence& sequence, const uint64_t (&blocks)[kBlocks],
                                        uint32_t (&bits)[kBlocks]) const {
     std::array<uint32_t, 4> words[kBlocks];
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) words[b] = random_counter(stream, blocks[b]);
-    uint32_t key[2] = {static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32U)};
+    for (int b = 0; b < kBlocks; ++b) words[b] = random_counter(sequence, blocks[b]);
+    uint32_t key[2] = {static_cast<uint32_t>(sequence.seed), static_cast<uint32_t>(sequence.seed >> 32U)};
 #pragma unroll
     for (int round = 0; round < kPhiloxRounds; ++round) {
 #pragma unroll

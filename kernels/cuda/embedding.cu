@@ -178,13 +178,13 @@ Workspace workspace_for(segue::cuda::Queue& queue, int64_t rows, int64_t columns
 
 }  // namespace
 
-void embedding_forward(Stream& stream, const EmbeddingForward& args) {
+void embedding_forward(Queue& queue, const EmbeddingForward& args) {
   const int64_t columns = args.table.shape[1];
   if (args.y.elements() == 0) return;
   simt::with_access(args.y.dtype, columns, {args.table, args.y}, [&](auto access) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(stream.cuda(), "embedding_forward", simt::launch_of_warp_rows(args.y.shape[0]),
+    simt::launch(queue.cuda(), "embedding_forward", simt::launch_of_warp_rows(args.y.shape[0]),
                  embedding_forward_kernel<Element, kWidth>,
                  ForwardArguments<Element>{.tokens = args.tokens.as<int32_t>(),
                                            .range = {args.first_token, args.table.shape[0]},
@@ -197,13 +197,13 @@ void embedding_forward(Stream& stream, const EmbeddingForward& args) {
   });
 }
 
-void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
+void embedding_backward(Queue& queue, const EmbeddingBackward& args) {
   const int64_t rows = args.dy.shape[0];
   const int64_t columns = args.dy.shape[1];
   if (args.dy.elements() == 0) return;
   const auto* tokens = args.tokens.as<int32_t>();
-  const Workspace workspace = workspace_for(stream.cuda(), rows, columns);
-  simt::launch(stream.cuda(), "embedding_rank", {.x = simt::divide_up(rows, kRankThreads), .threads = kRankThreads},
+  const Workspace workspace = workspace_for(queue.cuda(), rows, columns);
+  simt::launch(queue.cuda(), "embedding_rank", {.x = simt::divide_up(rows, kRankThreads), .threads = kRankThreads},
                embedding_rank_kernel,
                RankArguments{.tokens = tokens, .rows = static_cast<int>(rows), .order = workspace.order});
   simt::with_access(args.dy.dtype, columns, {args.dy, args.dtable}, [&](auto access) {
@@ -223,8 +223,8 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
     const int64_t warps = simt::divide_up(columns, simt::kWarp * kWidth);
     const simt::Launch shape{.x = workspace.chunks,
                              .threads = static_cast<int>(std::min<int64_t>(warps * simt::kWarp, kMaxColumnThreads))};
-    simt::launch(stream.cuda(), "embedding_chunks", shape, embedding_chunks_kernel<Element, kWidth>, arguments);
-    simt::launch(stream.cuda(), "embedding_continued", shape, embedding_continued_kernel<Element, kWidth>, arguments);
+    simt::launch(queue.cuda(), "embedding_chunks", shape, embedding_chunks_kernel<Element, kWidth>, arguments);
+    simt::launch(queue.cuda(), "embedding_continued", shape, embedding_continued_kernel<Element, kWidth>, arguments);
   });
 }
 

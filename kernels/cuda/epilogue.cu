@@ -32,9 +32,9 @@ __global__ void relu_kernel(RowArguments<Element> args) {
 }
 
 template <typename Element>
-void launch(Stream& stream, const char* name, void (*kernel)(RowArguments<Element>), const ProductRows& rows,
+void launch(Queue& queue, const char* name, void (*kernel)(RowArguments<Element>), const ProductRows& rows,
             ConstTensorView bias) {
-  simt::launch(stream.cuda(), name, {.x = rows.elements.shape[0], .threads = kThreads}, kernel,
+  simt::launch(queue.cuda(), name, {.x = rows.elements.shape[0], .threads = kThreads}, kernel,
                RowArguments<Element>{.rows = rows.elements.as<Element>(),
                                      .bias = simt::data_of<Element>(bias),
                                      .columns = rows.elements.shape[1],
@@ -43,17 +43,17 @@ void launch(Stream& stream, const char* name, void (*kernel)(RowArguments<Elemen
 
 }  // namespace
 
-void spread_bias(Stream& stream, const ProductRows& rows, ConstTensorView bias) {
+void spread_bias(Queue& queue, const ProductRows& rows, ConstTensorView bias) {
   simt::with_element(rows.elements.dtype, [&](auto element) {
     using Element = decltype(element);
-    launch<Element>(stream, "spread_bias", spread_bias_kernel<Element>, rows, bias);
+    launch<Element>(queue, "spread_bias", spread_bias_kernel<Element>, rows, bias);
   });
 }
 
-void relu(Stream& stream, const ProductRows& rows) {
+void relu(Queue& queue, const ProductRows& rows) {
   simt::with_element(rows.elements.dtype, [&](auto element) {
     using Element = decltype(element);
-    launch<Element>(stream, "relu", relu_kernel<Element>, rows, {});
+    launch<Element>(queue, "relu", relu_kernel<Element>, rows, {});
   });
 }
 

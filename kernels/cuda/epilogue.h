@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels::cuda {
 
@@ -14,8 +14,8 @@ struct ProductRows {
 };
 
 // Every row = bias [n], of the same dtype.
-void spread_bias(Stream& stream, const ProductRows& rows, ConstTensorView bias);
+void spread_bias(Queue& queue, const ProductRows& rows, ConstTensorView bias);
 // rows = max(0, rows).
-void relu(Stream& stream, const ProductRows& rows);
+void relu(Queue& queue, const ProductRows& rows);
 
 }  // namespace segue::kernels::cuda

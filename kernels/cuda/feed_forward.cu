@@ -35,11 +35,11 @@ __global__ void round_bias_kernel(RoundArguments<Element> args) {
 
 // The bias as products want it: in the dtype of activations, in the queue's scratch where it is another.
 template <typename Element>
-ConstTensorView bias_for(Stream& stream, ConstTensorView bias) {
+ConstTensorView bias_for(Queue& queue, ConstTensorView bias) {
   if (bias.dtype == dtype_of<Element>()) return bias;
   const int64_t count = bias.elements();
-  auto* rounded = static_cast<Element*>(stream.cuda().scratch(count * static_cast<int64_t>(sizeof(Element))));
-  simt::launch(stream.cuda(), "round_bias", {.x = simt::divide_up(count, kThreads), .threads = kThreads},
+  auto* rounded = static_cast<Element*>(queue.cuda().scratch(count * static_cast<int64_t>(sizeof(Element))));
+  simt::launch(queue.cuda(), "round_bias", {.x = simt::divide_up(count, kThreads), .threads = kThreads},
                round_bias_kernel<Element>,
                RoundArguments<Element>{.from = bias.as<float>(), .to = rounded, .count = count});
   return view_of(static_cast<const Element*>(rounded), bias.shape);
@@ -106,15 +106,15 @@ struct ActivationGradientTerms {
 
 // From x to the hidden units. Without dropout the product's own epilogue does for ReLU.
 template <typename Element>
-void compute_hidden(Stream& stream, const FeedForwardForward& args) {
+void compute_hidden(Queue& queue, const FeedForwardForward& args) {
   const int64_t columns = args.hidden.shape[1];
   Element* pre = simt::data_of<Element>(args.pre);
   if (pre == nullptr && args.dropout.p == 0.0F) {
-    const ConstTensorView bias = bias_for<Element>(stream, args.b1);
-    gemm(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = args.hidden, .bias = bias, .relu = true});
+    const ConstTensorView bias = bias_for<Element>(queue, args.b1);
+    gemm(queue, {.a = args.x, .b = args.w1, .transpose_b = true, .c = args.hidden, .bias = bias, .relu = true});
     return;
   }
-  gemm(stream, {.a = args.x, .b = args.w1, .transpose_b = true, .c = pre == nullptr ? args.hidden : args.pre});
+  gemm(queue, {.a = args.x, .b = args.w1, .transpose_b = true, .c = pre == nullptr ? args.hidden : args.pre});
   const ActivationArguments<Element> arguments{.bias = args.b1.as<float>(),
                                                .mask = simt::mask_of(args.dropout),
                                                .pre = pre,
@@ -122,29 +122,29 @@ void compute_hidden(Stream& stream, const FeedForwardForward& args) {
                                                .columns = columns};
   const bool vectorised = simt::is_vectorisable(args.hidden.dtype, columns, {args.b1, args.pre, args.hidden});
   simt::with_width<Element>(vectorised, [&](auto access) {
-    simt::launch(stream.cuda(), "activation", {.x = args.hidden.shape[0], .threads = kThreads},
+    simt::launch(queue.cuda(), "activation", {.x = args.hidden.shape[0], .threads = kThreads},
                  activation_kernel<Element, decltype(access)::kWidth>, arguments);
   });
 }
 
 template <typename Element>
-void forward(Stream& stream, const FeedForwardForward& args) {
-  compute_hidden<Element>(stream, args);
-  gemm(stream,
-       {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y, .bias = bias_for<Element>(stream, args.b2)});
+void forward(Queue& queue, const FeedForwardForward& args) {
+  compute_hidden<Element>(queue, args);
+  gemm(queue,
+       {.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y, .bias = bias_for<Element>(queue, args.b2)});
 }
 
-void add_row_sums(Stream& stream, ConstTensorView matrix, TensorView sums) {
+void add_row_sums(Queue& queue, ConstTensorView matrix, TensorView sums) {
   const int64_t columns = matrix.shape[1];
   simt::with_access(matrix.dtype, columns, {matrix}, [&](auto access) {
     using Element = typename decltype(access)::Element;
-    simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "bias_gradient",
+    simt::add_column_sums<decltype(access)::kWidth>(queue.cuda(), "bias_gradient",
                                                     simt::MatrixTerms<Element>{matrix.as<Element>(), columns},
                                                     matrix.shape[0], columns, {sums.as<float>()});
   });
 }
 
-void differentiate(Stream& stream, const FeedForwardBackward& args) {
+void differentiate(Queue& queue, const FeedForwardBackward& args) {
   const int64_t columns = args.hidden.shape[1];
   const bool is_gelu = args.activation == Activation::kGelu;
   const ConstTensorView saved = is_gelu ? args.pre : args.hidden;
@@ -156,26 +156,26 @@ void differentiate(Stream& stream, const FeedForwardBackward& args) {
                                                  .is_gelu = is_gelu,
                                                  .mask = mask,
                                                  .columns = columns};
-    simt::add_column_sums<decltype(access)::kWidth>(stream.cuda(), "activation_gradient", terms, args.hidden.shape[0],
+    simt::add_column_sums<decltype(access)::kWidth>(queue.cuda(), "activation_gradient", terms, args.hidden.shape[0],
                                                     columns, {args.db1.as<float>()});
   });
 }
 
 }  // namespace
 
-void feed_forward_forward(Stream& stream, const FeedForwardForward& args) {
+void feed_forward_forward(Queue& queue, const FeedForwardForward& args) {
   if (args.x.elements() == 0) return;
-  simt::with_element(args.x.dtype, [&](auto element) { forward<decltype(element)>(stream, args); });
+  simt::with_element(args.x.dtype, [&](auto element) { forward<decltype(element)>(queue, args); });
 }
 
-void feed_forward_backward(Stream& stream, const FeedForwardBackward& args) {
+void feed_forward_backward(Queue& queue, const FeedForwardBackward& args) {
   if (args.x.elements() == 0) return;
-  add_row_sums(stream, args.dy, args.db2);
-  gemm(stream, {.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
-  gemm(stream, {.a = args.dy, .b = args.w2, .c = args.workspace});
-  differentiate(stream, args);
-  gemm(stream, {.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
-  gemm(stream, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
+  add_row_sums(queue, args.dy, args.db2);
+  gemm(queue, {.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
+  gemm(queue, {.a = args.dy, .b = args.w2, .c = args.workspace});
+  differentiate(queue, args);
+  gemm(queue, {.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
+  gemm(queue, {.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }
 
 }  // namespace segue::kernels::cuda

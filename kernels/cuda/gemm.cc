@@ -12,7 +12,6 @@ namespace segue::kernels::cuda {
 using segue::cuda::check;
 using segue::cuda::GemmKey;
 using segue::cuda::GemmPlan;
-using segue::cuda::Queue;
 
 namespace {
 
@@ -44,7 +43,7 @@ GemmKey key_of(const Gemm& args) {
 }
 
 // Ready for these arguments. Nothing here asks the GPU for anything, so that a graph may be recorded meanwhile.
-const GemmPlan& plan_for(Queue::State& state, const GemmKey& key, const Gemm& args) {
+const GemmPlan& plan_for(segue::cuda::Queue::State& state, const GemmKey& key, const Gemm& args) {
   std::unique_ptr<GemmPlan>& plan = state.gemm_plans[key];
   if (!plan) {
     plan = std::make_unique<GemmPlan>(state.cublas, key, args.bias.data, state.gemm_workspace.bytes());
@@ -56,25 +55,25 @@ const GemmPlan& plan_for(Queue::State& state, const GemmKey& key, const Gemm& ar
 
 }  // namespace
 
-void gemm(Stream& stream, const Gemm& args) {
+void gemm(Queue& queue, const Gemm& args) {
   const GemmKey key = key_of(args);
   if (args.c.elements() == 0) return;
   if (key.k == 0) {
-    if (!args.accumulate) stream.fill_zero(args.c);
+    if (!args.accumulate) queue.fill_zero(args.c);
     return;
   }
-  Queue::State& state = stream.cuda().state();
+  segue::cuda::Queue::State& state = queue.cuda().state();
   const GemmPlan& plan = plan_for(state, key, args);
   const ProductRows c{args.c, key.c_stride};
   const bool bias_ahead = key.has_bias() && !plan.fuses_epilogue;
-  if (bias_ahead) spread_bias(stream, c, args.bias);
+  if (bias_ahead) spread_bias(queue, c, args.bias);
   const float one = 1.0F;
   const float beta = args.accumulate || bias_ahead ? 1.0F : 0.0F;
   check(cublasLtMatmul(state.cublas, plan.operation, &one, args.b.data, plan.a, args.a.data, plan.b, &beta, args.c.data,
                        plan.c, args.c.data, plan.c, &plan.algorithm, state.gemm_workspace.data(),
-                       static_cast<size_t>(state.gemm_workspace.bytes()), stream_of(stream.cuda())),
+                       static_cast<size_t>(state.gemm_workspace.bytes()), stream_of(queue.cuda())),
         "cublasLtMatmul");
-  if (key.relu && !plan.fuses_epilogue) relu(stream, c);
+  if (key.relu && !plan.fuses_epilogue) relu(queue, c);
 }
 
 }  // namespace segue::kernels::cuda

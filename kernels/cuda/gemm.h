@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/tensor.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue::kernels::cuda {
 
@@ -29,6 +29,6 @@ struct Gemm {
 
 // Extents and types as said above are the caller's duty, and so is memory that does not overlap. With k = 0 the product
 // is zero; neither bias nor relu may then be wanted. Throws DeviceError when cuBLASLt refuses.
-void gemm(Stream& stream, const Gemm& args);
+void gemm(Queue& queue, const Gemm& args);
 
 }  // namespace segue::kernels::cuda

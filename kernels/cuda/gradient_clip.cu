@@ -48,20 +48,20 @@ __global__ void gradient_clip_kernel(ClipArguments args) {
 
 }  // namespace
 
-void gradient_norm(Stream& stream, const GradientNorm& args) {
+void gradient_norm(Queue& queue, const GradientNorm& args) {
   const int64_t count = args.gradients.elements();
   auto* parts = args.parts.as<double>();
   simt::with_width<float>(simt::is_vectorisable(DType::kFloat32, count, {args.gradients}), [&](auto access) {
     constexpr int kWidth = decltype(access)::kWidth;
     const int64_t part_size = simt::divide_up(count, int64_t{kGradientNormParts} * kWidth) * kWidth;
-    simt::launch(stream.cuda(), "gradient_norm_parts", {.x = kGradientNormParts, .threads = kPartThreads},
+    simt::launch(queue.cuda(), "gradient_norm_parts", {.x = kGradientNormParts, .threads = kPartThreads},
                  gradient_norm_parts_kernel<kWidth>,
                  NormArguments{args.gradients.as<float>(), parts, count, part_size});
   });
 }
 
-void clip_gradients(Stream& stream, const GradientClip& args) {
-  simt::launch(stream.cuda(), "gradient_clip", {.threads = kGradientNormParts}, gradient_clip_kernel,
+void clip_gradients(Queue& queue, const GradientClip& args) {
+  simt::launch(queue.cuda(), "gradient_clip", {.threads = kGradientNormParts}, gradient_clip_kernel,
                ClipArguments{args.parts.as<double>(), args.clip, args.outcome.as<double>()});
 }
 

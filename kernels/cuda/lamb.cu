@@ -144,7 +144,7 @@ const LambChunk* chunks_of(ConstTensorView chunks) { return reinterpret_cast<con
 
 }  // namespace
 
-void lamb_moments(Stream& stream, const ScaledLambMoments& scaled) {
+void lamb_moments(Queue& queue, const ScaledLambMoments& scaled) {
   const LambMoments& args = scaled.args;
   const LambMomentScalars& scalars = scaled.scalars;
   const int64_t chunks = args.chunks.shape[0];
@@ -160,17 +160,17 @@ void lamb_moments(Stream& stream, const ScaledLambMoments& scaled) {
       .aligned = simt::is_vectorisable(DType::kFloat32, kWideLoad,
                                        {args.parameters, args.gradients, args.first_moment, args.second_moment}),
       .scalars = scalars};
-  simt::launch(stream.cuda(), "lamb_moments", {.x = chunks, .threads = kThreads}, lamb_moments_kernel, arguments);
+  simt::launch(queue.cuda(), "lamb_moments", {.x = chunks, .threads = kThreads}, lamb_moments_kernel, arguments);
 }
 
-void lamb_norms(Stream& stream, const LambNorms& args) {
+void lamb_norms(Queue& queue, const LambNorms& args) {
   const int64_t tensors = args.squares.shape[0];
   if (tensors == 0) return;
-  simt::launch(stream.cuda(), "lamb_norms", {.x = tensors, .threads = kThreads}, lamb_norms_kernel,
+  simt::launch(queue.cuda(), "lamb_norms", {.x = tensors, .threads = kThreads}, lamb_norms_kernel,
                NormArguments{args.sums.as<double>(), args.starts.as<int64_t>(), args.squares.as<double>()});
 }
 
-void lamb_step(Stream& stream, const ScaledLambStep& scaled) {
+void lamb_step(Queue& queue, const ScaledLambStep& scaled) {
   const LambStep& args = scaled.args;
   const LambStepScalars& scalars = scaled.scalars;
   const int64_t chunks = args.chunks.shape[0];
@@ -187,7 +187,7 @@ void lamb_step(Stream& stream, const ScaledLambStep& scaled) {
                                        {args.parameters, args.first_moment, args.second_moment, args.compute_copy}),
       .epsilon = args.epsilon,
       .scalars = scalars};
-  simt::launch(stream.cuda(), "lamb_step", {.x = chunks, .threads = kThreads}, lamb_step_kernel, arguments);
+  simt::launch(queue.cuda(), "lamb_step", {.x = chunks, .threads = kThreads}, lamb_step_kernel, arguments);
 }
 
 }  // namespace segue::kernels::cuda

@@ -201,7 +201,7 @@ simt::Launch shape_for(int64_t rows, int64_t columns) {
 
 }  // namespace
 
-void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
+void layer_norm_forward(Queue& queue, const LayerNormForward& args) {
   if (args.x.elements() == 0) return;
   const auto run = [&](auto access) {
     using Element = typename decltype(access)::Element;
@@ -218,7 +218,7 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
                                               .rstd = args.rstd.as<float>(),
                                               .rows = args.x.shape[0],
                                               .columns = args.x.shape[1]};
-    simt::launch(stream.cuda(), "layer_norm_forward", shape_for(args.x.shape[0], args.x.shape[1]),
+    simt::launch(queue.cuda(), "layer_norm_forward", shape_for(args.x.shape[0], args.x.shape[1]),
                  args.x.shape[1] <= kWarpColumns ? layer_norm_forward_kernel<Element, kWidth, true>
                                                  : layer_norm_forward_kernel<Element, kWidth, false>,
                  arguments);
@@ -226,7 +226,7 @@ void layer_norm_forward(Stream& stream, const LayerNormForward& args) {
   simt::with_access(args.x.dtype, args.x.shape[1], {args.x, args.branch, args.gain, args.bias, args.sum, args.y}, run);
 }
 
-void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
+void layer_norm_backward(Queue& queue, const LayerNormBackward& args) {
   const int64_t rows = args.dy.shape[0];
   const int64_t columns = args.dy.shape[1];
   if (args.dy.elements() == 0) return;
@@ -238,7 +238,7 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
                                         .mean = args.mean.as<float>(),
                                         .rstd = args.rstd.as<float>(),
                                         .columns = columns};
-    simt::add_column_sums<kWidth>(stream.cuda(), "layer_norm_backward", terms, rows, columns,
+    simt::add_column_sums<kWidth>(queue.cuda(), "layer_norm_backward", terms, rows, columns,
                                   {args.dgain.as<float>(), args.dbias.as<float>()});
     if (args.dx.empty() && args.dbranch.empty()) return;
     const BackwardArguments<Element> arguments{.dy = terms.dy,
@@ -253,7 +253,7 @@ void layer_norm_backward(Stream& stream, const LayerNormBackward& args) {
                                                .dbranch = simt::data_of<Element>(args.dbranch),
                                                .rows = rows,
                                                .columns = columns};
-    simt::launch(stream.cuda(), "layer_norm_backward", shape_for(rows, columns),
+    simt::launch(queue.cuda(), "layer_norm_backward", shape_for(rows, columns),
                  columns <= kWarpColumns ? layer_norm_backward_kernel<Element, kWidth, true>
                                          : layer_norm_backward_kernel<Element, kWidth, false>,
                  arguments);

@@ -83,18 +83,18 @@ __global__ void linear_cross_entropy_add_kernel(AddArguments args) {
   if (e < args.elements) args.to[e] = args.from[e] + (args.accumulate ? args.to[e] : 0.0F);
 }
 
-void add(Stream& stream, const AddArguments& args) {
+void add(Queue& queue, const AddArguments& args) {
   if (args.elements == 0) return;
-  simt::launch(stream.cuda(), "linear_cross_entropy_add",
+  simt::launch(queue.cuda(), "linear_cross_entropy_add",
                {.x = simt::divide_up(args.elements, kElementThreads), .threads = kElementThreads},
                linear_cross_entropy_add_kernel, args);
 }
 
-void prepare(Stream& stream, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents,
+void prepare(Queue& queue, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents,
              const ChunkWorkspace& workspace) {
   simt::with_element(extents.activations, [&](auto element) {
     using Element = decltype(element);
-    simt::launch(stream.cuda(), "linear_cross_entropy_prepare",
+    simt::launch(queue.cuda(), "linear_cross_entropy_prepare",
                  {.x = simt::divide_up(workspace.classes, kElementThreads), .threads = kElementThreads},
                  linear_cross_entropy_prepare_kernel<Element>,
                  PrepareArguments<Element>{.bias = args.bias.as<float>(),
@@ -130,21 +130,21 @@ struct Classes {
   int64_t stride;
 };
 
-void multiply_logits(Stream& stream, const Classes& classes, ConstTensorView x) {
-  gemm(stream, {.a = x, .b = classes.w, .transpose_b = true, .c = classes.logits, .c_stride = classes.stride});
+void multiply_logits(Queue& queue, const Classes& classes, ConstTensorView x) {
+  gemm(queue, {.a = x, .b = classes.w, .transpose_b = true, .c = classes.logits, .c_stride = classes.stride});
 }
 
-void multiply_gradients(Stream& stream, const Classes& classes, ConstTensorView x, TensorView dx, bool accumulate_dx) {
-  gemm(stream, {.a = classes.logits, .b = classes.w, .c = dx, .accumulate = accumulate_dx, .a_stride = classes.stride});
-  gemm(stream, {.a = classes.logits,
-                .transpose_a = true,
-                .b = x,
-                .c = classes.dw,
-                .accumulate = true,
-                .a_stride = classes.stride});
+void multiply_gradients(Queue& queue, const Classes& classes, ConstTensorView x, TensorView dx, bool accumulate_dx) {
+  gemm(queue, {.a = classes.logits, .b = classes.w, .c = dx, .accumulate = accumulate_dx, .a_stride = classes.stride});
+  gemm(queue, {.a = classes.logits,
+               .transpose_a = true,
+               .b = x,
+               .c = classes.dw,
+               .accumulate = true,
+               .a_stride = classes.stride});
 }
 
-void run_chunk(Stream& stream, const LinearCrossEntropy& args, const ChunkWorkspace& workspace, int64_t first,
+void run_chunk(Queue& queue, const LinearCrossEntropy& args, const ChunkWorkspace& workspace, int64_t first,
                int64_t count) {
   const LinearCrossEntropyGradient& gradient = args.gradient;
   const ChunkLogits logits{.data = reinterpret_cast<std::byte*>(workspace.logits),
@@ -160,53 +160,53 @@ void run_chunk(Stream& stream, const LinearCrossEntropy& args, const ChunkWorksp
   const ConstTensorView bias = view_of(workspace.bias, {workspace.classes});
   const ConstTensorView targets = args.columns.rows(first, count);
   const TensorView lse = view_of(workspace.lse, {count});
-  multiply_logits(stream, table, x);
-  if (has_gates) multiply_logits(stream, gates, x);
+  multiply_logits(queue, table, x);
+  if (has_gates) multiply_logits(queue, gates, x);
   cuda::cross_entropy_forward(
-      stream,
+      queue,
       {.logits = logits.all(), .bias = bias, .targets = targets, .nll = view_of(workspace.nll, {count}), .lse = lse});
-  add(stream, {.from = workspace.nll,
-               .to = args.nll.as<float>() + first,
-               .accumulate = args.accumulate_nll,
-               .elements = count});
+  add(queue, {.from = workspace.nll,
+              .to = args.nll.as<float>() + first,
+              .accumulate = args.accumulate_nll,
+              .elements = count});
   if (gradient.dx.empty()) return;
-  cuda::cross_entropy_backward(stream, {.logits = logits.all(),
-                                        .bias = bias,
-                                        .targets = targets,
-                                        .lse = lse,
-                                        .scale = gradient.scale,
-                                        .dbias = view_of(workspace.dbias, {workspace.classes})});
+  cuda::cross_entropy_backward(queue, {.logits = logits.all(),
+                                       .bias = bias,
+                                       .targets = targets,
+                                       .lse = lse,
+                                       .scale = gradient.scale,
+                                       .dbias = view_of(workspace.dbias, {workspace.classes})});
   const TensorView dx = gradient.dx.rows(first, count);
-  multiply_gradients(stream, table, x, dx, gradient.accumulate_dx);
-  if (has_gates) multiply_gradients(stream, gates, x, dx, true);
+  multiply_gradients(queue, table, x, dx, gradient.accumulate_dx);
+  if (has_gates) multiply_gradients(queue, gates, x, dx, true);
 }
 
 }  // namespace
 
-void all_rows_cross_entropy(Stream& stream, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents) {
+void all_rows_cross_entropy(Queue& queue, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents) {
   const ChunkWorkspace workspace(extents, args.workspace.as<float>());
-  prepare(stream, args, extents, workspace);
+  prepare(queue, args, extents, workspace);
   const int64_t chunks = simt::divide_up(extents.rows, workspace.rows);
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     const int64_t first = extents.rows * chunk / chunks;
-    run_chunk(stream, args, workspace, first, extents.rows * (chunk + 1) / chunks - first);
+    run_chunk(queue, args, workspace, first, extents.rows * (chunk + 1) / chunks - first);
   }
   if (args.gradient.dx.empty()) return;
   const int64_t table_classes = args.table.shape[0];
-  add(stream,
+  add(queue,
       {.from = workspace.dbias, .to = args.gradient.dbias.as<float>(), .accumulate = true, .elements = table_classes});
-  add(stream, {.from = workspace.dbias + table_classes,
-               .to = args.gradient.dgate_bias.as<float>(),
-               .accumulate = true,
-               .elements = extents.classes - table_classes});
+  add(queue, {.from = workspace.dbias + table_classes,
+              .to = args.gradient.dgate_bias.as<float>(),
+              .accumulate = true,
+              .elements = extents.classes - table_classes});
 }
 
 int64_t all_rows_workspace(const LinearCrossEntropyExtents& extents) { return ChunkWorkspace(extents, nullptr).taken; }
 
-void linear_cross_entropy(Stream& stream, const LinearCrossEntropy& args) {
+void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args) {
   const LinearCrossEntropyExtents extents = extents_of(args);
-  if (extents.listed) return listed_rows_cross_entropy(stream, args, extents);
-  all_rows_cross_entropy(stream, args, extents);
+  if (extents.listed) return listed_rows_cross_entropy(queue, args, extents);
+  all_rows_cross_entropy(queue, args, extents);
 }
 
 int64_t linear_cross_entropy_workspace(const LinearCrossEntropyExtents& extents) {

@@ -25,11 +25,10 @@ class WorkspacePieces {
   int64_t taken_ = 0;
 };
 
-void all_rows_cross_entropy(Stream& stream, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents);
+void all_rows_cross_entropy(Queue& queue, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents);
 int64_t all_rows_workspace(const LinearCrossEntropyExtents& extents);
 
-void listed_rows_cross_entropy(Stream& stream, const LinearCrossEntropy& args,
-                               const LinearCrossEntropyExtents& extents);
+void listed_rows_cross_entropy(Queue& queue, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents);
 int64_t listed_rows_workspace(const LinearCrossEntropyExtents& extents);
 
 }  // namespace segue::kernels::cuda

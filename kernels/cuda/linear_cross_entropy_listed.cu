@@ -267,56 +267,55 @@ void with_slice_width(int width, const Call& call) {
 }
 
 template <typename Element>
-void run_loss(Stream& stream, const ListedArguments<Element>& args) {
+void run_loss(Queue& queue, const ListedArguments<Element>& args) {
   with_slice_width(args.width, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
-    simt::launch(stream.cuda(), "linear_cross_entropy_sums",
+    simt::launch(queue.cuda(), "linear_cross_entropy_sums",
                  {.x = simt::divide_up(args.all_rows, kTile<Element>),
                   .y = args.most_splits,
                   .threads = kThreads<Element>,
                   .shared_bytes = simt::shared_bytes_of<LayerTiles<Element, kWidth>>()},
                  linear_cross_entropy_sums_kernel<Element, kWidth>, args);
   });
-  simt::launch(stream.cuda(), "linear_cross_entropy_loss",
+  simt::launch(queue.cuda(), "linear_cross_entropy_loss",
                {.x = simt::divide_up(args.all_rows, kRowThreads), .threads = kRowThreads},
                linear_cross_entropy_loss_kernel<Element>, args);
 }
 
 template <typename Element>
-void run_gradient(Stream& stream, const ListedArguments<Element>& args) {
+void run_gradient(Queue& queue, const ListedArguments<Element>& args) {
   with_slice_width(args.width, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     const auto slices = static_cast<int>(simt::divide_up(args.width, kWidth));
-    simt::launch(stream.cuda(), "linear_cross_entropy_rows",
+    simt::launch(queue.cuda(), "linear_cross_entropy_rows",
                  {.x = simt::divide_up(args.all_rows, kTile<Element>),
                   .y = args.most_splits,
                   .z = slices,
                   .threads = kThreads<Element>,
                   .shared_bytes = simt::shared_bytes_of<GradientTiles<Element, kWidth>>()},
                  linear_cross_entropy_rows_kernel<Element, kWidth>, args);
-    simt::launch(stream.cuda(), "linear_cross_entropy_classes",
+    simt::launch(queue.cuda(), "linear_cross_entropy_classes",
                  {.x = simt::divide_up(args.classes, kTile<Element>),
                   .z = slices,
                   .threads = kThreads<Element>,
                   .shared_bytes = simt::shared_bytes_of<GradientTiles<Element, kWidth>>()},
                  linear_cross_entropy_classes_kernel<Element, kWidth>, args);
   });
-  simt::launch(stream.cuda(), "linear_cross_entropy_dx",
+  simt::launch(queue.cuda(), "linear_cross_entropy_dx",
                {.x = simt::divide_up(args.all_rows, kRowThreads / simt::kWarp), .threads = kRowThreads},
                linear_cross_entropy_dx_kernel<Element>, args);
 }
 
 }  // namespace
 
-void listed_rows_cross_entropy(Stream& stream, const LinearCrossEntropy& args,
-                               const LinearCrossEntropyExtents& extents) {
+void listed_rows_cross_entropy(Queue& queue, const LinearCrossEntropy& args, const LinearCrossEntropyExtents& extents) {
   const TensorView dx = args.gradient.dx;
   simt::with_element(extents.activations, [&](auto element) {
     const auto arguments = arguments_of<decltype(element)>(args, extents);
-    run_loss(stream, arguments);
+    run_loss(queue, arguments);
     if (dx.empty()) return;
-    if (!args.gradient.accumulate_dx) stream.fill_zero(dx);
-    run_gradient(stream, arguments);
+    if (!args.gradient.accumulate_dx) queue.fill_zero(dx);
+    run_gradient(queue, arguments);
   });
 }
 

@@ -33,8 +33,8 @@ struct ListedArguments {
 
   int most_splits;
   SplitSums sums;
-  float* target;        // [R]: the target's logit, by place in the list
-  float* lse;           // [R]: by place in the list
+  float* target;        // [R]: the target's logit, by position in the list
+  float* lse;           // [R]: by position in the list
   float* dx_parts;      // [splits, listed rows, E]
   int64_t dx_capacity;  // elements of it
 

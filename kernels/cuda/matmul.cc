@@ -4,13 +4,13 @@
 
 namespace segue::kernels::cuda {
 
-void matmul(Stream& stream, const Matmul& args) {
-  gemm(stream, {.a = args.a,
-                .transpose_a = args.transpose_a,
-                .b = args.b,
-                .transpose_b = args.transpose_b,
-                .c = args.c,
-                .accumulate = args.accumulate});
+void matmul(Queue& queue, const Matmul& args) {
+  gemm(queue, {.a = args.a,
+               .transpose_a = args.transpose_a,
+               .b = args.b,
+               .transpose_b = args.transpose_b,
+               .c = args.c,
+               .accumulate = args.accumulate});
 }
 
 }  // namespace segue::kernels::cuda

@@ -42,7 +42,7 @@ namespace segue::kernels::cuda {
 // What a GPU can do is known here too: jobs for one are planned.
 const Operations& operations() {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type
-#define SEGUE_REFUSED_OPERATION(name, arguments) .name = [](Stream&, const arguments&) { segue::cuda::refuse(); },
+#define SEGUE_REFUSED_OPERATION(name, arguments) .name = [](Queue&, const arguments&) { segue::cuda::refuse(); },
   static const Operations table{
       .level = "CUDA",
       .widest_head = kMaxHeadWidth,

@@ -13,27 +13,27 @@ constexpr int kThreads = 256;
 constexpr int kMostMoments = 2;
 
 // Of one element, given its gradient: what it keeps, then the parameter.
-__device__ __forceinline__ float updated(const AdamRule& k, float p, float g, float& m, float& v) {
+__device__ __forceinline__ float updated(const AdamFormula& k, float p, float g, float& m, float& v) {
   m = fmaf(k.rest1, g, k.beta1 * m);
   v = fmaf(k.rest2 * g, g, k.beta2 * v);
   return p * k.decay - k.rate * m / fmaf(sqrtf(v), k.root_scale, k.epsilon);
 }
 
-__device__ __forceinline__ float updated(const AdagradRule& k, float p, float g, float& s, float& /*none*/) {
+__device__ __forceinline__ float updated(const AdagradFormula& k, float p, float g, float& s, float& /*none*/) {
   s = fmaf(g, g, s);
   return p - k.rate * g / (sqrtf(s) + k.epsilon);
 }
 
-__device__ __forceinline__ float updated(const SgdRule& k, float p, float g, float& /*none*/, float& /*none*/) {
+__device__ __forceinline__ float updated(const SgdFormula& k, float p, float g, float& /*none*/, float& /*none*/) {
   return fmaf(-k.rate, g, p);
 }
 
-__device__ __forceinline__ float updated(const MomentumRule& k, float p, float g, float& b, float& /*none*/) {
+__device__ __forceinline__ float updated(const MomentumFormula& k, float p, float g, float& b, float& /*none*/) {
   b = fmaf(k.momentum, b, g);
   return fmaf(-k.rate, b, p);
 }
 
-template <typename Rule>
+template <typename Formula>
 struct UpdateArguments {
   float* parameters;
   const float* gradients;
@@ -41,11 +41,11 @@ struct UpdateArguments {
   BFloat16* compute_copy;  // or null
   const double* clipped;   // or null
   int64_t count;
-  Rule rule;
+  Formula formula;
 };
 
-template <typename Rule, int kWidth>
-__global__ void update_kernel(UpdateArguments<Rule> args) {
+template <typename Formula, int kWidth>
+__global__ void update_kernel(UpdateArguments<Formula> args) {
   const int64_t first = (int64_t{simt::block()} * kThreads + simt::thread()) * kWidth;
   if (first >= args.count || is_left_out(args.clipped)) return;
   const float gradient_scale = clipped_scale(args.clipped);
@@ -54,41 +54,42 @@ __global__ void update_kernel(UpdateArguments<Rule> args) {
   float moments[kMostMoments][kWidth] = {};
   simt::load(args.parameters + first, p);
   simt::load(args.gradients + first, g);
-  for (int m = 0; m < Rule::kMoments; ++m) simt::load(args.moments[m] + first, moments[m]);
-  for (int k = 0; k < kWidth; ++k) p[k] = updated(args.rule, p[k], gradient_scale * g[k], moments[0][k], moments[1][k]);
+  for (int m = 0; m < Formula::kMoments; ++m) simt::load(args.moments[m] + first, moments[m]);
+  for (int k = 0; k < kWidth; ++k)
+    p[k] = updated(args.formula, p[k], gradient_scale * g[k], moments[0][k], moments[1][k]);
   simt::store(args.parameters + first, p);
-  for (int m = 0; m < Rule::kMoments; ++m) simt::store(args.moments[m] + first, moments[m]);
+  for (int m = 0; m < Formula::kMoments; ++m) simt::store(args.moments[m] + first, moments[m]);
   if (args.compute_copy != nullptr) simt::store(args.compute_copy + first, p);
 }
 
-template <typename Rule>
-void update_all(Stream& stream, const UpdatedBlock& block, const Rule& rule) {
+template <typename Formula>
+void update_all(Queue& queue, const UpdatedBlock& block, const Formula& formula) {
   const ParameterUpdate& update = block.update;
-  UpdateArguments<Rule> arguments{.parameters = update.parameters.as<float>(),
-                                  .gradients = update.gradients.as<float>(),
-                                  .moments = {},
-                                  .compute_copy = simt::data_of<BFloat16>(update.compute_copy),
-                                  .clipped = simt::data_of<double>(update.clipped),
-                                  .count = update.parameters.elements(),
-                                  .rule = rule};
+  UpdateArguments<Formula> arguments{.parameters = update.parameters.as<float>(),
+                                     .gradients = update.gradients.as<float>(),
+                                     .moments = {},
+                                     .compute_copy = simt::data_of<BFloat16>(update.compute_copy),
+                                     .clipped = simt::data_of<double>(update.clipped),
+                                     .count = update.parameters.elements(),
+                                     .formula = formula};
   if (arguments.count == 0) return;
-  for (int m = 0; m < Rule::kMoments; ++m) arguments.moments[m] = block.moments[static_cast<size_t>(m)].as<float>();
+  for (int m = 0; m < Formula::kMoments; ++m) arguments.moments[m] = block.moments[static_cast<size_t>(m)].as<float>();
   const bool vectorised = simt::is_vectorisable(
       DType::kFloat32, arguments.count,
       {update.parameters, update.gradients, block.moments[0], block.moments[1], update.compute_copy});
   simt::with_width<float>(vectorised, [&](auto access) {
     constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(stream.cuda(), Rule::kName,
+    simt::launch(queue.cuda(), Formula::kName,
                  {.x = simt::divide_up(arguments.count, kThreads * kWidth), .threads = kThreads},
-                 update_kernel<Rule, kWidth>, arguments);
+                 update_kernel<Formula, kWidth>, arguments);
   });
 }
 
 }  // namespace
 
-void update_adagrad(Stream& stream, const AdagradUpdate& args) { update_all(stream, args.block, args.rule); }
-void update_adam(Stream& stream, const AdamUpdate& args) { update_all(stream, args.block, args.rule); }
-void update_momentum(Stream& stream, const MomentumUpdate& args) { update_all(stream, args.block, args.rule); }
-void update_sgd(Stream& stream, const SgdUpdate& args) { update_all(stream, args.block, args.rule); }
+void update_adagrad(Queue& queue, const AdagradUpdate& args) { update_all(queue, args.block, args.formula); }
+void update_adam(Queue& queue, const AdamUpdate& args) { update_all(queue, args.block, args.formula); }
+void update_momentum(Queue& queue, const MomentumUpdate& args) { update_all(queue, args.block, args.formula); }
+void update_sgd(Queue& queue, const SgdUpdate& args) { update_all(queue, args.block, args.formula); }
 
 }  // namespace segue::kernels::cuda

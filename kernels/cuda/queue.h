@@ -50,7 +50,7 @@ class Queue {
   Watch watch_;
 };
 
-// A place in a stream that the host or another stream can wait for.
+// A point in a CUDA stream that the host or another one can wait for.
 class Fence {
  public:
   void set(void* stream);   // cudaStream_t: behind everything queued there so far
@@ -63,7 +63,7 @@ class Fence {
   Hidden<State> state_;
 };
 
-// The time between two places of a stream, measured by the GPU, also inside a graph.
+// The time between two points of a CUDA stream, measured by the GPU, also inside a graph.
 class Stopwatch {
  public:
   Stopwatch();

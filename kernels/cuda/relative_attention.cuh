@@ -45,7 +45,7 @@ class WeightDropout {
   __device__ __forceinline__ bool is_active() const { return in_.dropatt.is_drawn || in_.dropatt.scale != 1.0F; }
 
   const AttentionInputs<Element>& in_;
-  RandomStream random_;
+  RandomSequence random_;
   KeptWeights kept_;
 };
 
@@ -119,14 +119,14 @@ void with_variant(const AttentionInputs<Element>& in, const Call& call) {
 // Launches a block for each tile of `rows` (queries, keys or distances), head and stream, with the shared memory that
 // Tiles takes.
 template <typename Tiles, typename Element, template <typename> class Arguments>
-void launch_tiles(Stream& stream, const char* name, const Arguments<Element>& args, int rows,
+void launch_tiles(Queue& queue, const char* name, const Arguments<Element>& args, int rows,
                   void (*kernel)(Arguments<Element>)) {
   const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
                            .y = args.in.heads,
                            .z = args.in.streams,
                            .threads = Tiles::kBlockThreads,
                            .shared_bytes = simt::shared_bytes_of<Tiles>()};
-  simt::launch(stream.cuda(), name, shape, kernel, args);
+  simt::launch(queue.cuda(), name, shape, kernel, args);
 }
 
 }  // namespace segue::kernels::cuda

@@ -127,7 +127,7 @@ Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Elem
 }
 
 template <typename Element>
-void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const BackwardArguments<Element>& arguments) {
+void run_reduce(Queue& queue, const RelativeAttentionBackward& args, const BackwardArguments<Element>& arguments) {
   const AttentionInputs<Element>& in = arguments.in;
   const ReduceArguments<Element> reduce{.in = in,
                                         .parts = arguments.workspace,
@@ -138,18 +138,18 @@ void run_reduce(Stream& stream, const RelativeAttentionBackward& args, const Bac
   constexpr int kReduceThreads = 128;
   const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
   if (in.positions > 0) {
-    simt::launch(stream.cuda(), "relative_attention_reduce_positions",
+    simt::launch(queue.cuda(), "relative_attention_reduce_positions",
                  {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
                  relative_attention_reduce_positions_kernel<Element>, reduce);
   }
   if (reduce.du == nullptr && reduce.dw == nullptr) return;
-  simt::launch(stream.cuda(), "relative_attention_reduce_biases",
+  simt::launch(queue.cuda(), "relative_attention_reduce_biases",
                {.x = simt::divide_up(model, simt::kWarp), .threads = kReduceWarps * simt::kWarp},
                relative_attention_reduce_biases_kernel<Element>, reduce);
 }
 
 template <typename Element>
-void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
+void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
   AttentionInputs<Element> in = inputs_of<Element>(args.inputs);
   in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput) &&
                   is_vectorisable(args.inputs.qkv, args.workspace);
@@ -161,16 +161,16 @@ void run_backward(Stream& stream, const RelativeAttentionBackward& args) {
                                              .dmemory_kv = args.dmemory_kv.as<Element>(),
                                              .workspace = divide_workspace(args.workspace.as<float>(), in)};
   constexpr int kRowsOfBlock = 4;
-  simt::launch(stream.cuda(), "relative_attention_rows",
+  simt::launch(queue.cuda(), "relative_attention_rows",
                {.x = simt::divide_up(in.tgt_len, kRowsOfBlock),
                 .y = in.heads,
                 .z = in.streams,
                 .threads = kRowsOfBlock * simt::kWarp},
                relative_attention_rows_kernel<Element>, arguments);
-  launch_queries(stream, arguments);
-  launch_keys(stream, arguments);
-  if (in.positions > 0) launch_distances(stream, arguments);
-  run_reduce(stream, args, arguments);
+  launch_queries(queue, arguments);
+  launch_keys(queue, arguments);
+  if (in.positions > 0) launch_distances(queue, arguments);
+  run_reduce(queue, args, arguments);
 }
 
 }  // namespace
@@ -179,9 +179,9 @@ int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
   return WorkspaceSizes(e.streams * e.heads, e, kTile<float>).all();  // the smaller tile
 }
 
-void relative_attention_backward(Stream& stream, const RelativeAttentionBackward& args) {
+void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args) {
   if (args.inputs.qkv.elements() == 0) return;
-  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_backward<decltype(element)>(stream, args); });
+  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_backward<decltype(element)>(queue, args); });
 }
 
 }  // namespace segue::kernels::cuda

@@ -45,11 +45,11 @@ struct BackwardArguments {
 
 // Each computes its gradient for every stream and head.
 template <typename Element>
-void launch_queries(Stream& stream, const BackwardArguments<Element>& args);
+void launch_queries(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
-void launch_keys(Stream& stream, const BackwardArguments<Element>& args);
+void launch_keys(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
-void launch_distances(Stream& stream, const BackwardArguments<Element>& args);
+void launch_distances(Queue& queue, const BackwardArguments<Element>& args);
 
 // How the kernels of the backward divide a tile of rows kWidth wide among a block's warps.
 template <typename Element, int kWidth>

@@ -98,14 +98,14 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 }  // namespace
 
 template <typename Element>
-void launch_distances(Stream& stream, const BackwardArguments<Element>& args) {
+void launch_distances(Queue& queue, const BackwardArguments<Element>& args) {
   with_head_width(args.in.d_head, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
-    launch_tiles<DistancesTiles<Element, kWidth>>(stream, "relative_attention_distances", args, args.in.keys,
+    launch_tiles<DistancesTiles<Element, kWidth>>(queue, "relative_attention_distances", args, args.in.keys,
                                                   relative_attention_distances_kernel<Element, kWidth>);
   });
 }
-template void launch_distances(Stream&, const BackwardArguments<float>&);
-template void launch_distances(Stream&, const BackwardArguments<BFloat16>&);
+template void launch_distances(Queue&, const BackwardArguments<float>&);
+template void launch_distances(Queue&, const BackwardArguments<BFloat16>&);
 
 }  // namespace segue::kernels::cuda

@@ -15,7 +15,7 @@ class KeptWeights {
   // Of the elements of dropatt, counted from the run's first, first[r] is that at column 0 and row row(2 * r) of a
   // lane.
   template <KeyOrder kOrder, int kColumns>
-  static __device__ __forceinline__ KeptWeights draw(const simt::DropoutMask& mask, const RandomStream& random,
+  static __device__ __forceinline__ KeptWeights draw(const simt::DropoutMask& mask, const RandomSequence& random,
                                                      const uint64_t (&first)[2]) {
     static_assert(kColumns % 16 == 0 && kColumns <= 64);
     constexpr int kBlocks = kColumns / 16;      // that a lane draws of a row

@@ -163,13 +163,13 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
 }
 
 template <typename Element>
-void run_forward(Stream& stream, const RelativeAttentionForward& args) {
+void run_forward(Queue& queue, const RelativeAttentionForward& args) {
   const ForwardArguments<Element> arguments{
       .in = inputs_of<Element>(args.inputs), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
   with_variant(arguments.in, [&](auto width, auto band) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
-    launch_tiles<ForwardTiles<Element, kWidth, kBand>>(stream, "relative_attention_forward", arguments,
+    launch_tiles<ForwardTiles<Element, kWidth, kBand>>(queue, "relative_attention_forward", arguments,
                                                        arguments.in.tgt_len,
                                                        relative_attention_forward_kernel<Element, kWidth, kBand>);
   });
@@ -177,9 +177,9 @@ void run_forward(Stream& stream, const RelativeAttentionForward& args) {
 
 }  // namespace
 
-void relative_attention_forward(Stream& stream, const RelativeAttentionForward& args) {
+void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args) {
   if (args.inputs.qkv.elements() == 0) return;
-  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_forward<decltype(element)>(stream, args); });
+  simt::with_element(args.inputs.qkv.dtype, [&](auto element) { run_forward<decltype(element)>(queue, args); });
 }
 
 }  // namespace segue::kernels::cuda

@@ -89,15 +89,15 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 }  // namespace
 
 template <typename Element>
-void launch_keys(Stream& stream, const BackwardArguments<Element>& args) {
+void launch_keys(Queue& queue, const BackwardArguments<Element>& args) {
   with_variant(args.in, [&](auto width, auto band) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
-    launch_tiles<KeysTiles<Element, kWidth, kBand>>(stream, "relative_attention_keys", args, args.in.keys,
+    launch_tiles<KeysTiles<Element, kWidth, kBand>>(queue, "relative_attention_keys", args, args.in.keys,
                                                     relative_attention_keys_kernel<Element, kWidth, kBand>);
   });
 }
-template void launch_keys(Stream&, const BackwardArguments<float>&);
-template void launch_keys(Stream&, const BackwardArguments<BFloat16>&);
+template void launch_keys(Queue&, const BackwardArguments<float>&);
+template void launch_keys(Queue&, const BackwardArguments<BFloat16>&);
 
 }  // namespace segue::kernels::cuda

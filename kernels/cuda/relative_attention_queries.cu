@@ -115,15 +115,15 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 }  // namespace
 
 template <typename Element>
-void launch_queries(Stream& stream, const BackwardArguments<Element>& args) {
+void launch_queries(Queue& queue, const BackwardArguments<Element>& args) {
   with_variant(args.in, [&](auto width, auto band) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
-    launch_tiles<QueriesTiles<Element, kWidth, kBand>>(stream, "relative_attention_queries", args, args.in.tgt_len,
+    launch_tiles<QueriesTiles<Element, kWidth, kBand>>(queue, "relative_attention_queries", args, args.in.tgt_len,
                                                        relative_attention_queries_kernel<Element, kWidth, kBand>);
   });
 }
-template void launch_queries(Stream&, const BackwardArguments<float>&);
-template void launch_queries(Stream&, const BackwardArguments<BFloat16>&);
+template void launch_queries(Queue&, const BackwardArguments<float>&);
+template void launch_queries(Queue&, const BackwardArguments<BFloat16>&);
 
 }  // namespace segue::kernels::cuda

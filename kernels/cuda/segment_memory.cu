@@ -47,24 +47,24 @@ struct Rows {
 };
 
 template <typename Element, int kWidth>
-void move(Stream& stream, const Move<Element>& move, int64_t streams) {
+void move(Queue& queue, const Move<Element>& move, int64_t streams) {
   if (move.count == 0 || move.step == 0 || streams == 0) return;
   const int64_t blocks = simt::divide_up(std::min(move.step, move.count), kThreads * kWidth);
-  simt::launch(stream.cuda(), "segment_memory_update",
+  simt::launch(queue.cuda(), "segment_memory_update",
                {.x = blocks, .y = static_cast<int>(streams), .threads = kThreads}, move_kernel<Element, kWidth>, move);
 }
 
 // The kept tail of the memory first, because the hidden states may land on its old place. Streams first .. first +
 // streams - 1; several only when none of them moves over another.
 template <typename Element, int kWidth>
-void update(Stream& stream, const SegmentMemoryUpdate& args, const Rows& rows, int64_t first, int64_t streams) {
+void update(Queue& queue, const SegmentMemoryUpdate& args, const Rows& rows, int64_t first, int64_t streams) {
   const Element* kept = simt::data_of<Element>(args.memory);
   Element* updated = args.updated.as<Element>() + first * rows.rows * rows.features;
   const int64_t kept_count = rows.from_memory() * rows.features;
   if (kept != nullptr) kept += ((first + 1) * rows.old_rows - rows.from_memory()) * rows.features;
   const bool in_place = args.updated.data == args.memory.data;
   const int64_t shift = in_place ? kept - updated : kept_count;
-  move<Element, kWidth>(stream,
+  move<Element, kWidth>(queue,
                         {.from = kept,
                          .to = updated,
                          .from_stride = rows.old_rows * rows.features,
@@ -76,7 +76,7 @@ void update(Stream& stream, const SegmentMemoryUpdate& args, const Rows& rows, i
   const int64_t hidden_count = rows.from_hidden() * rows.features;
   const Element* hidden = simt::data_of<Element>(args.hidden);
   if (hidden != nullptr) hidden += ((first + 1) * rows.fresh_rows - rows.from_hidden()) * rows.features;
-  move<Element, kWidth>(stream,
+  move<Element, kWidth>(queue,
                         {.from = hidden,
                          .to = updated + kept_count,
                          .from_stride = rows.fresh_rows * rows.features,
@@ -89,7 +89,7 @@ void update(Stream& stream, const SegmentMemoryUpdate& args, const Rows& rows, i
 
 }  // namespace
 
-void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
+void segment_memory_update(Queue& queue, const SegmentMemoryUpdate& args) {
   const Rows rows{.streams = args.hidden.shape[0],
                   .old_rows = args.memory.shape[1],
                   .fresh_rows = args.hidden.shape[1],
@@ -100,11 +100,11 @@ void segment_memory_update(Stream& stream, const SegmentMemoryUpdate& args) {
     using Element = typename decltype(access)::Element;
     constexpr int kWidth = decltype(access)::kWidth;
     if (args.updated.data != args.memory.data || rows.rows == rows.old_rows) {
-      update<Element, kWidth>(stream, args, rows, 0, rows.streams);
+      update<Element, kWidth>(queue, args, rows, 0, rows.streams);
     } else if (rows.rows < rows.old_rows) {  // in place, every stream moves to lower addresses
-      for (int64_t b = 0; b < rows.streams; ++b) update<Element, kWidth>(stream, args, rows, b, 1);
+      for (int64_t b = 0; b < rows.streams; ++b) update<Element, kWidth>(queue, args, rows, b, 1);
     } else {  // in place, to higher addresses
-      for (int64_t b = rows.streams - 1; b >= 0; --b) update<Element, kWidth>(stream, args, rows, b, 1);
+      for (int64_t b = rows.streams - 1; b >= 0; --b) update<Element, kWidth>(queue, args, rows, b, 1);
     }
   });
 }

@@ -76,7 +76,7 @@ __global__ void token_clusters_kernel(ClusterArguments args) {
 
 }  // namespace
 
-void token_clusters(Stream& stream, const TokenClusters& args) {
+void token_clusters(Queue& queue, const TokenClusters& args) {
   ClusterArguments arguments{.targets = args.targets.as<int32_t>(),
                              .count = static_cast<int>(args.targets.shape[0]),
                              .tails = static_cast<int>(args.cutoffs.size()),
@@ -86,7 +86,7 @@ void token_clusters(Stream& stream, const TokenClusters& args) {
                              .rows = args.rows.as<int32_t>(),
                              .counts = args.counts.as<int32_t>()};
   for (size_t i = 0; i < args.cutoffs.size(); ++i) arguments.cutoffs[i] = static_cast<int32_t>(args.cutoffs[i]);
-  simt::launch(stream.cuda(), "token_clusters", {.x = arguments.tails + 1, .threads = kClusterThreads},
+  simt::launch(queue.cuda(), "token_clusters", {.x = arguments.tails + 1, .threads = kClusterThreads},
                token_clusters_kernel, arguments);
 }
 

@@ -43,7 +43,7 @@ constexpr const char* kExamples =
     "large matrix product of the same precision, the best of the same run; so is the bandwidth of copies.";
 
 struct BenchOptions {
-  BenchPlace place;
+  WorkbenchOptions place;
   Effort effort;
   CeilingSizes ceilings;
   std::string json;
@@ -81,12 +81,12 @@ void report(const BenchOptions& options, const BenchReport& result, const Ordere
   write(options, to_json(result, setting));
 }
 
-OrderedJson setting_of(const BenchStream& place, const char* what) {
+OrderedJson setting_of(const Workbench& place, const char* what) {
   return {{"bench", what}, {"device", name_of(place.device())}, {"precision", name_of_choice(place.precision())}};
 }
 
 void run_attention(const BenchOptions& options, const AttentionShape& shape, bool forward_only) {
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   AttentionBench bench = bench_attention(place, options.effort, shape, forward_only);
@@ -108,7 +108,7 @@ void run_attention(const BenchOptions& options, const AttentionShape& shape, boo
 }
 
 void run_head(const BenchOptions& options, const HeadShape& shape, bool loss_only) {
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   HeadBench bench = bench_head(place, options.effort, shape, loss_only);
@@ -130,7 +130,7 @@ void run_head(const BenchOptions& options, const HeadShape& shape, bool loss_onl
              fmt::join(bench.cluster_tokens, " "), human_bytes(bench.scratch_bytes), human_bytes(bench.logits_bytes));
 }
 
-OrderedJson setting_of(const BenchStream& place, const char* what, const Config& config, int64_t vocab_size) {
+OrderedJson setting_of(const Workbench& place, const char* what, const Config& config, int64_t vocab_size) {
   OrderedJson setting = setting_of(place, what);
   setting.update({{"vocabulary", vocab_size},
                   {"streams", config.training.batch_size},
@@ -141,7 +141,7 @@ OrderedJson setting_of(const BenchStream& place, const char* what, const Config&
 }
 
 void run_evaluation(const BenchOptions& options, const Config& config, int64_t vocab_size) {
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   result.measurements = {bench_evaluation(place, options.effort, config, vocab_size)};
@@ -151,7 +151,7 @@ void run_evaluation(const BenchOptions& options, const Config& config, int64_t v
 }
 
 void run_step(const BenchOptions& options, const Config& config, int64_t vocab_size) {
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   const StepBench bench = bench_step(place, options.effort, config, vocab_size);
@@ -182,7 +182,7 @@ struct EvalSpeedOptions : StepOptions {
 
 void run_eval_speed(const BenchOptions& options, const EvalSpeedOptions& eval) {
   const Config config = load_config(eval.config, eval.overrides);
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   const std::vector<EvalSpeed> speeds =
@@ -218,7 +218,7 @@ struct ExchangeOptions : StepOptions {
 };
 
 void run_exchange_as_rank(const BenchOptions& options, const ExchangeOptions& exchange, const Config& config,
-                          BenchStream& place, Job& job, Collectives& collectives) {
+                          Workbench& place, Job& job, Collectives& collectives) {
   BenchReport result;
   result.ceilings = measure_ceilings(place, options.effort, options.ceilings);
   std::optional<SlowLink> slow;
@@ -254,9 +254,9 @@ void run_exchange(const BenchOptions& options, const ExchangeOptions& exchange) 
     if (job->size() == 1) throw UsageError("bench exchange: expected two ranks or more; run it under mpirun");
     check_agreement(*job, config);
     check_shares(config, job->size());
-    BenchPlace of_rank = options.place;
+    WorkbenchOptions of_rank = options.place;
     of_rank.local_rank = job->local_rank();
-    BenchStream place(of_rank);
+    Workbench place(of_rank);
     const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
     const std::unique_ptr<Collectives> collectives = open_collectives(*job, place.device(), config.training, *logger);
     run_exchange_as_rank(options, exchange, config, place, *job, *collectives);
@@ -277,7 +277,7 @@ void run_gemm(const BenchOptions& options, const std::vector<std::string>& shape
   std::vector<GemmShape> parsed;
   parsed.reserve(shapes.size());
   for (const std::string& text : shapes) parsed.push_back(parse_gemm(text, weights));
-  BenchStream place(options.place);
+  Workbench place(options.place);
   BenchReport result{.title = "matrix products on " + place.title(),
                      .ceilings = measure_ceilings(place, options.effort, options.ceilings),
                      .measurements = {}};

@@ -87,13 +87,13 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
   const std::shared_ptr<Logger> logger = make_job_logger(job, quiet);
   std::optional<LongWork> starting(std::in_place, job, "starting");
   check_build(job);
-  kernels::Stream stream(choose_device(settings.device, "--device", job.local_rank()),
-                         static_cast<int>(settings.threads));
+  kernels::Queue queue(choose_device(settings.device, "--device", job.local_rank()),
+                       static_cast<int>(settings.threads));
   const Checkpoint checkpoint = checkpoint_of(settings, job, *logger);
   const Dataset dataset(settings.data);
   check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
-  EvaluationJob evaluation(settings, checkpoint, dataset, stream, job);
+  EvaluationJob evaluation(settings, checkpoint, dataset, queue, job);
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<StagedDirectory> staged;

@@ -60,10 +60,10 @@ struct LoadedModel {
       : stored(read_model(checkpoint)),
         lengths(lengths_of(stored, *options.lengths, "segue generate")),
         tokenizer(read_tokenizer(checkpoint)),
-        stream(choose_device(options.device, "--device"), options.threads),
+        queue(choose_device(options.device, "--device"), options.threads),
         model(stored.model, stored.vocab_size),
-        parameters(model.parameter_specs(), compute_of(stored.model, options.precision, stream.device())),
-        arena(stream.device()) {
+        parameters(model.parameter_specs(), compute_of(stored.model, options.precision, queue.device())),
+        arena(queue.device()) {
     if (tokenizer == nullptr)
       throw CheckpointError("{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written",
                             checkpoint.directory().string());
@@ -77,12 +77,12 @@ struct LoadedModel {
     return tokens;
   }
 
-  ModelInUse in_use() { return {model, lengths.use, parameters, arena, stream}; }
+  ModelInUse in_use() { return {model, lengths.use, parameters, arena, queue}; }
 
   StoredModel stored;
   Lengths lengths;
   std::unique_ptr<Tokenizer> tokenizer;
-  kernels::Stream stream;
+  kernels::Queue queue;
   Transformer model;
   Parameters parameters;
   Arena arena;

@@ -84,7 +84,7 @@ void run_as_rank(Job& job, const std::function<void()>& command) {
     end_job(job, error.what(), ExitCode::kFile);
     throw;
   } catch (const std::exception& error) {
-    end_job(job, error.what(), ExitCode::kInternal);
+    end_job(job, error.what(), ExitCode::kUnexpected);
     throw;
   }
 }

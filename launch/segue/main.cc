@@ -69,6 +69,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report("out of memory", segue::ExitCode::kDevice);
   } catch (const std::exception& error) {
-    return report(error.what(), segue::ExitCode::kInternal);
+    return report(error.what(), segue::ExitCode::kUnexpected);
   }
 }

@@ -100,24 +100,24 @@ std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Job& jo
   return open_together(std::move(chosen), job, logger);
 }
 
-std::string where_it_runs(const kernels::Stream& stream) {
-  const Device device = stream.device();
+std::string where_it_runs(const kernels::Queue& queue) {
+  const Device device = queue.device();
   if (!device.is_cuda()) {
-    return fmt::format("{} thread{} on cores {}, {}", stream.threads(), stream.threads() == 1 ? "" : "s",
-                       usable_cores(), stream.code_path());
+    return fmt::format("{} thread{} on cores {}, {}", queue.threads(), queue.threads() == 1 ? "" : "s", usable_cores(),
+                       queue.code_path());
   }
   const cuda::DeviceInfo info = cuda::describe_device(device.index);
   return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),
                      human_bytes(info.total_bytes));
 }
 
-MadeBy made_by(const kernels::Stream& stream, const Job& job) {
-  const Device device = stream.device();
+MadeBy made_by(const kernels::Queue& queue, const Job& job) {
+  const Device device = queue.device();
   return {.program = program_version(),
           .host = job.host(),
           .device = device.is_cuda() ? fmt::format("{} ({})", name_of(device), cuda::describe_device(device.index).name)
-                                     : stream.code_path(),
-          .threads = stream.threads(),
+                                     : queue.code_path(),
+          .threads = queue.threads(),
           .ranks = job.size(),
           .began = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
           .from_step = 0};
@@ -172,15 +172,15 @@ class ReportKeeper : public TrainingObserver {
 struct TrainingRank {
   Job& job;
   Collectives& collectives;
-  kernels::Stream& stream;
+  kernels::Queue& queue;
   Logger& logger;
 };
 
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run, const Origin& origin,
                       const TrainingRank& rank, std::optional<LongWork>& starting, const StopSignal& stop) try {
   std::optional<ReportKeeper> report;  // outlives the trainer, which tells it
-  Trainer trainer(config, dataset, run, rank.stream, rank.job, rank.collectives, rank.logger);
-  trainer.sign_as(made_by(rank.stream, rank.job));
+  Trainer trainer(config, dataset, run, rank.queue, rank.job, rank.collectives, rank.logger);
+  trainer.sign_as(made_by(rank.queue, rank.job));
   if (rank.job.is_first() && config.training.report) trainer.observe(report.emplace(run, rank.logger));
   if (origin.resumed) trainer.resume_from(*origin.resumed);
   if (origin.weights) trainer.start_from(*origin.weights);
@@ -241,7 +241,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   std::optional<LongWork> starting(std::in_place, job, "starting");
   const Dataset dataset(config.data.path);
   check_data(config, dataset, job);
-  compute_of(config.model, config.training.precision, rank.stream.device());
+  compute_of(config.model, config.training.precision, rank.queue.device());
   const auto find = [&] { return find_origin(options, config, dataset, run, job, logger); };
   Origin origin;
   if (!options.resume) origin = find();  // before anything is made
@@ -250,7 +250,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   job.barrier();                        // nobody reads what begin() replaces
   if (job.is_first()) run.begin(config, options.resume);
 
-  logger.info("run {}, {}", run.path().string(), where_it_runs(rank.stream));
+  logger.info("run {}, {}", run.path().string(), where_it_runs(rank.queue));
   const TrainingOutcome outcome = train(config, dataset, run, origin, rank, starting, stop);
   if (outcome == TrainingOutcome::kStopped) return outcome;
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
@@ -270,11 +270,11 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
     return TrainingOutcome::kFinished;
   }
   check_shares(config, job.size());
-  kernels::Stream stream(device, static_cast<int>(training.threads));
+  kernels::Queue queue(device, static_cast<int>(training.threads));
   const std::unique_ptr<Collectives> collectives = open_collectives(job, device, training, *logger);
-  stream.watch_with([&ranks = *collectives](double seconds) { ranks.check_progress(seconds); });
+  queue.watch_with([&ranks = *collectives](double seconds) { ranks.check_progress(seconds); });
   return train_on_device(options, run, config, stop,
-                         {.job = job, .collectives = *collectives, .stream = stream, .logger = *logger});
+                         {.job = job, .collectives = *collectives, .queue = queue, .logger = *logger});
 }
 
 std::exception_ptr error_of(const std::function<void()>& work) try {

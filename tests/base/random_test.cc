@@ -21,8 +21,8 @@ TEST(Philox, KnownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(RandomStream, EveryPartOfTheAddressCounts) {
-  const RandomStream base{7, 8, 9};
+TEST(RandomSequence, EveryPartOfTheAddressCounts) {
+  const RandomSequence base{7, 8, 9};
   const std::set<Words> blocks{random_block(base, 0),
                                random_block(base, 1),
                                random_block(base, uint64_t{1} << 32),
@@ -35,13 +35,13 @@ TEST(RandomStream, EveryPartOfTheAddressCounts) {
   EXPECT_EQ(blocks.size(), 9U);
 }
 
-TEST(RandomStream, AnElementIsAWordOfItsBlock) {
-  const RandomStream stream{1, 2, 3};
+TEST(RandomSequence, AnElementIsAWordOfItsBlock) {
+  const RandomSequence sequence{1, 2, 3};
   for (uint64_t element = 0; element < 64; ++element)
-    EXPECT_EQ(random_bits(stream, element), random_block(stream, element / 4)[element % 4]);
+    EXPECT_EQ(random_bits(sequence, element), random_block(sequence, element / 4)[element % 4]);
 }
 
-TEST(RandomStream, NormalHasTheMomentsOfANormal) {
+TEST(RandomSequence, NormalHasTheMomentsOfANormal) {
   constexpr int kCount = 1 << 18;
   std::array<double, 4> moments{};
   int beyond_two = 0;
@@ -60,7 +60,7 @@ TEST(RandomStream, NormalHasTheMomentsOfANormal) {
   EXPECT_NEAR(beyond_two / static_cast<double>(kCount), 0.0455, deviations * 0.21);
 }
 
-TEST(RandomStream, UniformFillsItsRangeEvenly) {
+TEST(RandomSequence, UniformFillsItsRangeEvenly) {
   constexpr int kCount = 1 << 16;
   std::array<int, 16> bins{};
   for (uint64_t e = 0; e < kCount; ++e) {

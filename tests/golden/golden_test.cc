@@ -17,7 +17,7 @@
 #include "core/convert/import_model.h"
 #include "core/convert/tensor_names.h"
 #include "core/engine/segment_engine.h"
-#include "core/memory/key_value_memory.h"
+#include "core/memory/kv_cache.h"
 #include "core/memory/segment_memory.h"
 #include "core/optimizer/optimizer.h"
 #include "tests/kernels/testing.h"
@@ -72,10 +72,10 @@ class Golden : public testing::Test {
   // The loss of every token of one stream, in segments of other lengths and with other memories than in training.
   std::vector<double> losses(const ModelUse& use, const oracle::StreamTokens& tokens, int64_t tgt_len,
                              Remembered remembered) {
-    const ModelInUse in_use{model_, use, parameters_, arena_, stream_};
+    const ModelInUse in_use{model_, use, parameters_, arena_, queue_};
     SegmentEngine reader(in_use, Tape::Mode::kEvaluation);
     SegmentMemory states{memory_shape(imported_.model, use, 1), compute_};
-    KeyValueMemory keys(in_use, 1, tgt_len);
+    KvCache keys(in_use, 1, tgt_len);
     std::vector<double> losses;
     for (int64_t begin = 0; begin < tokens.length(); begin += tgt_len) {
       const oracle::StreamTokens part = tokens.part(begin, tgt_len);
@@ -118,7 +118,7 @@ class Golden : public testing::Test {
   }
 
   SegmentEngine engine(Tape::Mode mode) {
-    return {{model_, use_of(imported_.model), parameters_, arena_, stream_}, mode};
+    return {{model_, use_of(imported_.model), parameters_, arena_, queue_}, mode};
   }
 
   ImportedModel imported_ = import_model(WeightFormat::kTransformerXl, fixture_folder() / "model.safetensors",
@@ -128,7 +128,7 @@ class Golden : public testing::Test {
       foreign_tensors(WeightFormat::kTransformerXl, imported_.model, imported_.vocab_size);
   Transformer model_{imported_.model, imported_.vocab_size};
   Compute compute_{kernels::test_device()};
-  kernels::Stream stream_{compute_.device, 2};
+  kernels::Queue queue_{compute_.device, 2};
   Parameters parameters_{model_.parameter_specs(), compute_};
   Arena arena_{compute_.device};
 };
@@ -192,11 +192,11 @@ TEST_F(Golden, GradientsOfTheThirdSegment) {
 TEST_F(Golden, TwelveStepsOfTraining) {
   SegmentEngine training = engine(Tape::Mode::kTraining);
   SegmentMemory memory{memory_shape(imported_.model, use_of(imported_.model), streams()), compute_};
-  Optimizer optimizer({.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 0.25}, parameters_, stream_);
+  Optimizer optimizer({.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 0.25}, parameters_, queue_);
   std::vector<double> losses;
   std::vector<double> norms;
   for (int64_t s = 0; s < 12; ++s) {
-    parameters_.clear_gradients(stream_);
+    parameters_.clear_gradients(queue_);
     losses.push_back(mean(run(training, memory, s)));
     optimizer.step(1e-3);
     norms.push_back(optimizer.norm());

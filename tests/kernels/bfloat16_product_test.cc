@@ -26,7 +26,7 @@ class BFloat16FeedForward : public WithBFloat16Products<testing::TestWithParam<F
   TestTensor b1_ = random_tensor({size_.f}, 5), b2_ = random_tensor({size_.d}, 6);
   TestTensor pre_ = unset_bfloat16(inner_), hidden_ = unset_bfloat16(inner_), y_ = unset_bfloat16(outer_);
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, inner_.elements());
-  Stream stream_{test_device()};
+  Queue queue_{test_device()};
 
   oracle::FeedForward<double> inputs() const {
     return {values(x_), values(w1_), values(b1_), values(w2_), values(b2_)};
@@ -47,8 +47,8 @@ class BFloat16FeedForward : public WithBFloat16Products<testing::TestWithParam<F
     return out;
   }
   void forward() {
-    feed_forward_forward(stream_, {x_.view(), w1_.view(), b1_.view(), w2_.view(), b2_.view(), size_.activation,
-                                   dropout_, gelu_ ? pre_.view() : TensorView{}, hidden_.view(), y_.view()});
+    feed_forward_forward(queue_, {x_.view(), w1_.view(), b1_.view(), w2_.view(), b2_.view(), size_.activation, dropout_,
+                                  gelu_ ? pre_.view() : TensorView{}, hidden_.view(), y_.view()});
   }
 };
 
@@ -70,9 +70,9 @@ TEST_P(BFloat16FeedForward, BackwardOfWhatWasSaved) {
   TestTensor dw2 = filled_tensor(w2_.shape(), 0.0F), db2 = filled_tensor({size_.d}, 0.0F);
   const std::vector<double> dx_before = values(dx);
   feed_forward_backward(
-      stream_, {dy_.view(), x_.view(), w1_.view(), w2_.view(), gelu_ ? std::as_const(pre_).view() : ConstTensorView{},
-                hidden_.view(), size_.activation, dropout_, workspace.view(), dx.view(), true, dw1.view(), db1.view(),
-                dw2.view(), db2.view()});
+      queue_, {dy_.view(), x_.view(), w1_.view(), w2_.view(), gelu_ ? std::as_const(pre_).view() : ConstTensorView{},
+               hidden_.view(), size_.activation, dropout_, workspace.view(), dx.view(), true, dw1.view(), db1.view(),
+               dw2.view(), db2.view()});
   const auto expected = oracle::feed_forward_gradients(inputs(), saved, size_.activation, mask_, values(dy_));
   std::vector<double> dpre =
       rounded(oracle::matmul({size_.rows, size_.f, size_.d}, values(dy_), false, values(w2_), false));
@@ -99,12 +99,12 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BFloat16FeedForward,
 
 using BFloat16Matmul = WithBFloat16Products<testing::Test>;
 TEST_F(BFloat16Matmul, IntoEitherDtype) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   const TestTensor a = random_bfloat16({33, 40}, 1), b = random_bfloat16({40, 31}, 2);
   const std::vector<double> expected = oracle::matmul({33, 31, 40}, values(a), false, values(b), false);
   TestTensor narrow = unset_bfloat16({33, 31}), wide = unset_tensor({33, 31});
-  matmul(stream, {.a = a.view(), .b = b.view(), .c = narrow.view()});
-  matmul(stream, {.a = a.view(), .b = b.view(), .c = wide.view()});
+  matmul(queue, {.a = a.view(), .b = b.view(), .c = narrow.view()});
+  matmul(queue, {.a = a.view(), .b = b.view(), .c = wide.view()});
   expect_near_as_naive("bfloat16", narrow.view(), expected, rounded(expected), kBFloat16Output);
   expect_close("float32", wide.view(), expected, kReduction);
 }

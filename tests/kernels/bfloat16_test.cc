@@ -22,21 +22,21 @@ constexpr Dropout kDropout{.p = 0.1F, .random = {5, 6, 7}, .first_element = 77};
 
 // Dropout, forward and backward, overwriting and accumulating.
 TEST(BFloat16, Dropout) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   for (const Shape& shape : {Shape{1}, Shape{31}, Shape{32}, Shape{7, 11, 13}, Shape{64, 257}}) {
     const TestTensor x = random_bfloat16(shape, 1), before = random_bfloat16(shape, 2);
     const std::vector<double> product = oracle::multiply(values(x), oracle::dropout_mask(kDropout, shape.elements()));
     TestTensor y = unset_bfloat16(shape), dx = copy_of(before.view());
-    dropout_forward(stream, {.x = x.view(), .dropout = kDropout, .y = y.view()});
+    dropout_forward(queue, {.x = x.view(), .dropout = kDropout, .y = y.view()});
     expect_near_as_naive("y", y.view(), product, rounded(product), kBFloat16Output);
-    dropout_backward(stream, {.dy = x.view(), .dropout = kDropout, .dx = dx.view(), .accumulate = true});
+    dropout_backward(queue, {.dy = x.view(), .dropout = kDropout, .dx = dx.view(), .accumulate = true});
     const std::vector<double> sum = oracle::sum_of(values(before), product);
     expect_near_as_naive("dx", dx.view(), sum, rounded(sum), kBFloat16Gradient);
   }
 }
 
 TEST(BFloat16, Embedding) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   for (const auto [rows, vocabulary, columns] :
        {std::array<int64_t, 3>{1, 1, 1}, {33, 7, 31}, {300, 3, 40}, {200, 97, 264}}) {
     std::vector<int32_t> tokens;
@@ -46,8 +46,8 @@ TEST(BFloat16, Embedding) {
     const std::vector<double> mask = oracle::dropout_mask(kDropout, rows * columns);
     TestTensor y = unset_bfloat16({rows, columns}), dtable = random_tensor({vocabulary, columns}, 3);
     const std::vector<double> before = values(dtable);
-    embedding_forward(stream, {indices.view(), table.view(), 5.5F, kDropout, y.view()});
-    embedding_backward(stream, {indices.view(), dy.view(), 5.5F, kDropout, dtable.view()});
+    embedding_forward(queue, {indices.view(), table.view(), 5.5F, kDropout, y.view()});
+    embedding_backward(queue, {indices.view(), dy.view(), 5.5F, kDropout, dtable.view()});
     const std::vector<double> expected = oracle::embedding(tokens, values(table), columns, 5.5, mask);
     expect_near_as_naive("y", y.view(), expected, rounded(expected), kBFloat16Output);
     const std::vector<double> gradient = oracle::embedding_gradient(tokens, values(dy), columns, vocabulary, 5.5, mask);
@@ -64,14 +64,14 @@ class BFloat16LayerNorm : public testing::TestWithParam<std::array<int64_t, 2>> 
   TestTensor sum_ = unset_bfloat16(shape_), y_ = unset_bfloat16(shape_);
   TestTensor mean_ = unset_tensor(rows_), rstd_ = unset_tensor(rows_);
   std::vector<double> mask_ = oracle::dropout_mask(kDropout, shape_.elements());
-  Stream stream_{test_device()};
+  Queue queue_{test_device()};
 
   oracle::LayerNorm<double> normalised(const std::vector<double>& sum) const {
     return oracle::layer_norm(sum, values(gain_), values(bias_), kEpsilon);
   }
   void forward() {
-    layer_norm_forward(stream_, {x_.view(), branch_.view(), kDropout, gain_.view(), bias_.view(),
-                                 static_cast<float>(kEpsilon), sum_.view(), y_.view(), mean_.view(), rstd_.view()});
+    layer_norm_forward(queue_, {x_.view(), branch_.view(), kDropout, gain_.view(), bias_.view(),
+                                static_cast<float>(kEpsilon), sum_.view(), y_.view(), mean_.view(), rstd_.view()});
   }
 };
 
@@ -93,17 +93,17 @@ TEST_P(BFloat16LayerNorm, BackwardOfTheSavedSum) {
   TestTensor dx = unset_bfloat16(shape_), dbranch = unset_bfloat16(shape_);
   TestTensor dgain = random_tensor(features_, 7), dbias = random_tensor(features_, 8);
   const std::vector<double> dgain_before = values(dgain), dbias_before = values(dbias);
-  layer_norm_backward(stream_, {.dy = dy_.view(),
-                                .ds_other = other.view(),
-                                .sum = sum_.view(),
-                                .mean = mean_.view(),
-                                .rstd = rstd_.view(),
-                                .gain = gain_.view(),
-                                .dropout = kDropout,
-                                .dx = dx.view(),
-                                .dbranch = dbranch.view(),
-                                .dgain = dgain.view(),
-                                .dbias = dbias.view()});
+  layer_norm_backward(queue_, {.dy = dy_.view(),
+                               .ds_other = other.view(),
+                               .sum = sum_.view(),
+                               .mean = mean_.view(),
+                               .rstd = rstd_.view(),
+                               .gain = gain_.view(),
+                               .dropout = kDropout,
+                               .dx = dx.view(),
+                               .dbranch = dbranch.view(),
+                               .dgain = dgain.view(),
+                               .dbias = dbias.view()});
   const auto expected = oracle::layer_norm_gradients(normalised(values(sum_)), values(gain_), values(dy_));
   const std::vector<double> ds = oracle::sum_of(expected.ds, values(other));
   expect_near_as_naive("dx", dx.view(), ds, rounded(ds), kBFloat16Gradient);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BFloat16LayerNorm,
                                          std::array<int64_t, 2>{7, 1031}, std::array<int64_t, 2>{5, 1024}));
 
 TEST(BFloat16, CrossEntropy) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   for (const auto [rows, classes] : {std::array<int64_t, 2>{1, 2}, {33, 31}, {70, 256}, {3, 1031}, {3, 4104}}) {
     std::vector<int32_t> targets;
     for (int64_t i = 0; i < rows; ++i) targets.push_back(static_cast<int32_t>(i * 7 % classes));
@@ -132,8 +132,8 @@ TEST(BFloat16, CrossEntropy) {
     const auto expected = oracle::cross_entropy(z, targets);
     const std::vector<double> gradient = oracle::cross_entropy_gradient(z, targets, 0.25);
     const std::vector<double> dbias_expected = oracle::sum_of(values(dbias), oracle::column_sums(gradient, classes));
-    cross_entropy_forward(stream, {logits.view(), bias.view(), indices.view(), nll.view(), lse.view()});
-    cross_entropy_backward(stream, {logits.view(), bias.view(), indices.view(), lse.view(), 0.25F, dbias.view()});
+    cross_entropy_forward(queue, {logits.view(), bias.view(), indices.view(), nll.view(), lse.view()});
+    cross_entropy_backward(queue, {logits.view(), bias.view(), indices.view(), lse.view(), 0.25F, dbias.view()});
     expect_close("nll", nll.view(), expected.nll, kReduction);
     expect_close("lse", lse.view(), expected.lse, kReduction);
     expect_near_as_naive("dlogits", logits.view(), gradient, rounded(gradient), kBFloat16Gradient);
@@ -142,7 +142,7 @@ TEST(BFloat16, CrossEntropy) {
 }
 
 TEST(BFloat16, OptimizersLeaveARoundedCopy) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   for (const int64_t count : {1, 31, 1024}) {
     TestTensor p = random_tensor({count}, 1), m = filled_tensor({count}, 0.0F), v = filled_tensor({count}, 0.0F);
     const TestTensor gradients = random_tensor({count}, 2);
@@ -152,30 +152,30 @@ TEST(BFloat16, OptimizersLeaveARoundedCopy) {
     const auto expect_rounded = [&] {
       expect_identical("copy", copy.view(), cast(copy_of(p.view()), DType::kBFloat16).view());
     };
-    adam_step(stream, {update, m.view(), v.view()});
+    adam_step(queue, {update, m.view(), v.view()});
     expect_rounded();
-    sgd_step(stream, {update});
+    sgd_step(queue, {update});
     expect_rounded();
     TestTensor chunk(DType::kInt64, {1, kLambChunkFields}), squares(DType::kFloat64, {1, 2});
     chunk.as<int64_t>()[3] = count;
-    lamb_step(stream, {.parameters = p.view(),
-                       .first_moment = m.view(),
-                       .second_moment = v.view(),
-                       .chunks = chunk.view(),
-                       .squares = squares.view(),
-                       .compute_copy = copy.view(),
-                       .learning_rate = 0.25});
+    lamb_step(queue, {.parameters = p.view(),
+                      .first_moment = m.view(),
+                      .second_moment = v.view(),
+                      .chunks = chunk.view(),
+                      .squares = squares.view(),
+                      .compute_copy = copy.view(),
+                      .learning_rate = 0.25});
     expect_rounded();
   }
 }
 
 TEST(BFloat16, SegmentMemoryInPlace) {
-  Stream stream(test_device());
+  Queue queue(test_device());
   for (const int64_t features : {5, 16}) {
     TestTensor memory = random_bfloat16({3, 32, features}, 1);
     const TestTensor hidden = random_bfloat16({3, 5, features}, 2);
     const std::vector<double> expected = oracle::updated_memory(values(memory), values(hidden), 3, 32 * features);
-    segment_memory_update(stream, {std::as_const(memory).view(), hidden.view(), memory.view()});
+    segment_memory_update(queue, {std::as_const(memory).view(), hidden.view(), memory.view()});
     EXPECT_EQ(values(memory), expected);
   }
 }

@@ -1,7 +1,7 @@
 // A broken contract is named: operation, tensor, expected, found.
 #include "kernels/check.h"
 
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 #include "tests/kernels/testing.h"
 
 namespace segue::kernels {
@@ -52,10 +52,10 @@ TEST(Contract, ProbabilityRefusesNan) {
     expect_contract_error([&] { kContract.probability("p", p); }, {"p", "[0, 1]"});
 }
 
-TEST(Stream, TakesTheThreadsItIsGiven) {
-  EXPECT_EQ(Stream(3).threads(), 3);
-  EXPECT_GE(Stream(0).threads(), 1);
-  EXPECT_THROW(Stream(-1), ContractError);
+TEST(Queue, TakesTheThreadsItIsGiven) {
+  EXPECT_EQ(Queue(3).threads(), 3);
+  EXPECT_GE(Queue(0).threads(), 1);
+  EXPECT_THROW(Queue(-1), ContractError);
 }
 
 }  // namespace

@@ -32,16 +32,16 @@ class CopyBlockTest : public testing::TestWithParam<Case> {
         }
       }
     }
-    Stream stream(test_device(), 2);
-    copy_block(stream, {.from = from.view(),
-                        .from_row = c.from_row,
-                        .from_column = c.from_column,
-                        .to = to.view(),
-                        .to_row = c.to_row,
-                        .to_column = c.to_column,
-                        .rows = c.rows,
-                        .columns = c.columns,
-                        .accumulate = accumulate});
+    Queue queue(test_device(), 2);
+    copy_block(queue, {.from = from.view(),
+                       .from_row = c.from_row,
+                       .from_column = c.from_column,
+                       .to = to.view(),
+                       .to_row = c.to_row,
+                       .to_column = c.to_column,
+                       .rows = c.rows,
+                       .columns = c.columns,
+                       .accumulate = accumulate});
     EXPECT_EQ(std::vector<float>(to.as<float>(), to.as<float>() + to.view().elements()), expected);
   }
 };
@@ -59,20 +59,20 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CopyBlockTest,
                                          Case{4, 64, 192, 0, 64, 128, 128, 64, 0, 64, 128}));
 
 TEST(CopyBlock, WithinOneTensor) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor rows = random_tensor({2, 6, 4}, 3);
   const std::vector<float> before(rows.as<float>(), rows.as<float>() + rows.view().elements());
-  copy_block(stream, {.from = rows.view(), .from_row = 3, .to = rows.view(), .rows = 3, .columns = 4});
+  copy_block(queue, {.from = rows.view(), .from_row = 3, .to = rows.view(), .rows = 3, .columns = 4});
   for (size_t b = 0; b < 2; ++b) {
     for (size_t i = 0; i < 12; ++i) EXPECT_EQ(rows.as<float>()[b * 24 + i], before[b * 24 + 12 + i]);
   }
 }
 
 TEST(CopyBlock, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor a(DType::kFloat32, {2, 6, 4}), b(DType::kFloat32, {2, 6, 4});
   const auto refused = [&](const CopyBlock& args, const std::vector<std::string>& words) {
-    expect_contract_error([&] { copy_block(stream, args); }, words);
+    expect_contract_error([&] { copy_block(queue, args); }, words);
   };
   refused({.from = a.view(), .from_row = 4, .to = b.view(), .rows = 3, .columns = 4}, {"from_row", "[0, 3]", "4"});
   refused({.from = a.view(), .to = b.view(), .to_column = 1, .rows = 1, .columns = 4}, {"to_column", "found 1"});

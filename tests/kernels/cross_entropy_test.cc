@@ -44,11 +44,11 @@ class CrossEntropyTest : public testing::TestWithParam<Case> {
   }
   ConstTensorView bias_or_none() const { return size_.bias ? bias_.view() : ConstTensorView{}; }
   Gradients run(int threads) {
-    Stream stream(test_device(), threads);
+    Queue queue(test_device(), threads);
     Gradients out{copy_of(logits_.view()), random_tensor({size_.classes}, 3)};
-    cross_entropy_forward(stream, {logits_.view(), bias_or_none(), targets_.view(), nll_.view(), lse_.view()});
-    cross_entropy_backward(stream, {out.dlogits.view(), bias_or_none(), targets_.view(), lse_.view(), scale_,
-                                    size_.bias ? out.dbias.view() : TensorView{}});
+    cross_entropy_forward(queue, {logits_.view(), bias_or_none(), targets_.view(), nll_.view(), lse_.view()});
+    cross_entropy_backward(queue, {out.dlogits.view(), bias_or_none(), targets_.view(), lse_.view(), scale_,
+                                   size_.bias ? out.dbias.view() : TensorView{}});
     return out;
   }
 };
@@ -105,10 +105,10 @@ TEST(CrossEntropyOracle, GradientByComplexStep) {
 
 // Forward over one row whose target is class 0.
 std::pair<float, float> nll_and_lse(TestTensor logits) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   const TestTensor target = index_tensor({0});
   TestTensor nll = unset_tensor({1}), lse = unset_tensor({1});
-  cross_entropy_forward(stream,
+  cross_entropy_forward(queue,
                         {.logits = logits.view(), .targets = target.view(), .nll = nll.view(), .lse = lse.view()});
   return {nll.as<float>()[0], lse.as<float>()[0]};
 }
@@ -130,24 +130,24 @@ TEST(CrossEntropy, NanReachesTheLoss) {
 }
 
 TEST(CrossEntropy, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor logits(DType::kFloat32, {2, 3}), rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2});
   const TestTensor outside = index_tensor({2, 3}), three = index_tensor({0, 1, 2}), inside = index_tensor({0, 1});
   if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
     expect_contract_error(
         [&] {
-          cross_entropy_forward(stream, {logits.view(), {}, outside.view(), rows.view(), more_rows.view()});
+          cross_entropy_forward(queue, {logits.view(), {}, outside.view(), rows.view(), more_rows.view()});
         },
         {"targets[1]", "[0, 3)", "found 3"});
   }
   expect_contract_error(
       [&] {
-        cross_entropy_forward(stream, {logits.view(), {}, three.view(), rows.view(), more_rows.view()});
+        cross_entropy_forward(queue, {logits.view(), {}, three.view(), rows.view(), more_rows.view()});
       },
       {"targets", "[2]", "[3]"});
   expect_contract_error(
       [&] {
-        cross_entropy_backward(stream, {logits.view(), {}, inside.view(), rows.view(), 1.0F, rows.view()});
+        cross_entropy_backward(queue, {logits.view(), {}, inside.view(), rows.view(), 1.0F, rows.view()});
       },
       {"dbias", "without a bias"});
 }

@@ -31,7 +31,7 @@ class EmbeddingTest : public testing::TestWithParam<Case> {
  protected:
   Case size_ = GetParam();
   Dropout dropout_{size_.p, {5, 6, 7}, 999};
-  Stream stream_{test_device(), 2};
+  Queue queue_{test_device(), 2};
   std::vector<int32_t> tokens_ = random_tokens(size_.rows, size_.vocabulary);
   TestTensor indices_ = index_tensor(tokens_);
   TestTensor table_ = random_tensor({size_.held, size_.columns}, 1);
@@ -39,15 +39,15 @@ class EmbeddingTest : public testing::TestWithParam<Case> {
   std::vector<double> mask_ = oracle::dropout_mask(dropout_, size_.rows* size_.columns);
 
   void look_up(const Dropout& dropout, TensorView y) {
-    embedding_forward(stream_, {indices_.view(), table_.view(), kScale, dropout, y, size_.first, size_.vocabulary});
+    embedding_forward(queue_, {indices_.view(), table_.view(), kScale, dropout, y, size_.first, size_.vocabulary});
   }
-  void add_gradient(Stream& stream, ConstTensorView dy, const Dropout& dropout, TensorView dtable) {
-    embedding_backward(stream, {indices_.view(), dy, kScale, dropout, dtable, size_.first, size_.vocabulary});
+  void add_gradient(Queue& queue, ConstTensorView dy, const Dropout& dropout, TensorView dtable) {
+    embedding_backward(queue, {indices_.view(), dy, kScale, dropout, dtable, size_.first, size_.vocabulary});
   }
   TestTensor table_gradient(int threads) {
-    Stream stream(test_device(), threads);
+    Queue queue(test_device(), threads);
     TestTensor dtable = random_tensor(table_.shape(), 3);
-    add_gradient(stream, dy_.view(), dropout_, dtable.view());
+    add_gradient(queue, dy_.view(), dropout_, dtable.view());
     return dtable;
   }
 };
@@ -76,11 +76,11 @@ TEST_P(EmbeddingTest, EqualsGatherThenDropout) {
   TestTensor fused = unset_tensor(dy_.shape()), gathered = unset_tensor(dy_.shape());
   look_up(dropout_, fused.view());
   look_up({}, gathered.view());
-  dropout_forward(stream_, {.x = gathered.view(), .dropout = dropout_, .y = gathered.view()});
+  dropout_forward(queue_, {.x = gathered.view(), .dropout = dropout_, .y = gathered.view()});
   expect_close("y", fused.view(), oracle_values(gathered.view()), kElementwise);
   TestTensor masked = unset_tensor(dy_.shape()), unfused = random_tensor(table_.shape(), 3);
-  dropout_backward(stream_, {.dy = dy_.view(), .dropout = dropout_, .dx = masked.view()});
-  add_gradient(stream_, masked.view(), {}, unfused.view());
+  dropout_backward(queue_, {.dy = dy_.view(), .dropout = dropout_, .dx = masked.view()});
+  add_gradient(queue_, masked.view(), {}, unfused.view());
   expect_close("dtable", table_gradient(2).view(), oracle_values(unfused.view()), kReduction);
 }
 
@@ -106,31 +106,31 @@ TEST(EmbeddingOracle, GradientByComplexStep) {
 }
 
 TEST(Embedding, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor table(DType::kFloat32, {4, 3}), y(DType::kFloat32, {2, 3});
   const TestTensor outside = index_tensor({0, 4}), inside = index_tensor({0, 3});
   if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
     expect_contract_error(
-        [&] { embedding_forward(stream, {.tokens = outside.view(), .table = table.view(), .y = y.view()}); },
+        [&] { embedding_forward(queue, {.tokens = outside.view(), .table = table.view(), .y = y.view()}); },
         {"tokens[1]", "[0, 4)", "4"});
     expect_contract_error(
         [&] {
-          embedding_forward(stream, {.tokens = outside.view(), .table = table.view(), .y = y.view(), .vocabulary = 4});
+          embedding_forward(queue, {.tokens = outside.view(), .table = table.view(), .y = y.view(), .vocabulary = 4});
         },
         {"tokens[1]", "[0, 4)", "4"});
   }
   expect_contract_error(
-      [&] { embedding_backward(stream, {.tokens = inside.view(), .dy = table.view(), .dtable = table.view()}); },
+      [&] { embedding_backward(queue, {.tokens = inside.view(), .dy = table.view(), .dtable = table.view()}); },
       {"dy", "[2, 3]", "[4, 3]"});
   expect_contract_error(
       [&] {
         embedding_forward(
-            stream, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = 3, .vocabulary = 6});
+            queue, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = 3, .vocabulary = 6});
       },
       {"vocabulary", "7", "6"});
   expect_contract_error(
       [&] {
-        embedding_forward(stream, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = -1});
+        embedding_forward(queue, {.tokens = inside.view(), .table = table.view(), .y = y.view(), .first_token = -1});
       },
       {"first_token", "-1"});
 }

@@ -26,7 +26,7 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
   bool gelu_ = size_.activation == Activation::kGelu;
   Shape outer_{size_.rows, size_.d}, inner_{size_.rows, size_.f};
   Dropout dropout_{size_.p, {5, 6, 7}, 1234567};
-  Stream stream_{test_device(), 2};
+  Queue queue_{test_device(), 2};
   TestTensor x_ = random_tensor(outer_, 1), dy_ = random_tensor(outer_, 2);
   TestTensor w1_ = random_tensor({size_.f, size_.d}, 3, 1.0 / std::sqrt(static_cast<double>(size_.d)));
   TestTensor w2_ = random_tensor({size_.d, size_.f}, 4, 1.0 / std::sqrt(static_cast<double>(size_.f)));
@@ -39,8 +39,8 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
             oracle_values(b2_.view())};
   }
   void forward() {
-    feed_forward_forward(stream_, {x_.view(), w1_.view(), b1_.view(), w2_.view(), b2_.view(), size_.activation,
-                                   dropout_, gelu_ ? pre_.view() : TensorView{}, hidden_.view(), y_.view()});
+    feed_forward_forward(queue_, {x_.view(), w1_.view(), b1_.view(), w2_.view(), b2_.view(), size_.activation, dropout_,
+                                  gelu_ ? pre_.view() : TensorView{}, hidden_.view(), y_.view()});
   }
   Gradients initial_gradients() const {
     return {unset_tensor(inner_),
@@ -53,9 +53,9 @@ class FeedForwardTest : public testing::TestWithParam<Case> {
   Gradients backward() {
     Gradients out = initial_gradients();
     feed_forward_backward(
-        stream_, {dy_.view(), x_.view(), w1_.view(), w2_.view(), gelu_ ? std::as_const(pre_).view() : ConstTensorView{},
-                  hidden_.view(), size_.activation, dropout_, out.workspace.view(), out.dx.view(), size_.accumulate_dx,
-                  out.dw1.view(), out.db1.view(), out.dw2.view(), out.db2.view()});
+        queue_, {dy_.view(), x_.view(), w1_.view(), w2_.view(), gelu_ ? std::as_const(pre_).view() : ConstTensorView{},
+                 hidden_.view(), size_.activation, dropout_, out.workspace.view(), out.dx.view(), size_.accumulate_dx,
+                 out.dw1.view(), out.db1.view(), out.dw2.view(), out.db2.view()});
     return out;
   }
   // Elementwise on the host, with the oracle's scalar functions: the unfused operation between two products.
@@ -101,21 +101,21 @@ TEST_P(FeedForwardTest, EqualsItsPartsUnfused) {
   TestTensor pre = unset_tensor(inner_), y = unset_tensor(outer_);
   for (int64_t e = 0; e < inner_.elements(); ++e) pre.as<float>()[e] = b1_.as<float>()[e % size_.f];
   for (int64_t e = 0; e < outer_.elements(); ++e) y.as<float>()[e] = b2_.as<float>()[e % size_.d];
-  matmul(stream_, {.a = x_.view(), .b = w1_.view(), .transpose_b = true, .c = pre.view(), .accumulate = true});
+  matmul(queue_, {.a = x_.view(), .b = w1_.view(), .transpose_b = true, .c = pre.view(), .accumulate = true});
   TestTensor hidden = unfused_activation(pre, false);
-  dropout_forward(stream_, {.x = hidden.view(), .dropout = dropout_, .y = hidden.view()});
-  matmul(stream_, {.a = hidden.view(), .b = w2_.view(), .transpose_b = true, .c = y.view(), .accumulate = true});
+  dropout_forward(queue_, {.x = hidden.view(), .dropout = dropout_, .y = hidden.view()});
+  matmul(queue_, {.a = hidden.view(), .b = w2_.view(), .transpose_b = true, .c = y.view(), .accumulate = true});
   expect_close("hidden", hidden_.view(), oracle_values(hidden.view()), kReduction);
   expect_close("y", y_.view(), oracle_values(y.view()), kReduction);
 
   Gradients parts = initial_gradients();
-  matmul(stream_, {dy_.view(), true, hidden.view(), false, parts.dw2.view(), true});
-  matmul(stream_, {.a = dy_.view(), .b = w2_.view(), .c = parts.workspace.view()});
-  dropout_backward(stream_, {.dy = parts.workspace.view(), .dropout = dropout_, .dx = parts.workspace.view()});
+  matmul(queue_, {dy_.view(), true, hidden.view(), false, parts.dw2.view(), true});
+  matmul(queue_, {.a = dy_.view(), .b = w2_.view(), .c = parts.workspace.view()});
+  dropout_backward(queue_, {.dy = parts.workspace.view(), .dropout = dropout_, .dx = parts.workspace.view()});
   const TestTensor slope = unfused_activation(pre, true);
   for (int64_t e = 0; e < inner_.elements(); ++e) parts.workspace.as<float>()[e] *= slope.as<float>()[e];
-  matmul(stream_, {parts.workspace.view(), true, x_.view(), false, parts.dw1.view(), true});
-  matmul(stream_, {parts.workspace.view(), false, w1_.view(), false, parts.dx.view(), size_.accumulate_dx});
+  matmul(queue_, {parts.workspace.view(), true, x_.view(), false, parts.dw1.view(), true});
+  matmul(queue_, {parts.workspace.view(), false, w1_.view(), false, parts.dx.view(), size_.accumulate_dx});
   const auto sums = [](const TestTensor& terms, const TestTensor& initial) {
     return oracle::sum_of(oracle::column_sums(oracle_values(terms.view()), terms.shape()[1]),
                           oracle_values(initial.view()));
@@ -172,21 +172,21 @@ TEST_P(FeedForwardOracleTest, GradientsByComplexStep) {
 INSTANTIATE_TEST_SUITE_P(Activations, FeedForwardOracleTest, testing::Values(Activation::kRelu, Activation::kGelu));
 
 TEST(FeedForward, NanReachesTheOutputThroughRelu) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor x = filled_tensor({1, 1}, NAN), w = filled_tensor({1, 1}, 1.0F), b = filled_tensor({1}, 0.0F);
   TestTensor hidden = unset_tensor({1, 1}), y = unset_tensor({1, 1});
-  feed_forward_forward(stream, {.x = x.view(),
-                                .w1 = w.view(),
-                                .b1 = b.view(),
-                                .w2 = w.view(),
-                                .b2 = b.view(),
-                                .hidden = hidden.view(),
-                                .y = y.view()});
+  feed_forward_forward(queue, {.x = x.view(),
+                               .w1 = w.view(),
+                               .b1 = b.view(),
+                               .w2 = w.view(),
+                               .b2 = b.view(),
+                               .hidden = hidden.view(),
+                               .y = y.view()});
   EXPECT_TRUE(std::isnan(y.as<float>()[0]));
 }
 
 TEST(FeedForward, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), w1(DType::kFloat32, {4, 3});
   TestTensor w2(DType::kFloat32, {3, 4}), b1(DType::kFloat32, {4}), b2(DType::kFloat32, {3});
   TestTensor hidden(DType::kFloat32, {2, 4}), pre(DType::kFloat32, {2, 4});
@@ -198,13 +198,13 @@ TEST(FeedForward, RefusesWhatItsContractForbids) {
                           .pre = pre.view(),
                           .hidden = hidden.view(),
                           .y = y.view()};
-  expect_contract_error([&] { feed_forward_forward(stream, args); }, {"pre", "empty for ReLU"});
+  expect_contract_error([&] { feed_forward_forward(queue, args); }, {"pre", "empty for ReLU"});
   args.activation = Activation::kGelu;
   args.pre = hidden.view();
-  expect_contract_error([&] { feed_forward_forward(stream, args); }, {"hidden", "apart from pre"});
+  expect_contract_error([&] { feed_forward_forward(queue, args); }, {"hidden", "apart from pre"});
   args.pre = pre.view();
   args.w2 = w1.view();
-  expect_contract_error([&] { feed_forward_forward(stream, args); }, {"w2", "[3, 4]", "[4, 3]"});
+  expect_contract_error([&] { feed_forward_forward(queue, args); }, {"w2", "[3, 4]", "[4, 3]"});
 }
 
 }  // namespace

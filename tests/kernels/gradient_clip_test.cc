@@ -18,11 +18,11 @@ double norm_of(const TestTensor& gradients) {
 
 // Norm and scale.
 std::array<double, 2> clipped(int threads, const TestTensor& gradients, double clip) {
-  Stream stream(test_device(), threads);
+  Queue queue(test_device(), threads);
   TestTensor parts(DType::kFloat64, {kGradientNormParts});
   TestTensor outcome(DType::kFloat64, {2});
-  gradient_norm(stream, {gradients.view(), parts.view()});
-  clip_gradients(stream, {parts.view(), clip, outcome.view()});
+  gradient_norm(queue, {gradients.view(), parts.view()});
+  clip_gradients(queue, {parts.view(), clip, outcome.view()});
   return {outcome.as<double>()[0], outcome.as<double>()[1]};
 }
 

@@ -56,14 +56,14 @@ class Holder {
     v = filled_tensor({held_}, 0.0F);
   }
 
-  void queue_norms(Stream& stream, ConstTensorView p, ConstTensorView flat_gradients, ConstTensorView clipped) {
+  void queue_norms(Queue& queue, ConstTensorView p, ConstTensorView flat_gradients, ConstTensorView clipped) {
     const HostTensor gradients(flat_gradients, test_device());
     const auto* values = gradients.view().as<float>();
     for_elements([&](int64_t flat, int64_t own) { gradients_.as<float>()[own] = values[flat]; });
     LambMoments args = moments(p);
     args.clipped = clipped;
-    lamb_moments(stream, args);
-    lamb_norms(stream, {.sums = sums_.view(), .starts = starts_.view(), .squares = squares.view()});
+    lamb_moments(queue, args);
+    lamb_norms(queue, {.sums = sums_.view(), .starts = starts_.view(), .squares = squares.view()});
   }
   LambMoments moments(ConstTensorView p) {
     return {.parameters = p,
@@ -133,18 +133,18 @@ TestTensor outcome_of(double norm) {
   return outcome;
 }
 
-void take_step(Stream& stream, std::vector<Holder>& holders, TestTensor& p, const TestTensor& gradients) {
+void take_step(Queue& queue, std::vector<Holder>& holders, TestTensor& p, const TestTensor& gradients) {
   const TestTensor outcome = outcome_of(1.0);
   TestTensor squares(DType::kFloat64, holders[0].squares.shape());
-  for (Holder& holder : holders) holder.queue_norms(stream, p.view(), gradients.view(), outcome.view());
+  for (Holder& holder : holders) holder.queue_norms(queue, p.view(), gradients.view(), outcome.view());
   for (const Holder& holder : holders) {
     for (int64_t i = 0; i < squares.shape().elements(); ++i) squares.as<double>()[i] += holder.squares.as<double>()[i];
   }
-  for (Holder& holder : holders) lamb_step(stream, holder.step(p.view(), squares.view(), outcome.view()));
+  for (Holder& holder : holders) lamb_step(queue, holder.step(p.view(), squares.view(), outcome.view()));
 }
 
 void expect_oracle(std::vector<Holder>& holders) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   TestTensor p = parameters();
   std::vector<oracle::OptimizerState> tensors;
   for (size_t n = 0; n < kSizes.size(); ++n) {
@@ -154,7 +154,7 @@ void expect_oracle(std::vector<Holder>& holders) {
   for (int64_t t = 1; t <= 5; ++t) {
     const TestTensor gradients = random_tensor({total()}, static_cast<uint16_t>(10 + t));
     oracle_step(tensors, gradients);
-    take_step(stream, holders, p, gradients);
+    take_step(queue, holders, p, gradients);
   }
   TestTensor m = unset_tensor({total()}), v = unset_tensor({total()});
   for (Holder& holder : holders) {
@@ -187,11 +187,11 @@ TEST(Lamb, FollowsTheOracleWhenChunksAreDealtOut) {
 
 TEST(Lamb, SameBitsOnAnyNumberOfThreads) {
   const auto run = [](int threads) {
-    Stream stream(test_device(), threads);
+    Queue queue(test_device(), threads);
     std::vector<Holder> holders;
     holders.push_back(whole(32));
     TestTensor p = parameters();
-    take_step(stream, holders, p, random_tensor({total()}, 2));
+    take_step(queue, holders, p, random_tensor({total()}, 2));
     return p;
   };
   const TestTensor one = run(1);
@@ -200,13 +200,13 @@ TEST(Lamb, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Lamb, DoesNothingWhenTheNormIsNotFinite) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   for (const double norm : {std::nan(""), HUGE_VAL}) {
     const TestTensor outcome = outcome_of(norm), gradients = random_tensor({total()}, 2);
     Holder holder = whole(32);
     TestTensor p = parameters();
-    holder.queue_norms(stream, p.view(), gradients.view(), outcome.view());
-    lamb_step(stream, holder.step(p.view(), holder.squares.view(), outcome.view()));
+    holder.queue_norms(queue, p.view(), gradients.view(), outcome.view());
+    lamb_step(queue, holder.step(p.view(), holder.squares.view(), outcome.view()));
     expect_identical("p", p.view(), parameters().view());
     expect_identical("m", holder.m.view(), filled_tensor({total()}, 0.0F).view());
     expect_identical("v", holder.v.view(), filled_tensor({total()}, 0.0F).view());
@@ -214,20 +214,20 @@ TEST(Lamb, DoesNothingWhenTheNormIsNotFinite) {
 }
 
 TEST(Lamb, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   Holder holder = whole(32);
   TestTensor p = parameters();
   LambMoments moments = holder.moments(p.view());
   moments.second_moment = holder.m.view();
-  expect_contract_error([&] { lamb_moments(stream, moments); }, {"first_moment", "apart from second_moment"});
+  expect_contract_error([&] { lamb_moments(queue, moments); }, {"first_moment", "apart from second_moment"});
   moments = holder.moments(p.view());
   moments.beta1 = 1.0;
-  expect_contract_error([&] { lamb_moments(stream, moments); }, {"beta1", "[0, 1)"});
+  expect_contract_error([&] { lamb_moments(queue, moments); }, {"beta1", "[0, 1)"});
   LambStep step = holder.step(p.view(), holder.chunks.view(), {});
-  expect_contract_error([&] { lamb_step(stream, step); }, {"squares", "float64", "int64"});
+  expect_contract_error([&] { lamb_step(queue, step); }, {"squares", "float64", "int64"});
   if (test_device().is_cuda()) return;
   step = holder.step(p.view().rows(0, 2048), holder.squares.view(), {});
-  expect_contract_error([&] { lamb_step(stream, step); }, {"chunks[", "2048 parameters"});
+  expect_contract_error([&] { lamb_step(queue, step); }, {"chunks[", "2048 parameters"});
 }
 
 }  // namespace

@@ -68,17 +68,17 @@ class LayerNormTest : public testing::TestWithParam<Case> {
             .dbias = out.dbias.view()};
   }
   Gradients backward(int threads) {
-    Stream stream(test_device(), threads);
+    Queue queue(test_device(), threads);
     Gradients out = unset_gradients();
-    layer_norm_forward(stream, forward_args());
-    layer_norm_backward(stream, backward_args(out));
+    layer_norm_forward(queue, forward_args());
+    layer_norm_backward(queue, backward_args(out));
     return out;
   }
 };
 
 TEST_P(LayerNormTest, ForwardEqualsTheOracle) {
-  Stream stream(test_device(), 2);
-  layer_norm_forward(stream, forward_args());
+  Queue queue(test_device(), 2);
+  layer_norm_forward(queue, forward_args());
   expect_close("sum", sum_.view(), expected().sum, kElementwise);
   expect_close("y", y_.view(), expected().y, kReduction);
   expect_close("mean", mean_.view(), expected().mean, kReduction);
@@ -113,31 +113,31 @@ TEST_P(LayerNormTest, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const Gradients fused = backward(2);
   TestTensor sum = copy_of(x_.view()), y = unset_tensor(shape_);
-  dropout_forward(stream, {.x = branch_.view(), .dropout = dropout_, .y = sum.view(), .accumulate = true});
-  layer_norm_forward(stream, {.x = sum.view(),
-                              .gain = gain_.view(),
-                              .bias = bias_.view(),
-                              .epsilon = kEpsilon,
-                              .y = y.view(),
-                              .mean = mean_.view(),
-                              .rstd = rstd_.view()});
+  dropout_forward(queue, {.x = branch_.view(), .dropout = dropout_, .y = sum.view(), .accumulate = true});
+  layer_norm_forward(queue, {.x = sum.view(),
+                             .gain = gain_.view(),
+                             .bias = bias_.view(),
+                             .epsilon = kEpsilon,
+                             .y = y.view(),
+                             .mean = mean_.view(),
+                             .rstd = rstd_.view()});
   expect_close("sum", sum_.view(), oracle_values(sum.view()), kElementwise);
   expect_close("y", y_.view(), oracle_values(y.view()), kReduction);
   Gradients parts = unset_gradients();
   parts.dx = copy_of(ds_other_.view());
-  layer_norm_backward(stream, {.dy = dy_.view(),
-                               .sum = sum.view(),
-                               .mean = mean_.view(),
-                               .rstd = rstd_.view(),
-                               .gain = gain_.view(),
-                               .dx = parts.dx.view(),
-                               .accumulate_dx = true,
-                               .dgain = parts.dgain.view(),
-                               .dbias = parts.dbias.view()});
-  dropout_backward(stream, {.dy = parts.dx.view(), .dropout = dropout_, .dx = parts.dbranch.view()});
+  layer_norm_backward(queue, {.dy = dy_.view(),
+                              .sum = sum.view(),
+                              .mean = mean_.view(),
+                              .rstd = rstd_.view(),
+                              .gain = gain_.view(),
+                              .dx = parts.dx.view(),
+                              .accumulate_dx = true,
+                              .dgain = parts.dgain.view(),
+                              .dbias = parts.dbias.view()});
+  dropout_backward(queue, {.dy = parts.dx.view(), .dropout = dropout_, .dx = parts.dbranch.view()});
   expect_close("dx", fused.dx.view(), oracle_values(parts.dx.view()), kGradient, largest_term());
   expect_close("dbranch", fused.dbranch.view(), oracle_values(parts.dbranch.view()), kGradient, largest_term());
   expect_close("dgain", fused.dgain.view(), oracle_values(parts.dgain.view()), kGradient);
@@ -145,14 +145,14 @@ TEST_P(LayerNormTest, EqualsDropoutThenSumThenNorm) {
 }
 
 TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
-  Stream stream(test_device(), 2);
-  layer_norm_forward(stream, forward_args());
+  Queue queue(test_device(), 2);
+  layer_norm_forward(queue, forward_args());
   const TestTensor sum = copy_of(sum_.view()), y = copy_of(y_.view());
   for (TestTensor* operand : {&x_, &branch_}) {
     const TestTensor kept = copy_of(operand->view());
     LayerNormForward args = forward_args();
     args.sum = operand->view();
-    layer_norm_forward(stream, args);
+    layer_norm_forward(queue, args);
     expect_identical("sum", operand->view(), sum.view());
     expect_identical("y", y_.view(), y.view());
     *operand = copy_of(kept.view());
@@ -160,14 +160,14 @@ TEST_P(LayerNormTest, ForwardInPlaceOfEitherOperand) {
 }
 
 TEST_P(LayerNormTest, BackwardInPlaceOfDyOrDsOther) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const Gradients apart = backward(2);
   for (TestTensor* input : {&dy_, &ds_other_}) {
     const TestTensor kept = copy_of(input->view());
     Gradients out = unset_gradients();
     LayerNormBackward args = backward_args(out);
     args.dx = input->view();
-    layer_norm_backward(stream, args);
+    layer_norm_backward(queue, args);
     expect_identical("dx", input->view(), apart.dx.view());
     expect_identical("dbranch", out.dbranch.view(), apart.dbranch.view());
     expect_identical("dgain", out.dgain.view(), apart.dgain.view());
@@ -176,13 +176,13 @@ TEST_P(LayerNormTest, BackwardInPlaceOfDyOrDsOther) {
 }
 
 TEST_P(LayerNormTest, WithoutDxOnlyTheParametersLearn) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const Gradients full = backward(2);
   Gradients out = unset_gradients();
   LayerNormBackward args = backward_args(out);
   args.dx = {};
   args.dbranch = {};
-  layer_norm_backward(stream, args);
+  layer_norm_backward(queue, args);
   expect_identical("dgain", out.dgain.view(), full.dgain.view());
   expect_identical("dbias", out.dbias.view(), full.dbias.view());
 }
@@ -216,35 +216,35 @@ TEST(LayerNormOracle, GradientsByComplexStep) {
 }
 
 TEST(LayerNorm, ALargeMeanDoesNotCancelTheVariance) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor x = random_tensor({1, 64}, 1);
   for (int64_t d = 0; d < 64; ++d) x.as<float>()[d] = 4096.0F + std::round(8.0F * x.as<float>()[d]) / 8.0F;
   const TestTensor gain = filled_tensor({64}, 1.0F), bias = filled_tensor({64}, 0.0F);
   TestTensor y = unset_tensor({1, 64}), mean = unset_tensor({1}), rstd = unset_tensor({1});
-  layer_norm_forward(stream, {.x = x.view(),
-                              .gain = gain.view(),
-                              .bias = bias.view(),
-                              .y = y.view(),
-                              .mean = mean.view(),
-                              .rstd = rstd.view()});
+  layer_norm_forward(queue, {.x = x.view(),
+                             .gain = gain.view(),
+                             .bias = bias.view(),
+                             .y = y.view(),
+                             .mean = mean.view(),
+                             .rstd = rstd.view()});
   const auto expected = oracle::layer_norm(oracle_values(x.view()), oracle_values(gain.view()),
                                            oracle_values(bias.view()), static_cast<double>(kEpsilon));
   EXPECT_NEAR(static_cast<double>(rstd.as<float>()[0]), expected.rstd[0], 1e-3 * expected.rstd[0]);
 }
 
 TEST(LayerNorm, RefusesRowsThatAreTooWide) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   for (const int64_t columns : {8192, 8193}) {
     const TestTensor x = random_tensor({1, columns}, 1), gain = filled_tensor({columns}, 1.0F);
     const TestTensor bias = filled_tensor({columns}, 0.0F);
     TestTensor y = unset_tensor({1, columns}), mean = unset_tensor({1}), rstd = unset_tensor({1});
     const auto run = [&] {
-      layer_norm_forward(stream, {.x = x.view(),
-                                  .gain = gain.view(),
-                                  .bias = bias.view(),
-                                  .y = y.view(),
-                                  .mean = mean.view(),
-                                  .rstd = rstd.view()});
+      layer_norm_forward(queue, {.x = x.view(),
+                                 .gain = gain.view(),
+                                 .bias = bias.view(),
+                                 .y = y.view(),
+                                 .mean = mean.view(),
+                                 .rstd = rstd.view()});
     };
     if (columns > 8192) {
       expect_contract_error(run, {"at most 8192", "8193"});
@@ -258,7 +258,7 @@ TEST(LayerNorm, RefusesRowsThatAreTooWide) {
 }
 
 TEST(LayerNorm, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor x(DType::kFloat32, {2, 3}), y(DType::kFloat32, {2, 3}), gain(DType::kFloat32, {3});
   TestTensor rows(DType::kFloat32, {2}), more_rows(DType::kFloat32, {2}), features(DType::kFloat32, {3});
   const LayerNormForward good{.x = x.view(),
@@ -269,13 +269,13 @@ TEST(LayerNorm, RefusesWhatItsContractForbids) {
                               .rstd = more_rows.view()};
   LayerNormForward args = good;
   args.sum = y.view();
-  expect_contract_error([&] { layer_norm_forward(stream, args); }, {"sum", "without a branch"});
+  expect_contract_error([&] { layer_norm_forward(queue, args); }, {"sum", "without a branch"});
   args = good;
   args.y = x.view();
-  expect_contract_error([&] { layer_norm_forward(stream, args); }, {"y", "overlap"});
+  expect_contract_error([&] { layer_norm_forward(queue, args); }, {"y", "overlap"});
   args = good;
   args.gain = rows.view();
-  expect_contract_error([&] { layer_norm_forward(stream, args); }, {"gain", "[3]", "[2]"});
+  expect_contract_error([&] { layer_norm_forward(queue, args); }, {"gain", "[3]", "[2]"});
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ inline LinearCrossEntropy LayerProblem::arguments(LayerResults& results, bool ac
 
 inline LayerResults LayerProblem::run(int threads, bool accumulate) const {
   LayerResults results(*this, accumulate);
-  Stream stream(test_device(), threads);
-  linear_cross_entropy(stream, arguments(results, accumulate));
+  Queue queue(test_device(), threads);
+  linear_cross_entropy(queue, arguments(results, accumulate));
   return results;
 }
 

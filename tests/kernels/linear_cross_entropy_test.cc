@@ -45,17 +45,17 @@ TEST_P(LinearCrossEntropyTest, SameBitsOnAnyNumberOfThreads) {
 TEST_P(LinearCrossEntropyTest, WithoutAGradientTheLossIsTheSame) {
   const LayerResults with = problem_.run(2, true);
   LayerResults without(problem_, true);
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   LinearCrossEntropy args = problem_.arguments(without, true);
   args.gradient = {};
-  linear_cross_entropy(stream, args);
+  linear_cross_entropy(queue, args);
   expect_identical("nll", without.nll.view(), with.nll.view());
 }
 
 // All rows, and the loss of those listed.
 TEST_P(LinearCrossEntropyTest, EqualsAProductAndACrossEntropy) {
   if (problem_.rows.size() != problem_.columns.size()) return;
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const LayerSize size = problem_.size;
   const LayerResults fused = problem_.run(2, false);
   const int64_t classes = size.table + size.gates;
@@ -65,12 +65,12 @@ TEST_P(LinearCrossEntropyTest, EqualsAProductAndACrossEntropy) {
   TestTensor lse = unset_tensor({size.rows}), dx = unset_tensor(problem_.x.shape());
   const LayerResults before(problem_, false);
   TestTensor dw = problem_.joined(before.dtable, before.dgates), db = problem_.joined(before.dbias, before.dgate_bias);
-  matmul(stream, {.a = problem_.x.view(), .b = w.view(), .transpose_b = true, .c = logits.view()});
-  cross_entropy_forward(stream, {logits.view(), b.view(), problem_.targets.view(), nll.view(), lse.view()});
-  cross_entropy_backward(stream,
+  matmul(queue, {.a = problem_.x.view(), .b = w.view(), .transpose_b = true, .c = logits.view()});
+  cross_entropy_forward(queue, {logits.view(), b.view(), problem_.targets.view(), nll.view(), lse.view()});
+  cross_entropy_backward(queue,
                          {logits.view(), b.view(), problem_.targets.view(), lse.view(), problem_.scale, db.view()});
-  matmul(stream, {.a = logits.view(), .b = w.view(), .c = dx.view()});
-  matmul(stream, {.a = logits.view(), .transpose_a = true, .b = problem_.x.view(), .c = dw.view(), .accumulate = true});
+  matmul(queue, {.a = logits.view(), .b = w.view(), .c = dx.view()});
+  matmul(queue, {.a = logits.view(), .transpose_a = true, .b = problem_.x.view(), .c = dw.view(), .accumulate = true});
   expect_close("nll", fused.nll.view(), oracle_values(nll.view()), kReduction);
   expect_close("dx", fused.dx.view(), oracle_values(dx.view()), kGradient, problem_.term_of_dx());
   expect_close("dw", fused.dw(), oracle_values(dw.view()), kGradient);
@@ -163,11 +163,11 @@ TEST(LinearCrossEntropy, NanReachesTheLoss) {
 TEST(LinearCrossEntropy, RefusesWhatItsContractForbids) {
   LayerProblem problem({3, 4, 5, 2, Listed::kSome});
   LayerResults results(problem, true);
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   const auto expect_refused = [&](const std::vector<std::string>& words, const auto& change) {
     LinearCrossEntropy args = problem.arguments(results, true);
     change(args);
-    expect_contract_error([&] { linear_cross_entropy(stream, args); }, words);
+    expect_contract_error([&] { linear_cross_entropy(queue, args); }, words);
   };
   const TestTensor outside = index_tensor({7, 7, 7}), falling = index_tensor({1, 0, 2}), three = index_tensor({3});
   const TestTensor ten = index_tensor({10}), within = index_tensor({0, 0, 0});

@@ -9,14 +9,14 @@ namespace segue::kernels {
 namespace {
 
 void expect_product(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const TestTensor a = random_tensor(transpose_a ? Shape{k, m} : Shape{m, k}, 1);
   const TestTensor b = random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}, 2);
   TestTensor c = accumulate ? random_tensor({m, n}, 3) : unset_tensor({m, n});
   std::vector<double> expected =
       oracle::matmul({m, n, k}, oracle_values(a.view()), transpose_a, oracle_values(b.view()), transpose_b);
   if (accumulate) expected = oracle::sum_of(expected, oracle_values(c.view()));
-  matmul(stream, {a.view(), transpose_a, b.view(), transpose_b, c.view(), accumulate});
+  matmul(queue, {a.view(), transpose_a, b.view(), transpose_b, c.view(), accumulate});
   expect_close("c", c.view(), expected, kReduction);
 }
 
@@ -42,23 +42,23 @@ TEST(Matmul, EmptyExtents) {
 }
 
 TEST(Matmul, RepeatsItselfBitForBit) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const TestTensor a = random_tensor({257, 300}, 1), b = random_tensor({300, 129}, 2);
   TestTensor first = unset_tensor({257, 129}), second = unset_tensor({257, 129});
-  matmul(stream, {.a = a.view(), .b = b.view(), .c = first.view()});
-  matmul(stream, {.a = a.view(), .b = b.view(), .c = second.view()});
+  matmul(queue, {.a = a.view(), .b = b.view(), .c = first.view()});
+  matmul(queue, {.a = a.view(), .b = b.view(), .c = second.view()});
   expect_identical("c", first.view(), second.view());
 }
 
 TEST(Matmul, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor a(DType::kFloat32, {2, 3}), b(DType::kFloat32, {4, 3}), c(DType::kFloat32, {2, 4});
-  expect_contract_error([&] { matmul(stream, {.a = a.view(), .b = b.view(), .c = c.view()}); },
+  expect_contract_error([&] { matmul(queue, {.a = a.view(), .b = b.view(), .c = c.view()}); },
                         {"matmul", "b", "[3, 3]", "[4, 3]"});
-  expect_contract_error([&] { matmul(stream, {.a = a.view(), .b = b.view(), .transpose_b = true, .c = b.view()}); },
+  expect_contract_error([&] { matmul(queue, {.a = a.view(), .b = b.view(), .transpose_b = true, .c = b.view()}); },
                         {"c", "[2, 4]", "[4, 3]"});
   TestTensor square(DType::kFloat32, {3, 3});
-  expect_contract_error([&] { matmul(stream, {.a = square.view(), .b = square.view(), .c = square.view()}); },
+  expect_contract_error([&] { matmul(queue, {.a = square.view(), .b = square.view(), .c = square.view()}); },
                         {"c", "apart from a"});
 }
 

@@ -42,7 +42,7 @@ ParameterUpdate rate_alone() {
 // One optimizer: its kernel and its oracle.
 struct Case {
   const char* name;
-  std::function<void(Stream&, Block&, const ParameterUpdate&, int64_t step)> run;
+  std::function<void(Queue&, Block&, const ParameterUpdate&, int64_t step)> run;
   std::function<oracle::OptimizerState(oracle::OptimizerState, const std::vector<double>&, double scale, int64_t step)>
       expected;
 };
@@ -57,8 +57,8 @@ Case adam(const char* name, double weight_decay) {
                     .step = step};
   };
   return {name,
-          [=](Stream& stream, Block& block, const ParameterUpdate& update, int64_t step) {
-            adam_step(stream, args(&block, update, step));
+          [=](Queue& queue, Block& block, const ParameterUpdate& update, int64_t step) {
+            adam_step(queue, args(&block, update, step));
           },
           [=](oracle::OptimizerState state, const std::vector<double>& gradients, double scale, int64_t step) {
             return oracle::adam_step(std::move(state), gradients, args(nullptr, rate_alone(), step), scale);
@@ -67,8 +67,8 @@ Case adam(const char* name, double weight_decay) {
 
 Case adagrad() {
   return {"adagrad",
-          [](Stream& stream, Block& block, const ParameterUpdate& update, int64_t) {
-            adagrad_step(stream, {.update = update, .sum_of_squares = block.m.view()});
+          [](Queue& queue, Block& block, const ParameterUpdate& update, int64_t) {
+            adagrad_step(queue, {.update = update, .sum_of_squares = block.m.view()});
           },
           [](oracle::OptimizerState state, const std::vector<double>& gradients, double scale, int64_t) {
             return oracle::adagrad_step(std::move(state), gradients, {.update = rate_alone(), .sum_of_squares = {}},
@@ -78,9 +78,9 @@ Case adagrad() {
 
 Case sgd(const char* name, double momentum) {
   return {name,
-          [=](Stream& stream, Block& block, const ParameterUpdate& update, int64_t) {
+          [=](Queue& queue, Block& block, const ParameterUpdate& update, int64_t) {
             const TensorView velocity = momentum == 0.0 ? TensorView{} : block.m.view();
-            sgd_step(stream, {.update = update, .velocity = velocity, .momentum = momentum});
+            sgd_step(queue, {.update = update, .velocity = velocity, .momentum = momentum});
           },
           [=](oracle::OptimizerState state, const std::vector<double>& gradients, double scale, int64_t) {
             return oracle::sgd_step(std::move(state), gradients, {.update = rate_alone(), .momentum = momentum}, scale);
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerStep, testing::ValuesIn(cases()),
                          [](const auto& variant) { return variant.param.name; });
 
 TEST_P(OptimizerStep, FollowsTheOracleOverTenSteps) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const TestTensor outcome = outcome_of(1.0, kGradientScale);
   for (const int64_t count : {1, 31, 32, 33, 1031, 2052, 70001}) {
     Block block(count);
@@ -105,7 +105,7 @@ TEST_P(OptimizerStep, FollowsTheOracleOverTenSteps) {
     const bool keeps = std::string(GetParam().name) != "sgd";  // the oracle always has a velocity
     for (int64_t t = 1; t <= 10; ++t) {
       const TestTensor gradients = random_tensor({count}, static_cast<uint16_t>(10 + t));
-      GetParam().run(stream, block, block.update(gradients.view(), outcome.view()), t);
+      GetParam().run(queue, block, block.update(gradients.view(), outcome.view()), t);
       state = GetParam().expected(std::move(state), oracle_values(gradients.view()), kGradientScale, t);
     }
     expect_close("p", block.p.view(), state.p, kReduction);
@@ -116,7 +116,7 @@ TEST_P(OptimizerStep, FollowsTheOracleOverTenSteps) {
 
 TEST_P(OptimizerStep, SameBitsOnAnyNumberOfThreads) {
   const TestTensor gradients = random_tensor({100003}, 2);
-  Stream one(test_device(), 1), three(test_device(), 3);
+  Queue one(test_device(), 1), three(test_device(), 3);
   Block a(100003), b(100003);
   GetParam().run(one, a, a.update(gradients.view()), 1);
   GetParam().run(three, b, b.update(gradients.view()), 1);
@@ -126,12 +126,12 @@ TEST_P(OptimizerStep, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(OptimizerStep, DoesNothingWhenTheNormIsNotFinite) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   for (const double norm : {std::nan(""), HUGE_VAL}) {
     Block block(33);
     const TestTensor gradients = random_tensor({33}, 2), p = copy_of(block.p.view());
     const TestTensor outcome = outcome_of(norm, 1.0);
-    GetParam().run(stream, block, block.update(gradients.view(), outcome.view()), 1);
+    GetParam().run(queue, block, block.update(gradients.view(), outcome.view()), 1);
     expect_identical("p", block.p.view(), p.view());
     expect_identical("m", block.m.view(), filled_tensor({33}, 0.0F).view());
     expect_identical("v", block.v.view(), filled_tensor({33}, 0.0F).view());
@@ -140,11 +140,11 @@ TEST_P(OptimizerStep, DoesNothingWhenTheNormIsNotFinite) {
 
 // Of Adam and of Adagrad.
 TEST(FirstOptimizerStep, HasTheLengthOfTheLearningRate) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   for (const Case& kind : {adam("adam", 0.0), adagrad()}) {
     Block block(4);
     const TestTensor before = copy_of(block.p.view()), gradients = random_tensor({4}, 2);
-    kind.run(stream, block, block.update(gradients.view()), 1);
+    kind.run(queue, block, block.update(gradients.view()), 1);
     for (int i = 0; i < 4; ++i) {
       const float moved = before.as<float>()[i] - block.p.as<float>()[i];
       EXPECT_NEAR(moved, std::copysign(kRate, gradients.as<float>()[i]), 1e-6F);  // p of order 1: a few eps
@@ -153,14 +153,14 @@ TEST(FirstOptimizerStep, HasTheLengthOfTheLearningRate) {
 }
 
 TEST(AdamStep, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   Block block(4);
   const TestTensor gradients = random_tensor({4}, 2), shorter = random_tensor({3}, 2);
   const AdamStep good{block.update(gradients.view()), block.m.view(), block.v.view()};
   const auto expect_refused = [&](auto spoil, const std::vector<std::string>& words) {
     AdamStep args = good;
     spoil(args);
-    expect_contract_error([&] { adam_step(stream, args); }, words);
+    expect_contract_error([&] { adam_step(queue, args); }, words);
   };
   expect_refused([&](AdamStep& args) { args.update.gradients = shorter.view(); }, {"gradients", "[4]", "[3]"});
   expect_refused([&](AdamStep& args) { args.update.gradients = block.p.view(); },
@@ -172,14 +172,14 @@ TEST(AdamStep, RefusesWhatItsContractForbids) {
 }
 
 TEST(SgdStep, KeepsAVelocityWhenThereIsMomentum) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   Block block(4);
   const TestTensor gradients = random_tensor({4}, 2);
   SgdStep args{.update = block.update(gradients.view()), .velocity = block.m.view()};
-  expect_contract_error([&] { sgd_step(stream, args); }, {"velocity", "without momentum"});
+  expect_contract_error([&] { sgd_step(queue, args); }, {"velocity", "without momentum"});
   args.velocity = {};
   args.momentum = 0.9;
-  expect_contract_error([&] { sgd_step(stream, args); }, {"velocity", "[4]"});
+  expect_contract_error([&] { sgd_step(queue, args); }, {"velocity", "[4]"});
 }
 
 }  // namespace

@@ -110,10 +110,10 @@ inline RelativeAttentionBackward backward_args(const AttentionProblem& x, Attent
 }
 
 inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float before = 0.0F) {
-  Stream stream(test_device(), threads);
+  Queue queue(test_device(), threads);
   AttentionSolution y(x.extents, before);
-  relative_attention_forward(stream, forward_args(x, y));
-  relative_attention_backward(stream, backward_args(x, y));
+  relative_attention_forward(queue, forward_args(x, y));
+  relative_attention_backward(queue, backward_args(x, y));
   return y;
 }
 

@@ -175,9 +175,9 @@ TEST(RelativeAttention, MemoryPitchOnlySpacesTheStreams) {
     inputs->memory_kv = view_of(std::as_const(spaced).view().as<float>(), {c.b, c.m, 2, c.n, c.h});
     inputs->memory_pitch = kPitch;
   }
-  Stream stream(test_device(), 2);
-  relative_attention_forward(stream, forward);
-  relative_attention_backward(stream, backward);
+  Queue queue(test_device(), 2);
+  relative_attention_forward(queue, forward);
+  relative_attention_backward(queue, backward);
   expect_same(found, expected);
 }
 
@@ -196,9 +196,9 @@ TEST(RelativeAttention, ExtremeScoresStayFinite) {
 }
 
 TestTensor output_of(const AttentionProblem& x) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   AttentionSolution y(x.extents);
-  relative_attention_forward(stream, forward_args(x, y));
+  relative_attention_forward(queue, forward_args(x, y));
   return std::move(y.output);
 }
 
@@ -243,8 +243,8 @@ TEST(RelativeAttention, DropoutFollowsTheGlobalElement) {
   AttentionSolution alone(last.extents);
   RelativeAttentionForward args = forward_args(last, alone);
   args.inputs.dropout.first_element += static_cast<uint64_t>(2 * c.n * c.t * c.keys());
-  Stream stream(test_device(), 2);
-  relative_attention_forward(stream, args);
+  Queue queue(test_device(), 2);
+  relative_attention_forward(queue, args);
   expect_identical("output", alone.output.view(), all.output.view().rows(2, 1));
 }
 
@@ -260,16 +260,16 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   const AttentionCase c{.b = 2, .t = 5, .m = 3, .n = 2, .h = 4};
   const AttentionProblem x(c);
   AttentionSolution y(c);
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   const auto expect_forward = [&](auto change, const std::vector<std::string>& words) {
     RelativeAttentionForward args = forward_args(x, y);
     change(args);
-    expect_contract_error([&] { relative_attention_forward(stream, args); }, words);
+    expect_contract_error([&] { relative_attention_forward(queue, args); }, words);
   };
   const auto expect_backward = [&](auto change, const std::vector<std::string>& words) {
     RelativeAttentionBackward args = backward_args(x, y);
     change(args);
-    expect_contract_error([&] { relative_attention_backward(stream, args); }, words);
+    expect_contract_error([&] { relative_attention_backward(queue, args); }, words);
   };
   const TestTensor wide = random_tensor({2, 5, 3, 1, 257}, 1);
   const TestTensor long_r = random_tensor({9, 2, 4}, 1);

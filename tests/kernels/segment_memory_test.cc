@@ -23,18 +23,18 @@ class SegmentMemoryTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(SegmentMemoryTest, KeepsTheNewestRows) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   TestTensor updated = unset_tensor({size_.streams, kept_, size_.features});
-  segment_memory_update(stream, {memory_.view(), hidden_.view(), updated.view()});
+  segment_memory_update(queue, {memory_.view(), hidden_.view(), updated.view()});
   EXPECT_EQ(oracle_values(updated.view()), expected_);
 }
 
 TEST_P(SegmentMemoryTest, OverTheOldMemory) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   TestTensor storage = unset_tensor({size_.streams * std::max(kept_, size_.old_rows) * size_.features});
   std::copy_n(memory_.as<float>(), memory_.view().elements(), storage.as<float>());
   const TensorView updated = view_of(storage.view().as<float>(), {size_.streams, kept_, size_.features});
-  segment_memory_update(stream,
+  segment_memory_update(queue,
                         {view_of(std::as_const(storage).view().as<float>(), memory_.shape()), hidden_.view(), updated});
   EXPECT_EQ(oracle_values(updated), expected_);
 }
@@ -52,18 +52,18 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SegmentMemoryTest,
                                          Case{8, 128, 64, 128, 64}));  // a model's size, on several threads
 
 TEST(SegmentMemory, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   TestTensor memory(DType::kFloat32, {2, 3, 4}), hidden(DType::kFloat32, {2, 2, 4}),
       updated(DType::kFloat32, {2, 6, 4});
   expect_contract_error(
       [&] {
-        segment_memory_update(stream, {memory.view(), hidden.view(), updated.view()});
+        segment_memory_update(queue, {memory.view(), hidden.view(), updated.view()});
       },
       {"updated", "at most the rows", "6"});
   const TensorView shifted = view_of(memory.view().as<float>() + 4, {2, 2, 4});
   expect_contract_error(
       [&] {
-        segment_memory_update(stream, {memory.view(), hidden.view(), shifted});
+        segment_memory_update(queue, {memory.view(), hidden.view(), shifted});
       },
       {"updated", "apart from memory"});
 }

@@ -24,9 +24,9 @@ namespace segue::kernels {
 // A float32 tensor with standard normal entries times `deviation`; the same `site` gives the same numbers.
 inline TestTensor random_tensor(const Shape& shape, uint16_t site, double deviation = 1.0) {
   TestTensor tensor(DType::kFloat32, shape);
-  const RandomStream stream{2024, 0, site};
+  const RandomSequence sequence{2024, 0, site};
   for (int64_t i = 0; i < shape.elements(); ++i)
-    tensor.as<float>()[i] = static_cast<float>(deviation * random_normal(stream, static_cast<uint64_t>(i)));
+    tensor.as<float>()[i] = static_cast<float>(deviation * random_normal(sequence, static_cast<uint64_t>(i)));
   return tensor;
 }
 

@@ -40,11 +40,11 @@ class TokenClustersTest : public testing::TestWithParam<std::tuple<Case, GateOrd
 };
 
 TEST_P(TokenClustersTest, EqualsTheOracle) {
-  Stream stream(test_device(), 2);
+  Queue queue(test_device(), 2);
   const TestTensor targets = index_tensor(targets_);
   TestTensor columns = unset_indices({clusters_, size_.targets}), rows = unset_indices({clusters_, size_.targets});
   TestTensor counts = unset_indices({clusters_});
-  token_clusters(stream,
+  token_clusters(queue,
                  {targets.view(), size_.cutoffs, size_.vocabulary, gates_, columns.view(), rows.view(), counts.view()});
   const auto expected =
       oracle::token_clusters(targets_, size_.cutoffs, size_.vocabulary, gates_ == GateOrder::kReversed);
@@ -72,11 +72,11 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TokenClustersTest,
                                           testing::Values(GateOrder::kAscending, GateOrder::kReversed)));
 
 TEST(TokenClusters, RefusesWhatItsContractForbids) {
-  Stream stream(test_device(), 1);
+  Queue queue(test_device(), 1);
   const TestTensor targets = index_tensor({0, 8, 3});
   TestTensor columns = unset_indices({2, 3}), rows = unset_indices({2, 3}), counts = unset_indices({2});
   const auto run = [&](const std::vector<int64_t>& cutoffs, int64_t vocabulary, const TestTensor& of) {
-    token_clusters(stream,
+    token_clusters(queue,
                    {of.view(), cutoffs, vocabulary, GateOrder::kAscending, columns.view(), rows.view(), counts.view()});
   };
   if (!test_device().is_cuda())  // indices on a GPU are not looked at

@@ -11,8 +11,8 @@
 
 namespace segue::oracle {
 
-// Whether the query at one place sees the key at another. Places count from the segment's first token; keys of the
-// memory stand at negative ones.
+// Whether the query at one position sees the key at another. Positions count from the segment's first token; keys of
+// the memory stand at negative ones.
 using Visibility = std::function<bool(int64_t query, int64_t key)>;
 
 template <typename Scalar>

@@ -20,15 +20,16 @@ class Positions {
 
   Positions(const ModelConfig& config, const Weights& weights) : config_(config), weights_(weights) {}
 
-  // Absolute kinds: each embedded token gets what stands for its place. Places begin anew every `tgt_len`; 0: never.
-  void add_places(Rows& embedded, int64_t tgt_len) const {
+  // Absolute kinds: each embedded token gets what stands for its position. Positions begin anew every `tgt_len`; 0:
+  // never.
+  void add_positions(Rows& embedded, int64_t tgt_len) const {
     const int64_t width = config_.d_model;
     for (size_t i = 0; i < embedded.size(); ++i) {
       const int64_t token = static_cast<int64_t>(i) / width;
       const int64_t column = static_cast<int64_t>(i) % width;
-      const int64_t place = tgt_len > 0 ? token % tgt_len : token;
-      if (kind() == PositionKind::kSinusoidal) embedded[i] += sinusoid(place, column);
-      if (kind() == PositionKind::kLearned) embedded[i] += weight("embedding.places")[place * width + column];
+      const int64_t position = tgt_len > 0 ? token % tgt_len : token;
+      if (kind() == PositionKind::kSinusoidal) embedded[i] += sinusoid(position, column);
+      if (kind() == PositionKind::kLearned) embedded[i] += weight("embedding.places")[position * width + column];
     }
   }
 
@@ -74,10 +75,10 @@ class Positions {
   }
 
   // Sines in the first half of the columns, then cosines.
-  double sinusoid(int64_t place, int64_t column) const {
+  double sinusoid(int64_t position, int64_t column) const {
     const int64_t width = config_.d_model;
     const double exponent = 2.0 * static_cast<double>(column % (width / 2)) / static_cast<double>(width);
-    const double angle = static_cast<double>(place) / std::pow(10000.0, exponent);
+    const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
     return column < width / 2 ? std::sin(angle) : std::cos(angle);
   }
 

@@ -48,7 +48,7 @@ class TransformerXl {
     Rows nll;                  // [T]
     std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory
   };
-  // Places of absolute kinds begin anew every `tgt_len` tokens; 0: never.
+  // Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
                   const Visibility& sees, int64_t tgt_len = 0) const {
     Segment out;
@@ -93,7 +93,7 @@ class TransformerXl {
 
   Rows embedded(const std::vector<int32_t>& tokens, int64_t tgt_len) const {
     Rows rows = VocabularyClusters<Scalar>(config_, weights_).embedded(tokens);
-    positions().add_places(rows, tgt_len);
+    positions().add_positions(rows, tgt_len);
     return dropped(std::move(rows), config_.d_model, kEmbeddingDropoutSite);
   }
 
@@ -102,7 +102,7 @@ class TransformerXl {
     return positions().encoded_distances(keys, mask(config_.dropout, kPositionDropoutSite, 0, keys * config_.d_model));
   }
 
-  // What a layer reads besides the residual stream.
+  // What a layer reads besides the residual.
   struct Surroundings {
     const std::vector<double>& memory;
     const Rows& encoding;

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/cuda.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 #include "tests/simt/stream.h"
 
 namespace segue {
@@ -52,34 +52,34 @@ TEST(DeviceMemory, CopiesThereAndBack) {
   EXPECT_THROW(copy_tensor(shorter.view(), counting_tensor({}).view(), {}), ContractError);
 }
 
-TEST(DeviceStream, CopiesAndClearsOnEitherDevice) {
+TEST(DeviceQueue, CopiesAndClearsOnEitherDevice) {
   for (const Device device : {Device{}, kGpu}) {
-    kernels::Stream stream(device, 1);
-    EXPECT_EQ(stream.device(), device);
+    kernels::Queue queue(device, 1);
+    EXPECT_EQ(queue.device(), device);
     const OwnedTensor from = counting_tensor(device);
     OwnedTensor to(DType::kInt32, {5}, device);
-    stream.copy(to.view(), from.view());
-    stream.synchronize();
+    queue.copy(to.view(), from.view());
+    queue.synchronize();
     expect_counting(to.view(), device);
-    stream.fill_zero(to.view().rows(0, 4));
-    stream.synchronize();
+    queue.fill_zero(to.view().rows(0, 4));
+    queue.synchronize();
     const OwnedTensor host = host_copy(to.view(), device);
     EXPECT_EQ(host.as<int32_t>()[3], 0);
     EXPECT_EQ(host.as<int32_t>()[4], 5);
-    EXPECT_THROW(stream.copy(to.view().rows(0, 2), from.view()), ContractError);
+    EXPECT_THROW(queue.copy(to.view().rows(0, 2), from.view()), ContractError);
   }
 }
 
 // What forgets to wait must find what was there before, as it may on hardware.
-TEST(DeviceStream, DoesNothingBeforeItIsWaitedFor) {
-  kernels::Stream stream(kGpu, 1), other(kGpu, 1);
+TEST(DeviceQueue, DoesNothingBeforeItIsWaitedFor) {
+  kernels::Queue queue(kGpu, 1), other(kGpu, 1);
   OwnedTensor tensor = counting_tensor(kGpu);
   const int32_t& last = tensor.as<int32_t>()[4];  // the emulated GPU's memory is the host's
-  stream.fill_zero(tensor.view());
+  queue.fill_zero(tensor.view());
   other.synchronize();
   EXPECT_EQ(last, 5);
   cuda::Fence fence;
-  fence.set(stream.cuda().stream());
+  fence.set(queue.cuda().stream());
   fence.hold(other.cuda().stream());
   EXPECT_EQ(last, 5);
   other.synchronize();
@@ -103,19 +103,19 @@ TEST(DeviceMemory, RoundsAndWidensOnTheWay) {
 class DeviceGraph : public testing::Test {
  protected:
   void record() {
-    graph_.record(stream_.cuda(), [&] { stream_.copy(to_.view(), from_.view()); });
+    graph_.record(queue_.cuda(), [&] { queue_.copy(to_.view(), from_.view()); });
   }
 
   // Fences bring the work of another stream into a graph, which must wait for it in the end.
   void record_beside(bool waits) {
-    graph_.record(stream_.cuda(), [&] {
-      fork_.set(stream_.cuda().stream());
+    graph_.record(queue_.cuda(), [&] {
+      fork_.set(queue_.cuda().stream());
       fork_.hold(beside_.cuda().stream());
       watch_.start(beside_.cuda().stream());
       beside_.copy(to_.view(), from_.view());
       watch_.stop(beside_.cuda().stream());
       join_.set(beside_.cuda().stream());
-      if (waits) join_.hold(stream_.cuda().stream());
+      if (waits) join_.hold(queue_.cuda().stream());
     });
   }
 
@@ -123,15 +123,15 @@ class DeviceGraph : public testing::Test {
   void expect_a_copy_by_each_launch() {
     EXPECT_EQ(host_copy(to_.view(), kGpu).as<int32_t>()[4], 0);
     for (int i = 0; i < 2; ++i) {
-      stream_.fill_zero(to_.view());
-      graph_.launch(stream_.cuda());
-      stream_.synchronize();
+      queue_.fill_zero(to_.view());
+      graph_.launch(queue_.cuda());
+      queue_.synchronize();
       expect_counting(to_.view(), kGpu);
     }
   }
 
-  kernels::Stream stream_{kGpu, 1};
-  kernels::Stream beside_{kGpu, 1};
+  kernels::Queue queue_{kGpu, 1};
+  kernels::Queue beside_{kGpu, 1};
   OwnedTensor from_ = counting_tensor(kGpu);
   OwnedTensor to_{DType::kInt32, {5}, kGpu};
   cuda::Fence fork_, join_;
@@ -144,7 +144,7 @@ TEST_F(DeviceGraph, RepeatsItsWork) {
   record();
   EXPECT_TRUE(graph_.is_recorded());
   expect_a_copy_by_each_launch();
-  EXPECT_THROW(graph_.record(stream_.cuda(), [&] { stream_.synchronize(); }), DeviceError);
+  EXPECT_THROW(graph_.record(queue_.cuda(), [&] { queue_.synchronize(); }), DeviceError);
   EXPECT_TRUE(graph_.is_recorded());  // what was recorded before
 }
 
@@ -159,48 +159,48 @@ TEST_F(DeviceGraph, HoldsTheWorkOfStreamsBesideItsOwn) {
 
 struct GaveUp {};
 
-TEST(DeviceStream, WaitsTellTheirWatchHowLongTheyLast) {
-  kernels::Stream stream(kGpu, 1);
+TEST(DeviceQueue, WaitsTellTheirWatchHowLongTheyLast) {
+  kernels::Queue queue(kGpu, 1);
   cuda::Fence fence;
-  fence.set(stream.cuda().stream());
+  fence.set(queue.cuda().stream());
   double longest = 0.0;
-  stream.watch_with([&](double seconds) {
+  queue.watch_with([&](double seconds) {
     EXPECT_GE(seconds, longest);
     longest = seconds;
     if (seconds > 0.05) throw GaveUp();
   });
-  stream.synchronize();
-  stream.cuda().wait_for(fence);
+  queue.synchronize();
+  queue.cuda().wait_for(fence);
   EXPECT_EQ(longest, 0.0);
   OwnedTensor memory(DType::kFloat32, {1}, kGpu);
-  cuda::emulated(stream.cuda().stream()).queued->is_stalled = true;
+  cuda::emulated(queue.cuda().stream()).queued->is_stalled = true;
   EXPECT_TRUE(fence.has_come());
-  stream.fill_zero(memory.view());
-  fence.set(stream.cuda().stream());
-  EXPECT_THROW(stream.synchronize(), GaveUp);
+  queue.fill_zero(memory.view());
+  fence.set(queue.cuda().stream());
+  EXPECT_THROW(queue.synchronize(), GaveUp);
   EXPECT_GT(longest, 0.05);
   longest = 0.0;
-  EXPECT_THROW(stream.cuda().wait_for(fence), GaveUp);
-  cuda::emulated(stream.cuda().stream()).queued->is_stalled = false;
-  stream.synchronize();
+  EXPECT_THROW(queue.cuda().wait_for(fence), GaveUp);
+  cuda::emulated(queue.cuda().stream()).queued->is_stalled = false;
+  queue.synchronize();
 }
 
-TEST(DeviceStream, AWatchOnTheCpuHasNothingToDo) {
-  kernels::Stream stream(1);
-  stream.watch_with([](double) { throw GaveUp(); });
-  stream.synchronize();
+TEST(DeviceQueue, AWatchOnTheCpuHasNothingToDo) {
+  kernels::Queue queue(1);
+  queue.watch_with([](double) { throw GaveUp(); });
+  queue.synchronize();
 }
 
-TEST(DeviceStream, OnlyAGpuHasAQueue) {
-  kernels::Stream cpu(1);
+TEST(DeviceQueue, OnlyAGpuHasAQueue) {
+  kernels::Queue cpu(1);
   EXPECT_THROW(cpu.cuda(), ContractError);
-  kernels::Stream gpu(kGpu, 1);
+  kernels::Queue gpu(kGpu, 1);
   EXPECT_EQ(gpu.cuda().device(), 0);
 }
 
-TEST(DeviceStream, RefusesAGpuThatIsNotThere) {
+TEST(DeviceQueue, RefusesAGpuThatIsNotThere) {
   try {
-    const kernels::Stream stream({DeviceKind::kCuda, 3}, 1);
+    const kernels::Queue queue({DeviceKind::kCuda, 3}, 1);
     ADD_FAILURE() << "opened";
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(), "cuda:3: no such device; this machine has 1, counted from 0");

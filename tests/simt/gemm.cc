@@ -54,8 +54,8 @@ void multiply(const Gemm& args) {
 
 }  // namespace
 
-void gemm(Stream& stream, const Gemm& args) {
-  segue::cuda::submit(stream.cuda(), [args] { multiply(args); });
+void gemm(Queue& queue, const Gemm& args) {
+  segue::cuda::submit(queue.cuda(), [args] { multiply(args); });
 }
 
 }  // namespace segue::kernels::cuda

@@ -90,7 +90,7 @@ MUTATIONS = [
         DROPOUT,
         "dropout",
     ),
-    header("dropout_mask", "the step of a replay ignored", "stream.step += *step;", "", DROPOUT, "dropout"),
+    header("dropout_mask", "the step of a replay ignored", "sequence.step += *step;", "", DROPOUT, "dropout"),
     kernel(
         "cross_entropy",
         "no barrier before the sums of warps are joined",
@@ -232,8 +232,8 @@ MUTATIONS = [
     kernel(
         "optimizer_step",
         "a moment that is not kept",
-        "m < Rule::kMoments; ++m) simt::store",
-        "m < Rule::kMoments - 1; ++m) simt::store",
+        "m < Formula::kMoments; ++m) simt::store",
+        "m < Formula::kMoments - 1; ++m) simt::store",
         OPTIMIZER_STEP,
     ),
     kernel("optimizer_step", "a velocity that does not fade", "fmaf(k.momentum, b, g)", "b + g", OPTIMIZER_STEP),

@@ -44,7 +44,7 @@ bool killed_at_call(int n, const std::function<void()>& work) {
     ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
     ::waitpid(child, &status, 0);
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) throw Error(ExitCode::kInternal, "the child failed");
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) throw Error(ExitCode::kUnexpected, "the child failed");
   return WIFSIGNALED(status);
 }
 

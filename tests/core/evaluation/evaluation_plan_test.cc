@@ -119,7 +119,7 @@ class WarmUpTest : public ::testing::Test {
                       .format = SourceFormat::kUInt16});
   }
 
-  // By place in the split.
+  // By offset in the split.
   std::vector<float> losses(const ModelConfig& config, const EvaluationPlan& plan) {
     ModelProblem problem(config, 1, 1);
     const std::unique_ptr<Job> alone = open_job({});
@@ -127,7 +127,7 @@ class WarmUpTest : public ::testing::Test {
     std::vector<float> nll(kTokens, std::numeric_limits<float>::quiet_NaN());
     const EvaluationResult result = evaluator.run(
         Dataset(directory_ / "dataset").split("train"), plan,
-        [&](const ScoredTokens& scored) { std::ranges::copy(scored.nll, nll.begin() + scored.place); }, nullptr);
+        [&](const ScoredTokens& scored) { std::ranges::copy(scored.nll, nll.begin() + scored.offset); }, nullptr);
     double total = 0.0;
     for (const float loss : nll) total += std::isnan(loss) ? 0.0 : loss;
     EXPECT_NEAR(result.total_nll, total, 1e-9 * total);

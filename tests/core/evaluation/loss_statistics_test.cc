@@ -95,8 +95,8 @@ TEST(LossStatisticsTest, SortsTokensByPositionAndContext) {
   LossStatistics statistics(100, {.tgt_len = 4, .mem_len = 4});
   const std::array<float, 2> first{1.0F, 2.0F};
   const std::array<float, 1> later{5.0F};
-  statistics.add({.place = 1, .position = 0, .before = 0, .nll = first});
-  statistics.add({.place = 14, .position = 1, .before = 12, .nll = later});
+  statistics.add({.offset = 1, .position = 0, .before = 0, .nll = first});
+  statistics.add({.offset = 14, .position = 1, .before = 12, .nll = later});
   EXPECT_EQ(statistics.total().tokens(), 3);
   EXPECT_DOUBLE_EQ(statistics.by_position()[0].mean(), 1.0);
   EXPECT_DOUBLE_EQ(statistics.by_position()[1].mean(), 3.5);

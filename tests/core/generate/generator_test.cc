@@ -31,11 +31,11 @@ Written write(ModelProblem& problem, int64_t prompt, int64_t added) {
   const std::vector<int32_t> begin(problem.tokens.as<int32_t>(), problem.tokens.as<int32_t>() + prompt);
   Written written{.tokens = std::vector(kSamples, begin), .nll = std::vector<std::vector<float>>(kSamples)};
   generator.read(begin);
-  for (int64_t place = 0; place < added; ++place) {
+  for (int64_t position = 0; position < added; ++position) {
     std::vector<int32_t> chosen;
     for (int64_t b = 0; b < kSamples; ++b) {
       const std::span<const float> log_p = generator.next(b);
-      chosen.push_back(sampler.choose(log_p, b, place));
+      chosen.push_back(sampler.choose(log_p, b, position));
       written.tokens[static_cast<size_t>(b)].push_back(chosen.back());
       written.nll[static_cast<size_t>(b)].push_back(-log_p[static_cast<size_t>(chosen.back())]);
     }

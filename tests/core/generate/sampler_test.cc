@@ -98,17 +98,17 @@ TEST(Sampler, AtTemperatureZeroTakesTheMostProbable) {
   const std::vector<float> log_p = log_probabilities();
   Sampler sampler({.temperature = 0.0});
   const auto best = std::max_element(log_p.begin(), log_p.end()) - log_p.begin();
-  for (int64_t place = 0; place < 9; ++place) EXPECT_EQ(sampler.choose(log_p, 0, place), best);
+  for (int64_t position = 0; position < 9; ++position) EXPECT_EQ(sampler.choose(log_p, 0, position), best);
 }
 
-TEST(Sampler, IsAFunctionOfSeedSampleAndPlace) {
+TEST(Sampler, IsAFunctionOfSeedSampleAndPosition) {
   const std::vector<float> log_p = log_probabilities();
   Sampler a({.seed = 3}), b({.seed = 3}), other({.seed = 4});
   int64_t differences = 0;
-  for (int64_t place = 0; place < 50; ++place) {
-    EXPECT_EQ(a.choose(log_p, 2, place), b.choose(log_p, 2, place));
-    differences += a.choose(log_p, 2, place) != other.choose(log_p, 2, place) ? 1 : 0;
-    differences += a.choose(log_p, 2, place) != a.choose(log_p, 3, place) ? 1 : 0;
+  for (int64_t position = 0; position < 50; ++position) {
+    EXPECT_EQ(a.choose(log_p, 2, position), b.choose(log_p, 2, position));
+    differences += a.choose(log_p, 2, position) != other.choose(log_p, 2, position) ? 1 : 0;
+    differences += a.choose(log_p, 2, position) != a.choose(log_p, 3, position) ? 1 : 0;
   }
   EXPECT_GT(differences, 50);
 }
@@ -122,7 +122,7 @@ TEST(Sampler, RefusesWhatIsOutOfRange) {
   std::vector<float> broken = log_probabilities();
   broken[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(message_of<DivergedError>([&] { Sampler({}).choose(broken, 0, 8); }),
-            "the probability of the token at place 8 is not a number");
+            "the probability of the token at position 8 is not a number");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class HeadProblem {
   std::vector<float> losses(const std::vector<int32_t>& targets) {
     tape_.bind(input_.data, std::as_const(hidden_).view());
     tape_.bind(targets_, view_of(targets.data(), {1, std::ssize(targets)}));
-    tape_.forward(stream_);
+    tape_.forward(queue_);
     const float* nll = tape_.read(nll_).as<float>();
     return {nll, nll + targets.size()};
   }
@@ -66,7 +66,7 @@ class HeadProblem {
   OwnedTensor hidden_;
   Arena arena_;
   Tape tape_;
-  kernels::Stream stream_{2};
+  kernels::Queue queue_{2};
   Value input_;
   Slot targets_;
   Slot nll_;

@@ -1,4 +1,4 @@
-// The memory: it grows to its capacity, keeps the newest rows, and comes back from a checkpoint.
+// The memory: it grows to its mem_len, keeps the newest rows, and comes back from a checkpoint.
 #include "core/memory/segment_memory.h"
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ constexpr int64_t kLayers = 2;
 constexpr int64_t kStreams = 3;
 constexpr int64_t kWidth = 4;
 
-SegmentMemory make_memory(int64_t capacity, bool starts_full = false) {
+SegmentMemory make_memory(int64_t mem_len, bool starts_full = false) {
   return SegmentMemory(
-      {.layers = kLayers, .streams = kStreams, .capacity = capacity, .d_model = kWidth, .starts_full = starts_full});
+      {.layers = kLayers, .streams = kStreams, .mem_len = mem_len, .d_model = kWidth, .starts_full = starts_full});
 }
 
 // What row `time` of a layer and stream holds in these tests, in its every column.
@@ -50,9 +50,9 @@ void expect_rows(const SegmentMemory& memory, int64_t begin, int64_t count) {
 }
 
 void append(SegmentMemory& memory, int64_t begin, int64_t count) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   const std::vector<OwnedTensor> rows = rows_of_time(begin, count);
-  memory.update(stream, views_of(rows));
+  memory.update(queue, views_of(rows));
 }
 
 TEST(SegmentMemory, GrowsToItsCapacityAndKeepsTheNewest) {
@@ -149,10 +149,10 @@ TEST(SegmentMemory, RefusesWhatDoesNotFit) {
 
 TEST(SegmentMemory, UpdateTakesOneTensorPerLayer) {
   SegmentMemory memory = make_memory(5);
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   std::vector<OwnedTensor> rows = rows_of_time(0, 2);
   rows.pop_back();
-  EXPECT_EQ(message_of<ContractError>([&] { memory.update(stream, views_of(rows)); }), "1 hidden states for 2 layers");
+  EXPECT_EQ(message_of<ContractError>([&] { memory.update(queue, views_of(rows)); }), "1 hidden states for 2 layers");
 }
 
 }  // namespace

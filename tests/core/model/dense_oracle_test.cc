@@ -9,8 +9,8 @@ namespace {
 struct Lengths {
   int64_t tgt_len, mem_len, length;
 };
-void PrintTo(const Lengths& l, std::ostream* stream) {
-  *stream << "T " << l.tgt_len << ", M " << l.mem_len << ", length " << l.length;
+void PrintTo(const Lengths& l, std::ostream* out) {
+  *out << "T " << l.tgt_len << ", M " << l.mem_len << ", length " << l.length;
 }
 
 class DenseOracle : public testing::TestWithParam<Lengths> {
@@ -54,7 +54,7 @@ TEST_P(DenseOracle, EqualsSegmentsOfEveryPositionKind) {
   }
 }
 
-TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPlacesAndZeros) {
+TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPositionsAndZeros) {
   ModelConfig config = small_model();
   config.position.kind = PositionKind::kSinusoidal;
   config.memory.initial = InitialMemory::kZeros;

@@ -85,7 +85,7 @@ void run_backward(ModelProblem& problem, const ReplayInfo& info, int64_t scored 
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   SegmentMemory memory = problem.make_memory(problem.streams());
   for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
-  problem.parameters.clear_gradients(problem.stream);
+  problem.parameters.clear_gradients(problem.queue);
   problem.run(engine, kBefore, kTgtLen, memory, info, scored);
 }
 

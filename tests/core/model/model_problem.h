@@ -21,7 +21,7 @@ inline void draw_weights(Parameters& parameters) {
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
     const double mean = spec.initializer == Initializer::kGain ? 1.0 : 0.0;
-    const RandomStream random{.seed = 7, .step = 0, .site = static_cast<uint16_t>(i)};
+    const RandomSequence random{.seed = 7, .step = 0, .site = static_cast<uint16_t>(i)};
     OwnedTensor drawn(DType::kFloat32, spec.shape);
     for (int64_t e = 0; e < spec.shape.elements(); ++e)
       drawn.as<float>()[e] = static_cast<float>(mean + 0.3 * random_normal(random, static_cast<uint64_t>(e)));
@@ -56,7 +56,7 @@ struct ModelProblem {
   ModelProblem(const ModelConfig& config, int64_t streams, int64_t length, const Compute& compute = {})
       : model(config, kVocabulary),
         parameters(model.parameter_specs(), compute),
-        stream(compute.device, 2),
+        queue(compute.device, 2),
         arena(compute.device),
         tokens(draw_tokens(streams, length, kVocabulary, 1)),
         targets(draw_tokens(streams, length, kVocabulary, 2)) {
@@ -68,7 +68,7 @@ struct ModelProblem {
   int64_t streams() const { return tokens.shape()[0]; }
   int64_t length() const { return tokens.shape()[1]; }
 
-  ModelInUse in_use() { return {model, use_of(model.config()), parameters, arena, stream}; }
+  ModelInUse in_use() { return {model, use_of(model.config()), parameters, arena, queue}; }
   SegmentEngine engine(Tape::Mode mode) { return {in_use(), mode}; }
   SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const {
     return make_memory(use_of(model.config()), streams, compute);
@@ -106,7 +106,7 @@ struct ModelProblem {
 
   Transformer model;
   Parameters parameters;
-  kernels::Stream stream;
+  kernels::Queue queue;
   Arena arena;
   OwnedTensor tokens, targets;  // [B, length]
 };

@@ -115,7 +115,7 @@ inline std::vector<ModelVariant> key_variants() {
          m.mem_len = 0;
          m.d_embed = 9;
        }},
-      {"learned_more_rows_than_places",
+      {"learned_more_rows_than_positions",
        [](ModelConfig& m) { m.position = {.kind = PositionKind::kLearned, .max_positions = 9}; }},
       {"learned_no_memory_adaptive",
        [](ModelConfig& m) {

@@ -18,7 +18,7 @@ struct ReachCase {
     return model;
   }
 };
-void PrintTo(const ReachCase& c, std::ostream* stream) { *stream << c.name; }
+void PrintTo(const ReachCase& c, std::ostream* out) { *out << c.name; }
 
 // reach[t][s]: whether token s can matter to the loss at t, through every layer's mask.
 using Reach = std::vector<std::vector<bool>>;

@@ -45,6 +45,6 @@ struct ModelVariant {
   }
 };
 
-inline void PrintTo(const ModelVariant& variant, std::ostream* stream) { *stream << variant.name; }
+inline void PrintTo(const ModelVariant& variant, std::ostream* out) { *out << variant.name; }
 
 }  // namespace segue

@@ -154,7 +154,7 @@ TEST(Transformer, OneModelServesEveryUse) {
   ModelProblem problem(trained, 2, 21);
   ModelProblem expected(other, 2, 21);
   SegmentEngine as_trained = problem.engine(Tape::Mode::kEvaluation);
-  const ModelInUse in_use{problem.model, use_of(other), problem.parameters, problem.arena, problem.stream};
+  const ModelInUse in_use{problem.model, use_of(other), problem.parameters, problem.arena, problem.queue};
   SegmentEngine otherwise(in_use, Tape::Mode::kEvaluation);
   const std::unique_ptr<Memory> frozen = make_frozen_memory(in_use, 2, 7);
   SegmentEngine of_expected = expected.engine(Tape::Mode::kEvaluation);

@@ -47,7 +47,7 @@ class OptimizerTest : public testing::Test {
 
   // Steps with gradients of different sizes, some above the clip and some below. `expected` is the oracle's step.
   void expect_formula(const OptimizerConfig& config, const OracleStep& expected) {
-    Optimizer optimizer(config, parameters_, stream_);
+    Optimizer optimizer(config, parameters_, queue_);
     const std::vector<double> zeros(static_cast<size_t>(parameters_.values().elements()), 0.0);
     oracle::OptimizerState state{flat(parameters_.values()), zeros, zeros};
     int64_t t = 0;
@@ -96,7 +96,7 @@ class OptimizerTest : public testing::Test {
                    });
   }
 
-  kernels::Stream stream_{2};
+  kernels::Queue queue_{2};
   Parameters parameters_{{{"a", {13, 7}}, {"b", {5}}}};
   std::vector<kernels::TestTensor> gradients_;
 };
@@ -152,7 +152,7 @@ TEST_F(OptimizerTest, Lamb) {
 TEST_F(OptimizerTest, HoldsOnlyTheMomentsItNeeds) {
   const Buckets one(1600, 0), two(1600, 0, 2);
   const auto bytes = [&](OptimizerConfig config, const Buckets& buckets) {
-    EXPECT_EQ(Optimizer(config, parameters_, stream_).moments(), moment_names(config).size());
+    EXPECT_EQ(Optimizer(config, parameters_, queue_).moments(), moment_names(config).size());
     return Optimizer::bytes(config, buckets);
   };
   EXPECT_EQ(bytes({}, one), 2 * 6400);
@@ -164,7 +164,7 @@ TEST_F(OptimizerTest, HoldsOnlyTheMomentsItNeeds) {
 }
 
 TEST_F(OptimizerTest, DoesNothingWhenTheNormIsNotFinite) {
-  Optimizer optimizer({}, parameters_, stream_);
+  Optimizer optimizer({}, parameters_, queue_);
   set_gradients(1.0);
   optimizer.step(kRate);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -183,8 +183,8 @@ TEST_F(OptimizerTest, StateCarriesOver) {
   const kernels::TestTensor start = kernels::copy_of(parameters_.values());
   const auto two_steps = [&](const OptimizerConfig& config, bool hand_over) {
     std::copy_n(start.view().data, start.view().bytes(), parameters_.values().data);
-    Optimizer first(config, parameters_, stream_);
-    Optimizer second(config, parameters_, stream_);
+    Optimizer first(config, parameters_, queue_);
+    Optimizer second(config, parameters_, queue_);
     set_gradients(1.0);
     first.step(kRate);
     for (size_t i = 0; i < first.moments(); ++i) second.restore_moment(i, first.collect_moment(i)->view());

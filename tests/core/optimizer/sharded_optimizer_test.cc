@@ -29,12 +29,12 @@ struct Problem {
   }
 
   Parameters parameters;
-  kernels::Stream stream{1};
+  kernels::Queue queue{1};
 };
 
 kernels::TestTensor train_whole(const OptimizerConfig& config) {
   Problem problem;
-  Optimizer optimizer(config, problem.parameters, problem.stream);
+  Optimizer optimizer(config, problem.parameters, problem.queue);
   for (uint16_t step = 1; step <= 4; ++step) {
     problem.set_gradients(step);
     optimizer.step(kRate);
@@ -46,7 +46,7 @@ kernels::TestTensor train_sharded(const OptimizerConfig& config) {
   Problem problem;
   const TensorView gradients = problem.parameters.gradients();
   const Buckets buckets(gradients.elements(), kBucket, job().size());
-  Optimizer optimizer(config, problem.parameters, problem.stream, buckets, collectives());
+  Optimizer optimizer(config, problem.parameters, problem.queue, buckets, collectives());
   for (uint16_t step = 1; step <= 4; ++step) {
     problem.set_gradients(step);
     for (int64_t b = 0; b < buckets.count(); ++b)

@@ -124,8 +124,8 @@ TEST(Parameters, GradientsBeginAtZeroAndAreClearedToIt) {
   EXPECT_TRUE(all_zero());
   *parameters["bias"].gradient.as<float>() = 3.0F;
   EXPECT_FALSE(all_zero());
-  kernels::Stream stream(1);
-  parameters.clear_gradients(stream);
+  kernels::Queue queue(1);
+  parameters.clear_gradients(queue);
   EXPECT_TRUE(all_zero());
 }
 

@@ -14,7 +14,7 @@
 namespace segue {
 namespace {
 
-using kernels::Stream;
+using kernels::Queue;
 
 void fill(TensorView view, float value) { std::fill_n(view.as<float>(), view.elements(), value); }
 
@@ -78,13 +78,13 @@ class RandomProgram {
       operation.backward_slots.push_back(uses.back().slot);
     }
     // Results are written before inputs are checked: they may not share memory within an operation either.
-    operation.forward = [this, &tape, k, y, saved, inputs](Stream&) {
+    operation.forward = [this, &tape, k, y, saved, inputs](Queue&) {
       fill(tape.write(y.data), static_cast<float>(k + 1));
       fill(tape.write(saved), static_cast<float>(-k - 1));
       for (const int input : inputs)
         expect(tape.read(values_[input].data), static_cast<float>(input + 1), "forward " + std::to_string(k));
     };
-    operation.backward = [this, &tape, k, y, saved, inputs, uses](Stream&) {
+    operation.backward = [this, &tape, k, y, saved, inputs, uses](Queue&) {
       const std::string where = "backward " + std::to_string(k);
       for (auto use = uses.rbegin(); use != uses.rend(); ++use) contribute(tape, *use, static_cast<float>(k + 1));
       expect(tape.read(saved), static_cast<float>(-k - 1), where + " saved");
@@ -95,21 +95,21 @@ class RandomProgram {
     tape.record(std::move(operation));
   }
 
-  RandomStream random_;
+  RandomSequence random_;
   uint64_t drawn_ = 0;
   std::vector<Value> values_;
   std::vector<float> gradient_sums_;
 };
 
 TEST(Tape, NothingIsOverwrittenBeforeItsLastUse) {
-  Stream stream(1);
+  Queue queue(1);
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Arena arena;
     Tape tape(arena, Tape::Mode::kTraining);
     RandomProgram program(tape, seed);
     for (int replay = 0; replay < 2; ++replay) {
-      tape.forward(stream);
-      tape.backward(stream);
+      tape.forward(queue);
+      tape.backward(queue);
     }
     EXPECT_GT(program.checks, 4 * RandomProgram::kOperations);
     EXPECT_LT(tape.planned_bytes(), program.elements * 4) << "nothing shares memory";
@@ -128,56 +128,56 @@ TEST(Tape, TheLastConsumerOverwritesTheOthersAdd) {
 }
 
 TEST(Tape, AKeptTensorLastsUntilTheNextReplay) {
-  Stream stream(1);
+  Queue queue(1);
   Arena arena;
   Tape tape(arena, Tape::Mode::kTraining);
   const Slot scratch = tape.new_slot({100});
   tape.record({.forward_slots = {},
-               .forward = [](Stream&) {},
+               .forward = [](Queue&) {},
                .backward_slots = {scratch},
-               .backward = [&](Stream&) { fill(tape.write(scratch), 2.0F); }});
+               .backward = [&](Queue&) { fill(tape.write(scratch), 2.0F); }});
   const Slot kept = tape.new_slot({100});
   tape.keep(kept);
   tape.record({.forward_slots = {kept},
-               .forward = [&](Stream&) { fill(tape.write(kept), 7.0F); },
+               .forward = [&](Queue&) { fill(tape.write(kept), 7.0F); },
                .backward_slots = {},
                .backward = nullptr});
   tape.seal();
-  tape.forward(stream);
-  tape.backward(stream);
+  tape.forward(queue);
+  tape.backward(queue);
   EXPECT_TRUE(is_all(tape.read(kept), 7.0F));
 }
 
 TEST(Tape, ASharedTensorLiesWhereItsOwnerLies) {
-  Stream stream(1);
+  Queue queue(1);
   Arena arena;
   Tape tape(arena, Tape::Mode::kTraining);
   const Value x = tape.new_value({10});
   tape.share(x.gradient, x.data);
   tape.record({.forward_slots = {x.data},
-               .forward = [&](Stream&) { fill(tape.write(x.data), 3.0F); },
+               .forward = [&](Queue&) { fill(tape.write(x.data), 3.0F); },
                .backward_slots = {x.gradient},
-               .backward = [&](Stream&) { EXPECT_TRUE(is_all(tape.read(x.gradient), 3.0F)); }});
+               .backward = [&](Queue&) { EXPECT_TRUE(is_all(tape.read(x.gradient), 3.0F)); }});
   tape.seal();
-  tape.forward(stream);
-  tape.backward(stream);
+  tape.forward(queue);
+  tape.backward(queue);
   EXPECT_EQ(tape.planned_bytes(), 64);
 }
 
 TEST(Tape, EvaluationHasNoGradientsAndNoBackward) {
-  Stream stream(1);
+  Queue queue(1);
   Arena arena;
   Tape tape(arena, Tape::Mode::kEvaluation);
   const Value x = tape.new_value({10});
   EXPECT_FALSE(x.gradient.exists());
   EXPECT_FALSE(tape.use_gradient(x).exists());
   tape.record({.forward_slots = {x.data},
-               .forward = [](Stream&) {},
+               .forward = [](Queue&) {},
                .backward_slots = {x.data},
-               .backward = [](Stream&) { ADD_FAILURE() << "backward in evaluation"; }});
+               .backward = [](Queue&) { ADD_FAILURE() << "backward in evaluation"; }});
   tape.seal();
-  tape.forward(stream);
-  tape.backward(stream);
+  tape.forward(queue);
+  tape.backward(queue);
 }
 
 // Without backward, a layer's activations make room for the next layer's.
@@ -228,7 +228,7 @@ TEST_F(TapeContract, BoundTensorsAreReadOnly) {
 TEST_F(TapeContract, AnOperationTouchesWhatItDeclares) {
   const Slot declared = tape_.new_slot({2});
   const Slot other = tape_.new_slot({3});
-  const auto touch_both = [&](Stream&) {
+  const auto touch_both = [&](Queue&) {
     tape_.write(declared);
     tape_.read(other);
   };
@@ -236,9 +236,9 @@ TEST_F(TapeContract, AnOperationTouchesWhatItDeclares) {
       {.name = "sum", .forward_slots = {declared}, .forward = touch_both, .backward_slots = {}, .backward = {}});
   tape_.keep(other);
   tape_.seal();
-  Stream stream(1);
+  Queue queue(1);
   for (int replay = 0; replay < 2; ++replay) {
-    EXPECT_EQ(message_of<ContractError>([&] { tape_.forward(stream); }),
+    EXPECT_EQ(message_of<ContractError>([&] { tape_.forward(queue); }),
               "sum forward: touches a float32 [3] that it has not declared");
   }
   EXPECT_EQ(tape_.read(other).elements(), 3);  // outside of operations whoever kept it may
@@ -246,7 +246,7 @@ TEST_F(TapeContract, AnOperationTouchesWhatItDeclares) {
 
 TEST_F(TapeContract, EachPassDeclaresForItself) {
   const Slot slot = tape_.new_slot({2});
-  const auto touch = [&](Stream&) { tape_.write(slot); };
+  const auto touch = [&](Queue&) { tape_.write(slot); };
   tape_.record({.name = "sum",
                 .forward_slots = {slot},
                 .forward = touch,
@@ -254,9 +254,9 @@ TEST_F(TapeContract, EachPassDeclaresForItself) {
                 .backward = touch,
                 .detail = "2x2"});
   tape_.seal();
-  Stream stream(1);
-  tape_.forward(stream);
-  EXPECT_EQ(message_of<ContractError>([&] { tape_.backward(stream); }),
+  Queue queue(1);
+  tape_.forward(queue);
+  EXPECT_EQ(message_of<ContractError>([&] { tape_.backward(queue); }),
             "sum 2x2 backward: touches a float32 [2] that it has not declared");
 }
 
@@ -265,12 +265,12 @@ TEST_F(TapeContract, WhatSharesMemoryIsDeclaredByEither) {
   const Slot sharing = tape_.new_slot({2});
   tape_.share(sharing, owner);
   tape_.record({.forward_slots = {owner},
-                .forward = [&](Stream&) { EXPECT_EQ(tape_.write(sharing).data, tape_.read(owner).data); },
+                .forward = [&](Queue&) { EXPECT_EQ(tape_.write(sharing).data, tape_.read(owner).data); },
                 .backward_slots = {},
                 .backward = {}});
   tape_.seal();
-  Stream stream(1);
-  tape_.forward(stream);
+  Queue queue(1);
+  tape_.forward(queue);
 }
 
 TEST_F(TapeContract, AGradientThatIsOverwrittenHasNoLaterUse) {

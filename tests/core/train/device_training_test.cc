@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/memory/key_value_memory.h"
+#include "core/memory/kv_cache.h"
 #include "tests/core/train/small_run.h"
 
 namespace segue {
@@ -68,7 +68,7 @@ TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
     ModelProblem problem(config, 2, 4 * kTgtLen, compute);
     SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
     SegmentMemory states = problem.make_memory(2, compute);
-    KeyValueMemory keys(problem.in_use(), 2, kTgtLen);
+    KvCache keys(problem.in_use(), 2, kTgtLen);
     for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
       const std::vector<float> expected = problem.run(engine, begin, kTgtLen, states);
       const std::vector<float> found = problem.run(engine, begin, kTgtLen, keys);

@@ -34,10 +34,10 @@ void hand_over(GradientExchange& exchange, const OwnedTensor& gradients, int64_t
 }
 
 TEST(GradientExchange, SumsEveryBucketOnce) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   OwnedTensor gradients(DType::kFloat32, {kElements});
   for (const int64_t bucket : {int64_t{0}, int64_t{16}, kBucket}) {
-    const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, bucket}}, collectives(), stream);
+    const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, bucket}}, collectives(), queue);
     for (const int64_t stride : {1L, 77L, 500L, kElements}) {
       fill(gradients);
       hand_over(*exchange, gradients, stride);
@@ -49,11 +49,11 @@ TEST(GradientExchange, SumsEveryBucketOnce) {
 }
 
 TEST(GradientExchange, GivesEveryRankTheSumsOfItsParts) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   const Buckets buckets(kElements, kBucket, job().size());
   OwnedTensor gradients(DType::kFloat32, {kElements});
   OwnedTensor shard(DType::kFloat32, {buckets.shard_elements()});
-  const auto exchange = make_gradient_exchange({gradients.view(), shard.view(), buckets}, collectives(), stream);
+  const auto exchange = make_gradient_exchange({gradients.view(), shard.view(), buckets}, collectives(), queue);
   fill(gradients);
   hand_over(*exchange, gradients, 50);
   exchange->finish();
@@ -65,10 +65,10 @@ TEST(GradientExchange, GivesEveryRankTheSumsOfItsParts) {
 }
 
 TEST(GradientExchange, MeasuresAStep) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   SlowLink slow(collectives(), 1e12, 0.01);
   OwnedTensor gradients(DType::kFloat32, {kElements});
-  const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, 0}}, slow, stream);
+  const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, 0}}, slow, queue);
   for (int step = 0; step < 3; ++step) {
     hand_over(*exchange, gradients, kElements);
     exchange->finish();
@@ -87,18 +87,18 @@ class BrokenLink : public SlowLink {
 };
 
 TEST(GradientExchange, FailsWhereItIsWaitedFor) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   BrokenLink broken(collectives());
   OwnedTensor gradients(DType::kFloat32, {kElements});
-  const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, broken, stream);
+  const auto exchange = make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, broken, queue);
   hand_over(*exchange, gradients, 50);
   EXPECT_THROW(exchange->finish(), PeerError);
 }
 
 TEST(GradientExchange, EndsWithoutAStep) {
-  kernels::Stream stream(1);
+  kernels::Queue queue(1);
   OwnedTensor gradients(DType::kFloat32, {kElements});
-  make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, collectives(), stream);
+  make_gradient_exchange({gradients.view(), {}, {kElements, kBucket}}, collectives(), queue);
 }
 
 }  // namespace

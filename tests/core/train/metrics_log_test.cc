@@ -51,8 +51,8 @@ TEST(MetricsLog, SaysNothingOfAPeakThatIsNotKnown) {
 }
 
 TEST(PeakRate, IsThatOfSomeProcessor) {
-  kernels::Stream stream(1);
-  const double rate = measure_peak_rate(stream, DType::kFloat32);
+  kernels::Queue queue(1);
+  const double rate = measure_peak_rate(queue, DType::kFloat32);
   EXPECT_GT(rate, 1e7);
   EXPECT_LT(rate, 1e13);
 }

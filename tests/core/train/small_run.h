@@ -26,7 +26,7 @@ constexpr Compute kCpu{};
 struct SmallRun {
   SmallRun(const ModelConfig& config, const Compute& compute)
       : problem(config, kStreams, kMostSteps * kTgtLen, compute),
-        optimizer({.clip = 0.25}, problem.parameters, problem.stream),
+        optimizer({.clip = 0.25}, problem.parameters, problem.queue),
         engine(problem.engine(Tape::Mode::kTraining)),
         groups(make_stream_groups(problem.model.config(), use_of(problem.model.config()), {0, kStreams}, 2, compute)),
         reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
@@ -34,24 +34,24 @@ struct SmallRun {
   void queue_step(int64_t step) {
     const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);
     const OwnedTensor targets = columns_of(problem.targets, step * kTgtLen, kTgtLen);
-    problem.parameters.clear_gradients(problem.stream);
+    problem.parameters.clear_gradients(problem.queue);
     for (StreamGroup& group : groups) {
       const ReplayInfo info{.seed = 5,
                             .step = static_cast<uint64_t>(step + 1),
                             .first_stream = group.first,
                             .loss_scale = 1.0F / (kStreams * kTgtLen)};
-      reports.add_losses(problem.stream, engine.queue({.tokens = tokens.view().rows(group.first, group.count),
-                                                       .targets = targets.view().rows(group.first, group.count),
-                                                       .info = info},
-                                                      *group.memory));
+      reports.add_losses(problem.queue, engine.queue({.tokens = tokens.view().rows(group.first, group.count),
+                                                      .targets = targets.view().rows(group.first, group.count),
+                                                      .info = info},
+                                                     *group.memory));
     }
     optimizer.step(0.01);
-    reports.end_step(problem.stream, step, optimizer.outcome());
+    reports.end_step(problem.queue, step, optimizer.outcome());
   }
 
   std::vector<StepReport> train(int64_t begin, int64_t end) {
     for (int64_t step = begin; step < end; ++step) queue_step(step);
-    const auto read = reports.read(problem.stream);
+    const auto read = reports.read(problem.queue);
     return {read.begin(), read.end()};
   }
 
@@ -102,7 +102,7 @@ inline void expect_equal_runs(SmallRun& a, SmallRun& b) {
                                     std::pair(a.problem.parameters.compute_copy(), b.problem.parameters.compute_copy()),
                                     std::pair(a.optimizer.moment(0), b.optimizer.moment(0)),
                                     std::pair(a.optimizer.moment(1), b.optimizer.moment(1))}) {
-    const Device device = a.problem.stream.device();
+    const Device device = a.problem.queue.device();
     kernels::expect_identical("block", HostTensor(left, device).view(), HostTensor(right, device).view());
   }
 }

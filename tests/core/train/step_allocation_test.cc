@@ -97,11 +97,11 @@ void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
                                      const OptimizerConfig& optimizer_config = {}) {
   const int64_t warm_up = 1 + (config.mem_len + tgt_len - 1) / tgt_len;
   ModelProblem problem(config, 2, tgt_len);
-  Optimizer optimizer(optimizer_config, problem.parameters, problem.stream);
+  Optimizer optimizer(optimizer_config, problem.parameters, problem.queue);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   SegmentMemory memory = problem.make_memory(2);
   const auto step = [&] {
-    problem.parameters.clear_gradients(problem.stream);
+    problem.parameters.clear_gradients(problem.queue);
     engine.run({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {.seed = 1, .step = 1}},
                memory);
     optimizer.step(1e-3);

@@ -117,7 +117,7 @@ TEST(StopSignalDeathTest, SignalsAreIgnoredOnceItIsGone) {
 // oneDNN 2.6's products for AVX-512 keep values further below the stack pointer than a handler's frame leaves alone.
 TEST(StopSignal, DoesNotDisturbProducts) {
   constexpr int64_t kSize = 512;
-  const kernels::Stream stream(1);
+  const kernels::Queue queue(1);
   const std::vector<float> a(kSize * kSize, 0.5F);
   const std::vector<float> expected(kSize * kSize, 0.25F * kSize);
   std::vector<float> c(kSize * kSize);
@@ -128,15 +128,15 @@ TEST(StopSignal, DoesNotDisturbProducts) {
       ::kill(::getpid(), SIGINT);
     });
     while (!stop.requested()) {
-      kernels::cpu::gemm(stream, {.m = kSize,
-                                  .n = kSize,
-                                  .k = kSize,
-                                  .a = a.data(),
-                                  .a_stride = kSize,
-                                  .b = a.data(),
-                                  .b_stride = kSize,
-                                  .c = c.data(),
-                                  .c_stride = kSize});
+      kernels::cpu::gemm(queue, {.m = kSize,
+                                 .n = kSize,
+                                 .k = kSize,
+                                 .a = a.data(),
+                                 .a_stride = kSize,
+                                 .b = a.data(),
+                                 .b_stride = kSize,
+                                 .c = c.data(),
+                                 .c_stride = kSize});
       ASSERT_TRUE(c == expected) << "round " << round;
     }
   }

@@ -25,7 +25,7 @@ StepResult run_step(ModelProblem& problem, int64_t groups) {
       make_stream_groups(problem.model.config(), use_of(problem.model.config()), {0, kStreams}, groups);
   StepResult result;
   for (uint64_t step = 1; step <= 2; ++step) {
-    problem.parameters.clear_gradients(problem.stream);
+    problem.parameters.clear_gradients(problem.queue);
     result.nll.clear();
     const int64_t begin = static_cast<int64_t>(step - 1) * kTgtLen;
     const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);

@@ -88,9 +88,9 @@ class TrainerTest : public testing::Test {
     run.begin(config, false);
     observer_.emplace(run.metrics(), collectives_, fail);
     const auto job = open_job({});
-    kernels::Stream stream(1);
+    kernels::Queue queue(1);
     Logger logger("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-    Trainer trainer(config, dataset, run, stream, *job, collectives_, logger);
+    Trainer trainer(config, dataset, run, queue, *job, collectives_, logger);
     trainer.observe(*observer_);
     return trainer.run(stop);
   }

@@ -40,14 +40,14 @@ struct RankState {
       : model(config.model, 31),
         parameters(model.parameter_specs(), {}, Buckets::aligned_elements(sharded ? ranks : 1)),
         buckets(parameters.gradients().elements(), 256, sharded ? ranks : 1),
-        optimizer(sharded ? Optimizer(config.optimizer, parameters, stream, buckets, collectives())
-                          : Optimizer(config.optimizer, parameters, stream)),
+        optimizer(sharded ? Optimizer(config.optimizer, parameters, queue, buckets, collectives())
+                          : Optimizer(config.optimizer, parameters, queue)),
         groups(make_stream_groups(model.config(), use_of(model.config()), share_of(kStreams, ranks, rank),
                                   config.training.batch_chunk)) {}
 
   TrainingParts parts() { return {parameters, optimizer, groups, state}; }
 
-  kernels::Stream stream{1};
+  kernels::Queue queue{1};
   Transformer model;
   Parameters parameters;
   Buckets buckets;

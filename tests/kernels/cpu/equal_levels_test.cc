@@ -16,38 +16,38 @@ constexpr int64_t kFirstChunk = 40003;
 // What a rank computes with: enough steps that every moment takes part.
 class Rank {
  public:
-  Rank(const char* level, int threads) : asked_(level), stream_(threads) {}
+  Rank(const char* level, int threads) : asked_(level), queue_(threads) {}
 
   void adam(int64_t step) {
-    adam_step(stream_, {.update = clipped_update(),
-                        .first_moment = m_.view(),
-                        .second_moment = v_.view(),
-                        .weight_decay = 0.01,
-                        .step = step});
+    adam_step(queue_, {.update = clipped_update(),
+                       .first_moment = m_.view(),
+                       .second_moment = v_.view(),
+                       .weight_decay = 0.01,
+                       .step = step});
   }
-  void adagrad() { adagrad_step(stream_, {clipped_update(), v_.view()}); }
-  void sgd() { sgd_step(stream_, {clipped_update(), {}, 0.0}); }
-  void momentum() { sgd_step(stream_, {clipped_update(), m_.view(), 0.9}); }
+  void adagrad() { adagrad_step(queue_, {clipped_update(), v_.view()}); }
+  void sgd() { sgd_step(queue_, {clipped_update(), {}, 0.0}); }
+  void momentum() { sgd_step(queue_, {clipped_update(), m_.view(), 0.9}); }
   void lamb() {
     const ParameterUpdate update = clipped_update();
-    lamb_moments(stream_, {.parameters = p_.view(),
-                           .gradients = gradients_.view(),
-                           .first_moment = m_.view(),
-                           .second_moment = v_.view(),
-                           .chunks = chunks_.view(),
-                           .sums = sums_.view(),
-                           .clipped = update.clipped,
-                           .weight_decay = 0.01});
-    lamb_norms(stream_, {sums_.view(), starts_.view(), squares_.view()});
-    lamb_step(stream_, {.parameters = p_.view(),
-                        .first_moment = m_.view(),
-                        .second_moment = v_.view(),
-                        .chunks = chunks_.view(),
-                        .squares = squares_.view(),
-                        .compute_copy = copy_.view(),
-                        .clipped = update.clipped,
-                        .learning_rate = 0.1,
-                        .weight_decay = 0.01});
+    lamb_moments(queue_, {.parameters = p_.view(),
+                          .gradients = gradients_.view(),
+                          .first_moment = m_.view(),
+                          .second_moment = v_.view(),
+                          .chunks = chunks_.view(),
+                          .sums = sums_.view(),
+                          .clipped = update.clipped,
+                          .weight_decay = 0.01});
+    lamb_norms(queue_, {sums_.view(), starts_.view(), squares_.view()});
+    lamb_step(queue_, {.parameters = p_.view(),
+                       .first_moment = m_.view(),
+                       .second_moment = v_.view(),
+                       .chunks = chunks_.view(),
+                       .squares = squares_.view(),
+                       .compute_copy = copy_.view(),
+                       .clipped = update.clipped,
+                       .learning_rate = 0.1,
+                       .weight_decay = 0.01});
   }
 
   void expect_equal(const Rank& other) const {
@@ -62,8 +62,8 @@ class Rank {
 
  private:
   ParameterUpdate clipped_update() {
-    gradient_norm(stream_, {gradients_.view(), parts_.view()});
-    clip_gradients(stream_, {parts_.view(), 1.0, outcome_.view()});
+    gradient_norm(queue_, {gradients_.view(), parts_.view()});
+    clip_gradients(queue_, {parts_.view(), 1.0, outcome_.view()});
     return {.parameters = p_.view(),
             .gradients = gradients_.view(),
             .compute_copy = copy_.view(),
@@ -77,7 +77,7 @@ class Rank {
   }
 
   AskedLevel asked_;
-  Stream stream_;
+  Queue queue_;
   TestTensor p_ = random_tensor({kCount}, 1), gradients_ = random_tensor({kCount}, 2);
   TestTensor m_ = filled_tensor({kCount}, 0.0F), v_ = filled_tensor({kCount}, 0.0F);
   TestTensor copy_{DType::kBFloat16, {kCount}};

@@ -28,7 +28,7 @@ class GemmTest : public testing::TestWithParam<Case> {
   TestTensor b_ = cast(random_tensor({kK, kBStride}, 2), GetParam().operands);
   TestTensor bias_ = random_tensor({kN}, 4), c_ = random_tensor({GetParam().m, kCStride}, 3);
   std::vector<double> before_ = oracle_values(c_.view());
-  Stream stream_{2};
+  Queue queue_{2};
 
   cpu::Gemm arguments() {
     return {.m = GetParam().m,
@@ -44,7 +44,7 @@ class GemmTest : public testing::TestWithParam<Case> {
             .transpose_a = GetParam().transpose_a};
   }
   void run(const cpu::Gemm& args) {
-    GetParam().in_thread ? cpu::gemm_in_thread(stream_, args) : cpu::gemm(stream_, args);
+    GetParam().in_thread ? cpu::gemm_in_thread(queue_, args) : cpu::gemm(queue_, args);
   }
   // What surrounds the block stays as it was.
   std::vector<double> expected(const TestTensor* bias) const {
@@ -88,22 +88,21 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmTest, testing::ValuesIn(cases()));
 
 // The first `rows` rows of a times b, of the same dtype, in rows of `stride` elements.
-TestTensor product_of_rows(const Stream& stream, const TestTensor& a, const TestTensor& b, int64_t rows,
-                           int64_t stride) {
+TestTensor product_of_rows(const Queue& queue, const TestTensor& a, const TestTensor& b, int64_t rows, int64_t stride) {
   const int64_t columns = b.shape()[0], depth = b.shape()[1];
   TestTensor c = cast(filled_tensor({rows, stride}, 0.0F), a.view().dtype);
-  cpu::gemm(stream, {.m = rows,
-                     .n = columns,
-                     .k = depth,
-                     .a = a.view().data,
-                     .a_stride = depth,
-                     .b = b.view().data,
-                     .b_stride = depth,
-                     .c = c.view().data,
-                     .c_stride = stride,
-                     .operands = a.view().dtype,
-                     .result = a.view().dtype,
-                     .transpose_b = true});
+  cpu::gemm(queue, {.m = rows,
+                    .n = columns,
+                    .k = depth,
+                    .a = a.view().data,
+                    .a_stride = depth,
+                    .b = b.view().data,
+                    .b_stride = depth,
+                    .c = c.view().data,
+                    .c_stride = stride,
+                    .operands = a.view().dtype,
+                    .result = a.view().dtype,
+                    .transpose_b = true});
   return c;
 }
 
@@ -124,10 +123,10 @@ TEST_P(GemmRows, AreTheSameInAnyCompany) {
   const TestTensor b = cast(random_tensor({96, kDepth}, 2), GetParam());
   for (const int64_t stride : {96, 128}) {
     for (const int threads : {1, 2}) {
-      const Stream stream(threads);
-      TestTensor all = product_of_rows(stream, a, b, kRows, stride);
+      const Queue queue(threads);
+      TestTensor all = product_of_rows(queue, a, b, kRows, stride);
       for (const int64_t rows : {1, 2, 7, 16, 31, 64, 299})
-        expect_identical("rows", product_of_rows(stream, a, b, rows, stride).view(), all.view().rows(0, rows));
+        expect_identical("rows", product_of_rows(queue, a, b, rows, stride).view(), all.view().rows(0, rows));
     }
   }
 }
@@ -136,26 +135,26 @@ TEST_P(GemmRows, AreTheSameInAnyCompany) {
 TEST(Gemm, AnyNumberOfShapes) {
   constexpr int64_t kShapes = 1100;
   const TestTensor a = random_tensor({kShapes, 3}, 1), b = random_tensor({2, 3}, 2);
-  const Stream stream(1);
-  TestTensor all = product_of_rows(stream, a, b, kShapes, 2);
+  const Queue queue(1);
+  TestTensor all = product_of_rows(queue, a, b, kShapes, 2);
   for (int64_t rows = 1; rows < kShapes; ++rows)
-    expect_close("rows", product_of_rows(stream, a, b, rows, 2).view(), oracle_values(all.view().rows(0, rows)),
+    expect_close("rows", product_of_rows(queue, a, b, rows, 2).view(), oracle_values(all.view().rows(0, rows)),
                  kReduction);
 }
 
 TEST(Gemm, EmptyInnerExtentClearsOrKeeps) {
-  Stream stream(1);
+  Queue queue(1);
   TestTensor c = filled_tensor({2, 2}, 3.0F);
   cpu::Gemm args{.m = 2, .n = 2, .k = 0, .c = c.as<float>(), .c_stride = 2, .accumulate = true};
-  cpu::gemm(stream, args);
+  cpu::gemm(queue, args);
   expect_identical("kept", c.view(), filled_tensor({2, 2}, 3.0F).view());
   args.accumulate = false;
-  cpu::gemm(stream, args);
+  cpu::gemm(queue, args);
   expect_identical("cleared", c.view(), filled_tensor({2, 2}, 0.0F).view());
   TestTensor narrow = cast(filled_tensor({2, 2}, 3.0F), DType::kBFloat16);
   args.c = narrow.view().data;
   args.result = DType::kBFloat16;
-  cpu::gemm(stream, args);
+  cpu::gemm(queue, args);
   expect_identical("cleared", narrow.view(), cast(filled_tensor({2, 2}, 0.0F), DType::kBFloat16).view());
 }
 

@@ -39,7 +39,7 @@ struct Block {
   Block(const Form& form, int64_t of_rows, int64_t of_columns, DType dtype, uint16_t site)
       : rows(of_rows), columns(of_columns), stride(of_columns + form.gap), start(form.shifted ? 3 + site : 0) {
     OwnedTensor host(DType::kFloat32, {start + rows * stride});
-    const RandomStream numbers{2024, 0, site};
+    const RandomSequence numbers{2024, 0, site};
     for (int64_t e = 0; e < host.shape().elements(); ++e)
       host.as<float>()[e] = static_cast<float>(random_normal(numbers, static_cast<uint64_t>(e)));
     memory = converted_copy(host.view(), dtype, kGpu);
@@ -158,17 +158,17 @@ class CudaGemm : public OnStandIns {
  protected:
   void SetUp() override {
     OnStandIns::SetUp();
-    stream_ = std::make_unique<Stream>(kGpu, 1);
+    queue_ = std::make_unique<Queue>(kGpu, 1);
   }
   void TearDown() override {
-    stream_.reset();
+    queue_.reset();
     OnStandIns::TearDown();
   }
 
   void solve(const Form& form) {
     Problem problem(form);
-    cuda::gemm(*stream_, problem.arguments());
-    stream_->synchronize();
+    cuda::gemm(*queue_, problem.arguments());
+    queue_->synchronize();
     problem.expect_solved();
   }
   void solve_all(DType operands, DType result) {
@@ -180,7 +180,7 @@ class CudaGemm : public OnStandIns {
     }
   }
 
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Queue> queue_;
 };
 
 TEST_F(CudaGemm, EveryFormInFloat32) { solve_all(DType::kFloat32, DType::kFloat32); }
@@ -213,9 +213,9 @@ TEST_F(CudaGemm, ChoosesOnceForEachFormAndAlignment) {
   const OwnedTensor other_bias = holding({0, 1, 2, 3, 4, 5, 6});
   for (const int64_t start : {0, 1}) {  // of another alignment, the second
     args.bias = other_bias.view().rows(start, 6);
-    cuda::gemm(*stream_, args);
+    cuda::gemm(*queue_, args);
   }
-  stream_->synchronize();
+  queue_->synchronize();
   EXPECT_EQ(standin::counts().heuristics, 2);
 }
 
@@ -225,10 +225,10 @@ TEST_F(CudaGemm, BiasesMayLieElsewhereNextTime) {
   const OwnedTensor biases = holding(numbers), one = holding({1}), row = holding({1, 2});
   OwnedTensor c = holding({0, 0});
   for (const int64_t start : {0, 64}) {
-    cuda::gemm(*stream_, {.a = one.view().reshaped({1, 1}),
-                          .b = row.view().reshaped({1, 2}),
-                          .c = c.view().reshaped({1, 2}),
-                          .bias = biases.view().rows(start, 2)});
+    cuda::gemm(*queue_, {.a = one.view().reshaped({1, 1}),
+                         .b = row.view().reshaped({1, 2}),
+                         .c = c.view().reshaped({1, 2}),
+                         .bias = biases.view().rows(start, 2)});
     const auto first = static_cast<float>(start);
     EXPECT_EQ(values_of(c), (std::vector<float>{first + 1, first + 3}));
   }
@@ -261,12 +261,12 @@ TEST_F(CudaGemm, SaysWhatCannotBeMultiplied) {
 TEST_F(CudaGemm, NothingToMultiply) {
   OwnedTensor c = holding({1, 2}), nothing = holding({});
   const ConstTensorView a = nothing.view().reshaped({2, 0}), b = nothing.view().reshaped({0, 1});
-  cuda::gemm(*stream_, {.a = a, .b = b, .c = c.view().reshaped({2, 1}), .accumulate = true});
+  cuda::gemm(*queue_, {.a = a, .b = b, .c = c.view().reshaped({2, 1}), .accumulate = true});
   EXPECT_EQ(values_of(c), (std::vector<float>{1, 2}));
-  cuda::gemm(*stream_, {.a = a, .b = b, .c = c.view().reshaped({2, 1})});
+  cuda::gemm(*queue_, {.a = a, .b = b, .c = c.view().reshaped({2, 1})});
   EXPECT_EQ(values_of(c), (std::vector<float>{0, 0}));
   cuda::gemm(
-      *stream_,
+      *queue_,
       {.a = nothing.view().reshaped({0, 2}), .b = c.view().reshaped({2, 1}), .c = nothing.view().reshaped({0, 1})});
   EXPECT_EQ(standin::counts().products, 0);
 }
@@ -280,11 +280,11 @@ TEST_F(CudaGemm, IsRecorded) {
                      .behind = Behind::kBiasRelu});
     const Gemm args = problem.arguments();
     segue::cuda::Graph graph;
-    graph.record(stream_->cuda(), [&] { cuda::gemm(*stream_, args); });
+    graph.record(queue_->cuda(), [&] { cuda::gemm(*queue_, args); });
     for (int i = 0; i < 2; ++i) {
-      stream_->cuda().fill_zero(args.c.data, args.c.bytes());
-      graph.launch(stream_->cuda());
-      stream_->synchronize();
+      queue_->cuda().fill_zero(args.c.data, args.c.bytes());
+      graph.launch(queue_->cuda());
+      queue_->synchronize();
       problem.expect_solved();
     }
   }
@@ -292,10 +292,10 @@ TEST_F(CudaGemm, IsRecorded) {
 
 // Each stream has a workspace of its own; sums that are made in parts lie there.
 TEST_F(CudaGemm, TwoStreamsAtOnce) {
-  stream_.reset();
+  queue_.reset();
   for (uint64_t seed = 0; seed < kOrders; ++seed) {
     standin::reset({.seed = seed});
-    Stream first(kGpu, 1), second(kGpu, 1);
+    Queue first(kGpu, 1), second(kGpu, 1);
     Problem one({.size = {4, 6, 8}}), other({.size = {5, 3, 9}});
     cuda::gemm(first, one.arguments());
     cuda::gemm(second, other.arguments());
@@ -308,10 +308,10 @@ TEST_F(CudaGemm, TwoStreamsAtOnce) {
 TEST_F(CudaGemm, RepeatsItselfBitForBit) {
   Problem problem({.size = {33, 31, 130}});
   const Gemm args = problem.arguments();
-  cuda::gemm(*stream_, args);
+  cuda::gemm(*queue_, args);
   const TensorView c{args.c.data, args.c.dtype, args.c.shape};
   const OwnedTensor first = host_copy(c, kGpu);
-  Stream other(kGpu, 1);
+  Queue other(kGpu, 1);
   other.fill_zero(c);
   cuda::gemm(other, args);
   expect_identical("c", host_copy(c, kGpu).view(), first.view());

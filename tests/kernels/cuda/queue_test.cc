@@ -210,10 +210,10 @@ class CudaGraph : public CudaQueue {
     EXPECT_FALSE(on_->graph.is_recorded());
     const float value = on_->source.as<float>()[0] += 1.0F;
     copy(on_->queue, on_->memory, on_->source);
-    kernels::Stream stream(kGpu, 1);
+    kernels::Queue queue(kGpu, 1);
     OwnedTensor c(DType::kFloat32, {1, 1}, kGpu);
-    kernels::cuda::relu(stream, {c.view(), 1});
-    stream.synchronize();
+    kernels::cuda::relu(queue, {c.view(), 1});
+    queue.synchronize();
     EXPECT_EQ(values_of(on_->memory), Values{value});
   }
 };

@@ -1,6 +1,6 @@
 // Keys and values kept instead of hidden states: the same losses, whole segments or token by token, and the
 // distribution of what follows.
-#include "core/memory/key_value_memory.h"
+#include "core/memory/kv_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ constexpr int64_t kTgtLen = 5;
 constexpr int64_t kStreams = 2;
 constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of sums alone
 
-class KeyValueMemoryVariants : public testing::TestWithParam<ModelVariant> {};
-INSTANTIATE_TEST_SUITE_P(All, KeyValueMemoryVariants, testing::ValuesIn(model_variants()), name_of_variant);
+class KvCacheVariants : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, KvCacheVariants, testing::ValuesIn(model_variants()), name_of_variant);
 
 struct FrozenProblem : ModelProblem {
   FrozenProblem(const ModelConfig& config, int64_t length)
@@ -27,12 +27,12 @@ struct FrozenProblem : ModelProblem {
         states(make_memory(kStreams)),
         keys(in_use(), kStreams, kTgtLen) {}
 
-  // Of part [begin, begin + count) of every stream, with the memory of keys and values.
+  // Of part [begin, begin + count) of every stream, with the KV cache.
   std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, keys); }
 
   SegmentEngine reader;
   SegmentMemory states;
-  KeyValueMemory keys;
+  KvCache keys;
 };
 
 void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
@@ -41,7 +41,7 @@ void expect_same(const std::vector<float>& found, const std::vector<float>& expe
 }
 
 // Enough segments for rows to move back to the front several times.
-TEST_P(KeyValueMemoryVariants, EqualsHiddenStatesOverSegments) {
+TEST_P(KvCacheVariants, EqualsHiddenStatesOverSegments) {
   FrozenProblem problem(GetParam().config(), 14 * kTgtLen + 3);
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
@@ -53,7 +53,7 @@ TEST_P(KeyValueMemoryVariants, EqualsHiddenStatesOverSegments) {
   }
 }
 
-TEST_P(KeyValueMemoryVariants, TokenByTokenEqualsWholeSegments) {
+TEST_P(KvCacheVariants, TokenByTokenEqualsWholeSegments) {
   FrozenProblem problem(GetParam().config(), 6 * kTgtLen);
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
     const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, problem.states);
@@ -70,16 +70,16 @@ TEST_P(KeyValueMemoryVariants, TokenByTokenEqualsWholeSegments) {
   }
 }
 
-TEST_P(KeyValueMemoryVariants, PredictionsAreTheLossesOfWhateverFollows) {
+TEST_P(KvCacheVariants, PredictionsAreTheLossesOfWhateverFollows) {
   FrozenProblem problem(GetParam().config(), 3 * kTgtLen);
   const NextToken next(problem.model.config(), ModelProblem::kVocabulary, problem.parameters);
   std::vector<float> log_probability(ModelProblem::kVocabulary);
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
     const std::vector<float> nll = problem.run(problem.reader, begin, kTgtLen, problem.states);
     const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);
-    const auto scores = problem.reader.predict(tokens.view(), problem.keys);
+    const auto logits = problem.reader.predict(tokens.view(), problem.keys);
     for (int64_t b = 0; b < kStreams; ++b) {
-      next.log_probabilities(scores, b, log_probability);
+      next.log_probabilities(logits, b, log_probability);
       const int32_t target = problem.targets.as<int32_t>()[b * problem.length() + begin + kTgtLen - 1];
       EXPECT_NEAR(-log_probability[static_cast<size_t>(target)], nll[static_cast<size_t>((b + 1) * kTgtLen - 1)],
                   kSameNumber);
@@ -90,7 +90,7 @@ TEST_P(KeyValueMemoryVariants, PredictionsAreTheLossesOfWhateverFollows) {
   }
 }
 
-TEST(KeyValueMemory, RefusesPartsBeyondTheEndOfTheirSegment) {
+TEST(KvCache, RefusesPartsBeyondTheEndOfTheirSegment) {
   FrozenProblem problem(small_model(), 3 * kTgtLen);
   problem.read(0, 3);
   EXPECT_EQ(message_of<ContractError>([&] { problem.read(3, 3); }), "a segment of 5 tokens goes on with 3 after 3");

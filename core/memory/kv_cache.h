@@ -1,4 +1,4 @@
-// The memory of a model whose weights are frozen: keys and values, made once, instead of hidden states that every
+// The KV cache, the memory of frozen weights: keys and values, made once, instead of hidden states that every
 // segment would multiply by the same weights again. So are the rows of distances. The same numbers up to rounding.
 //
 // A segment may also come in parts, token by token when text is generated: each part sees the memory that its segment
@@ -15,37 +15,37 @@
 
 namespace segue {
 
-class KeyValueMemory final : public FrozenMemory {
+class KvCache final : public FrozenMemory {
  public:
   // For segments of `tgt_len` tokens. The weights must not change while this memory is in use.
-  KeyValueMemory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
+  KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return false; }  // what is read of it moves on with every segment
   void bind(SegmentTape& segment) override;
   // Throws ContractError when the part goes beyond the end of its segment.
-  void update(kernels::Stream& stream, const SegmentTape& segment) override;
+  void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void reset() override;
 
-  int64_t place() const override { return place_; }
+  int64_t position() const override { return position_; }
   int64_t bytes() const override;
 
  private:
   void make_room(int64_t rows);
-  void bind_places(SegmentTape& segment) const;
+  void bind_positions(SegmentTape& segment) const;
 
   ModelUse use_;
-  kernels::Stream& stream_;
+  kernels::Queue& queue_;
   int64_t streams_;
   int64_t tgt_len_;
   int64_t capacity_;
   std::unique_ptr<FrozenTape> frozen_;
   std::vector<OwnedTensor> distances_;  // per layer [P, N*H]
   std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]
-  OwnedTensor places_;                  // [tgt_len, B] int32: row p holds p
+  OwnedTensor positions_;               // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t place_ = 0;
+  int64_t position_ = 0;
 };
 
 }  // namespace segue

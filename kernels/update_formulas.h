@@ -8,8 +8,8 @@
 
 namespace segue::kernels {
 
-// kMoments: how many tensors a rule keeps from step to step.
-struct AdamRule {
+// kMoments: how many tensors a formula keeps from step to step.
+struct AdamFormula {
   static constexpr const char* kName = "adam_step";
   static constexpr int kMoments = 2;
   float beta1, rest1;  // and 1 - beta1
@@ -20,20 +20,20 @@ struct AdamRule {
   float epsilon;
 };
 
-struct AdagradRule {
+struct AdagradFormula {
   static constexpr const char* kName = "adagrad_step";
   static constexpr int kMoments = 1;
   float rate;
   float epsilon;
 };
 
-struct SgdRule {
+struct SgdFormula {
   static constexpr const char* kName = "sgd_step";
   static constexpr int kMoments = 0;
   float rate;
 };
 
-struct MomentumRule {
+struct MomentumFormula {
   static constexpr const char* kName = "momentum_step";
   static constexpr int kMoments = 1;
   float rate;
@@ -45,14 +45,14 @@ struct UpdatedBlock {
   std::array<TensorView, 2> moments;  // the first kMoments of them
 };
 
-template <typename Rule>
-struct RuleUpdate {
+template <typename Formula>
+struct FormulaUpdate {
   UpdatedBlock block;
-  Rule rule;
+  Formula formula;
 };
-using AdamUpdate = RuleUpdate<AdamRule>;
-using AdagradUpdate = RuleUpdate<AdagradRule>;
-using MomentumUpdate = RuleUpdate<MomentumRule>;
-using SgdUpdate = RuleUpdate<SgdRule>;
+using AdamUpdate = FormulaUpdate<AdamFormula>;
+using AdagradUpdate = FormulaUpdate<AdagradFormula>;
+using MomentumUpdate = FormulaUpdate<MomentumFormula>;
+using SgdUpdate = FormulaUpdate<SgdFormula>;
 
 }  // namespace segue::kernels

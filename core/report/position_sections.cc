@@ -90,8 +90,8 @@ std::vector<PlacedResult> by_context_results(const ReportData& data) {
   return results;
 }
 
-// Each of the first places by itself, then ever more of them: as many as a logarithmic axis can show.
-bool is_wide_for_its_place(const LossOfPart& group) {
+// Each of the first positions by itself, then ever more of them: as many as a logarithmic axis can show.
+bool is_wide_for_its_position(const LossOfPart& group) {
   constexpr int64_t kPartOfPlace = 8;
   return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
 }
@@ -99,12 +99,12 @@ bool is_wide_for_its_place(const LossOfPart& group) {
 // And so many tokens that their mean says something.
 bool has_many_tokens(const LossOfPart& group) {
   constexpr int64_t kMany = 512;
-  return group.tokens >= kMany && is_wide_for_its_place(group);
+  return group.tokens >= kMany && is_wide_for_its_position(group);
 }
 
 double middle_of(const LossOfPart& part) { return 0.5 * static_cast<double>(part.from + part.to); }
 
-std::string place_text(const LossOfPart& part) {
+std::string position_text(const LossOfPart& part) {
   return part.from == part.to ? human_count(part.from) : human_count(part.from) + "\xE2\x80\x93" + human_count(part.to);
 }
 
@@ -118,7 +118,7 @@ Series series_of(const PlacedResult& placed, const std::vector<LossOfPart>& list
   for (const LossOfPart& part : list) {
     Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
     if (list.size() <= kMostTitles)
-      point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, place_text(part), unit.text(point.y));
+      point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, position_text(part), unit.text(point.y));
     series.points.push_back(std::move(point));
   }
   return series;
@@ -129,7 +129,7 @@ Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::str
   for (const PlacedResult& placed : results) {
     const std::vector<LossOfPart>& list = placed.result->*parts;
     for (const size_t i : even_choice(list.size(), kMostRows))
-      table.rows.push_back({place_text(list[i]), placed.name, human_count(list[i].tokens), fixed(list[i].loss, 5),
+      table.rows.push_back({position_text(list[i]), placed.name, human_count(list[i].tokens), fixed(list[i].loss, 5),
                             fixed(list[i].confidence95, 5)});
   }
   return table;
@@ -137,7 +137,7 @@ Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::str
 
 // Of the first line: what the first tokens of a segment cost more than its later half.
 std::string position_caption(const std::vector<PlacedResult>& results, const LossUnit& unit) {
-  std::string text = "Loss by the place of a token in its segment, later places in groups, with 95 % confidence.";
+  std::string text = "Loss by the position of a token in its segment, later positions in groups, with 95 % confidence.";
   const auto torn =
       std::find_if(results.begin(), results.end(), [](const auto& placed) { return placed.result->mem_len == 0; });
   if (torn == results.end()) return text;
@@ -166,22 +166,22 @@ Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, IsEnough i
 
 }  // namespace
 
-void add_loss_by_place(Page& page, const ReportData& data) {
-  constexpr const char* kCommand = "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name places";
-  page.section("places", "Loss by place and by available context");
+void add_loss_by_position(Page& page, const ReportData& data) {
+  constexpr const char* kCommand = "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name positions";
+  page.section("positions", "Loss by position and by available context");
   const LossUnit unit = unit_of_evaluations(data.runs);
   const std::vector<PlacedResult> positions = by_position_results(data);
   if (positions.empty()) {
-    page.missing("No evaluation tells the loss by place yet; one comes with", kCommand);
+    page.missing("No evaluation tells the loss by position yet; one comes with", kCommand);
     return;
   }
-  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_place, "place", unit);
+  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_position, "position", unit);
   by_position.name = "loss-by-position";
-  by_position.title = "Loss by place in the segment";
-  by_position.x_label = "place in the segment";
+  by_position.title = "Loss by position in the segment";
+  by_position.x_label = "position in the segment";
   page.figure({.charts = {by_position},
                .caption = position_caption(positions, unit),
-               .table = table_of(positions, &EvaluatedLength::by_position, "place")});
+               .table = table_of(positions, &EvaluatedLength::by_position, "position")});
 
   const std::vector<PlacedResult> contexts = by_context_results(data);
   if (contexts.empty()) return;

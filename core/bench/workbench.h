@@ -1,4 +1,4 @@
-// What every measurement runs on: a stream with a precision, and random inputs that lie there.
+// What every measurement runs on: a queue with a precision, and random inputs that lie there.
 #pragma once
 
 #include <string>
@@ -6,24 +6,24 @@
 
 #include "base/buffer.h"
 #include "core/config/kinds.h"
-#include "kernels/stream.h"
+#include "kernels/queue.h"
 
 namespace segue {
 
-struct BenchPlace {
+struct WorkbenchOptions {
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
   int threads = 0;     // 0: all
   int local_rank = 0;  // in a job, among the ranks of this host
 };
 
-class BenchStream {
+class Workbench {
  public:
   // Throws ConfigError for bf16 on the CPU and for a name of no device, DeviceError for a GPU that fails.
-  explicit BenchStream(const BenchPlace& place);
+  explicit Workbench(const WorkbenchOptions& options);
 
-  kernels::Stream& stream() { return stream_; }
-  Device device() const { return stream_.device(); }
+  kernels::Queue& queue() { return queue_; }
+  Device device() const { return queue_.device(); }
   PrecisionKind precision() const { return precision_; }
   std::string title() const;  // "cuda:0 (NVIDIA H200), bf16"
 
@@ -33,7 +33,7 @@ class BenchStream {
   OwnedTensor empty_tensor(const Shape& shape) const { return {activations_, shape, device()}; }
 
  private:
-  kernels::Stream stream_;
+  kernels::Queue queue_;
   PrecisionKind precision_;
   DType activations_;
   uint16_t drawn_ = 0;  // tensors, each with numbers of its own

@@ -21,16 +21,16 @@ class Products;
 
 // An ordered queue of operations. On the CPU an operation has finished when its call returns; on a GPU it has only been
 // queued, and what it read and wrote stays untouched until `synchronize` returns or a later operation of the queue.
-class Stream {
+class Queue {
  public:
   // 0: as many threads as the process may use (cpuset, OMP_NUM_THREADS). The calling thread's OpenMP regions get as
   // many.
-  explicit Stream(int threads);  // throws ContractError when negative
+  explicit Queue(int threads);  // throws ContractError when negative
   // Throws DeviceError when the GPU cannot be used.
-  explicit Stream(Device device, int threads = 0);
-  ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  explicit Queue(Device device, int threads = 0);
+  ~Queue();
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
 
   Device device() const { return device_; }
   int threads() const { return threads_; }

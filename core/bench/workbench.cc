@@ -1,5 +1,5 @@
 // Opens the device and fills tensors on it.
-#include "core/bench/bench_stream.h"
+#include "core/bench/workbench.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr int64_t kBlockElements = (int64_t{1} << 18) - 5;  // odd, so that rows
 
 OwnedTensor random_block(int64_t elements, uint16_t site) {
   OwnedTensor block(DType::kFloat32, {elements});
-  const RandomStream random{.seed = 1, .step = 0, .site = site};
+  const RandomSequence random{.seed = 1, .step = 0, .site = site};
   for (int64_t i = 0; i < elements; ++i)
     block.as<float>()[i] = static_cast<float>(random_normal(random, static_cast<uint64_t>(i)));
   return block;
@@ -25,18 +25,18 @@ OwnedTensor random_block(int64_t elements, uint16_t site) {
 
 }  // namespace
 
-BenchStream::BenchStream(const BenchPlace& place)
-    : stream_(choose_device(place.device, "--device", place.local_rank), place.threads),
-      precision_(place.precision),
+Workbench::Workbench(const WorkbenchOptions& options)
+    : queue_(choose_device(options.device, "--device", options.local_rank), options.threads),
+      precision_(options.precision),
       activations_(activations_of(precision_, device())) {}
 
-std::string BenchStream::title() const {
+std::string Workbench::title() const {
   const std::string_view precision = name_of_choice(precision_);
-  if (!device().is_cuda()) return fmt::format("cpu, {} threads, {}", stream_.threads(), precision);
+  if (!device().is_cuda()) return fmt::format("cpu, {} threads, {}", queue_.threads(), precision);
   return fmt::format("{} ({}), {}", name_of(device()), cuda::describe_device(device().index).name, precision);
 }
 
-OwnedTensor BenchStream::random_tensor(DType dtype, const Shape& shape) {
+OwnedTensor Workbench::random_tensor(DType dtype, const Shape& shape) {
   OwnedTensor tensor(dtype, shape, device());
   const int64_t elements = shape.elements();
   if (elements == 0) return tensor;
@@ -45,15 +45,15 @@ OwnedTensor BenchStream::random_tensor(DType dtype, const Shape& shape) {
   const TensorView flat = tensor.view().reshaped({elements});
   for (int64_t done = 0; done < elements; done += kBlockElements) {
     const int64_t count = std::min(kBlockElements, elements - done);
-    stream_.copy(flat.rows(done, count), block.view().rows(0, count));
+    queue_.copy(flat.rows(done, count), block.view().rows(0, count));
   }
-  stream_.synchronize();
+  queue_.synchronize();
   return tensor;
 }
 
 OwnedTensor random_tokens(const Shape& shape, int64_t vocab_size, uint16_t site) {
   OwnedTensor tokens(DType::kInt32, shape);
-  const RandomStream random{.seed = 1, .step = 0, .site = site};
+  const RandomSequence random{.seed = 1, .step = 0, .site = site};
   for (int64_t i = 0; i < shape.elements(); ++i) {
     const double uniform = random_uniform(random, static_cast<uint64_t>(i));
     tokens.as<int32_t>()[i] = static_cast<int32_t>(uniform * static_cast<double>(vocab_size));

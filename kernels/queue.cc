@@ -1,5 +1,5 @@
-// The CPU's stream knows its number of threads; a GPU's has a queue.
-#include "kernels/stream.h"
+// On the CPU a queue knows its number of threads; on a GPU it has a CUDA queue.
+#include "kernels/queue.h"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -19,9 +19,9 @@ namespace {
 
 // A piece(first, bytes) for each thread; one thread alone does not reach what memory can carry.
 template <typename Piece>
-void for_each_piece(const Stream& stream, int64_t bytes, const Piece& piece) {
+void for_each_piece(const Queue& queue, int64_t bytes, const Piece& piece) {
   constexpr int64_t kBytesWorthAThread = int64_t{1} << 20;
-  const int64_t pieces = std::clamp<int64_t>(bytes / kBytesWorthAThread, 1, stream.threads());
+  const int64_t pieces = std::clamp<int64_t>(bytes / kBytesWorthAThread, 1, queue.threads());
 #pragma omp parallel for schedule(static) num_threads(static_cast <int>(pieces))
   for (int64_t i = 0; i < pieces; ++i) {
     const int64_t first = bytes * i / pieces;
@@ -31,32 +31,32 @@ void for_each_piece(const Stream& stream, int64_t bytes, const Piece& piece) {
 
 }  // namespace
 
-Stream::Stream(int threads) : Stream(Device{}, threads) {}
+Queue::Queue(int threads) : Queue(Device{}, threads) {}
 
-Stream::Stream(Device device, int threads)
+Queue::Queue(Device device, int threads)
     : device_(device),
       threads_(threads == 0 ? omp_get_max_threads() : threads),
       operations_(operations_of(device.kind)) {
-  if (threads < 0) throw ContractError("stream: expected 0 or more threads, found {}", threads);
+  if (threads < 0) throw ContractError("queue: expected 0 or more threads, found {}", threads);
   omp_set_num_threads(threads_);
   products_ = std::make_unique<cpu::Products>();
   if (device.is_cuda()) queue_ = std::make_unique<segue::cuda::Queue>(device.index);
 }
 
-Stream::~Stream() = default;
+Queue::~Queue() = default;
 
-segue::cuda::Queue& Stream::cuda() {
-  if (!queue_) throw ContractError("stream: expected a GPU, found {}", name_of(device_));
+segue::cuda::Queue& Queue::cuda() {
+  if (!queue_) throw ContractError("queue: expected a GPU, found {}", name_of(device_));
   return *queue_;
 }
 
-std::string Stream::code_path() const {
+std::string Queue::code_path() const {
   return fmt::format("{}, products by {}", operations_.level, cpu::name_of_products());
 }
 
-void Stream::copy(TensorView to, ConstTensorView from) {
+void Queue::copy(TensorView to, ConstTensorView from) {
   if (to.dtype != from.dtype || to.elements() != from.elements()) {
-    throw ContractError("stream: cannot copy {} {} to {} {}", name_of(from.dtype), from.shape.text(), name_of(to.dtype),
+    throw ContractError("queue: cannot copy {} {} to {} {}", name_of(from.dtype), from.shape.text(), name_of(to.dtype),
                         to.shape.text());
   }
   if (from.empty()) return;
@@ -68,7 +68,7 @@ void Stream::copy(TensorView to, ConstTensorView from) {
   }
 }
 
-void Stream::fill_zero(TensorView tensor) {
+void Queue::fill_zero(TensorView tensor) {
   if (tensor.empty()) return;
   if (queue_) {
     queue_->fill_zero(tensor.data, tensor.bytes());
@@ -78,11 +78,11 @@ void Stream::fill_zero(TensorView tensor) {
   }
 }
 
-void Stream::synchronize() {
+void Queue::synchronize() {
   if (queue_) queue_->synchronize();
 }
 
-void Stream::watch_with(Watch watch) {
+void Queue::watch_with(Watch watch) {
   if (queue_) queue_->watch_with(std::move(watch));
 }
 

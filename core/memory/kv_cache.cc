@@ -1,0 +1,127 @@
+// A block of rows that fills from the front; when it is full, the rows still needed move back there.
+#include "core/memory/kv_cache.h"
+
+#include <algorithm>
+
+#include "kernels/copy_block.h"
+
+namespace segue {
+
+namespace {
+
+// Room beyond the memory and its segment, so that rows move once in many segments. A quarter costs little memory.
+int64_t capacity_of(int64_t mem_len, int64_t tgt_len) { return mem_len + tgt_len + std::max(tgt_len, mem_len / 4); }
+
+OwnedTensor own(kernels::Queue& queue, ConstTensorView view) {
+  OwnedTensor copy(view.dtype, view.shape, queue.device());
+  queue.copy(copy.view(), view);
+  return copy;
+}
+
+OwnedTensor table_of_positions(int64_t tgt_len, int64_t streams, Device device) {
+  OwnedTensor positions(DType::kInt32, {tgt_len, streams});
+  for (int64_t i = 0; i < tgt_len * streams; ++i) positions.as<int32_t>()[i] = static_cast<int32_t>(i / streams);
+  return converted_copy(positions.view(), DType::kInt32, device);
+}
+
+}  // namespace
+
+KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
+    : use_(in_use.use),
+      queue_(in_use.queue),
+      streams_(streams),
+      tgt_len_(tgt_len),
+      capacity_(capacity_of(use_.mem_len, tgt_len)),
+      frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
+      positions_(table_of_positions(tgt_len, streams, queue_.device())) {
+  const Compute& compute = in_use.parameters.compute();
+  const ModelConfig& model = in_use.model.config();
+  const Shape rows{streams, capacity_, 2 * model.n_head * model.d_head};
+  for (int64_t l = 0; l < model.n_layer; ++l) rows_.emplace_back(compute.activations, rows, compute.device);
+  frozen_->tape.forward(queue_);
+  for (const Slot slot : frozen_->distances) distances_.push_back(own(queue_, frozen_->tape.read(slot)));
+  reset();
+}
+
+void KvCache::fit(SegmentShape& shape) const {
+  shape.remembered = Remembered::kKeysAndValues;
+  shape.memory_length = capacity_;
+  shape.distances = distances_.empty() ? 0 : distances_.front().shape()[0];
+}
+
+void KvCache::bind(SegmentTape& segment) {
+  for (size_t l = 0; l < rows_.size(); ++l) {
+    segment.tape.bind(segment.memories[l], rows_[l].view());
+    if (!distances_.empty()) segment.tape.bind(segment.distances[l], distances_[l].view());
+  }
+  segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
+  if (segment.positions.exists()) bind_positions(segment);
+}
+
+// A tape holds the positions of a whole segment's first tokens; the later ones come one by one.
+void KvCache::bind_positions(SegmentTape& segment) const {
+  const int64_t tokens = segment.tape.shape(segment.tokens)[1];
+  if (tokens == 1)
+    return segment.tape.bind(segment.positions, positions_.view().rows(position_, 1).reshaped({streams_, 1}));
+  if (position_ != 0)
+    throw ContractError("absolute positions: expected one token in the middle of a segment, found {}", tokens);
+}
+
+void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
+  const int64_t tokens = segment.tape.shape(segment.tokens)[1];
+  if (position_ + tokens > tgt_len_)
+    throw ContractError("a segment of {} tokens goes on with {} after {}", tgt_len_, tokens, position_);
+  make_room(tokens);
+  const int64_t columns = rows_.front().shape()[2];
+  for (size_t l = 0; l < rows_.size(); ++l) {
+    kernels::copy_block(queue, {.from = segment.tape.read(segment.fresh[l]),
+                                .from_column = columns / 2,  // after the queries
+                                .to = rows_[l].view(),
+                                .to_row = end_,
+                                .rows = tokens,
+                                .columns = columns});
+  }
+  end_ += tokens;
+  position_ = (position_ + tokens) % tgt_len_;
+  if (position_ == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
+}
+
+void KvCache::make_room(int64_t rows) {
+  if (end_ + rows <= capacity_) return;
+  const int64_t gap = begin_;  // what is moved at once lies apart from where it goes
+  for (; begin_ < end_; begin_ += gap) {
+    const int64_t count = std::min(gap, end_ - begin_);
+    for (OwnedTensor& layer : rows_) {
+      kernels::copy_block(queue_, {.from = layer.view(),
+                                   .from_row = begin_,
+                                   .to = layer.view(),
+                                   .to_row = begin_ - gap,
+                                   .rows = count,
+                                   .columns = layer.shape()[2]});
+    }
+  }
+  end_ -= gap;
+  begin_ = 0;
+}
+
+void KvCache::reset() {
+  begin_ = end_ = position_ = 0;
+  if (frozen_->zeros.empty()) return;
+  frozen_->tape.forward(queue_);
+  for (size_t l = 0; l < rows_.size(); ++l) {
+    kernels::copy_block(queue_, {.from = frozen_->tape.read(frozen_->zeros[l]),
+                                 .to = rows_[l].view(),
+                                 .rows = use_.mem_len,
+                                 .columns = rows_[l].shape()[2]});
+  }
+  end_ = use_.mem_len;
+}
+
+int64_t KvCache::bytes() const {
+  int64_t bytes = 0;
+  for (const OwnedTensor& layer : rows_) bytes += layer.view().bytes();
+  for (const OwnedTensor& layer : distances_) bytes += layer.view().bytes();
+  return bytes;
+}
+
+}  // namespace segue
