@@ -1,5 +1,5 @@
-// What this process is doing, and that it gets on with it: ranks tell each other while one waits for another. A count
-// moves with every piece of work, so that a process which is alive and stuck can be told from one that is slow.
+// This process's current activity and progress, which ranks report to each other while one waits for another. A counter
+// moves with every piece of work, so that a process that is alive but stuck can be told from a slow one.
 #pragma once
 
 #include <cstdint>

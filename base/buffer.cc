@@ -24,7 +24,7 @@ void* allocate_on_gpu(int64_t bytes, int index, BufferKind kind) {
   return kind == BufferKind::kPinned ? cuda::allocate_pinned(bytes) : cuda::allocate(bytes, index);
 }
 
-// Rows of a matrix lie on many small pages, more than a processor remembers the places of. No more than advice: the
+// Rows of a matrix lie on many small pages, more than a processor keeps the addresses of. No more than advice: the
 // kernel may have none to give.
 void ask_for_huge_pages(void* block, size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(block);

@@ -12,11 +12,11 @@ namespace segue {
 // Who may read and write a block.
 enum class BufferKind : uint8_t {
   kOwn,     // its device alone
-  kPinned,  // the CPU; a GPU copies from and to it while the CPU goes on
+  kPinned,  // the CPU; a GPU copies from and to it while the CPU continues
 };
 
-// A block of memory, zero-filled, aligned to 64 bytes; movable, not copyable. Pages of a large block of the CPU that
-// nobody touches cost nothing.
+// A block of memory, zero-filled, aligned to 64 bytes; movable, not copyable. Untouched pages of a large block of the
+// CPU cost nothing.
 class Buffer {
  public:
   Buffer() = default;

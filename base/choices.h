@@ -13,7 +13,7 @@ namespace segue {
 // The words of an enum, in the order of its enumerators.
 using Words = std::span<const std::string_view>;
 
-// A word and what people are told of it; nothing where the meaning of the key says it.
+// A word and its meaning for people; empty where the meaning of the key says it.
 struct ExplainedWord {
   std::string_view word;
   std::string_view meaning;
@@ -27,8 +27,8 @@ struct Choice {
   std::string_view meaning = {};
 };
 
-// All choices of an enum, in the order in which people are told of them. Words that follow one another and mean the
-// same are told together. Does not compile unless the rows are of the first kSize enumerators.
+// All choices of an enum, in the order in which people see them. Words that follow one another and mean the same are
+// explained together. Does not compile unless the rows are of the first kSize enumerators.
 template <typename T, size_t kSize>
 class ChoiceTable {
  public:

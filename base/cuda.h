@@ -1,4 +1,4 @@
-// What the lowest floor needs of CUDA: memory, and which GPUs there are.
+// The part of CUDA that base needs: memory, and which GPUs there are.
 //
 // Three files define these functions and a program links one of them: base/cuda/runtime.cc (CUDA), base/no_cuda.cc (a
 // build without it: no GPUs) and tests/simt/runtime.cc (the emulated GPU, whose memory is the host's).
@@ -10,7 +10,7 @@
 namespace segue::cuda {
 
 // GPUs of this machine; 0 when there is none, no driver, or no CUDA in this build. Throws DeviceError when there is a
-// driver that does not work: nobody is to train on the CPU because of it without noticing.
+// driver that does not work: it must not make a run train on the CPU unnoticed.
 int device_count();
 
 // Throws DeviceError, in one line, when GPU `index` cannot run Segue: no CUDA in the build, no driver or one too old,

@@ -14,7 +14,7 @@ class OwnedStream {
  public:
   OwnedStream() = default;           // none
   explicit OwnedStream(int device);  // throws DeviceError when the GPU cannot be used
-  // What is queued still runs to its end. NOLINTNEXTLINE(performance-trivially-destructible): not in all three files
+  // Queued work still runs to its end. NOLINTNEXTLINE(performance-trivially-destructible): not in all three files
   ~OwnedStream();
   OwnedStream(OwnedStream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
   OwnedStream& operator=(OwnedStream&& other) noexcept {

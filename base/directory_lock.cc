@@ -53,7 +53,7 @@ Owner owner_in(const std::string& token) {
   return read_fields<FileError, Owner>(parse_json<FileError>(token, kLockFile), kLockFile);
 }
 
-// "HOST pid N", or that nobody can tell.
+// "HOST pid N", or that it is not known.
 std::string describe_owner(const std::string& token) try {
   const Owner owner = owner_in(token);
   return fmt::format("{} pid {}", owner.host, owner.process);

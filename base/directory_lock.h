@@ -9,10 +9,10 @@ namespace segue {
 // Keeps a directory for this process while it lives, or until the process ends in whatever way. Others that ask for the
 // same lock are refused; those that do not ask are not held off.
 //
-// The lock is an open-file-description lock (fcntl) on the file `lock` in the directory, which NFS clients tell their
-// server; a flock on a directory they keep to themselves. Unlike the older lock of a process it does not end when the
-// process closes any other descriptor of the file. Where hosts do not see one another's locks all the same (NFS mounted
-// with nolock, a server that forgot), the owner's token that the file holds tells who took the directory last.
+// The lock is an open-file-description lock (fcntl) on the file `lock` in the directory, which NFS clients pass on to
+// their server; a flock on a directory they keep to themselves. Unlike the older lock of a process it does not end when
+// the process closes any other descriptor of the file. Where hosts do not see one another's locks all the same (NFS
+// mounted with nolock, a server that forgot), the owner's token that the file holds tells who took the directory last.
 class DirectoryLock {
  public:
   // Throws FileError: who has the directory, or that its file system refuses locks and what to do.

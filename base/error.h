@@ -9,7 +9,7 @@
 
 namespace segue {
 
-// What the process tells its caller. Scripts rely on these numbers; they never change meaning.
+// The exit codes of the process. Scripts rely on these numbers; they never change meaning.
 enum class ExitCode : int {
   kSuccess = 0,
   kUnexpected = 1,    // an unexpected error

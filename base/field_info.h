@@ -1,4 +1,4 @@
-// What a described struct (base/json_fields.h) says of a key besides its value.
+// The description of one key of a struct (base/json_fields.h) besides its value.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace segue {
 
-// Of the choices of a struct's `kind`, those that read a key: by default all.
+// The choices of a struct's `kind` that read a key: by default all.
 class Kinds {
  public:
   constexpr Kinds() = default;
@@ -33,7 +33,7 @@ class Kinds {
   uint64_t bits_ = kAll;
 };
 
-// What people are told about a key, and the range of its value (of each element, for a list).
+// A key's explanation for people, and the range of its value (of each element, for a list).
 struct FieldInfo {
   std::string_view meaning;
   std::string_view unit = {};

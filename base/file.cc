@@ -18,8 +18,8 @@ namespace segue {
 
 namespace {
 
-// What a file may hold that is not synced yet: a sync of it all at the end of a large file could take longer than
-// others wait for a sign of progress.
+// How much of a file may be unsynced: a sync of it all at the end of a large file could take longer than others wait
+// for a sign of progress.
 constexpr size_t kUnsyncedBytes = size_t{64} << 20;
 
 std::string reason() { return std::generic_category().message(errno); }
@@ -91,7 +91,7 @@ std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const
   });
 }
 
-// What stays and why, of a file or a directory; empty when all is gone.
+// Removes as much of a file or a directory as it can, and returns what stays and why; empty when all is gone.
 std::string remove_what_goes(const std::filesystem::path& path) {
   std::string complaint;
   std::error_code error;

@@ -25,7 +25,7 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
   // Fills `block` as far as the file goes; the part of it that was filled, empty at the end.
   std::span<std::byte> read(std::span<std::byte> block);
-  // The same from an offset, which leaves the place of sequential reading as it is.
+  // The same from an offset, which leaves the position of sequential reading as it is.
   std::span<std::byte> read_at(int64_t offset, std::span<std::byte> block) const;
   int64_t size() const { return size_; }  // when it was opened
 
@@ -62,7 +62,7 @@ class FileWriter {
 // Makes the entries of a directory durable after a rename or an unlink.
 void sync_directory(const std::filesystem::path& directory);
 
-// Whether there is anything of this name; false also when the system does not tell.
+// Whether there is anything of this name; false also when the system does not say.
 bool path_exists(const std::filesystem::path& path);
 
 // Renames and makes the new entry durable; an existing file (not a directory) at `to` is replaced.

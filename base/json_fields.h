@@ -43,7 +43,7 @@ concept DescribedStruct = requires(T& value, JsonFields& fields) {
   value.describe(fields);
 };
 
-// What a struct describes itself to; the reader, the writer and the schema are its implementations.
+// A struct describes itself to this interface; the reader, the writer and the schema implement it.
 class JsonFields {
  public:
   virtual ~JsonFields() = default;

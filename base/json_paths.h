@@ -8,7 +8,7 @@
 namespace segue {
 
 // The path of the key most likely meant by `unknown_path` ("model.mem_length"), list indices left out; "" when none is
-// close: the same key elsewhere, else a similar key in the same place, else a similar path.
+// close: the same key elsewhere, else a similar key in the same object, else a similar path.
 std::string nearest_key_path(std::string unknown_path, const Describe& prototype);
 
 }  // namespace segue

@@ -1,4 +1,4 @@
-// Waiting for what tells nobody when it is done: asking, at first at once and again and again, later now and then.
+// Waiting for what does not report that it is done: asking, at first again and again at once, later now and then.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,7 @@ class Progress {
   void advance_to(int64_t done);
   void finish();  // leaves the last line with the mean rate
 
-  // What is shown when `done` units took `seconds`.
+  // The line shown when `done` units took `seconds`.
   std::string line(int64_t done, double seconds) const;
 
  private:

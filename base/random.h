@@ -1,4 +1,4 @@
-// Random numbers that nobody owns: each is a pure function of (seed, step, site, element).
+// Random numbers without a state: each is a pure function of (seed, step, site, element).
 //
 // Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of multiply and xor
 // turn a 128-bit counter into four independent 32-bit words. The counter holds the element block (48 bits), the site
@@ -34,7 +34,7 @@ constexpr void philox_round(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& 
   c3 = static_cast<uint32_t>(p0);
 }
 
-// What the key's words grow by from round to round.
+// The increments of the key's words from round to round.
 constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9U;
 constexpr uint32_t kPhiloxWeyl1 = 0xBB67AE85U;
 

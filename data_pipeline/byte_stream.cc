@@ -30,7 +30,7 @@ class FileStream : public ByteStream {
   FileReader reader_;
 };
 
-// What a decoder has taken and given so far in one call.
+// The buffers of a decoder's call: what is left to read and to fill.
 struct Flow {
   std::span<const std::byte> in;  // left
   std::span<std::byte> out;       // room left

@@ -20,8 +20,8 @@ class ByteStream {
   virtual std::span<std::byte> read(std::span<std::byte> block) = 0;
 };
 
-// What `path` holds, which messages call `name`. Members that follow each other are read as one. Throws FileError, and
-// DataError for data that is damaged or cut off: checksums are looked at wherever the file has them.
+// Opens the content of `path`, which messages call `name`. Members that follow each other are read as one. Throws
+// FileError, and DataError for data that is damaged or cut off: checksums are looked at wherever the file has them.
 std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
                                              const std::string& name);
 

@@ -83,7 +83,7 @@ class CorpusPass {
     return std::min(text.size() - 1, text.find('\n')) + 1;
   }
 
-  // Of the file, in this split.
+  // Begins the file's part in this split.
   void begin_part() {
     in_part_ = true;
     source_->splits.push_back(corpus_.splits[split_].name);

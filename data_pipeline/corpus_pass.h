@@ -1,4 +1,4 @@
-// One pass over the sources of a dataset: their text in order, told apart by split and by file.
+// One pass over the sources of a dataset: their text in order, separated by split and by file.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace segue {
 
-// Who takes the text of a split (of ready-made tokens, their bytes); null: nobody.
+// Returns the sink for the text of a split (for the bytes of ready-made tokens); null: none.
 using SinkOfSplit = std::function<TextSink*(const std::string& split)>;
 
 struct PassResult {

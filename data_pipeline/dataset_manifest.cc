@@ -169,7 +169,7 @@ DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view s
 
 DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kManifestFile;
-  std::error_code error;  // of what cannot be looked at, opening tells
+  std::error_code error;  // what cannot be looked at fails when it is opened
   if (!std::filesystem::exists(directory, error) && !error)
     throw DataError("{}: there is no such dataset", directory.string());
   if (!error && !std::filesystem::is_directory(directory, error))

@@ -8,7 +8,7 @@
 namespace segue {
 namespace {
 
-// What the file grows by in memory at a time.
+// The step by which the file grows in memory.
 constexpr size_t kGrowthBytes = size_t{4} << 20;
 
 // The file's head is of HDF5's oldest version: in a later one H5Fget_file_image clears the mark of an open file without

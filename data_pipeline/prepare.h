@@ -16,10 +16,10 @@ namespace segue {
 // kText: what a tokenizer reads. The others: raw little-endian tokens without a header.
 enum class SourceFormat : uint8_t { kText, kUInt16, kUInt32 };
 
-// Of a source: a byte of text, or a token.
+// The type of a source's tokens: a byte of text, or a ready-made token.
 TokenType source_type_of(SourceFormat format);
 
-// What is asked of the tokenizer of text; each kind has the options of its own.
+// The options of the tokenizer of text; each kind has its own.
 struct TokenizerOptions {
   TokenizerKind kind = TokenizerKind::kByte;
 
@@ -45,14 +45,14 @@ struct PrepareOptions {
   std::vector<double> fractions{0.9, 0.05, 0.05};
 
   SourceFormat format = SourceFormat::kText;
-  // Of text: the sources are lines of JSON, each an object with the text of a document in this field; empty: they are
+  // For text: the sources are lines of JSON, each an object with the text of a document in this field; empty: they are
   // not.
   std::string field = {};
   // Sources are taken as they are, whatever they look like. Otherwise gzip, bzip2, xz and zstd are decompressed, a byte
   // order mark is left out, and what is neither text nor tokens is refused.
   bool as_is = false;
   TokenizerOptions tokenizer = {};
-  // Of ready-made tokens; absent: the largest token found, plus 1. The most words, or the number of pieces.
+  // The size for ready-made tokens (absent: the largest token found, plus 1), the most words, or the number of pieces.
   std::optional<int64_t> vocabulary = {};
   std::optional<int64_t> separator = {};  // byte or ready-made token put between two files or documents
 

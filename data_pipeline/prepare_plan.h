@@ -1,4 +1,4 @@
-// What `prepare` will write, known from the options and the sizes of the files before anything is read.
+// The splits that `prepare` will write, known from the options and the sizes of the files before anything is read.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Of a split's N tokens the first floor(N/B) * B are used. Stream b of the B streams is the contiguous block
 // [b * R, (b+1) * R) with R = floor(N/B). The segment at row i holds rows [i, i + len) of every stream and, as targets,
-// the rows one further on; len = min(T, R - 1 - i), so the last segment of an epoch may be short. A reader serves a
+// the rows one later; len = min(T, R - 1 - i), so the last segment of an epoch may be short. A reader serves a
 // contiguous range of the B streams: all of them in one process, one range per rank in many.
 #pragma once
 
@@ -55,12 +55,12 @@ class SegmentStreams {
   SegmentStreams& operator=(const SegmentStreams&) = delete;
 
   // The next segment, valid until the next call or restore(); null at the end of a reader that does not repeat.
-  // What went wrong in reading, DataError as a rule, is thrown here.
+  // Errors of reading, DataError as a rule, are thrown here.
   const Segment* next();
 
-  // Of the segment that next() hands out next.
+  // The position of the segment that next() hands out next.
   StreamPosition position() const { return position_; }
-  // Goes on from a position, as if it had been reached by next().
+  // Resumes at a position, as if it had been reached by next().
   void restore(StreamPosition position);
 
   int64_t targets_per_stream() const { return rows_ - 1; }  // in an epoch

@@ -1,4 +1,4 @@
-// What one shard file is: the names that its writer and its reader share.
+// The format of one shard file: the names that its writer and its reader share.
 //
 // A shard is an HDF5 file with one dataset, `tokens`: one-dimensional, little-endian, chunked, each chunk under a
 // Fletcher32 checksum and deflated if so asked. Three attributes of the dataset tell it from other files and from

@@ -33,7 +33,7 @@ void check_tokens(const Hdf5Bytes& file, const Hdf5Row& row, const ShardIdentity
     file.fail("expected {} tokens, found {}", expected.tokens, row.elements());
 }
 
-// Of the dataset `tokens`, after what says that it is the expected one.
+// Opens the dataset `tokens`, after checking that it is the expected one.
 Hdf5Row open_row(const Hdf5Bytes& file, const ShardIdentity& expected) {
   const Hdf5Object dataset = open_hdf5_child(open_hdf5_root(file), kShardDataset);
   check_names(dataset, expected);

@@ -17,7 +17,7 @@ constexpr std::string_view kStandardInput = "-";
 
 struct SourceFile {
   std::filesystem::path path;     // as it was given
-  std::filesystem::path content;  // where it lies: another place for standard input, which can be read only once
+  std::filesystem::path content;  // where it lies: another path for standard input, which can be read only once
   int64_t file_bytes = 0;
   int64_t bytes = 0;  // of the text or the tokens in it
   Compression compression = Compression::kNone;

@@ -51,7 +51,7 @@ constexpr std::array kSignatures{
     Signature{"\xfe\xff"sv, "UTF-16: convert it with iconv -f UTF-16 -t UTF-8", 0, true},
 };
 
-// Of every fourth byte, those that are zero, by their place in four.
+// Counts the zero bytes by their offset within groups of four bytes.
 std::array<size_t, 4> zeros_of(std::string_view beginning) {
   std::array<size_t, 4> zeros{};
   for (size_t at = 0; at < beginning.size(); ++at)
@@ -59,7 +59,7 @@ std::array<size_t, 4> zeros_of(std::string_view beginning) {
   return zeros;
 }
 
-// Western text in a wider encoding without a mark has zeros in the same places; so have tokens of small vocabularies.
+// Western text in a wider encoding without a mark has zeros at the same offsets; so do tokens of small vocabularies.
 std::string_view wide_text_of(std::string_view beginning) {
   constexpr size_t kFewest = 8;
   const size_t groups = beginning.size() / 4;
@@ -76,7 +76,7 @@ std::string_view wide_text_of(std::string_view beginning) {
   return {};
 }
 
-// What follows of a text from its next line that is not empty.
+// The rest of a text from its next line that is not empty.
 std::string_view next_line_of(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
 }

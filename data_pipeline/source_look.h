@@ -1,4 +1,4 @@
-// What a source is, by its first bytes: names of files are not believed.
+// The kind of a source, judged by its first bytes: file names are not trusted.
 #pragma once
 
 #include <cstddef>

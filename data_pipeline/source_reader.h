@@ -24,7 +24,7 @@ class SourceReader {
   std::span<const std::byte> next();
 
   int64_t largest_token() const { return largest_; }  // of those read so far
-  // Of the file, once it is read to its end.
+  // The file's checksum, once it is read to its end.
   std::string checksum() const { return file_.checksum.empty() ? checksum_.text() : file_.checksum; }
 
  private:

@@ -21,7 +21,7 @@ std::filesystem::path without_trailing_slash(const std::filesystem::path& path) 
   return normal.has_filename() ? normal : normal.parent_path();
 }
 
-// Puts the directory `partial` in the place of `target`, which goes.
+// Puts the directory `partial` in place of `target`, which is removed.
 // Where the file system cannot exchange two names (NFS), there is a moment without `target`.
 void replace(const std::filesystem::path& partial, const std::filesystem::path& target) {
   if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {

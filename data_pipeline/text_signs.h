@@ -1,4 +1,4 @@
-// What people should know about the bytes of a text: signs of another encoding or another system.
+// Warnings about the bytes of a text: signs of another encoding or another system.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ class TokenSource {
   int64_t vocabulary() const { return vocabulary_; }
   std::string name() const;  // for messages: DIRECTORY: split "train"
 
-  // Tokens [offset, offset + out.size()), across shard borders. DataError naming shard and offset when a chunk is
+  // Tokens [offset, offset + out.size()), across shard boundaries. DataError naming shard and offset when a chunk is
   // damaged or a token is not below the vocabulary.
   void read(int64_t offset, std::span<int32_t> out);
 

@@ -17,7 +17,7 @@ class Buckets {
   // each own a part of every bucket, `elements` is a multiple of aligned_elements(parts); otherwise parts is 1.
   Buckets(int64_t elements, int64_t bucket_elements, int parts = 1);
 
-  // What buckets, and with them the block, are a multiple of, so that every part begins at a 64-byte boundary.
+  // Buckets, and with them the block, are a multiple of this, so that every part begins at a 64-byte boundary.
   static int64_t aligned_elements(int parts) { return int64_t{16} * parts; }
 
   int64_t count() const { return count_; }

@@ -1,4 +1,4 @@
-// What can be summed, and the collectives of a rank that is alone, which copy.
+// The dtypes that can be summed, and the collectives of a rank that is alone, which copy.
 #include "distributed/collectives.h"
 
 #include <algorithm>

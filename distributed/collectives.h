@@ -26,7 +26,7 @@ class Collectives {
   // Tensors on the device that the collectives were opened for; sums are of float32, float64 or int64.
   virtual void all_reduce(TensorView values) = 0;                               // sum, in place
   virtual void reduce_scatter(ConstTensorView values, TensorView my_part) = 0;  // sum; values [size * n], my_part [n]
-  virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], or its place in values
+  virtual void all_gather(ConstTensorView my_part, TensorView values) = 0;      // my_part [n], or its part of values
 
   // The cudaStream_t on which collectives are only queued: their tensors belong to it until an event behind them has
   // come, or wait() has returned. nullptr: a collective is finished when its call returns.
@@ -51,7 +51,7 @@ class Collectives {
 // Throws ContractError for what ranks do not sum: anything but float32, float64 and int64.
 void check_summable(DType dtype);
 
-// Of a rank that is alone.
+// The collectives of a rank that is alone.
 std::unique_ptr<Collectives> collectives_of_one_rank(Device device);
 
 }  // namespace segue

@@ -1,4 +1,4 @@
-// What carries the tensors of ranks that train on GPUs: NCCL, or MPI through memory of the host.
+// The choice of the transport for the tensors of ranks that train on GPUs: NCCL, or MPI through memory of the host.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace segue {
 
 enum class CollectivesKind : uint8_t { kAuto, kNccl, kMpi };
 
-// What a rank brings.
+// One rank's contribution to the choice.
 struct RankGpu {
   std::string host;
   std::string device;          // as the host counts: "cuda:1"
@@ -30,8 +30,8 @@ struct CollectivesChoice {
   std::string obstacle;  // why it is not although "auto" would take it; empty when nothing needs to be said
 };
 
-// The same on every rank. One rank alone has nobody to talk to, and takes NCCL only when told to. Throws DeviceError
-// when NCCL is demanded and cannot be used.
+// The same on every rank. A single rank needs no transport, and takes NCCL only on demand. Throws DeviceError when NCCL
+// is demanded and cannot be used.
 CollectivesChoice choose_collectives(CollectivesKind wanted, std::span<const RankGpu> ranks);
 
 // For tensors on `device`, a GPU: NCCL's when that is the choice, otherwise the job's own. A warning says why "auto"

@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
-// Of a name that is too long its end says more: it is a path.
+// Writes the end of a name that is too long: it is a path, whose end says more.
 void write_name(const std::string& name, std::array<char, 240>& to) {
   const size_t length = std::min(name.size(), to.size() - 1);
   std::copy_n(name.end() - static_cast<ptrdiff_t>(length), length, to.begin());

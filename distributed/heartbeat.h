@@ -1,5 +1,5 @@
 // Signs of life between the ranks of MPI, by a thread of each, while a rank may be busy on its own for long. A sign
-// says whether its rank gets on: the thread that gives it would go on for ever while the rank's work is stuck.
+// says whether its rank makes progress: the sending thread would run on for ever while the rank's work is stuck.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ namespace segue {
 
 class Heartbeat {
  public:
-  // What a rank says of itself.
+  // A rank's report about itself.
   struct Sign {
     uint64_t progress = 0;    // pieces of work done (base/activity.h)
     uint64_t is_waiting = 0;  // for other ranks; otherwise it works
@@ -32,7 +32,7 @@ class Heartbeat {
   };
 
   // `ranks` carries nothing else. A sign goes to every other rank once in `interval_seconds`; after it `beaten` is
-  // called, by the heartbeat's thread. `is_waiting` tells of this rank.
+  // called, by the heartbeat's thread. `is_waiting` says whether this rank waits.
   Heartbeat(MPI_Comm ranks, double interval_seconds, std::function<bool()> is_waiting,
             std::function<void(const Heartbeat&)> beaten = nullptr);
 
@@ -52,7 +52,7 @@ class Heartbeat {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What is known of a rank, this one included.
+  // The latest report of a rank, this one included.
   struct Seen {
     Sign sign = {};
     Clock::time_point heard = Clock::now();

@@ -1,5 +1,5 @@
-// The job that this process is a rank of: which rank it is, how ranks meet and tell each other small things, and how
-// all of them end when one does not come. Their tensors are carried by distributed/collectives.h.
+// The job that this process is a rank of: which rank it is, how ranks meet and exchange small things, and how all of
+// them end when one does not come. Their tensors are carried by distributed/collectives.h.
 //
 // Every rank calls the same operations in the same order. A rank that does not come within the time-out ends the job:
 // the others throw PeerError, which names it.
@@ -44,12 +44,12 @@ class Job {
   bool is_first() const { return me_.rank == 0; }
 
   virtual void barrier() = 0;
-  // Small things: sums in place, and what every rank has to say, in their order.
+  // Small exchanges: sums in place, and a text from every rank, in their order.
   virtual void sum(std::span<double> values) = 0;
   virtual std::vector<std::string> gather(std::string_view mine) = 0;
 
   // From now on, or no longer, a rank may be busy on its own for longer than the time-out: the others wait for it as
-  // long as it shows signs of life and gets on (base/activity.h). As often allowed as forbidden again.
+  // long as it shows signs of life and makes progress (base/activity.h). As often allowed as forbidden again.
   virtual void allow_long_work(bool allowed) = 0;
 
   // Where the job is, for the words of a PeerError.
@@ -89,12 +89,12 @@ class LongWork {
 
 struct JobOptions {
   double timeout_seconds = 20.0;
-  double stall_seconds = 900.0;  // that a rank may be busy on its own without getting on
+  double stall_seconds = 900.0;  // that a rank may be busy on its own without making progress
   // Called in the first rank, by another thread, with a line that says whom the job has been waiting for.
   std::function<void(const std::string& line)> tell = nullptr;
 };
 
-// That this process was launched into: MPI's when there is one, otherwise of one rank alone.
+// The job that this process was launched into: MPI's when there is one, otherwise of one rank alone.
 std::unique_ptr<Job> open_job(const JobOptions& options);
 
 }  // namespace segue

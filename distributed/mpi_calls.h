@@ -20,7 +20,7 @@ inline void check(int status, std::string_view what) {
   throw PeerError("{}: {}", what, std::string_view(text, static_cast<size_t>(length)));
 }
 
-// Of what was started, since the last look.
+// The progress of started operations since the last look.
 enum class Progress : uint8_t { kNone, kSome, kDone };
 
 inline Progress test(MPI_Request& request, std::string_view what) {

@@ -134,9 +134,9 @@ class MpiJob : public Job {
   MPI_Comm around_ = MPI_COMM_NULL;  // for the collectives, whose order is their own
   std::atomic<int> waits_ = 0;       // for other ranks that are under way in this one
   int long_works_ = 0;
-  double told_of_ = 0.0;                  // the wait that the log was last told of, in seconds
+  double told_of_ = 0.0;                  // the wait that was last logged, in seconds
   std::vector<std::string> hosts_;        // of every rank
-  int64_t last_step_ = 0;                 // which the roll call tells
+  int64_t last_step_ = 0;                 // which the roll call reports
   std::vector<int64_t> said_;             // what it hears of every rank, perhaps after it has ended
   bool host_is_silent_ = false;           // no rank there has answered the roll call
   std::unique_ptr<Heartbeat> heartbeat_;  // while long work is allowed; its thread reads what is above
@@ -202,7 +202,7 @@ std::vector<std::string> MpiJob::gather(std::string_view mine) {
   return parts;
 }
 
-// Who still answers: everybody who has given up waiting tells everybody else, and listens for a moment.
+// Which ranks still answer: each that has given up waiting tells all others, and listens for a moment.
 std::vector<int> MpiJob::call_roll() {
   const double moment = std::min(3.0, options_.timeout_seconds);
   const auto end = Clock::now() + std::chrono::duration<double>(moment);
@@ -266,7 +266,7 @@ void MpiJob::allow_long_work(bool allowed) {
       rank() == 0 && options_.tell ? tell : std::function<void(const Heartbeat&)>());
 }
 
-// After the time-out: nobody may be silent for so long, and none that is busy may be stuck.
+// After the time-out: no rank may be silent for so long, and none that is busy may be stuck.
 void MpiJob::check_others(const char* what) {
   if (!heartbeat_ || heartbeat_->longest_silence() > options_.timeout_seconds) give_up(what);
   const std::vector<Heartbeat::Stuck> stuck = heartbeat_->stuck_for(options_.stall_seconds);

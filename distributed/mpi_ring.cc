@@ -112,7 +112,7 @@ std::byte* MpiRing::stage(size_t lane, int step) {
   return stages_.data() + static_cast<int64_t>(2 * lane + static_cast<size_t>(step % 2)) * kMostBytes;
 }
 
-// Of what the lane's step sends: this rank's values, the sum so far, or a part that is told.
+// The source of what the lane's step sends: this rank's values, the sum so far, or a part of the result.
 const std::byte* MpiRing::source(size_t lane, const Share& sent) {
   const int step = lanes_[lane].step;
   const int64_t offset = sent.first * bytes_of(trip_.dtype);
@@ -144,7 +144,7 @@ void MpiRing::complete_step(size_t lane) {
   post(lane);
 }
 
-// What goes on is added to in its stage, and what ends here in its place.
+// Adds to what is sent on in its stage, and to what ends here in its destination.
 void MpiRing::add_received(size_t lane) {
   const auto [chunk, step] = lanes_[lane];
   const int part = received_part(step);

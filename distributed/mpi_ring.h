@@ -1,6 +1,6 @@
 // Sums and gathers over a ring of ranks: each sends to the next and hears from the one before, and every element goes
-// around once to be summed and once to be told (Patarasuk and Yuan 2009). A rank sends 2 (n - 1) / n of the values, the
-// least there is, and so does a host, however many neighbours of the ring it holds.
+// around once to be summed and once to be distributed (Patarasuk and Yuan 2009). A rank sends 2 (n - 1) / n of the
+// values, the least there is, and so does a host, however many neighbours of the ring it holds.
 #pragma once
 
 #include <mpi.h>
@@ -34,7 +34,7 @@ class MpiRing {
   mpi::Progress advance();
 
  private:
-  // What is on its way: one chunk of every part goes around in a lane, while those of other lanes keep the link busy.
+  // Data in flight: one chunk of every part goes around in a lane, while those of other lanes keep the link busy.
   struct Lane {
     int64_t chunk = 0;
     int step = 0;
@@ -42,7 +42,7 @@ class MpiRing {
   struct Trip {
     const std::byte* values = nullptr;  // of this rank
     std::byte* mine = nullptr;          // the sum of this rank's part
-    std::byte* all = nullptr;           // everybody's parts
+    std::byte* all = nullptr;           // the parts of all ranks
     DType dtype = DType::kFloat32;
     int64_t elements = 0;
     int64_t chunks = 0;  // of each part
@@ -68,7 +68,7 @@ class MpiRing {
   Trip trip_;
   std::array<Lane, kLanes> lanes_;
   std::array<MPI_Request, 2 * kLanes> requests_;  // of each lane, what is sent and what is received
-  Buffer stages_;                                 // of each lane two, for what is received and for what goes on
+  Buffer stages_;                                 // of each lane two, for what is received and for what is sent on
 };
 
 }  // namespace segue

@@ -21,7 +21,7 @@ auto* library_function(const char* name) {
   return kFound;
 }
 
-// What sums are of, once check_summable has passed it.
+// The dtype of a sum, once check_summable has passed it.
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -66,7 +66,7 @@ struct Handle::State {
   std::string error;
   std::jthread aborting;
 
-  // Of a call on the communicator.
+  // Takes in the result of a call on the communicator.
   void take(ncclResult_t result, const char* call) {
     if (result != ncclSuccess && result != ncclInProgress && error.empty())
       error = std::string(call) + ": " + words_of(result, comm);

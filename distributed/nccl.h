@@ -1,4 +1,4 @@
-// What Segue uses of NCCL, in its own words: a communicator between GPUs whose calls never block.
+// The part of NCCL that Segue uses, as its own interface: a communicator between GPUs whose calls never block.
 //
 // Three files define it and a program links one of them: distributed/nccl.cc (NCCL, loaded when it is first needed),
 // distributed/no_nccl.cc (a build without it) and tests/simt/nccl.cc (between emulated GPUs, over MPI).
@@ -21,7 +21,7 @@ Library find_library();
 
 constexpr int kSharesGpus = 23000;  // the first version that lets ranks share a GPU, where NCCL_MULTI_RANK_GPU_ENABLE=1
 
-// How the ranks of a job find one another: made by one of them, told to all. Throws PeerError.
+// How the ranks of a job find one another: made by one of them, given to all. Throws PeerError.
 std::string make_id();
 
 enum class Progress : uint8_t { kDone, kGoingOn, kFailed };

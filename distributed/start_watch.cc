@@ -16,7 +16,7 @@ namespace segue {
 
 namespace {
 
-// Before MPI has started only the launchers' variables tell: those of mpirun, of PMIx, of Slurm.
+// Before MPI has started only the launchers' variables name the rank: those of mpirun, of PMIx, of Slurm.
 std::string rank_by_launcher() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     if (const char* value = std::getenv(name); value != nullptr) return value;

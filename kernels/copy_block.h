@@ -3,8 +3,8 @@
 //
 //   to[b, to_row + i, to_column + c] (+)= from[b, from_row + i, from_column + c]   for i < rows, c < columns
 //
-// What is not named stays as it is. `from` and `to` may be one tensor when the two blocks have no element in common.
-// Deterministic. A: the dtype of activations, float32 or bfloat16, one for all of a call.
+// Elements outside the block stay as they are. `from` and `to` may be one tensor when the two blocks have no element in
+// common. Deterministic. A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "base/tensor.h"

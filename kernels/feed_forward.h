@@ -4,7 +4,7 @@
 // backward  dW2 += dyᵀ · hidden;  db2 += sum of dy;  dhidden = dy · W2;  dpre = act'(pre) * dropout'(dhidden)
 //           dW1 += dpreᵀ · x;  db1 += sum of dpre;  dx = dpre · W1 (or dx +=)
 // act: ReLU, or GELU in its exact form x * Phi(x) (Hendrycks & Gimpel 2016). Saved for backward: hidden, and pre for
-// GELU only (with ReLU, hidden > 0 tells both the kept and the active units). Deterministic for a given number of
+// GELU only (with ReLU, hidden > 0 marks both the kept and the active units). Deterministic for a given number of
 // threads.
 // A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once

@@ -9,7 +9,7 @@
 
 namespace segue::kernels {
 
-// Their borders depend on the number of elements alone.
+// Where parts begin depends on the number of elements alone.
 constexpr int kGradientNormParts = 256;
 
 struct GradientNorm {

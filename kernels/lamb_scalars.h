@@ -1,11 +1,11 @@
-// What kernels/lamb.cc hands to a device: the arguments, checked, and the scalars of a step, rounded once.
+// The device's input from kernels/lamb.cc: the arguments, checked, and the scalars of a step, rounded once.
 #pragma once
 
 #include "kernels/lamb.h"
 
 namespace segue::kernels {
 
-// Of u = m / (sqrt(v) + epsilon) + weight_decay * p.
+// The constants of u = m / (sqrt(v) + epsilon) + weight_decay * p.
 struct LambDirection {
   float epsilon;
   float weight_decay;

@@ -18,7 +18,7 @@
 
 namespace segue::kernels {
 
-// What the workspace may take beyond the least: for the logits of more rows at a time, or more parts of a sum.
+// How much the workspace may exceed its minimum, to hold the logits of more rows at a time or more parts of a sum.
 constexpr int64_t kScratchBytes = int64_t{64} << 20;
 
 struct LinearCrossEntropyGradient {
@@ -51,7 +51,7 @@ struct LinearCrossEntropy {
 };
 void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args);
 
-// What the size of the workspace depends on.
+// The extents that determine the size of the workspace.
 struct LinearCrossEntropyExtents {
   int64_t rows = 0;     // R
   int64_t width = 0;    // E

@@ -1,7 +1,7 @@
 // The operations of a device: a table that each device fills, with a line for every operation.
 //
-// What an operation computes is said in the header that declares it. The function there checks the arguments and calls
-// the table of the queue's device, whose functions may rely on them.
+// The header that declares an operation says what it computes. The function there checks the arguments and calls the
+// table of the queue's device, whose functions may rely on them.
 #pragma once
 
 #include <cstdint>

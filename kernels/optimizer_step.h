@@ -14,7 +14,7 @@
 
 namespace segue::kernels {
 
-// What every optimizer updates, and from what.
+// The tensors every optimizer updates and reads.
 struct ParameterUpdate {
   TensorView parameters;         // [S] float32 inout: p
   ConstTensorView gradients;     // [S] float32 in: g

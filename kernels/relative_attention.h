@@ -25,7 +25,7 @@
 
 namespace segue::kernels {
 
-// What forward and backward read alike.
+// The inputs that forward and backward share.
 struct RelativeAttentionInputs {
   ConstTensorView qkv;        // [B, T, 3, N, H] A in: queries, keys, values of the segment
   ConstTensorView memory_kv;  // [B, M, 2, N, H] A in: keys, values of the memory; M may be 0
@@ -58,7 +58,7 @@ struct RelativeAttentionBackward {
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
-// What the size of the backward's workspace depends on: B, T, K, P, N and H.
+// The extents that determine the size of the backward's workspace: B, T, K, P, N and H.
 struct RelativeAttentionExtents {
   int64_t streams = 0;
   int64_t tgt_len = 0;

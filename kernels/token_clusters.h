@@ -1,7 +1,7 @@
 // Token clusters: of every target, the cluster of the vocabulary that holds it, as an adaptive softmax needs it
 // (Grave et al. 2017, arXiv 1609.04309).
 //
-// Of n cutoffs, cluster 0 has the tokens below the first and one gate for each tail i = 1 .. n, the tokens
+// With n cutoffs, cluster 0 has the tokens below the first and one gate for each tail i = 1 .. n, the tokens
 // [cutoffs[i-1], cutoffs[i]), the last one to the vocabulary's end.
 // columns[0, r] = targets[r] below cutoffs[0], otherwise cutoffs[0] + the gate of the target's tail
 // columns[i, r] = targets[r] - cutoffs[i-1] in its tail, -1 in other tails

@@ -1,4 +1,4 @@
-// What kernels/optimizer_step.cc hands to a device: the tensors, checked, and the scalars of a step, derived in double
+// The device's input from kernels/optimizer_step.cc: the tensors, checked, and the scalars of a step, derived in double
 // and rounded once.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a failing call says: tests compare whole messages.
+// The message of a failing call: tests compare whole messages.
 #pragma once
 
 #include <exception>

@@ -10,7 +10,7 @@ namespace segue::cuda {
 // Throws DeviceError naming the call.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // the error is told here, not by the launch that comes next
+  cudaGetLastError();  // the error is reported here, not by the launch that comes next
   throw DeviceError("{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 

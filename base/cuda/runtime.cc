@@ -40,7 +40,7 @@ std::string hexadecimal(std::span<const char> bytes) {
 }
 
 [[noreturn]] void refuse_allocation(int64_t bytes, int index) {
-  cudaGetLastError();  // the error is told here, not by the call that comes next
+  cudaGetLastError();  // the error is reported here, not by the call that comes next
   const DeviceInfo info = describe_device(index);
   throw OutOfMemoryError("cuda:{}: out of memory: {} asked for, {} free of {}", index, human_bytes(bytes),
                          human_bytes(info.free_bytes), human_bytes(info.total_bytes));
@@ -53,7 +53,7 @@ int device_count() {
   require_driver();
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) cudaGetLastError();  // the error is told here, not by the call that comes next
+  if (status != cudaSuccess) cudaGetLastError();  // the error is reported here, not by the call that comes next
   if (status == cudaErrorNoDevice) return 0;
   if (status != cudaSuccess) throw DeviceError("no GPU can be used: {}", cudaGetErrorString(status));
   return count;
@@ -101,7 +101,7 @@ void* allocate_pinned(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMallocHost(&memory, static_cast<size_t>(bytes));
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // the error is told here, not by the call that comes next
+    cudaGetLastError();  // the error is reported here, not by the call that comes next
     throw OutOfMemoryError("out of pinned memory: {} asked for", human_bytes(bytes));
   }
   check(status, "cudaMallocHost");

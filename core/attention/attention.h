@@ -1,5 +1,5 @@
 // The attention of one layer: queries of the segment, keys and values of memory and segment, and what the layer's
-// position tells of the distances between them.
+// position says of the distances between them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace segue {
 
-// What a layer meets of earlier segments: hidden states, or with frozen weights what was made of them once.
+// A layer's view of earlier segments: hidden states, or with frozen weights what was computed from them once.
 struct LayerMemory {
   Value hidden;     // [B, M, D]: this layer's own inputs of earlier tokens, without gradient
   Value kv;         // [B, M, 2*N*H]: or what Attention::keys_and_values made of them
@@ -20,7 +20,7 @@ struct LayerMemory {
 
 class Attention {
  public:
-  // Of layer `layer` of the model; `position` outlives it.
+  // For layer `layer` of the model; `position` outlives it.
   Attention(const ModelConfig& model, const Position& position, int64_t layer);
 
   void declare(std::vector<ParameterSpec>& specs) const;

@@ -1,4 +1,4 @@
-// What kinds share, and the choice of one.
+// Shared by the kinds of positions, and the choice of one.
 #include "core/attention/position.h"
 
 namespace segue {
@@ -37,7 +37,7 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_learned_position(model);
     case PositionKind::kShaw:
       return make_shaw_position(model);
-    case PositionKind::kNone:  // a causal mask alone tells later layers where tokens stand (Haviv et al. 2022)
+    case PositionKind::kNone:  // a causal mask alone lets later layers know positions (Haviv et al. 2022)
       return std::make_unique<Position>(model);
   }
   throw ContractError("unknown position kind");

@@ -49,7 +49,7 @@ class Position {
 
 std::unique_ptr<Position> make_position(const ModelConfig& model);
 
-// What a kind's own file defines for it: a function of this type.
+// Each kind's own file defines one function of this type.
 using PositionMaker = std::unique_ptr<Position>(const ModelConfig& model);
 
 }  // namespace segue

@@ -1,4 +1,4 @@
-// What the kernels of relative attention take, from what a model has.
+// The arguments of the kernels of relative attention, made from a model's tensors.
 #include "core/attention/relative_attention.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ struct ExchangeBench {
   std::vector<Measurement> measurements;  // of this rank
   int64_t parameters = 0;
   int64_t buckets = 0;
-  // Of the time that sums took in a step, the part that the step waited for them.
+  // The share of the time of sums in a step that the step waited for them.
   double exposed_afterwards = 0.0;
   double exposed_meanwhile = 0.0;
 };

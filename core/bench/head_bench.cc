@@ -100,7 +100,7 @@ std::vector<int64_t> tokens_of_clusters(const std::vector<VocabularyCluster>& cl
   return tokens;
 }
 
-// Of the loss: what the projections and the logits of the tokens need that a cluster must see.
+// The operations of the loss: of the projections and logits of those tokens that a cluster must see.
 double loss_flops(const ModelConfig& model, const std::vector<VocabularyCluster>& clusters,
                   const std::vector<int64_t>& cluster_tokens, int64_t tokens) {
   double products = 0.0;

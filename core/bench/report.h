@@ -1,4 +1,4 @@
-// What a measurement found, for people and for programs.
+// The results of a measurement, for people and for programs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace segue {
 
-// What the device reaches with nothing else to do: the best samples of the same run.
+// The rates that the device reaches with nothing else to do: the best samples of the same run.
 struct Ceilings {
   int64_t product = 0;            // m = n = k of the product behind the next line
   double flops_per_second = 0.0;  // of that matrix product

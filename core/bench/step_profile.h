@@ -42,7 +42,7 @@ class StepProfiler : public StepObserver {
  public:
   explicit StepProfiler(kernels::Queue& queue) : queue_(queue), whole_(queue) {}
 
-  void observe_step(const std::function<void()>& run);  // whose parts it is told of
+  void observe_step(const std::function<void()>& run);  // whose parts are reported to it
   StepProfile profile() const;
 
   void begin() override;

@@ -13,7 +13,7 @@ namespace segue {
 
 class TrainingStep {
  public:
-  // Of the streams of one rank. Device and precision are those of the workbench, whatever the config says.
+  // Trains the streams of one rank. Device and precision are those of the workbench, whatever the config says.
   TrainingStep(Workbench& workbench, const Config& config, int64_t vocab_size, const Share& streams);
 
   int64_t reserve();                     // the bytes of the activations

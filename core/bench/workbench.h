@@ -1,4 +1,4 @@
-// What every measurement runs on: a queue with a precision, and random inputs that lie there.
+// Shared by all measurements: a queue with a precision, and random inputs on its device.
 #pragma once
 
 #include <string>

@@ -1,15 +1,15 @@
 // The checkpoints of one run: saved as single events, pruned, and found again after whatever happened to the run.
 //
-//   checkpoints/step-00000120/   one checkpoint
-//   checkpoints/best             symbolic link to the one with the best score, so that its path can be given to
-//                                programs
-//   checkpoints/.step-*.partial  being written; left only by a killed process, and cleared by the next save
-//   checkpoints/.step-*.removed  being deleted; likewise
-//   checkpoints/.step-*.replaced the old one while a save of the same step takes its place; counts while that is
-//                                missing
+//   checkpoints/step-00000120/    one checkpoint
+//   checkpoints/best              symbolic link to the checkpoint with the best score; programs take its path like
+//                                 that of any other
+//   checkpoints/.step-*.partial   being written; only a killed process leaves one behind, and the next save clears it
+//   checkpoints/.step-*.removed   being deleted; likewise
+//   checkpoints/.step-*.replaced  the old checkpoint while a new save of its step takes its place; counts as that step
+//                                 as long as the new one is missing
 //
-// A leftover that the system does not let go (an immutable file, one that an NFS client still has open) is told once
-// and left there. Where its name is needed, the next is ".step-00000120.2.partial".
+// A leftover that the system does not let go (an immutable file, one that an NFS client still has open) is reported
+// once and left there. Where its name is needed, the next is ".step-00000120.2.partial".
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace segue {
 
-// What there was to be found, and one line for each checkpoint that could not be used.
+// The newest intact checkpoint, if there is one, and one line for each checkpoint that could not be used.
 struct IntactCheckpoint {
   std::optional<Checkpoint> checkpoint;
   std::vector<std::string> complaints;
@@ -38,8 +38,8 @@ class CheckpointStore {
   using Warn = std::function<void(const std::string& warning)>;
   using CheckOwner = std::function<void()>;
 
-  // `warn` is told what cannot be deleted; `check_owner` is called before a save begins and right before it is
-  // published, and throws when another process writes now.
+  // `warn` gets what cannot be deleted; `check_owner` is called before a save begins and right before it is published,
+  // and throws when another process writes now.
   explicit CheckpointStore(std::filesystem::path directory, Warn warn = nullptr, CheckOwner check_owner = nullptr)
       : directory_(std::move(directory)), warn_(std::move(warn)), check_owner_(std::move(check_owner)) {}
 
@@ -80,7 +80,7 @@ class CheckpointStore {
   std::set<std::filesystem::path> warned_of_;
 };
 
-// What a person may give as a checkpoint: a run's directory or its `checkpoints` (then the newest intact one), or one
+// A checkpoint as a person may name it: a run's directory or its `checkpoints` (then the newest intact one), or one
 // checkpoint's own directory, `best` included. Throws CheckpointError when nothing intact is there.
 struct ResolvedCheckpoint {
   Checkpoint checkpoint;

@@ -20,7 +20,7 @@ struct MadeBy {
   int64_t threads = 0;  // of the first rank
   int64_t ranks = 1;
   std::string began;      // of the process, in UTC
-  int64_t from_step = 0;  // that it went on from
+  int64_t from_step = 0;  // that it resumed from
   void describe(JsonFields& fields);
 };
 

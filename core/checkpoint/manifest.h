@@ -1,4 +1,4 @@
-// What a checkpoint says of itself: its step, its files, and how to tell that they are whole.
+// The manifest of a checkpoint: its step, its files, and how to tell that they are whole.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Manifest {
 // The file's text: `format`, `version`, the members above, and a checksum over all of them.
 std::string manifest_text(const Manifest& manifest);
 
-// Of that text: tells a checkpoint from any other, whatever directory it lies in.
+// The checksum in that text: tells a checkpoint from any other, whatever directory it lies in.
 std::string checksum_of(const Manifest& manifest);
 
 // Throws CheckpointError naming `source` and the key for anything but what manifest_text writes, white space aside:

@@ -31,7 +31,7 @@ constexpr std::array kDTypeNames = {
     DTypeName{DType::kBFloat16, "BF16"}, DTypeName{DType::kInt64, "I64"},   DTypeName{DType::kInt32, "I32"},
     DTypeName{DType::kUInt32, "U32"},    DTypeName{DType::kUInt16, "U16"},  DTypeName{DType::kUInt8, "U8"}};
 
-// What the header says of a tensor, not yet believed.
+// The header's statement about a tensor, not yet believed.
 struct StatedTensor {
   std::string dtype;
   std::vector<int64_t> shape;

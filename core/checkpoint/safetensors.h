@@ -19,7 +19,7 @@
 
 namespace segue {
 
-// What the header's "__metadata__" holds.
+// The content of the header's "__metadata__".
 using Metadata = std::map<std::string, std::string>;
 
 struct NamedTensor {

@@ -1,4 +1,4 @@
-// What the first rank tells, and how the others look for it.
+// The first rank's choice of a checkpoint, and how the others look for it.
 #include "core/checkpoint/shared_checkpoint.h"
 
 #include <chrono>
@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience(5);
 constexpr std::chrono::milliseconds kPause(250);
 
-// What a rank has to say of the checkpoint that it was told of.
+// A rank's answer about the checkpoint that the first rank named.
 struct Finding {
   std::optional<Checkpoint> checkpoint = {};
   std::string error = {};    // empty: it is the one

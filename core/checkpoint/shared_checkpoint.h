@@ -10,10 +10,10 @@
 
 namespace segue {
 
-// Called by all ranks, with what the first one has chosen: it tells directory, step and the checksum of the manifest,
+// Called by all ranks, with what the first one has chosen: it sends directory, step and the checksum of the manifest,
 // and the others open that very checkpoint, of which a moment later they may still see the old content. None when there
 // is none in the first rank. Throws CheckpointError in every rank when one of them finds something else, naming it, its
-// host, and what it found. What others had to wait for is told to the first rank's log.
+// host, and what it found. What others had to wait for goes into the first rank's log.
 std::optional<Checkpoint> open_together(std::optional<Checkpoint> chosen, Job& job, Logger& logger);
 
 }  // namespace segue

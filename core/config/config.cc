@@ -1,4 +1,4 @@
-// What every key outside `model` means.
+// The meanings of all keys outside `model`.
 #include "core/config/config.h"
 
 #include "base/json_fields.h"

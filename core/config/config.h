@@ -58,7 +58,7 @@ struct TrainingConfig {
   int64_t threads = 0;  // 0: all
   CollectivesKind communicator = CollectivesKind::kAuto;
   double peer_timeout = 20.0;    // seconds that ranks wait for one another
-  double stall_timeout = 900.0;  // seconds that a rank may be busy without getting on
+  double stall_timeout = 900.0;  // seconds that a rank may be busy without making progress
   double bucket_mb = 4.0;        // MiB of gradients that ranks sum at once; 0: all
   std::string init_from = {};    // empty: weights are drawn
   bool report = false;
@@ -133,10 +133,10 @@ struct ConfigDifference {
   std::vector<std::string> values;
 };
 
-// In the order of the config.
+// The differences, in the order of the config.
 std::vector<ConfigDifference> differences_of(std::span<const Config> configs);
 
-// What differs, as "model.mem_len: 128 -> 256", in the order of the config.
+// The differences, as "model.mem_len: 128 -> 256", in the order of the config.
 std::vector<std::string> diff_configs(const Config& before, const Config& after);
 
 // JSON Schema (draft 2020-12) of config files.

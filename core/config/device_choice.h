@@ -10,9 +10,9 @@ namespace segue {
 // "auto", "cpu", "cuda" or "cuda:N".
 bool is_device_name(std::string_view name);
 
-// What such a name stands for here. The ranks of a host take its GPUs in turns with "cuda", and with "auto", which is
-// the CPU where there are none. Whether a GPU can be used is found out when it is opened. Throws ConfigError naming
-// `key` for another name.
+// The device that such a name stands for here. The ranks of a host take its GPUs in turns with "cuda", and with "auto",
+// which is the CPU where there are none. Whether a GPU can be used is found out when it is opened. Throws ConfigError
+// naming `key` for another name.
 Device choose_device(std::string_view name, std::string_view key, int local_rank = 0);
 
 }  // namespace segue

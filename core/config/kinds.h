@@ -1,5 +1,5 @@
 // The choices a config offers: each is an enum, and a table of the words that stand for it in JSON with their meanings.
-// What all words of an axis are about, and words that need one sentence together, the key that holds them says.
+// The key that holds them says what all words of an axis are about, and explains words that need one sentence together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What every key of `model` means. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
+// The meaning of every `model` key. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
 #include "core/config/model_config.h"
 
 #include <algorithm>

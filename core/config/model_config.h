@@ -57,7 +57,7 @@ struct HeadConfig {
   HeadKind kind = HeadKind::kSoftmax;
   bool tie_weight = true;
   std::vector<bool> tie_projs = {};  // one per cluster of the vocabulary, of which the plain softmax has one; or none
-  // Of the adaptive kind:
+  // Read by the adaptive kind:
   std::vector<int64_t> cutoffs = {};  // first token of every cluster but the first
   int64_t div_val = 1;
   bool proj_same_dim = true;
@@ -120,7 +120,7 @@ void check_model(const ModelConfig& model, std::string_view source);
 void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
                std::string_view mem_len_key = "model.mem_len");
 
-// The distances from a query to `keys` keys that are told apart.
+// The number of different distances, after clamping, from a query to `keys` keys.
 int64_t distances_of(int64_t keys, int64_t clamp_len);
 
 // Rows of a learned table of positions that segments of `tgt_len` take when used like this; 0 without a table.

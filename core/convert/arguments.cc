@@ -23,7 +23,7 @@ constexpr int64_t kUsualTgtLen = 128;
 constexpr size_t kMostCutoffs = 64;
 constexpr const char* kModelType = "transfo-xl";
 
-// What a file says, under the names of its format.
+// The content of a file, under the names of its format.
 class Document {
  public:
   explicit Document(WeightFormat format) : format_(format) { model.dropout = 0.0; }
@@ -204,7 +204,7 @@ void check_sizes(const ModelConfig& model, const std::string& source) {
   check_model(model, source);
 }
 
-// What the program does without being told to.
+// Sets what the program does without being asked.
 void apply_traits(WeightFormat format, ModelConfig& model) {
   const FormatTraits& traits = traits_of(format);
   HeadConfig& head = model.head;
@@ -231,8 +231,8 @@ bool lacks_projection(const ModelConfig& model) {
   return std::find(widths.begin(), widths.end(), model.d_model) != widths.end();
 }
 
-// What the formats can say or need not say, as pointers into a model's config; of anything else they have what a config
-// has that does not name it.
+// The keys that the formats can state or need not state, as pointers into a model's config; everything else has the
+// value of a config that does not name it.
 constexpr std::string_view kConverted[] = {"/n_layer",
                                            "/n_head",
                                            "/d_model",

@@ -1,5 +1,5 @@
-// What the programs say of a model beside its weights: the arguments of the model's constructor as JSON, or Hugging
-// Face's config.json.
+// Other programs' description of a model beside its weights: the arguments of the model's constructor as JSON, or
+// Hugging Face's config.json.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What an import has set that the source's program does its own way, for people to read.
+// The settings an import makes where the source's program does things its own way, for people to read.
 #pragma once
 
 #include <string>

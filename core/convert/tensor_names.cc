@@ -25,7 +25,7 @@ struct Row {
   TensorLayout layout = kSame;
 };
 
-// What the three PyTorch codes have in common.
+// Shared by the three PyTorch codes.
 constexpr std::array kPytorch{
     Row{"embedding.table", "word_emb.emb_layers.0.weight"},
     Row{"embedding.projection", "word_emb.emb_projs.0"},

@@ -26,7 +26,7 @@ class WeightFile {
   virtual HostTensor read(const std::string& name) const = 0;
 };
 
-// Which of the two it is, the file's first bytes tell. Throws FileError, CheckpointError for a malformed file.
+// The file's first bytes say which of the two it is. Throws FileError, CheckpointError for a malformed file.
 std::unique_ptr<const WeightFile> open_weight_file(const std::filesystem::path& path);
 
 }  // namespace segue

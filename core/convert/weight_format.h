@@ -17,7 +17,7 @@ enum class WeightFormat : uint8_t {
 };
 std::span<const std::string_view> choices_of(WeightFormat);  // as after --from and --format
 
-// What a program does in one way only.
+// Choices that a program has fixed.
 struct FormatTraits {
   std::string_view program;  // its name in messages
   ClusterOrder cluster_order;

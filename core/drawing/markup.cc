@@ -77,7 +77,7 @@ std::string_view escape_of(const Character& character) {
   }
 }
 
-// Of the font size.
+// The character's width as a share of the font size.
 double relative_width(const Character& character) {
   constexpr std::string_view kSlim = "iljtfrI.,:;|!'()[] ";
   constexpr std::string_view kBroad = "mwMW@%";

@@ -12,7 +12,7 @@ std::string significant(double value, int digits = 5);
 // "950", "4.1 M", "12 k": three digits with the prefix of a thousand, a million, ...
 std::string with_prefix(double value);
 
-// Of tokens: "1,024", "77.5".
+// A length in tokens: "1,024", "77.5".
 std::string length_text(double value);
 
 // The decimals that tell multiples of `step` apart: 0.25 takes 2.

@@ -25,7 +25,7 @@ enum class LineStyle : uint8_t {
   kPoints,  // marks only
 };
 
-// What is not finite is left out and breaks the line.
+// Values that are not finite are left out and break the line.
 struct Series {
   std::string name = {};  // empty: not named beside the line and in the legend
   int64_t colour = 0;
@@ -53,7 +53,7 @@ struct Plot {
   std::vector<Mark> levels = {};  // the same across: x is a value of y
 };
 
-// What a drawing is for. kWide fills the page, kNarrow a phone or half of the page.
+// The purpose of a drawing: kWide fills the page, kNarrow a phone or half of the page.
 enum class Width : uint8_t { kWide, kNarrow };
 struct Canvas {
   Width width = Width::kWide;

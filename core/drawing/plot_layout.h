@@ -9,7 +9,7 @@
 
 namespace segue::report {
 
-// Of the drawing, in the SVG's own pixels.
+// The sizes of the drawing, in the SVG's own pixels.
 struct Sizes {
   double width;
   double height;

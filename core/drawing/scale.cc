@@ -46,7 +46,7 @@ std::string plain_label(double value, double step) {
   return fixed(value, decimals_of(step));
 }
 
-// Of a length: "1,024", "16,384".
+// The label of a length: "1,024", "16,384".
 std::string length_label(double value) {
   constexpr double kLongest = 1e6;
   return value < kLongest ? length_text(value) : with_prefix(value);

@@ -18,11 +18,11 @@ struct Range {
   bool holds(double value) const { return value >= low && value <= high; }
 };
 
-// Of the finite values that the scale can show (a logarithm: positive ones); {0, 1} when there is none, and never
-// empty: a single value gets room on both sides.
+// The range of the finite values that the scale can show (a logarithm: positive ones); {0, 1} when there is none, and
+// never empty: a single value gets room on both sides.
 Range range_of(std::span<const double> values, ScaleKind kind);
 
-// With room beyond the outermost values, as a share of what they span.
+// The range with room beyond the outermost values, as a share of what they span.
 Range padded(Range range, double share);
 
 class Scale {

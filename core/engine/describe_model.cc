@@ -22,7 +22,7 @@ int64_t elements_of(const Parameters& parameters, const std::function<bool(const
   return elements;
 }
 
-// Of the layers, without the biases u and w: these may be one pair for all layers.
+// Whether a parameter is one of the layers, without the biases u and w: these may be one pair for all layers.
 bool is_of_layers(const std::string& name) {
   return name.starts_with("layers.") && !name.ends_with(".u") && !name.ends_with(".w");
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kWarmUpRuns = 2;  // before a replay becomes a graph: until then cuBLASLt may still choose algorithms
 
-// What a graph holds as constants. The step is none of it: it lies in the GPU's memory.
+// Compares what a graph holds as constants. The step is not among them: it lies in the GPU's memory.
 bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
   return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale;
 }

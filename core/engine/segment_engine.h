@@ -34,7 +34,7 @@ class SegmentEngine {
   // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
   int64_t prepare(const SegmentShape& shape);
 
-  // Of every operation from now on, and of the memory's update; null: nobody. While observed, nothing runs as a graph.
+  // Reports every operation and memory update from now on; null: to nobody. While observed, nothing runs as a graph.
   void observe(StepObserver* observer) { observer_ = observer; }
 
   int64_t tapes() const { return static_cast<int64_t>(tapes_.size()); }

@@ -1,4 +1,4 @@
-// What one segment brings, and its way to a GPU.
+// The inputs of one segment, and their way to a GPU.
 #pragma once
 
 #include <array>

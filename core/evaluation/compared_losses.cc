@@ -1,4 +1,4 @@
-// What two files must share, and the contexts that all models must have.
+// Checks of what two files must share, and of the contexts that all models must have.
 #include "core/evaluation/compared_losses.h"
 
 #include <algorithm>

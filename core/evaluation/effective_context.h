@@ -1,10 +1,10 @@
 // Relative effective context length (Dai et al. 2019, section 4.2 and appendix C), of models compared with one another.
 //
 // l_i(c, t) is the loss of model i at token t given c tokens of context, and b_c(t) = min_i l_i(c, t) the pool's best.
-// Of the tokens, those T count whose b_c is among the largest, a share r of all: what the pool finds hard. Then
+// Only the tokens T count whose b_c is among the largest, a share r of all: those the pool finds hard. Then
 //   f_i(c, c') = mean over T of min(b_c(t), l_i(c', t)),   gain_i(c, c') = 1 - exp(f_i(c, c') - f_i(c, c)),
 // where c' is the next longer context, and the effective context is the largest c that is reached from the smallest
-// while every gain is at least the threshold. What the models are called "relative" to is the pool: it must stay the
+// while every gain is at least the threshold. It is called "relative" since it depends on the pool, which must stay the
 // same.
 #pragma once
 

@@ -15,7 +15,7 @@
 
 namespace segue {
 
-// What one result is computed with.
+// The settings that one result is computed with.
 struct EvaluationPass {
   EvaluationPoint lengths;
   ModelUse use;  // with these lengths

@@ -1,6 +1,6 @@
 // Which tokens of a split an evaluation reads, and which it scores.
 //
-// Row r of a split reads token r and scores how well token r + 1 was foretold: a split of N tokens has N - 1 rows. A
+// Row r of a split reads token r and scores how well token r + 1 was predicted: a split of N tokens has N - 1 rows. A
 // lane is a stretch of rows, read from empty memory segment by segment of T rows. Lanes advance in lockstep, B at a
 // time: such a group is what one memory holds. The rows of a shorter lane that a longer one has beyond its end are
 // padding.
@@ -60,9 +60,9 @@ EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
 // rows only; 0: all.
 EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens);
 
-// Every document by itself, from empty memory; the token before its first, which ends the border, is read but not
-// scored with it. Documents advance side by side with others of about their length. `begins`: the first token of each,
-// ascending from 0. With `max_tokens`, of the first rows only; 0: all.
+// Every document by itself, from empty memory; the token before its first, which ends the document boundary, is read
+// but not scored with it. Documents advance side by side with others of about their length. `begins`: the first token
+// of each, ascending from 0. With `max_tokens`, of the first rows only; 0: all.
 EvaluationPlan plan_documents(int64_t tokens, std::span<const int64_t> begins, int64_t lanes, int64_t tgt_len,
                               int64_t max_tokens);
 

@@ -89,8 +89,8 @@ size_t whole_characters(std::string_view text) {
   return text.size();
 }
 
-// What each token adds to the text of those before it: words are decoded with the space between them, and a character
-// belongs to the last of its bytes.
+// The text that each token adds to that of those before it: words are decoded with the space between them, and a
+// character belongs to the last of its bytes.
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
   std::vector<std::string> texts;
   std::string text;

@@ -1,4 +1,4 @@
-// What every key means, and which of them go together.
+// The meanings of all keys, and which of them go together.
 #include "core/evaluation/evaluation_settings.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ void check_keys_of_overrides(std::span<const std::string> overrides, std::string
   static_cast<void>(use_of(ModelConfig{}, overrides, given));
 }
 
-// What is said twice, and what a window, which has no memory, would not read.
+// Refuses what is said twice, and what a window, which has no memory, would not read.
 void check_overrides(const EvaluationSettings& settings) {
   if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
   if (settings.clamp_len >= 0) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");

@@ -1,4 +1,4 @@
-// What an evaluation job is asked for: the keys of its config file, which are also the flags of `segue eval`.
+// The settings of an evaluation job: the keys of its config file, which are also the flags of `segue eval`.
 #pragma once
 
 #include <cstdint>

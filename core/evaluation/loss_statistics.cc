@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kFewestRegions = 5;
 constexpr size_t kFewestJoined = 8;
 
-// What regions that have tokens lie off the mean, each as the sum over its tokens.
+// How far regions that have tokens lie off the mean, each as the sum over its tokens.
 struct Deviations {
   std::vector<double> off;
 

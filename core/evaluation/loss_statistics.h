@@ -25,8 +25,8 @@ class LossMean {
   // Half width in nats; none when fewer than five regions hold tokens.
   std::optional<double> confidence95() const;
 
-  // What the losses are above those of another result at the same tokens. Its confidence is far narrower than that of
-  // either, as both met the same text. None when the regions hold different numbers of tokens.
+  // How far the losses are above those of another result at the same tokens. Its confidence is far narrower than that
+  // of either, as both met the same text. None when the regions hold different numbers of tokens.
   std::optional<LossMean> above(const LossMean& other) const;
 
  private:
@@ -38,7 +38,7 @@ class LossMean {
 // (Abramowitz and Stegun 26.7.5).
 double student_t_975(int64_t degrees_of_freedom);
 
-// What tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
+// Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
 // and no more than `window` of them, unless that is 0.
 struct ContextRule {
   int64_t tgt_len = 1;
@@ -52,7 +52,7 @@ class LossStatistics {
  public:
   static constexpr int64_t kContextBins = 32;
 
-  // Of a split of `rows` rows.
+  // For a split of `rows` rows.
   LossStatistics(int64_t rows, const ContextRule& context);
   void add(const ScoredTokens& scored);
 

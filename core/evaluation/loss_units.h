@@ -3,7 +3,7 @@
 // A model's loss is in nats per token, and a token may be a byte, a word, a piece of a word, a symbol of the original's
 // preparation, or what another program made. Losses over different tokens of the same text meet in bits per byte:
 //   bits per byte = nats per token * tokens of the split / bytes of the split / ln 2
-// Of a part of a split that is an estimate, which takes the part's tokens to be as long as the whole split's.
+// For a part of a split that is an estimate, which takes the part's tokens to be as long as the whole split's.
 //
 // The keys of JSON results and metrics: "unit" what a token is; "loss" nats per token; "bits_per_token"; "perplexity",
 // per token; "bits_per_byte", absent where the bytes of the text are not known.

@@ -128,7 +128,7 @@ std::string csv_line(const OrderedJson& comparison, const std::string& first, co
                      cell(losses, "confidence95"), cell(losses, "bits_per_token"), cell(losses, "bits_per_byte"));
 }
 
-// What people read: bits per byte where bytes are known, otherwise per token.
+// The unit for people: bits per byte where bytes are known, otherwise bits per token.
 struct Bits {
   std::string name;
   double per_nat = 0.0;

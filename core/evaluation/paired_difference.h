@@ -15,7 +15,7 @@
 
 namespace segue {
 
-// Of per-token files (per_token_file.h), in the order given, named "a", "b", ...:
+// Compares per-token files (per_token_file.h), in the order given, named "a", "b", ...:
 // {"format": "segue-paired-difference", "version": 1, "split": "" where no file says it, "unit",
 //  "tokens_per_byte": null where no file says, "tokens": that every file scores,
 //  "evaluations": [{"name", "file", "checkpoint", "mem_len", "tgt_len": null where the file does not say, the losses of

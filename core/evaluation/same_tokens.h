@@ -14,10 +14,10 @@ namespace segue {
 class SameTokens {
  public:
   // Throws DataError naming this file, the one before it that it differs from, and how they differ. An attribute that a
-  // file does not have tells nothing.
+  // file does not have is not compared.
   void check(const std::filesystem::path& path, const PerTokenLosses& losses);
 
-  // What the files checked so far say of the attribute; empty: nothing.
+  // The value of the attribute in the files checked so far; empty: none has it.
   std::string attribute(const std::string& name) const;
 
  private:

@@ -1,4 +1,4 @@
-// Parts of segments, each read up to the next border.
+// Parts of segments, each read up to the next boundary.
 #include "core/generate/generator.h"
 
 #include <algorithm>

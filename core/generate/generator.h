@@ -22,10 +22,10 @@ class Generator {
 
   int64_t samples() const { return samples_; }
 
-  // Reads tokens that all samples begin or go on with, at least one, segment by segment; `read` hears of how many so
+  // Reads tokens that all samples begin or continue with, at least one, segment by segment; `read` hears of how many so
   // far. Throws ContractError for a token outside the vocabulary.
   void read(std::span<const int32_t> tokens, const std::function<void(int64_t)>& progress = nullptr);
-  // Goes on with a token of each sample.
+  // Continues each sample with a token of its own.
   void read_each(std::span<const int32_t> tokens);
 
   // The log-probability of each token to come next in a sample, [V]; valid until the next read or the next call.

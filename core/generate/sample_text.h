@@ -11,13 +11,13 @@ namespace segue {
 
 class SampleText {
  public:
-  // `before` is the text the sample goes on from; an empty `stop` stops nowhere. The tokenizer outlives this.
+  // `before` is the text the sample continues; an empty `stop` stops nowhere. The tokenizer outlives this.
   SampleText(const Tokenizer& tokenizer, std::string before, std::string stop);
 
   // Takes in a token, and returns what of the text can be shown since the last call: what may yet turn out to be the
   // beginning of the stop string is held back. Valid until the next call.
   std::string_view add(int32_t token);
-  // What was held back, at the end.
+  // The text held back, at the end.
   std::string_view rest();
 
   bool is_stopped() const { return stopped_; }  // the stop string came; it is not part of the text

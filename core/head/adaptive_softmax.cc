@@ -14,7 +14,7 @@ using kernels::Queue;
 
 namespace {
 
-// What a replay of the adaptive softmax works with, besides its inputs.
+// The tensors that a replay of the adaptive softmax works with, besides its inputs.
 struct AdaptiveSoftmaxSlots {
   Slot columns, rows, counts;  // of token_clusters; none with one cluster
   Slot nll;
@@ -132,7 +132,7 @@ std::vector<ConstTensorView> gradients_of(const AdaptiveSoftmaxInputs& in) {
   return gradients;
 }
 
-// Of the frequent words alone: how many tokens are of other clusters is up to the text.
+// Counts the frequent words alone: how many tokens are of other clusters depends on the text.
 Flops flops_of(const Tape& tape, const AdaptiveSoftmaxInputs& in) {
   const Shape& table = in.clusters.front().table.value.shape;
   const auto columns = static_cast<double>(table[0] + std::ssize(in.cutoffs));

@@ -10,7 +10,7 @@
 
 namespace segue {
 
-// What every `model.head.kind` shares is the embedding; how the loss is computed is its own.
+// All kinds of `model.head.kind` share the embedding; each computes the loss its own way.
 class Head {
  public:
   Head(const ModelConfig& model, int64_t vocab_size)
@@ -41,7 +41,7 @@ class Head {
 // Throws ConfigError when the clusters do not fit into the vocabulary.
 std::unique_ptr<Head> make_head(const ModelConfig& model, int64_t vocab_size);
 
-// What a kind's own file defines for it: a function of this type.
+// Each kind's own file defines one function of this type.
 using HeadMaker = std::unique_ptr<Head>(const ModelConfig& model, int64_t vocab_size);
 
 }  // namespace segue

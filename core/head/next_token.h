@@ -16,7 +16,7 @@ class NextToken {
  public:
   NextToken(const ModelConfig& model, int64_t vocab_size, Parameters& parameters);
 
-  // Of stream b: the log-probability of every token of the vocabulary, [V].
+  // Computes for stream b the log-probability of every token of the vocabulary, [V].
   void log_probabilities(std::span<const OwnedTensor> logits, int64_t b, std::span<float> log_probability) const;
 
  private:

@@ -10,7 +10,7 @@ namespace segue {
 
 namespace {
 
-// What a cluster's parameters are called. Only the projections of the output are the cluster's own in any case.
+// Names a cluster's parameters. Only the projections of the output are the cluster's own in any case.
 void name_parameters(const ModelConfig& model, size_t i, VocabularyCluster& cluster) {
   const HeadConfig& head = model.head;
   const bool separate = has_separate_tables(model);

@@ -1,4 +1,4 @@
-// What the layers of a model remember of streams, as a segment's tape meets it.
+// The memory that the layers of a model keep of streams, as a segment's tape sees it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Memory {
   virtual int64_t bytes() const = 0;  // that it holds
 };
 
-// A memory whose weights change while it is in use, with all that a run must keep of it to go on.
+// A memory whose weights change while it is in use, with all that a run must keep of it to resume.
 class TrainingMemory : public Memory {
  public:
   // On the device; the leading extent of each tensor counts streams, and its name stays what it is.
@@ -42,7 +42,7 @@ class TrainingMemory : public Memory {
   virtual void restore(std::span<const ConstTensorView> state) = 0;
 };
 
-// Of `model.memory.kind`, for so many streams.
+// Makes the memory of `model.memory.kind` for so many streams.
 std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
                                                      const Compute& compute = {});
 
@@ -57,8 +57,8 @@ struct ModelInUse;
 // For segments of `tgt_len` tokens: what can be made once of what the kind remembers is.
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
-// What evaluation remembers: the frozen form if it is asked for and the model has a memory, without which there is
-// nothing to make once for several segments; else what training remembers.
+// Makes the memory of an evaluation: the frozen form if it is asked for and the model has a memory, without which there
+// is nothing to make once for several segments; else that of training.
 std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len);
 

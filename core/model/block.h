@@ -9,14 +9,14 @@
 
 namespace segue {
 
-// What a layer reads besides the residual.
+// The inputs of a layer besides the residual.
 struct LayerInputs {
   LayerMemory memory;
   Value encoding;      // of positions, shared by all layers
   int64_t window = 0;  // newest keys a query sees, its own included; 0: all
 };
 
-// What a layer hands on: the residual, and what may become its memory.
+// The outputs of a layer: the residual, and what may become its memory.
 struct LayerOutputs {
   Residual residual;
   Value hidden;  // [B, T, D]: its own input

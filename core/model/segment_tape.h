@@ -8,11 +8,11 @@
 
 namespace segue {
 
-// What a segment's queries meet of earlier segments: hidden states, whose keys and values are made with today's
-// weights, or keys and values made once, when weights are frozen.
+// The form in which a segment's queries see earlier segments: hidden states, whose keys and values are made with
+// today's weights, or keys and values made once, when weights are frozen.
 enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
 
-// What a segment's tape ends in: the loss of its targets, or the logits of whatever may follow its last token.
+// The end of a segment's tape: the loss of its targets, or the logits of whatever may follow its last token.
 enum class SegmentOutput : uint8_t { kLoss, kNextToken };
 
 // The extents a tape is recorded for; how the model is used (ModelUse) comes beside it.
@@ -41,7 +41,7 @@ struct SegmentTape {
   std::vector<Slot> logits;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 
-// What depends on weights alone.
+// The tensors that depend on weights alone.
 struct FrozenTape {
   FrozenTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
   Tape tape;

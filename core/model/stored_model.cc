@@ -7,7 +7,7 @@
 
 namespace segue {
 
-// Of a vocabulary, and of a segment.
+// The bound of a vocabulary and of a segment.
 constexpr double kMostTokens = 2147483647;
 
 void StoredModel::describe(JsonFields& fields) {

@@ -18,7 +18,7 @@ namespace segue {
 
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 
-// Of the dataset's tokenizer; none for ready-made tokens.
+// The files of the dataset's tokenizer; none for ready-made tokens.
 std::vector<TextFile> tokenizer_files(const Dataset& dataset);
 
 // Throw CheckpointError, or DataError about the tokenizer's file, when what is stored contradicts itself.

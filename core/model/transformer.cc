@@ -80,7 +80,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   return segment;
 }
 
-// What the last layer leaves: the sum of the residual and its last branch, normalised where that is asked for.
+// The output of the last layer: the sum of the residual and its last branch, normalised where that is asked for.
 Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residual& residual) const {
   if (config_.block.final_norm)
     return normalise(tape, residual, layer_norm(parameters, kFinalNorm, config_.block.layer_norm_epsilon));

@@ -27,8 +27,8 @@ class Transformer {
   std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters, const ModelUse& use,
                                       const SegmentShape& shape) const;
 
-  // Of such a segment, counted on a tape that never runs. Of an adaptive head's softmaxes only that of the frequent
-  // words counts; where clusters have tables of their own, the projections of all clusters for every token.
+  // Counts such a segment on a tape that never runs. Of an adaptive head's softmaxes only that of the frequent words
+  // counts; where clusters have tables of their own, the projections of all clusters for every token.
   Flops flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const;
 
   // Records what a KV cache starts from while weights are frozen: per layer the rows of distances that

@@ -13,7 +13,7 @@ namespace {
 // Elements that one thread, or one block of a GPU's, takes at a time; a multiple of 16 bytes.
 constexpr int64_t kChunk = int64_t{1} << 15;
 
-// What this rank updates, tensor by tensor.
+// The chunks that this rank updates, tensor by tensor.
 struct ChunkTable {
   std::vector<kernels::LambChunk> chunks;
   std::vector<int64_t> starts{0};  // of every tensor's chunks, and the end

@@ -1,4 +1,4 @@
-// Norm, clip, update; and what ranks that share the work tell each other.
+// Norm, clip, update; and what ranks that share the work exchange.
 #include "core/optimizer/optimizer.h"
 
 #include <utility>

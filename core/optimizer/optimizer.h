@@ -31,7 +31,7 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // What a rank holds: the moments and, when the buckets have parts, the sums of its own.
+  // The bytes that a rank holds: the moments and, when the buckets have parts, the sums of its own.
   static int64_t bytes(const OptimizerConfig& config, const Buckets& buckets);
 
   const OptimizerConfig& config() const { return config_; }
@@ -46,7 +46,7 @@ class Optimizer {
 
   void observe(StepObserver* observer) { observer_ = observer; }
 
-  // Of the last step: the norm before clipping and the coefficient, [2] float64 on the device.
+  // The outcome of the last step: the norm before clipping and the coefficient, [2] float64 on the device.
   ConstTensorView outcome() const { return clipped_.view(); }
   double norm() const;  // waits
 

@@ -8,7 +8,7 @@
 
 namespace segue {
 
-// What the "plateau" schedule has come to.
+// The state of the "plateau" schedule.
 struct PlateauState {
   double rate = 0.0;  // since the last evaluation; 0: there was none, and the rate is `lr`
   double best_loss = 0.0;

@@ -21,11 +21,11 @@ struct Piece {
   Share own;
 };
 
-// What one kind of optimizer keeps of every parameter, each a float32 tensor as large as the parameters; in the names
-// under which they are saved.
+// The names under which one kind of optimizer saves what it keeps of every parameter, each a float32 tensor as large as
+// the parameters.
 std::vector<std::string_view> moment_names(const OptimizerConfig& config);
 
-// What a rule works on. All of it outlives the rule.
+// The objects that a rule works on. All of them outlive the rule.
 struct UpdateRuleParts {
   Parameters& parameters;
   kernels::Queue& queue;
@@ -51,7 +51,7 @@ class UpdateRule {
 
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, UpdateRuleParts parts);
 
-// What a kind in a file of its own defines there: a function of this type.
+// Each kind in a file of its own defines one function of this type there.
 using UpdateRuleMaker = std::unique_ptr<UpdateRule>(const OptimizerConfig& config, UpdateRuleParts parts);
 
 // The part of a flat tensor.

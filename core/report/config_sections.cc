@@ -1,4 +1,4 @@
-// What each run was told to do, where the runs differ, and the commands that do it again.
+// The settings of each run, where the runs differ, and the commands that repeat it.
 #include <fmt/format.h>
 
 #include "base/json_text.h"

@@ -18,7 +18,7 @@ std::string group_name(double ratio) {
   return ratio >= 1.0 ? "all tokens" : fmt::format("the hardest {:g} % of tokens", 100.0 * ratio);
 }
 
-// "192", or "192 and more" when no context was long enough to tell.
+// "192", or "192 and more" when no context was long enough to know.
 std::string length_of(const EffectiveContextModel& model, const EffectiveContext& context, size_t ratio) {
   if (!model.lengths[ratio]) return "\xE2\x80\x93";
   const auto is_open = [&](const ContextCurve& curve) {

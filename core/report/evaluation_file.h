@@ -1,4 +1,4 @@
-// What `segue eval` found, read from its evaluation.json and effective_context.json.
+// The results of `segue eval`, read from its evaluation.json and effective_context.json.
 #pragma once
 
 #include <cstdint>

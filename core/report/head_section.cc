@@ -1,4 +1,4 @@
-// What the page is about, and each run in one row of numbers.
+// The head of the page: its subject, and each run in one row of numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
     best_run = &run;
   }
   if (!best) return "Nothing is logged yet.";
-  // Before the first line of training nothing tells how many tokens an evaluation came after.
+  // Before the first line of training it is not known how many tokens an evaluation came after.
   const std::string when = best->tokens > 0 ? fmt::format("{} tokens", with_prefix(static_cast<double>(best->tokens)))
                                             : fmt::format("{} steps", human_count(best->step));
   const std::string value = unit.text(best->value);
@@ -108,7 +108,7 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
   return fmt::format("{} has the lowest loss: {} ({}), after {}.", best_run->name, value, best->what, when);
 }
 
-// Whether the last lines all tell of losses that no sound training has.
+// Whether the last lines all report losses that no sound training has.
 bool has_failed(const RunData& run) {
   constexpr int64_t kLines = 5;
   const std::vector<TrainingPoint>& points = run.metrics.training;

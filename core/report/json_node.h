@@ -14,7 +14,7 @@ namespace segue::report {
 
 class JsonNode {
  public:
-  // Of a document that outlives the node; `source` is what errors call the file.
+  // The root of a document that outlives the node; `source` is what errors call the file.
   JsonNode(const Json& value, std::string source, std::string path = "")
       : value_(&value), source_(std::move(source)), path_(std::move(path)) {}
 
@@ -30,7 +30,7 @@ class JsonNode {
   bool boolean() const;
   const std::string& text() const;
 
-  // Of the member, when it is there.
+  // The value of the member, when it is there.
   std::optional<double> find_number(std::string_view key) const;
   std::optional<int64_t> find_integer(std::string_view key) const;
   std::string find_text(std::string_view key) const;  // empty when absent

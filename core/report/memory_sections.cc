@@ -1,4 +1,4 @@
-// What memory is worth: the loss against its length and against all context.
+// The worth of memory: the loss against its length and against all context.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct LengthCurve {
   bool is_recomputed() const { return results.front().is_recomputed; }
 };
 
-// What sets results apart that are no points of the same curve. The segment is a window's whole context.
+// The settings that are equal along a curve. The segment is a window's whole context.
 auto settings_of(const EvaluatedLength& result) {
   return std::make_tuple(result.is_recomputed, result.is_recomputed ? 0 : result.tgt_len, result.stride,
                          result.clamp_len, result.same_length);
@@ -91,7 +91,7 @@ double value_of(const EvaluatedLength& result, const LossUnit& unit) {
   return unit.of(result.loss, result.bits_per_byte);
 }
 
-// Of the difference to the run's baseline where it is known: all lengths met the same text.
+// The confidence of the difference to the run's baseline where it is known: all lengths met the same text.
 double spread_of(const EvaluatedLength& result, const LossUnit& unit) {
   return result.difference95.value_or(result.confidence95) * unit.scale(result.loss, result.bits_per_byte);
 }
@@ -166,7 +166,7 @@ Table table_of(const std::vector<LengthCurve>& curves) {
   return table;
 }
 
-// Of the first curve: where it starts, how low it gets, and whether that is beyond what was trained.
+// Describes the first curve: where it starts, how low it gets, and whether that is beyond what was trained.
 std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
   const auto lowest = std::min_element(curve.results.begin(), curve.results.end(),
                                        [](const auto& a, const auto& b) { return a.loss < b.loss; });

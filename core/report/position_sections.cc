@@ -27,7 +27,7 @@ struct PlacedResult {
 
 using PartsOf = std::vector<LossOfPart> EvaluatedLength::*;
 
-// Of the results with memory lengths that have such parts: without memory, and the one nearest to training.
+// Picks two of the results with memory lengths that have such parts: without memory, and the one nearest to training.
 std::vector<const EvaluatedLength*> ends_of(const Evaluation& evaluation, PartsOf parts) {
   const EvaluatedLength* without = nullptr;
   const EvaluatedLength* nearest = nullptr;
@@ -135,7 +135,7 @@ Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::str
   return table;
 }
 
-// Of the first line: what the first tokens of a segment cost more than its later half.
+// Describes the first line: what the first tokens of a segment cost more than its later half.
 std::string position_caption(const std::vector<PlacedResult>& results, const LossUnit& unit) {
   std::string text = "Loss by the position of a token in its segment, later positions in groups, with 95 % confidence.";
   const auto torn =

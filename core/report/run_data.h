@@ -57,7 +57,7 @@ RunData read_run(const std::filesystem::path& path);
 // All of them, with names that differ.
 std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths);
 
-// From the text of a metrics.jsonl.
+// Reads the text of a metrics.jsonl.
 Metrics parse_metrics(std::string_view text, const std::string& source);
 
 }  // namespace segue::report

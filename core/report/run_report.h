@@ -1,4 +1,4 @@
-// The report of a run that goes on: RUN/report.html, written again as the run proceeds.
+// The report of a run in progress: RUN/report.html, written again as the run proceeds.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace segue::report {
 
-// A page that cannot be written is a warning: the run goes on.
+// A page that cannot be written is a warning: the run continues.
 class RunReport {
  public:
   RunReport(std::filesystem::path run, Logger& logger) : run_(std::move(run)), logger_(logger) {}

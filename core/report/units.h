@@ -18,7 +18,7 @@ class LossUnit {
   double of(double loss, const std::optional<double>& bits_per_byte) const {
     return per_byte_ ? bits_per_byte.value_or(loss) : loss;
   }
-  // What one nat per token is in this unit, where a mean loss is known in both.
+  // The value of one nat per token in this unit, where a mean loss is known in both.
   double scale(double loss, const std::optional<double>& bits_per_byte) const {
     return per_byte_ && bits_per_byte && loss > 0.0 ? *bits_per_byte / loss : 1.0;
   }

@@ -1,4 +1,4 @@
-// What devices can and cannot run.
+// The limits of what devices can run.
 #include "core/tape/compute.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// The numbers of the places where a Transformer-XL applies dropout. They enter the random numbers of every mask, so
-// they never change: a resumed run draws the masks of the run before.
+// The numbers of the sites where a Transformer-XL applies dropout. They enter the random numbers of every mask, so they
+// never change: a resumed run draws the masks of the run before.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 // Elements of one stream in a tensor whose outermost extent counts streams.
 int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
 
-// Of a product of so many rows with a weight.
+// The operations of a product of so many rows with a weight.
 double flops_of(int64_t rows, const Parameter& weight) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(weight.value.elements());
 }
@@ -154,7 +154,7 @@ Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
   if (site.p == 0.0 || !tape.training()) return x;
   Value y = tape.new_value(tape.shape(x.data));
-  if (!x.gradient.exists()) y.gradient = {};  // nobody computes what nobody reads
+  if (!x.gradient.exists()) y.gradient = {};  // not computed, as nothing reads it
   const int64_t per_stream = elements_per_stream(tape.shape(x.data));
   const GradientUse dx = tape.use_gradient(x);
   tape.record({
@@ -214,7 +214,7 @@ Value newest_rows(Tape& tape, const Value& x, int64_t count) {
 
 namespace {
 
-// Both forms of layer norm. `sum` is a value of its own when somebody reads it on, otherwise only saved for backward.
+// Both forms of layer norm. `sum` is a value of its own when others read it later, otherwise only saved for backward.
 Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormParameters& norm, const Value& sum) {
   const Value& x = residual.sum;
   const Value& branch = residual.branch;

@@ -55,7 +55,7 @@ struct LayerNormParameters {
   float epsilon = 1e-5F;
 };
 
-// Of the layer norm `name`, [D] each.
+// Parameters of the layer norm `name`, [D] each.
 void declare_layer_norm(const std::string& name, int64_t d_model, std::vector<ParameterSpec>& specs);
 LayerNormParameters layer_norm(Parameters& parameters, const std::string& name, double epsilon);
 
@@ -66,7 +66,7 @@ struct NormalisedResidual {
 };
 NormalisedResidual add_and_normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
 
-// Layer norm of the residual sum, which nobody else reads (post-norm), or of rows without a branch.
+// Layer norm of the residual sum, which nothing else reads (post-norm), or of rows without a branch.
 Value normalise(Tape& tape, const Residual& residual, const LayerNormParameters& norm);
 
 // The residual sum alone.

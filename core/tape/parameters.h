@@ -31,7 +31,7 @@ struct Parameter {
   TensorView gradient;
   TensorView copy = {};  // of the value, in the dtype of activations when that is not float32
 
-  // What matrix products and tables read.
+  // The tensor that matrix products and tables read.
   ConstTensorView operand() const { return copy.empty() ? value : copy; }
   Parameter rows(int64_t begin, int64_t count) const {
     return {value.rows(begin, count), gradient.rows(begin, count), copy.empty() ? copy : copy.rows(begin, count)};

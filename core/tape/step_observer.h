@@ -5,8 +5,8 @@
 
 namespace segue {
 
-// Of matrix products, as the formula needs them: a multiply-add counts as two, masked scores and what is computed twice
-// count nothing.
+// The operations that matrix products need by their formula: a multiply-add counts as two, masked scores and
+// recomputation count nothing.
 struct Flops {
   double forward = 0.0;
   double backward = 0.0;
@@ -19,7 +19,7 @@ struct StepPart {
   double bytes = 0.0;  // of the activations or parameters that it goes through, each read or written once
 };
 
-// Told before each part, and after it: when it is done on the CPU, when it is queued on a GPU. Parts do not overlap.
+// Called before each part, and after it: when it is done on the CPU, when it is queued on a GPU. Parts do not overlap.
 class StepObserver {
  public:
   StepObserver() = default;

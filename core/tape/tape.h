@@ -2,7 +2,7 @@
 //
 // Recording an operation declares which tensors its forward and its backward touch. Sealing the tape derives from that
 // when each tensor is first and last needed and packs all of them into one arena, so that a replay allocates nothing,
-// activations are gone as soon as nobody needs them, and the memory a step takes is known before it runs. A tape
+// activations are gone as soon as nothing needs them, and the memory a step takes is known before it runs. A tape
 // without backward (evaluation) keeps almost nothing.
 #pragma once
 
@@ -62,7 +62,7 @@ struct MemoryRows {
   int64_t count = 0;
 };
 
-// What differs from replay to replay besides the bound tensors.
+// The values that differ from replay to replay besides the bound tensors.
 struct ReplayInfo {
   uint64_t seed = 0;
   uint64_t step = 0;                           // of the optimizer, for dropout
@@ -111,7 +111,7 @@ class Tape {
   Slot bound(const Shape& shape, DType dtype);
   Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
   GradientUse use_gradient(const Value& value);
-  // Of a consumer that cannot add: it must be the last one recorded.
+  // For a consumer that cannot add: it must be the last one recorded.
   GradientUse overwrite_gradient(const Value& value);
   void record(Operation operation);
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
@@ -126,8 +126,8 @@ class Tape {
   void read_step_from(const uint64_t* step) { step_ = step; }
   void forward(kernels::Queue& queue);
 
-  // Told while a backward goes on that gradients of parameters at `open_end` and above are complete: no operation still
-  // to come adds to them. Null at the end: all are.
+  // Reports during a backward that gradients of parameters at `open_end` and above are complete: no operation still to
+  // come adds to them. Null at the end: all are.
   using GradientProgress = std::function<void(const std::byte* open_end)>;
   void backward(kernels::Queue& queue, const GradientProgress& progress = nullptr);
 

@@ -59,7 +59,7 @@ int64_t complete_buckets(const ExchangePlan& plan, const std::byte* open_end) {
   return complete;
 }
 
-// On a thread of its own, where collectives go on while backward does.
+// On a thread of its own, where collectives run while backward does.
 class ThreadExchange : public GradientExchange {
  public:
   ThreadExchange(const ExchangePlan& plan, Collectives& collectives) : plan_(plan), collectives_(collectives) {
@@ -139,7 +139,7 @@ class QueuedExchange : public GradientExchange {
 
   void finish() override { is_timed_ = true; }
 
-  // Of the last step alone: events keep no more.
+  // The times of the last step alone: events keep no more.
   ExchangeTimes take_times() override {
     if (!std::exchange(is_timed_, false)) return {};
     collectives_.wait();

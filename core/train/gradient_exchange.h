@@ -36,16 +36,16 @@ class GradientExchange {
   GradientExchange() = default;
 };
 
-// What is to be summed, and where the sums go.
+// The gradients to be summed, and where the sums go.
 struct ExchangePlan {
   TensorView gradients;  // flat, float32
   TensorView shard;      // this rank's parts of the sums; empty: every rank gets all sums, in the gradients' place
   Buckets buckets;
 };
 
-// Of the kind that suits the collectives and the queue, which both outlive it. On a GPU whose collectives queue their
-// sums, they run beside backward on a CUDA stream of their own; on the CPU, on a thread of their own; on a GPU without
-// such collectives, after backward.
+// Makes the exchange that suits the collectives and the queue, which both outlive it. On a GPU whose collectives queue
+// their sums, they run beside backward on a CUDA stream of their own; on the CPU, on a thread of their own; on a GPU
+// without such collectives, after backward.
 std::unique_ptr<GradientExchange> make_gradient_exchange(const ExchangePlan& plan, Collectives& collectives,
                                                          kernels::Queue& queue);
 

@@ -13,7 +13,7 @@
 
 namespace segue {
 
-// What is logged every `log_interval` steps. Loss in nats per token; rates over the interval.
+// The metrics logged every `log_interval` steps. Loss in nats per token; rates over the interval.
 struct StepMetrics {
   int64_t step = 0;
   double loss = 0.0;  // mean over the interval

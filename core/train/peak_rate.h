@@ -1,4 +1,4 @@
-// What a processor or GPU reaches in matrix products: the yardstick of a run's `mfu`.
+// The rate that a processor or GPU reaches in matrix products: the yardstick of a run's `mfu`.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace segue {
 // first that takes it a millisecond; the best of a few within some hundredths of a second.
 double measure_peak_rate(kernels::Queue& queue, DType dtype);
 
-// What the ranks of a job reach together. Every rank calls the same.
+// The rate that the ranks of a job reach together. Every rank calls the same.
 class JobPeak {
  public:
   // `measure_rank` gives this rank's rate in FLOP/s.
@@ -26,7 +26,7 @@ class JobPeak {
   // is measured again, or without `again` (a GPU's memory is taken by the run) taken to be what steps reached; the
   // warning says so.
   std::optional<std::string> correct(double reached, bool again);
-  // Of FLOP/s that the ranks reach together; none before it is measured.
+  // `reached`, in FLOP/s of all ranks, as a share of the peak; none before it is measured.
   std::optional<double> share(double reached) const;
 
  private:

@@ -38,7 +38,7 @@ std::string checksum_of_state(const TrainingParts& parts) {
   return checksum_of(std::as_bytes(std::span(text)));
 }
 
-// What most ranks say; of two that are as frequent, what the lower rank says.
+// The answer of most ranks; of two that are as frequent, that of the lower rank.
 std::string most_frequent(const std::vector<std::string>& said) {
   std::map<std::string, int> counts;
   for (const std::string& each : said) ++counts[each];

@@ -1,4 +1,4 @@
-// What every rank holds alike, held against the other ranks.
+// Compares, between ranks, the state that every rank must hold alike.
 #pragma once
 
 #include "core/train/training_checkpoint.h"

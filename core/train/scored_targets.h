@@ -9,7 +9,7 @@
 
 namespace segue {
 
-// What a training tape of so many streams is recorded for, with a full memory.
+// The shape that a training tape of so many streams is recorded for, with a full memory.
 SegmentShape training_shape(const Config& config, int64_t streams);
 
 // The targets of a segment's newest tokens, put side by side.

@@ -1,5 +1,5 @@
-// What steps have to tell: their losses and gradient norms, on the way from the device. A step on a GPU is not waited
-// for; its report is read when somebody asks.
+// The losses and gradient norms of steps, on the way from the device. Nothing waits for a step on a GPU; its report is
+// read on demand.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct StepReport {
 
 class StepReports {
  public:
-  // Of steps of at most `tokens` tokens each, at most `capacity` of them unread.
+  // For steps of at most `tokens` tokens each, at most `capacity` of them unread.
   StepReports(int64_t tokens, int64_t capacity, Device device);
 
   // Queues the losses of the next part of the step's tokens, float32.

@@ -36,7 +36,7 @@ void stop_ignoring() {
   for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_DFL));
 }
 
-// What comes once a run has saved, or failed, and is about to end must not make another end of it.
+// Signals that come once a run has saved, or failed, and is about to end must not change how it ends.
 void ignore_from_now_on() {
   for (const int signal : kStopSignals) static_cast<void>(std::signal(signal, SIG_IGN));
 }

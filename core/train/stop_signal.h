@@ -24,9 +24,9 @@ class StopSignal {
   bool requested() const { return requested_; }
 
   // Lines are said from now on, on behalf of so many processes: in a job one speaks for all. A SIGTERM to one of
-  // several is not told of, since launchers also send it to end a job whose error has been told.
+  // several is not reported, since launchers also send it to end a job whose error has been reported.
   void speak_for(int processes) const;
-  // What the last line says; the newest save may be of step 0.
+  // The step that the last line names; the newest save may be of step 0.
   void note_saved(int64_t step) const { saved_step_ = step; }
 
  private:

@@ -130,7 +130,7 @@ void Trainer::open_logs() {
   job_.barrier();
 }
 
-// Of what all ranks find alike, one says it.
+// All ranks find the same; one of them says it.
 void Trainer::warn(const std::string& warning) const {
   if (job_.is_first()) logger_.warn("{}", warning);
 }
@@ -284,7 +284,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
   state_.evaluation_pending = false;
   ++state_.evaluations;
-  // What is evaluated only because the run ends here is none of the schedule's: a longer run has no evaluation there.
+  // An evaluation made only because the run ends here does not reach the schedule: a longer run has none there.
   if (config_.schedule.kind == ScheduleKind::kPlateau && is_due(config_.evaluation.interval))
     follow_loss(config_.schedule, config_.optimizer.lr, state_.step, result.loss(), state_.plateau);
   if (is_best) {
@@ -322,7 +322,7 @@ void Trainer::save(bool is_best) {
   job_.barrier();  // to delete takes time too
 }
 
-// The others wait for the rank that writes the line of metrics, and for who is told of it.
+// The others wait for the rank that writes the line of metrics, and for its observer.
 void Trainer::publish(const std::function<void()>& write_metrics) {
   const LongWork writing(job_, "writing metrics");
   if (metrics_) {

@@ -39,16 +39,16 @@ class Trainer {
   Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Queue& queue, Job& job,
           Collectives& collectives, Logger& logger);
 
-  // What the run's directory and its checkpoints say of this process; without it, nothing.
+  // Sets what the run's directory and its checkpoints say of this process; without it, they say nothing.
   void sign_as(MadeBy made_by) { made_by_ = std::move(made_by); }
 
-  // Told from now on; outlives the trainer.
+  // Notified from now on; outlives the trainer.
   void observe(TrainingObserver& observer) { observer_ = &observer; }
 
   // Weights of another checkpoint of the same shapes; everything else starts fresh.
   void start_from(const Checkpoint& checkpoint);
 
-  // Goes on exactly where the checkpoint was saved. Throws CheckpointError when it belongs to another dataset or model.
+  // Resumes exactly where the checkpoint was saved. Throws CheckpointError when it belongs to another dataset or model.
   void resume_from(const Checkpoint& checkpoint);
 
   // Trains to `training.max_step`, or until `stop` is requested; saves in both cases. Throws DivergedError when the
@@ -80,7 +80,7 @@ class Trainer {
   void publish(const std::function<void()>& write_metrics);  // which the first rank calls
   bool is_due(int64_t interval) const { return interval > 0 && state_.step % interval == 0; }
   bool is_evaluation_due() const;
-  // What the last step calls for. False when the run is asked to stop during the evaluation, which then stays pending.
+  // Evaluates and saves as is due. False when the run is asked to stop during the evaluation, which then stays pending.
   bool evaluate_and_save(const StopSignal& stop);
   std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);

@@ -16,13 +16,13 @@ std::string moment_of(std::string_view moment, const std::string& parameter) {
   return fmt::format("{}.{}", moment, parameter);
 }
 
-// What is saved of a run's flat blocks, on the CPU.
+// The saved form of a run's flat blocks, on the CPU.
 struct SavedBlocks {
   HostTensor values;
   std::vector<HostTensor> moments;
 };
 
-// Of the first rank, all that the ranks have; nothing on the others, which give their parts.
+// Returns on the first rank all that the ranks have; nothing on the others, which give their parts.
 std::optional<SavedBlocks> collect_blocks(const TrainingParts& parts, bool is_first) {
   Optimizer& optimizer = parts.optimizer;
   if (!is_first && !optimizer.is_sharded()) return std::nullopt;
@@ -44,7 +44,7 @@ TensorFile optimizer_file(const TrainingParts& parts, const SavedBlocks& blocks)
   return file;
 }
 
-// The words by which the states of optimizers are told apart.
+// The words that distinguish the states of optimizers.
 std::string describe_state(const OptimizerConfig& config) {
   const std::vector<std::string_view> moments = moment_names(config);
   const bool is_adamw = config.kind == OptimizerKind::kAdamw;  // its decay leaves no trace: the state is Adam's
@@ -98,7 +98,7 @@ ManifestFile write_memory(const std::filesystem::path& directory, const Training
   const int64_t first = groups.front().first;
   const int64_t streams = groups.back().first + groups.back().count - first;
   const std::vector<NamedTensor> state = groups.front().memory->state();
-  // Of this rank's streams, in their order: groups hold contiguous ranges.
+  // The memories of this rank's streams, in their order: groups hold contiguous ranges.
   std::vector<OwnedTensor> gathered;
   gathered.reserve(state.size());
   for (const NamedTensor& each : state)
@@ -113,7 +113,7 @@ ManifestFile write_memory(const std::filesystem::path& directory, const Training
   return write_tensor_file(directory, file);
 }
 
-// A rank's file, in the words in which ranks tell each other.
+// A rank's file, in the form in which ranks exchange it.
 std::string text_of(const ManifestFile& file) { return write_fields(file).dump(); }
 ManifestFile file_of(const std::string& text) {
   return read_fields<PeerError, ManifestFile>(parse_json<PeerError>(text, "a rank's memory"), "a rank's memory");
@@ -201,7 +201,7 @@ void restore_streams(const Checkpoint& checkpoint, const SavedMemory& saved, con
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    const std::vector<TextFile>& further, Job& job) {
   const LongWork saving(job, fmt::format("saving step {}", parts.state.step));
-  // Twice the ranks meet: when the directory is there, whose name the first one tells, and when all files are.
+  // Twice the ranks meet: when the directory is there, whose name the first one sends, and when all files are.
   const auto write_memories = [&](const std::filesystem::path& made) {
     const std::filesystem::path directory = store.directory() / job.gather(made.filename().string()).front();
     std::vector<ManifestFile> files;

@@ -28,8 +28,8 @@ struct TrainingParts {
 void save_training(CheckpointStore& store, const TrainingParts& parts, const Config& config, const StoredModel& model,
                    const std::vector<TextFile>& further, Job& job);
 
-// Throws CheckpointError when a run of this config cannot go on from the checkpoint: when that holds no training state,
-// belongs to other tokens, another kind of optimizer or another number of streams.
+// Throws CheckpointError when a run of this config cannot resume from the checkpoint: when that holds no training
+// state, belongs to other tokens, another kind of optimizer or another number of streams.
 void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset);
 
 // On any number of ranks, whatever number saved it; `batch_size` streams all together. Throws CheckpointError when the

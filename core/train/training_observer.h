@@ -1,4 +1,4 @@
-// Who is told how training gets on, so that it need not know what is drawn of it.
+// The listener to the progress of training, so that training need not know what is drawn of it.
 #pragma once
 
 namespace segue {
@@ -13,7 +13,7 @@ class TrainingObserver {
   // There is one more line of metrics, of training or of an evaluation. The other ranks wait meanwhile.
   virtual void metrics_written() = 0;
 
-  // Training is over, by its plan, by a signal, or since a loss or a norm is not finite. Not told after other errors.
+  // Training is over, by its plan, by a signal, or since a loss or a norm is not finite. Not called after other errors.
   virtual void ended() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Sums of sizes. The parts of a rank are made as training makes them; memory that nobody touches costs nothing.
+// Sums of sizes. The parts of a rank are made as training makes them; memory that is never touched costs nothing.
 #include "core/train/training_plan.h"
 
 #include "core/optimizer/optimizer.h"

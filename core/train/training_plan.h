@@ -1,4 +1,4 @@
-// What every rank of a job holds and sends: for the log of a run, and before there is one.
+// The memory and the traffic of every rank of a job: for the log of a run, and before there is one.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +44,15 @@ struct TrainingPlan {
   std::vector<RankPlan> ranks;
 };
 
-// Of the evaluations inside a run.
+// The plan of the evaluations inside a run.
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 
 // Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
 // or a split is missing or too short.
 void check_fit(const Config& config, const Dataset& dataset);
 
-// Of a job of `ranks`, without one: nothing is drawn, read or filled. Activations are those of the CPU's kernels, which
-// differ from a GPU's in what attention needs besides.
+// Plans a job of `ranks` without running it: nothing is drawn, read or filled. Activations are those of the CPU's
+// kernels, which differ from a GPU's in what attention needs besides.
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks);
 
 }  // namespace segue

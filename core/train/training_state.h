@@ -1,4 +1,4 @@
-// What a checkpoint holds beside the model, so that a run goes on as if it had never stopped.
+// The part of a checkpoint beside the model, from which a run resumes as if it had never stopped.
 //
 //   state.json             TrainingState: counters, position in the data, best score, schedule
 //   config.json            the resolved configuration

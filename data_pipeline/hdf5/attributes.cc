@@ -52,7 +52,7 @@ bool keeps_attributes_elsewhere(const Hdf5Object& object) {
 }
 
 std::optional<Attribute> find_attribute(const Hdf5Object& object, std::string_view name) {
-  bool some_shared = false;  // a shared message does not tell its name
+  bool some_shared = false;  // a shared message does not hold its name
   for (const Hdf5Message* const message : object.all(Hdf5Kind::kAttribute)) {
     some_shared = some_shared || message->is_shared;
     if (message->is_shared) continue;

@@ -11,7 +11,7 @@ namespace segue {
 
 namespace {
 
-// Of one structure; those of files that hold a few rows take some kilobytes.
+// The bound of one structure; those of files that hold a few rows take some kilobytes.
 constexpr uint64_t kLargestPiece = uint64_t{8} << 20;
 
 constexpr size_t kSealBytes = 4;

@@ -1,4 +1,4 @@
-// An HDF5 file as bytes at offsets that nobody vouches for.
+// An HDF5 file as bytes at offsets that cannot be trusted.
 //
 // The files beside this one read HDF5 without its library, which crafted files crash. They know the part of the
 // format that rows of numbers need: one-dimensional datasets and attributes, found by hard links of the root group.

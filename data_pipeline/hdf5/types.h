@@ -1,4 +1,4 @@
-// What the elements of an HDF5 dataset or attribute are, and the values of attributes.
+// The types of elements of an HDF5 dataset or attribute, and the values of attributes.
 #pragma once
 
 #include <cstdint>

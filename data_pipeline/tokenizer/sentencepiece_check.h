@@ -1,4 +1,4 @@
-// What the SentencePiece library takes for granted of a model, made sure before it is handed one.
+// Checks, before the SentencePiece library is handed a model, what the library takes for granted.
 //
 // Versions below 0.2.1 read and write outside of their memory where a model is not as their own trainer makes it. What
 // can lead there is bounded here: lengths of pieces (the library's trie recurses over them), user-defined pieces that

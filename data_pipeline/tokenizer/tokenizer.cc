@@ -1,4 +1,4 @@
-// What all kinds of tokenizers share, and the choice between them.
+// Shared by all kinds of tokenizers, and the choice between them.
 #include "data_pipeline/tokenizer/tokenizer.h"
 
 #include "base/checksum.h"

@@ -16,7 +16,7 @@ namespace segue {
 class TextSink {
  public:
   virtual ~TextSink() = default;
-  // What follows lies in `file` from byte `offset` on, which messages name.
+  // The text that follows lies in `file` from byte `offset` on; messages name both.
   virtual void begin_file(const std::string& file, int64_t offset) = 0;
   virtual void append(std::string_view text) = 0;
   // The file ends, or the part of it that belongs to the split.
@@ -30,7 +30,7 @@ class Encoder : public TextSink {
   // Those completed since the caller last cleared them.
   std::vector<uint32_t>& tokens() { return tokens_; }
   int64_t unknown() const { return unknown_; }  // of all tokens so far, those that stand for what is not known
-  // What people should know about how the text was read, or empty.
+  // A note for people about how the text was read, or empty.
   virtual std::string note() const { return {}; }
 
  protected:
@@ -53,7 +53,7 @@ class Tokenizer {
   virtual std::string file_text() const { return {}; }
   // DataError naming file and byte where text cannot be encoded. The tokenizer outlives its encoders.
   virtual std::unique_ptr<Encoder> make_encoder() const = 0;
-  // The tokens of a text that goes on: its last line is marked as ended only where it does end. DataError naming
+  // The tokens of a text that continues: its last line is marked as ended only where it does end. DataError naming
   // `source` and byte where it cannot be encoded.
   std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
   // The text of tokens below the vocabulary size; ContractError for others.
@@ -75,8 +75,8 @@ class TokenizerLearner : public TextSink {
   virtual std::unique_ptr<Tokenizer> finish() = 0;
 };
 
-// Of what is stored; `source` names the file in messages. Throws DataError when the file is not what `info` says, and
-// for kReadyMade, which has no tokenizer; UsageError for kSentencePiece in a program built without it.
+// Loads a stored tokenizer; `source` names the file in messages. Throws DataError when the file is not what `info`
+// says, and for kReadyMade, which has no tokenizer; UsageError for kSentencePiece in a program built without it.
 std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerInfo& info, const std::string& file_text,
                                           const std::string& source);
 

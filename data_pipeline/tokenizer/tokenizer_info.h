@@ -1,4 +1,4 @@
-// What a manifest says about a tokenizer: enough to tell it from any other and, with its file, to make it again.
+// A manifest's entry about a tokenizer: enough to tell it from any other and, with its file, to make it again.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace segue {
 enum class TokenizerKind : uint8_t { kByte, kReadyMade, kWord, kEnwik8, kText8, kSentencePiece };
 std::span<const std::string_view> choices_of(TokenizerKind kind);
 
-// What a token of the kind is to people: "byte", "token", "word", "symbol" or "piece".
+// The word for a token of the kind: "byte", "token", "word", "symbol" or "piece".
 std::string_view unit_of(TokenizerKind kind);
 // The file that holds the vocabulary or the model beside a manifest; empty for kinds that need none.
 std::string_view file_of(TokenizerKind kind);

@@ -11,8 +11,8 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
 
-// Of the character at the beginning; 0 when there is none. Neither surrogates, nor what is longer than it need be, nor
-// what lies beyond U+10FFFF are characters.
+// The length of the character at the beginning; 0 when there is none. Neither surrogates, nor what is longer than it
+// need be, nor what lies beyond U+10FFFF are characters.
 size_t character_bytes(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return 1;

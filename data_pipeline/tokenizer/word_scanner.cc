@@ -55,7 +55,7 @@ void WordScanner::begin_file(const std::string& file, int64_t offset) {
   behind_return_ = -1;
 }
 
-// Of the word at the beginning, which may go on behind the text.
+// The length of the word at the beginning, which may continue behind the text.
 size_t WordScanner::word_bytes(std::string_view text) const {
   size_t bytes = 0;
   while (true) {

@@ -11,7 +11,7 @@
 
 namespace segue {
 
-// Bytes of the white space or end of line at the beginning of `text`; 0 when a word goes on there, also when the text
+// Bytes of the white space or end of line at the beginning of `text`; 0 when a word continues there, also when the text
 // ends inside what may become white space.
 size_t white_space_at(std::string_view text);
 bool has_white_space(std::string_view text);

@@ -40,7 +40,7 @@ std::string_view WordTable::word(int64_t index) const {
   return std::string_view(bytes_).substr(begins_[i], begins_[i + 1] - begins_[i]);
 }
 
-// Of the word, or the free one where it belongs.
+// The slot of the word, or the free one where it belongs.
 size_t WordTable::slot_of(std::string_view word, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;

@@ -1,4 +1,4 @@
-// How the scores of a head are cut into tiles of queries and keys, and what of a tile is visible.
+// How the scores of a head are cut into tiles of queries and keys, and which part of a tile is visible.
 //
 // Neighbouring tiles of queries, a strip, meet each tile of keys together, so that keys, values and rows of r come into
 // the cache, and are transposed, once for all of them.

@@ -84,7 +84,7 @@ struct HeadRows {
   }
 };
 
-// What one head attends with.
+// The inputs of one stream and head.
 template <typename A>
 struct HeadInputs {
   HeadRows<const A> rows;

@@ -65,7 +65,7 @@ void advance_band(const AttentionShape& shape, const Tile& tile, ScoreBuffers& b
   compute_band_block(shape, tile.place, tile.queries, farthest, columns, buffers);
 }
 
-// Of the columns that the block of rows sees, hides from each row those that it does not see.
+// Hides from each row the columns that it does not see, among those that its block of rows sees.
 void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Range columns, Rows<float> scores) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const int64_t end = columns.first + columns.count;

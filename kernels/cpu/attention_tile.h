@@ -52,7 +52,7 @@ struct ScoreBuffers {
   alignas(64) std::array<BandTile, kMaxStripTiles> bands;  // with the tile's scores on their diagonals
   int64_t blocks = 0;                                      // of distances that have come since the strip began
 
-  // Which of `turns` places that blocks take in turn has that of this age: 0 came last, 1 before it.
+  // Which of `turns` slots that blocks fill in turn holds the block of this age: 0 came last, 1 before it.
   int64_t turn(int64_t age, int64_t turns) const { return (blocks - 1 - age) % turns; }
   Rows<float> scores(const AttentionShape& shape, const Tile& tile) {
     return diagonals(shape, bands[static_cast<size_t>(tile.place)].data());

@@ -1,4 +1,4 @@
-// What the processor says it can do, against what each level takes.
+// The choice of a level: what the processor reports, against what each level needs.
 #include <array>
 #include <cstdlib>
 

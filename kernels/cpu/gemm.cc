@@ -186,7 +186,7 @@ std::shared_ptr<Products::Product> Products::product_for(const Gemm& args, int t
 
 namespace {
 
-// What is left of a product without an inner extent.
+// Finishes a product without an inner extent.
 void finish_without_terms(const Gemm& args) {
   if (args.bias != nullptr) refuse(args, "expected an inner extent of 1 or more");
   if (args.accumulate) return;

@@ -72,7 +72,7 @@ void forward(const Queue& queue, const LayerNormForward& args) {
   }
 }
 
-// What the rows of a backward share.
+// Shared by the rows of a backward.
 template <typename A>
 struct Rows {
   const A* dy;
@@ -87,7 +87,7 @@ struct Rows {
   int64_t columns;
 };
 
-// Of the rows of a slab: for the gain, behind them for the bias.
+// Sums over the rows of a slab: for the gain, behind them for the bias.
 using ParameterSums = std::array<float, 2 * kMaxNormWidth>;
 
 struct RowMeans {
@@ -133,7 +133,7 @@ void gather(const Rows<A>& rows, int64_t row, int64_t column, int64_t size, RowM
   }
 }
 
-// What arrives at s at `size` elements from `first` on.
+// Passes on the gradient that arrives at s, for `size` elements from `first` on.
 template <typename A>
 void write(const Rows<A>& rows, const Dropout& dropout, int64_t first, int64_t size, float* ds) {
   if (rows.ds_other != nullptr) add_to(ds, rows.ds_other + first, size);

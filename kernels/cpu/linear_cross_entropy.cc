@@ -90,7 +90,7 @@ class Workspace {
   int64_t taken_ = 0;
 };
 
-// What a call computes with, as plain pointers.
+// The operands of a call, as plain pointers.
 struct Layer {
   Queue& queue;
   const LinearCrossEntropy& args;
@@ -144,7 +144,7 @@ void share_jobs(const Queue& queue, int64_t jobs, const Job& job) {
   if (error) std::rethrow_exception(error);
 }
 
-// A chunk's rows, and zeros as padding: what these add to a sum is zero, and nobody reads what comes of them.
+// A chunk's rows, and zeros as padding: what these add to a sum is zero, and their results are never read.
 void gather(const Layer& layer, int64_t first, int64_t count) {
   const int64_t width = layer.extents.width;
   const int64_t row_bytes = layer.bytes(width);

@@ -15,8 +15,8 @@ namespace {
 
 using Moments = std::array<float*, 2>;
 
-// Of element i, given its gradient: what it keeps, then the parameter. FMA is written out: what the compiler would fuse
-// could differ between the levels, and with it the weights of ranks on unlike processors.
+// Updates the moments of element i, given its gradient, and returns the parameter. FMA is written out: what the
+// compiler would fuse could differ between the levels, and with it the weights of ranks on unlike processors.
 float updated(const AdamFormula& k, float p, float g, const Moments& moments, int64_t i) {
   float& m = moments[0][i];
   float& v = moments[1][i];

@@ -1,4 +1,4 @@
-// Fused relative attention, backward: scores are computed again from what the forward saved, tile by tile.
+// Fused relative attention, backward: scores are recomputed from what the forward saved, tile by tile.
 //
 // A tile costs eight products: two for its scores, one for dp, and one each for dv, dk, dq by keys, dq by positions and
 // dr. The gradient of a band is gathered as the band is read: two tiles add to each block, which is multiplied once,
@@ -81,7 +81,7 @@ Workspace workspace_in(float* data, int64_t pairs, int64_t keys, bool has_distan
           .key_size = KeySums::rows(keys) * row_stride};
 }
 
-// What one stream and head reads besides its inputs, and what it writes.
+// The gradients of one stream and head: the tensors read besides the inputs, and those written.
 template <typename A>
 struct HeadGradients {
   Rows<const A> doutput;
@@ -209,8 +209,8 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float
   }
 }
 
-// What keys send back to the queries. Meanwhile, where the gradients of both will be written is on its way: of the
-// queries' with their last keys, and of the keys', as many as there are queries, in the last strip.
+// Adds the content part of the queries' gradients. Meanwhile, where the gradients of both will be written is on its
+// way: of the queries' with their last keys, and of the keys', as many as there are queries, in the last strip.
 template <typename A>
 void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradients, const Tile& tile,
                            BackwardBuffers& buffers) {

@@ -13,7 +13,7 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-// What the queries of a tile have summed so far.
+// The running sums of a tile's queries.
 struct RowSums {
   alignas(64) std::array<float, kMaxTile> max;  // largest score
   std::array<Vector, kMaxTile> sums;            // of exp(s - max), each lane for the keys it met

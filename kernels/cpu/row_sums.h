@@ -12,7 +12,7 @@ inline namespace SEGUE_CPU_LEVEL {
 
 constexpr int64_t kPartialSums = 32;  // side by side: enough to hide how long an addition takes
 
-// What the terms of a sum read with: element i of a row, or a register of elements from i on.
+// The terms of a sum read with one of these: element i of a row, or a register of elements from i on.
 struct ReadOne {
   int64_t i;
   template <typename A>

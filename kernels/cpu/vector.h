@@ -54,7 +54,7 @@ void exchange_lanes(Vector& a, Vector& b) {
   a = lower;
 }
 
-// A square of kLanes x kLanes. Blocks of 4 x 4, which fill 128 bits in width, change places by exchanges; then each is
+// A square of kLanes x kLanes. Blocks of 4 x 4, which fill 128 bits in width, are swapped first; then each is
 // transposed by interleaving its rows in pairs and exchanging the halves of these.
 inline void transpose_square(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
   Vector rows[kLanes];
@@ -95,7 +95,7 @@ WideVector interleaved(WideVector a, WideVector b) {
   return interleaved<kHalf>(a, b, std::make_index_sequence<kWideLanes>());
 }
 
-// What follows is one instruction each, and compilers do not find it by themselves: GCC 12 converts by halves.
+// Each of these is one instruction that compilers do not find by themselves: GCC 12 converts by halves.
 using Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)))) = uint16_t;
 using HalfVector __attribute__((vector_size(kLanes / 2 * sizeof(float)))) = float;
 using Doubles __attribute__((vector_size(kLanes / 2 * sizeof(double)))) = double;
@@ -115,7 +115,7 @@ inline Doubles widened(HalfVector floats) {
 #endif
 }
 
-// Of the low 32 bits of each lane.
+// Multiplies the low 32 bits of each lane.
 inline WideVector product_of_low_halves(WideVector a, WideVector b) {
 #ifdef __AVX512F__
   return reinterpret_cast<WideVector>(
@@ -141,7 +141,7 @@ Vector exchanged(Vector v, std::index_sequence<kLane...> /*lanes*/) {
   return __builtin_shufflevector(v, v, (kLane ^ kStep)...);
 }
 
-// Of all lanes; each step halves how many candidates are left.
+// The largest of all lanes; each step halves the number of candidates.
 template <size_t kStep = kLanes / 2>
 float largest_lane(Vector v) {
   if constexpr (kStep == 0) {

@@ -1,4 +1,4 @@
-// What the outcome of clip_gradients tells a step.
+// The outcome of clip_gradients as a step reads it.
 #pragma once
 
 #include <cmath>

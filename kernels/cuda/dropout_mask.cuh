@@ -7,7 +7,7 @@
 
 namespace segue::simt {
 
-// What a kernel needs to draw the mask again.
+// Everything a kernel needs to draw the mask again.
 struct DropoutMask {
   RandomSequence random;
   const uint64_t* step;  // on the GPU, counted on top of random.step; or null

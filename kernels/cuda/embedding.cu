@@ -52,7 +52,7 @@ struct RankArguments {
   int32_t* order;
 };
 
-// order[place of row i] = i. The place is counted: rows with smaller tokens, and earlier rows with the same.
+// order[rank of row i] = i. The rank is counted: rows with smaller tokens, and earlier rows with the same.
 __global__ void embedding_rank_kernel(RankArguments args) {
   auto& others = simt::static_shared<int32_t[kRankThreads], 0>();
   const int row = simt::block() * kRankThreads + simt::thread();

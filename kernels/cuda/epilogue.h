@@ -1,5 +1,5 @@
-// What a product's epilogue does, in passes of their own, for products into which cuBLASLt cannot fuse it. The bias
-// goes ahead of the product, which is then added to it, so that sums are rounded once as with an epilogue.
+// A product's epilogue in separate passes, for products into which cuBLASLt cannot fuse it. The bias goes ahead of the
+// product, which is then added to it, so that sums are rounded once as with an epilogue.
 #pragma once
 
 #include "base/tensor.h"
@@ -7,7 +7,7 @@
 
 namespace segue::kernels::cuda {
 
-// Of float32 or bfloat16 [m, n], m > 0.
+// Rows of float32 or bfloat16 [m, n], m > 0.
 struct ProductRows {
   TensorView elements;
   int64_t stride;  // elements from one row to the next

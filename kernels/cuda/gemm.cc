@@ -21,7 +21,7 @@ uint32_t alignment_of(const void* data) {
   return 1U << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(data)), kMostBits);
 }
 
-// Of a stored matrix.
+// The stride of a stored matrix.
 int64_t stride_of(ConstTensorView view, int64_t stride) { return stride == 0 ? view.shape[1] : stride; }
 
 GemmKey key_of(const Gemm& args) {

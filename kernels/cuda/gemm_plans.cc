@@ -11,7 +11,7 @@ namespace {
 
 cudaDataType_t type_of(DType dtype) { return dtype == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-// Of a row-major matrix [rows, columns], which cuBLASLt takes for its transpose.
+// The layout of a row-major matrix [rows, columns], which cuBLASLt takes for its transpose.
 cublasLtMatrixLayout_t layout_of(DType dtype, int64_t rows, int64_t columns, int64_t stride) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),

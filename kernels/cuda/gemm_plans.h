@@ -32,7 +32,7 @@ struct GemmKey {
   bool has_epilogue() const { return has_bias() || relu; }
 };
 
-// The product as cuBLASLt sees it: column-major, so with a and b in each other's place.
+// The product as cuBLASLt sees it: column-major, so with a and b exchanged.
 struct GemmPlan {
   // With the bias of the first product, or null without one; set_bias names the next product's, aligned alike.
   GemmPlan(cublasLtHandle_t handle, const GemmKey& key, const void* bias, int64_t workspace_bytes);

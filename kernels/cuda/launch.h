@@ -1,4 +1,4 @@
-// What a kernel's launch asks for: blocks, threads and shared memory. The same on hardware and on the emulated GPU, and
+// The sizes of a kernel's launch: blocks, threads and shared memory. The same on hardware and on the emulated GPU, and
 // usable in kernels as what they call here is constexpr.
 #pragma once
 

@@ -122,7 +122,7 @@ struct ChunkLogits {
   }
 };
 
-// What table and gates alike take part in.
+// The classes of the table or of the gates.
 struct Classes {
   ConstTensorView w;
   TensorView dw;

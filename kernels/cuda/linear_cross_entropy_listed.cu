@@ -5,7 +5,7 @@
 //   rows  a block holds listed rows and walks over the classes of a split: its part of dx; then the parts in order
 //   classes  a block holds classes and walks over the listed rows: dw and db
 //
-// Each draws the logits again. Nothing is added from two blocks to one place.
+// Each recomputes the logits. No two blocks add to the same element.
 #include <algorithm>
 #include <type_traits>
 
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_sums_k
       }
       sums[row] = joined(sums[row], piece);
     }
-    simt::sync_block();  // everybody is done with these classes
+    simt::sync_block();  // all threads are done with these classes
   }
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads<Element>) linear_cross_entropy_rows_k
     store_tile(tiles.dz, warp_row, z);
     simt::sync_warp();
     multiply_rows(dx, tiles.dz, warp_row, tiles.w);
-    simt::sync_block();  // everybody is done with these classes
+    simt::sync_block();  // all threads are done with these classes
   }
   const LaneOfAccumulators lane;
   const int first = slice * kWidth;
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kThreads<Element>)
     store_tile(tiles.dz, warp_row, z);
     simt::sync_block();
     multiply_transposed(dw, &db, tiles.dz, warp_row, tiles.x);
-    simt::sync_block();  // everybody is done with these rows
+    simt::sync_block();  // all threads are done with these rows
   }
   const LaneOfAccumulators lane;
   const int first = slice * kWidth;

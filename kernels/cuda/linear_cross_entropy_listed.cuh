@@ -1,4 +1,4 @@
-// What the kernels of a cross-entropy of listed rows share: their arguments, and the logits of a tile.
+// Shared by the kernels of a cross-entropy of listed rows: their arguments, and the logits of a tile.
 //
 // A tile is kTile listed rows by kTile classes; a warp has 16 of its rows. Rows and classes are E wide, and are held
 // kWidth elements at a time: a slice. A block that needs a slice for its own result loads that one last.
@@ -9,7 +9,7 @@
 
 namespace segue::kernels::cuda {
 
-// Of a split of the classes: see SoftmaxSum.
+// The sums of each split of the classes: see SoftmaxSum.
 struct SplitSums {
   float* largest;  // [splits, R]
   float* sum;      // [splits, R]
@@ -105,8 +105,8 @@ struct LayerTiles {
 // Which operand stays from one tile to the next, when rows are a single slice wide.
 enum class Stays { kNone, kRows, kClasses };
 
-// z = x · wᵀ + b of the warp's rows from place i0 on and the classes from c0 on; -infinity where there is no class.
-// Afterwards the tiles hold slice `own`. Before it is called again, all warps must be done with them.
+// z = x · wᵀ + b of the warp's rows, listed from index i0 on, and the classes from c0 on; -infinity where there is no
+// class. Afterwards the tiles hold slice `own`. Before it is called again, all warps must be done with them.
 template <typename Element, int kWidth>
 __device__ __forceinline__ void compute_logits(const ListedArguments<Element>& args,
                                                const LayerTiles<Element, kWidth>& tiles, int i0, int listed, int c0,
@@ -115,7 +115,7 @@ __device__ __forceinline__ void compute_logits(const ListedArguments<Element>& a
   for (int step = 1; step <= slices; ++step) {
     const int first = (own + step) % slices * kWidth;
     const RowFormat format{args.width - first < kWidth ? args.width - first : kWidth, args.vectorised};
-    if (step > 1) simt::sync_block();  // everybody is done with the slice before
+    if (step > 1) simt::sync_block();  // all threads are done with the slice before
     if (slices > 1 || stays != Stays::kRows) {
       load_rows(tiles.x, 0, kTile<Element>, format, [&](int row) {
         const Element* from = args.x_row(i0 + row, listed);
@@ -141,7 +141,7 @@ __device__ __forceinline__ void compute_logits(const ListedArguments<Element>& a
   }
 }
 
-// What a lane knows of the two listed rows that it holds.
+// The two listed rows that a lane holds.
 template <typename Element>
 struct ListedLane {
   int place[2];

@@ -38,7 +38,7 @@ class Tile {
   }
 
   // at(row + r, column + c) where rows and columns go by 16 and r and c stay below: what depends on r and c alone is
-  // the same in many places, and the rest are constants where row and column are.
+  // the same for many elements, and the rest is constant where row and column are.
   __device__ __forceinline__ Element* in_block(int row, int column, int r, int c) const {
     constexpr int kRound = kChunks < 8 ? kChunks : 8;
     const int first = column / kPerChunk;

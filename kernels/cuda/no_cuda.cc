@@ -39,7 +39,7 @@ void Graph::launch(Queue& /*queue*/) { refuse(); }
 
 namespace segue::kernels::cuda {
 
-// What a GPU can do is known here too: jobs for one are planned.
+// The abilities of a GPU are known here too, since jobs for one are planned without it.
 const Operations& operations() {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type
 #define SEGUE_REFUSED_OPERATION(name, arguments) .name = [](Queue&, const arguments&) { segue::cuda::refuse(); },

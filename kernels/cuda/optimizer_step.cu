@@ -12,7 +12,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kMostMoments = 2;
 
-// Of one element, given its gradient: what it keeps, then the parameter.
+// Updates the moments of one element, given its gradient, and returns the parameter.
 __device__ __forceinline__ float updated(const AdamFormula& k, float p, float g, float& m, float& v) {
   m = fmaf(k.rest1, g, k.beta1 * m);
   v = fmaf(k.rest2 * g, g, k.beta2 * v);

@@ -129,7 +129,7 @@ void Graph::record(Queue& queue, const std::function<void()>& work) {
     work();
   } catch (...) {
     cudaStreamEndCapture(stream, &recording.graph);
-    cudaGetLastError();  // what went wrong is on its way up: the launch that comes next has nothing to tell of it
+    cudaGetLastError();  // the error is being thrown: the next launch must not report it again
     throw;
   }
   check(cudaStreamEndCapture(stream, &recording.graph), "cudaStreamEndCapture");

@@ -31,7 +31,7 @@ class Queue {
   void fill_zero(void* memory, int64_t bytes);
 
   void synchronize() const;                 // throws DeviceError when work of the queue has failed
-  void wait_for(const Fence& fence) const;  // until its stream has come there
+  void wait_for(const Fence& fence) const;  // until its stream has reached it
   // While these two wait, `watch` is called again and again; what it throws ends the wait. Work that waits for other
   // ranks would otherwise be waited for as long as they do not come.
   void watch_with(Watch watch) { watch_ = std::move(watch); }
@@ -41,7 +41,7 @@ class Queue {
   static constexpr int64_t kScratchBytes = int64_t{32} << 20;
   void* scratch(int64_t bytes);
 
-  // What one of the three implementations keeps; only its own files know what is inside.
+  // The state of one of the three implementations; only its own files know what is inside.
   struct State;
   State& state() { return *state_; }
 
@@ -54,7 +54,7 @@ class Queue {
 class Fence {
  public:
   void set(void* stream);   // cudaStream_t: behind everything queued there so far
-  bool has_come() const;    // the stream has come there; also when never set
+  bool has_come() const;    // the stream has reached it; also when never set
   void wait() const;        // until it has, without the watch of a queue
   void hold(void* stream);  // what is queued there next waits for it: a graph being recorded grows to that stream
 
@@ -70,7 +70,7 @@ class Stopwatch {
 
   void start(void* stream);
   void stop(void* stream);
-  double seconds() const;  // of the last time; waits for nothing: both places must have been passed
+  double seconds() const;  // of the last time; waits for nothing: both points must have been passed
 
  private:
   struct State;

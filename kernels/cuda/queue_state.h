@@ -1,4 +1,4 @@
-// What a queue of CUDA holds: the stream, and what cuBLASLt needs beside it.
+// The state of a CUDA queue: its stream, and what cuBLASLt needs beside it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 
 namespace segue::cuda {
 
-// What NVIDIA recommends for Hopper; smaller GPUs lose nothing by it.
+// NVIDIA's recommendation for Hopper; smaller GPUs lose nothing by it.
 constexpr int64_t kGemmWorkspaceBytes = int64_t{32} << 20;
 
 struct Queue::State {

@@ -26,7 +26,7 @@ template <typename T, typename Combine>
 __device__ __forceinline__ T reduce_block(T value, T identity, Combine combine) {
   auto& of_warps = static_shared<T[kMaxWarps], 0>();
   value = reduce_warp(value, combine);
-  sync_block();  // of the reduction before, somebody may still read
+  sync_block();  // threads may still read the reduction before
   if (lane() == 0) of_warps[warp()] = value;
   sync_block();
   value = lane() < block_threads() / kWarp ? of_warps[lane()] : identity;

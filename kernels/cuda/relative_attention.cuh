@@ -1,4 +1,4 @@
-// What all kernels of relative attention do: drop weights, mask scores, store rows, and their launch.
+// Shared by all kernels of relative attention: dropping weights, masking scores, storing rows, and their launch.
 #pragma once
 
 #include <type_traits>
@@ -104,7 +104,7 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
   }
 }
 
-// call(kWidth, kBand as constants): kBand tells whether scores have distance terms.
+// call(kWidth, kBand as constants): kBand says whether scores have distance terms.
 template <typename Element, typename Call>
 void with_variant(const AttentionInputs<Element>& in, const Call& call) {
   with_head_width(in.d_head, [&](auto width) {

@@ -1,5 +1,5 @@
-// Backward of relative attention: one kernel for each axis that a gradient is summed along, each drawing the scores
-// again. Nothing is added from two blocks to one place, so the sums have one order and need no atomics.
+// Backward of relative attention: one kernel for each axis that a gradient is summed along, each recomputing the
+// scores. No two blocks add to the same element, so the sums have one order and need no atomics.
 //
 //   rows       of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
 //   queries    a block holds queries and walks over keys: dq

@@ -1,4 +1,4 @@
-// What the three kernels of the backward share: their arguments, a tile's weights and gradients, and how results leave.
+// Shared by the three kernels of the backward: their arguments, a tile's weights and gradients, and how results leave.
 #pragma once
 
 #include "kernels/cuda/relative_attention.cuh"
@@ -29,11 +29,11 @@ struct BackwardArguments {
   __device__ __forceinline__ Rows<Element> doutput_rows(const HeadPlace& at) const {
     return {doutput + in.row(at.b, at.n, 0), in.heads * in.d_head, 0, in.tgt_len};
   }
-  // Of the workspace's `queries`.
+  // The rows of the workspace's `queries`.
   __device__ __forceinline__ Rows<Element> query_rows(const Element* queries, const HeadPlace& at) const {
     return {queries + in.statistic(at.b, at.n, 0) * in.d_head, in.d_head, 0, in.tgt_len};
   }
-  // Of part 0 (keys) or 1 (values).
+  // Part 0 is of the keys, part 1 of the values.
   __device__ __forceinline__ Element* dkey_or_dvalue(int b, int n, int j, int part) const {
     if (j >= in.mem_len) return dsegment(b, n, j - in.mem_len, 1 + part);
     return dmemory_kv + (((static_cast<int64_t>(b) * in.mem_len + j) * 2 + part) * in.heads + n) * in.d_head;
@@ -62,7 +62,7 @@ struct Division {
   static_assert(kWarpsBeside<Element, kWidth> == 1 || kFeatures % 64 == 0);  // as load_b_rows wants offsets
 };
 
-// What a lane needs of the two queries it holds.
+// The statistics a lane needs of the two queries it holds.
 template <typename Element>
 struct QueryStatistics {
   float lse[2];
@@ -165,7 +165,7 @@ struct PairTiles : Division<Element, kWidth> {
     load_rows<Division<Element, kWidth>::kBlockThreads>(in, positions.tile, positions.place(row), in.position_rows(at),
                                                         distance);
   }
-  // Of the warp's 16 queries and its part of the keys. Both begin at zero. `scratch` is the warp's.
+  // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
   __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, int i0, int j0,
                                         const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
                                         [[maybe_unused]] float* scratch, Accumulators<kColumns>& weights,

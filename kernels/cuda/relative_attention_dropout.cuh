@@ -1,5 +1,5 @@
 // Which of a tile's weights dropout keeps. A block of random words serves four neighbouring keys of a query: of the
-// four lanes that hold a query's weights each draws a quarter of its blocks, and they tell each other what came out.
+// four lanes that hold a query's weights each draws a quarter of its blocks, and they exchange the results.
 #pragma once
 
 #include "kernels/cuda/dropout_mask.cuh"
@@ -12,8 +12,8 @@ enum class KeyOrder { kAscending, kDescending };
 // A bit for each of a lane's accumulators of kColumns columns.
 class KeptWeights {
  public:
-  // Of the elements of dropatt, counted from the run's first, first[r] is that at column 0 and row row(2 * r) of a
-  // lane.
+  // first[r] is the element of dropatt, counted from the first one of the run, that lies at column 0 and row row(2 * r)
+  // of a lane.
   template <KeyOrder kOrder, int kColumns>
   static __device__ __forceinline__ KeptWeights draw(const simt::DropoutMask& mask, const RandomSequence& random,
                                                      const uint64_t (&first)[2]) {

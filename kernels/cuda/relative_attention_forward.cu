@@ -45,7 +45,7 @@ struct OnlineSoftmax {
   float largest[2] = {-INFINITY, -INFINITY};  // score so far
   float sum[2] = {};                          // of this lane's columns only
 
-  // Turns scores into weights relative to the largest score so far, and what was summed before likewise.
+  // Turns scores into weights relative to the largest score so far, and rescales the earlier sums likewise.
   __device__ __forceinline__ void add(Accumulators<kTile<Element>>& scores, float scale) {
     const float exponent = scale * kLog2E;
 #pragma unroll
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
     if constexpr (kBand)
       multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
-    simt::sync_block();  // everybody is done with these keys and positions
+    simt::sync_block();  // all threads are done with these keys and positions
     if (j0 + kRows <= last_key) {
       load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0 + kRows);
       if constexpr (kBand) {

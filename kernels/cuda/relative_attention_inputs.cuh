@@ -1,4 +1,4 @@
-// What the kernels of relative attention read: where rows lie, which pairs are visible, and tiles filled with them.
+// The inputs of the kernels of relative attention: where rows lie, which pairs are visible, and tiles filled with them.
 // kernels/relative_attention.h has the formulas.
 #pragma once
 
@@ -45,7 +45,7 @@ struct KeyRows {
   }
 };
 
-// Of distances; those beyond the last position are encoded as the last.
+// The row of each distance; those beyond the last position are encoded as the last.
 template <typename Element>
 struct PositionRows {
   Rows<Element> rows;
@@ -95,7 +95,7 @@ struct AttentionInputs {
   __device__ __forceinline__ float bias_at(const float* bias, int n, int h) const {
     return bias == nullptr ? 0.0F : bias[n * d_head + h];
   }
-  // Of a tensor [B, T, N, H], or its float statistics [B, N, T].
+  // Offsets into a tensor [B, T, N, H] (row) and into its float statistics [B, N, T] (statistic).
   __device__ __forceinline__ int64_t row(int b, int n, int i) const {
     return ((static_cast<int64_t>(b) * tgt_len + i) * heads + n) * d_head;
   }

@@ -23,7 +23,7 @@ struct Band {
   __host__ __device__ __forceinline__ explicit Band(Memory& memory, bool is_wanted = true)
       : tile(memory, is_wanted ? kRows : 0) {}
 
-  // Of 16 rows from there on.
+  // Where 16 rows of the band, from `row` on, lie in the tile.
   __device__ __forceinline__ int place(int row) const { return (row + base) & (kRows - 1); }
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };

@@ -1,5 +1,5 @@
 // Moves of whole rows that are right when the new memory lies over the old one: a thread moves a chain of elements,
-// each to the place that it has just read from or that nobody reads.
+// each to the address that it has just read from or that no thread reads.
 #include <algorithm>
 #include <cstdlib>
 
@@ -39,7 +39,7 @@ __global__ void move_kernel(Move<Element> args) {
   }
 }
 
-// Of each stream.
+// The row counts of each stream.
 struct Rows {
   int64_t streams, old_rows, fresh_rows, rows, features;
   int64_t from_hidden() const { return std::min(rows, fresh_rows); }

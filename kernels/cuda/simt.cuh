@@ -1,6 +1,6 @@
-// What a kernel may ask of the machine: its place in the grid, barriers, exchange within a warp, shared memory,
-// asynchronous copies and matrix fragments. Here each is the hardware's instruction (sm_80 and later); the tests
-// compile the same kernels against another header of this name, where the processor emulates them.
+// The machine as kernels see it: their place in the grid, barriers, exchange within a warp, shared memory, asynchronous
+// copies and matrix fragments. Here each is the hardware's instruction (sm_80 and later); the tests compile the same
+// kernels against another header of this name, where the processor emulates them.
 //
 // A kernel is a `__global__ void name_kernel(Arguments arguments)` over one-dimensional blocks whose size is a multiple
 // of 32; every warp operation is one of all 32 lanes.
@@ -144,7 +144,7 @@ void launch(cuda::Queue& queue, const char* name, const Launch& shape, void (*ke
     status = cudaGetLastError();
   }
   if (status != cudaSuccess) {
-    cudaGetLastError();  // the error is told here, not by the launch that comes next
+    cudaGetLastError();  // the error is reported here, not by the launch that comes next
     throw DeviceError("{}: launch of {} x {} x {} blocks of {} threads with {} bytes of shared memory: {}", name,
                       shape.x, shape.y, shape.z, shape.threads, shape.shared_bytes, cudaGetErrorString(status));
   }

@@ -11,7 +11,7 @@ inline constexpr float kLog2E = 1.4426950408889634F;
 
 __device__ __forceinline__ float exp_of(float x) { return simt::exp2_approx(x * kLog2E); }
 
-// Of some logits: the largest, and the sum of exp(logit - largest). Finite at the start, so that differences are
+// The largest of some logits, and the sum of exp(logit - largest). Finite at the start, so that differences are
 // numbers.
 struct SoftmaxSum {
   float largest = std::numeric_limits<float>::lowest();

@@ -84,7 +84,7 @@ struct Accumulators {
   static constexpr int kValues = kColumns / 2;  // of one lane
 };
 
-// What a lane holds of accumulators: value[block][i] is at row row(i) and column column(block, i).
+// The part of accumulators that a lane holds: value[block][i] is at row row(i) and column column(block, i).
 struct LaneOfAccumulators {
   LanePlace lane;
   __device__ __forceinline__ int row(int i) const { return lane.group + i / 2 * 8; }

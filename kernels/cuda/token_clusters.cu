@@ -43,7 +43,7 @@ struct Rank {
 __device__ __forceinline__ Rank rank_of(bool member) {
   auto& of_warps = simt::static_shared<int[kClusterWarps], 0>();
   const unsigned members = simt::ballot(member);
-  simt::sync_block();  // of the targets before, somebody may still read
+  simt::sync_block();  // threads may still read the targets before
   if (simt::lane() == 0) of_warps[simt::warp()] = __builtin_popcount(members);
   simt::sync_block();
   Rank rank{__builtin_popcount(members & ((1U << simt::lane()) - 1U)), 0};

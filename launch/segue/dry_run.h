@@ -8,8 +8,8 @@
 
 namespace segue {
 
-// A table for people, one line for each rank. `places`: of every rank, where it would run. Reads nothing but the
-// dataset's manifest.
+// A table for people, one line for each rank. `places`: where every rank would run. Reads nothing but the dataset's
+// manifest.
 std::string describe_training(const Config& config, const std::vector<std::string>& places);
 
 }  // namespace segue

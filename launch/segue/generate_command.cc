@@ -111,7 +111,7 @@ Prompt read_prompt(const GenerateOptions& options) {
   return {options.prompt, "--prompt"};
 }
 
-// Samples that grow together; those that are stopped go on unseen until all are.
+// Samples that grow together; those that are stopped continue unseen until all are.
 struct Samples {
   std::vector<SampleText> texts;
   std::vector<int64_t> tokens;  // of each, until it stopped
@@ -202,7 +202,7 @@ void generate(const GenerateOptions& options, LoadedModel& loaded) {
                                             "\n");
 }
 
-// How many tokens of a text are those of its context, whose last word may go on in the text.
+// How many tokens of a text are those of its context, whose last word may continue in the text.
 int64_t tokens_of_context(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
   return std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end()).first - context.begin();
 }

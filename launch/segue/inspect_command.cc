@@ -39,7 +39,7 @@ struct InspectOptions {
 
 int64_t moments_of(const OptimizerConfig& optimizer) { return std::ssize(moment_names(optimizer)); }
 
-// Of the run that the checkpoint is of; the defaults for an import.
+// The optimizer of the checkpoint's run; the defaults for an import.
 OptimizerConfig optimizer_of(const Checkpoint& checkpoint) {
   if (!checkpoint.contains(kConfigFile)) return {};
   const std::string source = (checkpoint.directory() / kConfigFile).string();

@@ -21,7 +21,7 @@ namespace segue {
 
 namespace {
 
-// An error that all ranks meet is told by the first of them. MPI takes a second or two to end the others.
+// An error that all ranks meet is reported by the first of them. MPI takes a second or two to end the others.
 constexpr std::chrono::seconds kFirstSpeaks(5);
 
 // Does not return when there are other ranks.

@@ -13,7 +13,7 @@
 
 namespace segue {
 
-// For people: the first rank speaks for all; the others only warn, and say who they are.
+// The log of a job: the first rank speaks for all; the others only warn, and say who they are.
 std::shared_ptr<Logger> make_job_logger(const Job& job, bool quiet);
 
 // The last line of a command that ends otherwise than it would by itself, once for all ranks. Said before they take

@@ -28,7 +28,7 @@ struct Lengths {
 
 void add_length_options(CLI::App& command, const std::shared_ptr<LengthOptions>& lengths);
 
-// What is not asked for is as the model was trained. Throws ConfigError naming `source` when it cannot be used so.
+// Lengths not given are those of training. Throws ConfigError naming `source` when it cannot be used so.
 Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std::string_view source);
 
 }  // namespace segue

@@ -10,7 +10,7 @@
 
 namespace segue {
 
-// What a number of the command line must be. CLI11's own checks name their limits with 300 digits.
+// Limits of a number on the command line. CLI11's own checks name their limits with 300 digits.
 CLI::Validator at_least(double least);
 CLI::Validator between(double least, double most);
 
@@ -36,7 +36,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& names, Choice& cho
       ->default_str(std::string(words[static_cast<size_t>(chosen)]));
 }
 
-// Of commands that compute without a config: on which device, and in which precision.
+// The options of commands that compute without a config: on which device, and in which precision.
 void add_place_options(CLI::App& command, std::string& device, PrecisionKind& precision);
 
 }  // namespace segue

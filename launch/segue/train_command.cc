@@ -123,13 +123,13 @@ MadeBy made_by(const kernels::Queue& queue, const Job& job) {
           .from_step = 0};
 }
 
-// The checkpoint that a run goes on from, or the one whose weights it starts with.
+// The checkpoint that a run resumes from, or the one whose weights it starts with.
 struct Origin {
   std::optional<Checkpoint> resumed;
   std::optional<Checkpoint> weights;
 };
 
-// What a run begins with, found and checked: all that training refuses before its first step it refuses here, so that a
+// Finds and checks what a run begins with: all that training refuses before its first step is refused here, so that a
 // dry run refuses the same.
 Origin find_origin(const TrainOptions& options, const Config& config, const Dataset& dataset, const RunDirectory& run,
                    Job& job, Logger& logger) {
@@ -157,7 +157,7 @@ void check_data(const Config& config, const Dataset& dataset, Job& job) {
   if (config.evaluation.interval > 0) check_dataset(job, dataset, config.evaluation.split);
 }
 
-// Draws the report of the run while it goes on.
+// Draws the report of the run while it trains.
 class ReportKeeper : public TrainingObserver {
  public:
   ReportKeeper(const RunDirectory& run, Logger& logger) : report_(run.path(), logger) {}
@@ -168,7 +168,7 @@ class ReportKeeper : public TrainingObserver {
   report::RunReport report_;
 };
 
-// What a rank trains with.
+// The services a rank trains with.
 struct TrainingRank {
   Job& job;
   Collectives& collectives;
@@ -178,7 +178,7 @@ struct TrainingRank {
 
 TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDirectory& run, const Origin& origin,
                       const TrainingRank& rank, std::optional<LongWork>& starting, const StopSignal& stop) try {
-  std::optional<ReportKeeper> report;  // outlives the trainer, which tells it
+  std::optional<ReportKeeper> report;  // outlives the trainer, which notifies it
   Trainer trainer(config, dataset, run, rank.queue, rank.job, rank.collectives, rank.logger);
   trainer.sign_as(made_by(rank.queue, rank.job));
   if (rank.job.is_first() && config.training.report) trainer.observe(report.emplace(run, rank.logger));
@@ -290,7 +290,7 @@ JobOptions job_options(const TrainingConfig& training, bool quiet) {
           .tell = [logger = make_logger(quiet)](const std::string& line) { logger->warn("{}", line); }};
 }
 
-// An error in the config waits until the ranks can tell it together.
+// An error in the config waits until the ranks can report it together.
 void run_train(const TrainOptions& options) {
   RunDirectory run(run_path(options));
   Config config;

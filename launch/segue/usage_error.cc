@@ -41,8 +41,8 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
 
 bool is_flag(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-// What is wrong with words that nobody asked for: the first where a command was to come, otherwise the first flag,
-// since the words beside it may be its values.
+// Explains unexpected words: the first where a command was expected, otherwise the first flag, since the words beside
+// it may be its values.
 std::string describe_unknown(const CLI::App* app, const std::vector<std::string>& words) {
   const CLI::App* command = innermost(app);
   const std::string place = command == app ? "" : command->get_name() + ": ";

@@ -6,7 +6,7 @@
 
 namespace segue {
 
-// Of a word that is no command and of a flag that the command does not have: that word, and what was meant.
+// The error for an unknown command or flag: the word, and the one that was probably meant.
 std::string usage_error(const CLI::App* app, const CLI::Error& error);
 
 }  // namespace segue

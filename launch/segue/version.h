@@ -1,4 +1,4 @@
-// What the program calls itself.
+// The name and version of the program.
 #pragma once
 
 #include <string>

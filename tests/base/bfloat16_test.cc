@@ -1,4 +1,4 @@
-// Conversion to and from bfloat16, over all its values and at every kind of border.
+// Conversion to and from bfloat16, over all its values and at every kind of boundary.
 #include "base/bfloat16.h"
 
 #include <gtest/gtest.h>

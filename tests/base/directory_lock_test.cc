@@ -22,7 +22,7 @@ namespace {
 int refusal = 0;  // errno of a file system that knows no locks
 }
 
-// In place of the C library's, for this program.
+// Replaces the C library's function in this program.
 extern "C" int fcntl(int descriptor, int command, ...) {
   va_list arguments;
   va_start(arguments, command);

@@ -37,7 +37,7 @@ struct Preference : cublasLtMatmulPreferenceOpaque_t {
   std::array<uint32_t, 4> alignments{256, 256, 256, 256};  // of a, b, c and d
 };
 
-// What an algorithm was found for. Lies in a cublasLtMatmulAlgo_t.
+// The problem an algorithm was found for. Lies in a cublasLtMatmulAlgo_t.
 struct Algorithm {
   uint64_t problem = 0;
   uint64_t workspace_bytes = 0;

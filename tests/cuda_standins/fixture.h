@@ -11,7 +11,7 @@
 namespace segue {
 
 constexpr Device kGpu{DeviceKind::kCuda, 0};
-constexpr uint64_t kOrders = 16;  // in which streams get on: as many seeds find every one that a few streams can have
+constexpr uint64_t kOrders = 16;  // in which streams advance: as many seeds find every one that a few streams can have
 
 class OnStandIns : public testing::Test {
  protected:

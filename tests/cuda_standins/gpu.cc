@@ -1,4 +1,4 @@
-// How streams get on, and what a graph records of them.
+// How streams advance, and what a graph records of them.
 #include "tests/cuda_standins/gpu.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace segue::standin {
 
 namespace {
 
-// What a host that waits for this would do for ever.
+// Ends the process where a host would wait for ever.
 [[noreturn]] void hang() {
   std::fputs("CUDA's stand-in: the host waits for work that never comes\n", stderr);
   std::abort();
@@ -70,7 +70,7 @@ cudaStream_t Gpu::create_stream() {
   return *streams_.insert(all_streams_.back().get()).first;
 }
 
-// What is queued there is still done.
+// Work queued there is still done.
 cudaError_t Gpu::destroy(cudaStream_t stream) {
   return streams_.erase(stream) == 0 ? cudaErrorInvalidResourceHandle : cudaSuccess;
 }
@@ -259,7 +259,7 @@ cudaError_t Gpu::wait_for_all() {
   });
 }
 
-// What somebody looks at gets on now and then.
+// Work that is only looked at advances now and then.
 void Gpu::look(CUstream_st& stream) {
   const AtWork at_work;
   const unsigned drawn = static_cast<unsigned>(random_() % 4);

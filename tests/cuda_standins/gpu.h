@@ -1,7 +1,7 @@
-// The GPU that stands in: streams whose work is done only when somebody waits for it, in an order between streams that
+// The GPU that stands in: streams whose work is done only when something waits for it, in an order between streams that
 // is drawn, so that a wait which is missing shows in what comes out.
 //
-// A third of the waits lets other streams get on as far as they can before the one that is waited for, a third does
+// A third of the waits lets other streams advance as far as they can before the one that is waited for, a third does
 // nothing but what it needs, and a third takes steps of any stream. The environment's SEGUE_SIMT_SEED draws others.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Item {
   std::shared_ptr<Mark> awaited;  // before it, or null
 };
 
-// What a graph holds: work behind other nodes, or an event to record.
+// A node of a graph: work behind other nodes, or an event to record.
 struct Node {
   Work work;
   std::set<size_t> behind;
@@ -101,14 +101,14 @@ class Gpu {
   cudaError_t wait_for(cudaStream_t stream);
   cudaError_t wait_for(cudaEvent_t event);
   cudaError_t wait_for_all();
-  cudaError_t look_at(cudaStream_t stream);  // cudaErrorNotReady until it is idle; gets on meanwhile
+  cudaError_t look_at(cudaStream_t stream);  // cudaErrorNotReady until it is idle; advances meanwhile
   cudaError_t look_at(cudaEvent_t event);
 
   cudaError_t begin_capture(cudaStream_t stream);
   cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
   cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* executable);
   bool is_capturing(cudaStream_t stream) const { return stream != nullptr && stream->capture != nullptr; }
-  // Of a call that a graph cannot hold: an error that spoils the graph which the calling thread is recording, if any.
+  // For a call that a graph cannot hold: an error that spoils the graph which the calling thread is recording, if any.
   cudaError_t refuse_while_capturing();
 
  private:
@@ -127,7 +127,7 @@ class Gpu {
   std::set<cudaGraph_t> graphs_;
   std::set<cudaGraphExec_t> executables_;
   std::vector<std::unique_ptr<CUstream_st>> all_streams_;  // those that were destroyed may still have work
-  std::vector<std::shared_ptr<Capture>> captures_;         // that are going on
+  std::vector<std::shared_ptr<Capture>> captures_;         // in progress
   std::mt19937_64 random_;
   bool waits_outside_ = false;  // some work does, for another process
 };

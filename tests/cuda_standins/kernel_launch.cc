@@ -15,7 +15,7 @@ void submit(Queue& queue, std::function<void()> work) {
   });
   if (status == cudaSuccess) status = cudaGetLastError();
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // the error is told here, not by the launch that comes next
+  cudaGetLastError();  // the error is reported here, not by the launch that comes next
   throw DeviceError("launch: {}", cudaGetErrorString(status));
 }
 

@@ -1,4 +1,4 @@
-// What tests set about the machine that the stand-ins are of, and what they may ask it.
+// The machine that the stand-ins imitate, as tests set it, and counts that they may ask for.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +14,9 @@ struct Machine {
   int gpus = 1;
   int major = 9;
   size_t memory_bytes = size_t{1} << 30;
-  uint64_t seed = 1;  // of the order in which streams get on
+  uint64_t seed = 1;  // of the order in which streams advance
 
-  // Of cuBLASLt.
+  // For cuBLASLt.
   bool has_algorithms = true;
   bool has_epilogues = true;  // false: algorithms only for products with nothing behind them
   int failed_results = 0;     // so many that cannot be used come first among what a heuristic finds

@@ -1,5 +1,5 @@
 // Memory of the GPU that stands in: the host's, which the host may touch only while the GPU is at work. Every block
-// ends at a page that nobody may touch, holds NaN at first, and is never given to anyone else once it is freed.
+// ends at a page that must not be touched, holds NaN at first, and is never handed out again once it is freed.
 #pragma once
 
 #include <cstddef>

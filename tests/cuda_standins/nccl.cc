@@ -20,7 +20,7 @@
 
 namespace segue::standin {
 
-// What the collectives of a communicator go through: those in graphs outlive it.
+// The connection of a communicator's collectives: those in graphs outlive it.
 struct Connection {
   MPI_Comm mpi = MPI_COMM_NULL;  // null: one rank alone
   std::atomic<bool> is_aborted = false;
@@ -44,7 +44,7 @@ namespace segue::standin {
 
 namespace {
 
-constexpr int kLooks = 3;  // at a call that is going on
+constexpr int kLooks = 3;  // at a call in progress
 constexpr const char* kId = "an id of NCCL's stand-in";
 
 // Those that can be used. Aborting is a thread's of its own.
@@ -99,7 +99,7 @@ struct Transfer {
 
 using Start = std::function<void(const void* from, void* to, MPI_Comm comm, MPI_Request* request)>;
 
-// Goes on while the processes meet; what lies on the GPU is copied aside meanwhile, as MPI works whenever it is called.
+// Runs while the processes meet; what lies on the GPU is copied aside meanwhile, as MPI works whenever it is called.
 class Collective {
  public:
   Collective(std::shared_ptr<Connection> connection, const Transfer& transfer, Start start)

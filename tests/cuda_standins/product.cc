@@ -101,7 +101,7 @@ cudaError_t sum_parts(const Product& product, const Operands& operands) {
   return cudaSuccess;
 }
 
-// What is left in the workspace is of no use to anyone.
+// Leaves NaN in the workspace: its content is of no use afterwards.
 cudaError_t add_parts(const Product& product, const Operands& operands) {
   const Split split = split_of(product, operands);
   if (!reaches_all(product, operands) || !gpu_reaches(operands.partial_sums, split.bytes))

@@ -29,7 +29,7 @@ cudaError_t call(const Body& body) {
   return told(body());
 }
 
-// Of a call that waits, or that allocates.
+// Makes a call that waits, or that allocates.
 template <typename Body>
 cudaError_t call_outside_graphs(const Body& body) {
   return call([&] {

@@ -1,4 +1,4 @@
-// What the manifest's reader accepts and what it says when it does not.
+// Manifests that the reader accepts, and what it says about the others.
 #include "data_pipeline/dataset_manifest.h"
 
 #include "tests/data_pipeline/testing.h"
@@ -24,7 +24,7 @@ std::string refusal(const DatasetManifest& manifest) {
   return message_of<DataError>([&] { parse_dataset_manifest(dataset_manifest_text(manifest), "manifest.json"); });
 }
 
-// Of the whole manifest's text with one occurrence of `from` replaced.
+// The error for the whole manifest's text with one occurrence of `from` replaced.
 std::string refusal(const std::string& from, const std::string& to) {
   std::string text = dataset_manifest_text(whole_manifest());
   EXPECT_NE(text.find(from), std::string::npos) << from;

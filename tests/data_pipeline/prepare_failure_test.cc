@@ -1,4 +1,4 @@
-// What `prepare` refuses, and that a refusal leaves nothing behind.
+// Sources and options that `prepare` refuses, and that a refusal leaves nothing behind.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

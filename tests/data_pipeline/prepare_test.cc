@@ -1,4 +1,4 @@
-// What `prepare` makes of whole and healthy sources.
+// The datasets that `prepare` makes of whole and healthy sources.
 #include "data_pipeline/prepare.h"
 
 #include <chrono>

@@ -159,7 +159,7 @@ TEST_F(SegmentStreamsTest, ASegmentStaysAsItIsUntilTheNextCall) {
 }
 
 TEST_F(SegmentStreamsTest, StreamsLongerThanAWindow) {
-  constexpr int64_t kTokens = 65536;  // as many as uint16 tells apart
+  constexpr int64_t kTokens = 65536;  // as many as uint16 distinguishes
   source_of(kTokens, 10007);
   const StreamOptions options{.streams = 1, .local_streams = 1, .segment_length = 997, .repeat = false};
   SegmentStreams reader(source_again(), options);

@@ -17,7 +17,7 @@ namespace segue {
 
 namespace {
 
-// Small whole numbers: those of `rank` at place e.
+// Small whole numbers: element e of those of `rank`.
 double number(int rank, int64_t e) { return static_cast<double>((e * 7 + int64_t{rank} * 13) % 101) - 50.0; }
 
 double sum_of_ranks(int64_t e) {
@@ -40,7 +40,7 @@ OwnedTensor handed_over(const OwnedTensor& host) {
   return tensor;
 }
 
-// What collectives have made of it.
+// The result of the collectives on it.
 OwnedTensor result(const OwnedTensor& tensor) {
   collectives().wait();
   return host_copy(tensor.view(), job_device());

@@ -1,4 +1,4 @@
-// What fuzzers ask of the code they try: an input that breaks it ends the process.
+// The demand of fuzzers on the code they try: an input that breaks it ends the process.
 #pragma once
 
 #include <algorithm>

@@ -86,7 +86,7 @@ class Holder {
             .learning_rate = kConstants.learning_rate,
             .weight_decay = kConstants.weight_decay};
   }
-  // call(place among the parameters, place among its own)
+  // call(index among the parameters, index among its own)
   template <typename Call>
   void for_elements(const Call& call) const {
     const int64_t* row = chunks.as<int64_t>();

@@ -38,7 +38,7 @@ class LayerNormTest : public testing::TestWithParam<Case> {
     return oracle::layer_norm(oracle::sum_of(oracle_values(x_.view()), dropped), oracle_values(gain_.view()),
                               oracle_values(bias_.view()), static_cast<double>(kEpsilon));
   }
-  // Of rstd * (g - mean(g) - n mean(g n)): a row of one feature has variance 0, a large rstd, and cancels to nothing.
+  // The terms of rstd * (g - mean(g) - n mean(g n)): a row of one feature has variance 0, a large rstd, and cancels.
   double largest_term() const {
     double largest = 0.0;
     for (int64_t e = 0; e < shape_.elements(); ++e) {

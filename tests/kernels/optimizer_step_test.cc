@@ -32,7 +32,7 @@ TestTensor outcome_of(double norm, double scale) {
   return outcome;
 }
 
-// What the oracle reads of an update.
+// The part of an update that the oracle reads.
 ParameterUpdate rate_alone() {
   ParameterUpdate update{};
   update.learning_rate = kRate;
@@ -138,7 +138,7 @@ TEST_P(OptimizerStep, DoesNothingWhenTheNormIsNotFinite) {
   }
 }
 
-// Of Adam and of Adagrad.
+// Holds for Adam and for Adagrad.
 TEST(FirstOptimizerStep, HasTheLengthOfTheLearningRate) {
   Queue queue(test_device(), 1);
   for (const Case& kind : {adam("adam", 0.0), adagrad()}) {

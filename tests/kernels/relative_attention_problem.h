@@ -147,7 +147,7 @@ inline std::vector<double> oracle_multipliers(const AttentionCase& c) {
   return multipliers;
 }
 
-// What another way to the same results found, by the names of AttentionSolution::results.
+// The results of another implementation, by the names of AttentionSolution::results.
 using AttentionResults = std::map<std::string, std::vector<double>>;
 
 inline AttentionResults oracle_results(const AttentionProblem& problem) {

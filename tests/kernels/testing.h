@@ -1,4 +1,4 @@
-// What the kernel tests share: random tensors, double copies of them, and comparison with the oracle.
+// Shared by the kernel tests: random tensors, double copies of them, and comparison with the oracle.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline TestTensor filled_tensor(const Shape& shape, float value) {
   return tensor;
 }
 
-// What an output holds before an operation that promises to overwrite it.
+// The content of an output before an operation that promises to overwrite it.
 inline TestTensor unset_tensor(const Shape& shape) { return filled_tensor(shape, NAN); }
 
 // A float32 tensor's elements rounded to another dtype of activations.
@@ -130,7 +130,7 @@ Scalar weighted_sum(const std::vector<Scalar>& a, const std::vector<double>& b) 
   return sum;
 }
 
-// `call` breaks a contract, and the message tells what with all of `words`.
+// `call` breaks a contract, and the message names it with all of `words`.
 template <typename Call>
 void expect_contract_error(Call call, const std::vector<std::string>& words) {
   try {

@@ -36,14 +36,14 @@ constexpr Tolerance kComplexStep{1e-10};
 // Two ways to the same number in double, through some hundred sums of some dozen terms each.
 constexpr Tolerance kDoubleRounding{1e-12};
 
-// What a whole network of a few layers computes, losses and hidden states, in single precision.
+// The values of a whole network of a few layers, losses and hidden states, in single precision.
 constexpr Tolerance kNetwork{1e-5};
 
 // Gradients of a whole network: what single precision reaches against the reference model, whose sizes are alike.
 constexpr Tolerance kNetworkGradient{1e-5};
 
-// What single precision reaches against the reference model in double, absolute: losses in nats, and weights after
-// twelve steps of Adam, which amplifies the rounding of tiny gradients.
+// Single precision against the reference model in double, absolute: losses in nats, and weights after twelve steps of
+// Adam, which amplifies the rounding of tiny gradients.
 constexpr double kGoldenLoss = 2e-5;
 constexpr double kGoldenTrainedWeight = 1e-3;
 

@@ -49,7 +49,7 @@ std::vector<Scalar> linear_cross_entropy(const LinearLayer<Scalar>& layer, const
   return nll;
 }
 
-// Of scale times the sum of all losses; dx is zero for rows not chosen.
+// The gradient of scale times the sum of all losses; dx is zero for rows not chosen.
 inline LinearLayer<double> linear_cross_entropy_gradient(const LinearLayer<double>& layer,
                                                          const std::vector<int32_t>& columns,
                                                          const std::vector<int32_t>& rows, double scale) {

@@ -69,7 +69,7 @@ class Positions {
   PositionKind kind() const { return config_.position.kind; }
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
 
-  // What distance d counts as.
+  // The distance that d counts as.
   int64_t clamped(int64_t d) const {
     return config_.position.clamp_len > 0 ? std::min(d, config_.position.clamp_len) : d;
   }

@@ -32,7 +32,7 @@ inline Visibility segment_mask(const ModelConfig& model) {
   };
 }
 
-// What segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s with
+// The pairs that segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s with
 // floor(t / T) * T - M <= s <= t. Rows of an initial memory stand before token 0.
 inline Visibility dense_mask(const ModelConfig& model, int64_t tgt_len) {
   const Visibility in_segment = segment_mask(model);

@@ -6,7 +6,7 @@
 
 namespace segue::oracle {
 
-// Of one cluster: the column of every target, -1 for those of others, and which targets are its own.
+// One cluster: the column of every target, -1 for those of others, and which targets are its own.
 struct TokenCluster {
   std::vector<int32_t> columns, rows;
 };

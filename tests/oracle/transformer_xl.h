@@ -22,7 +22,7 @@
 
 namespace segue::oracle {
 
-// What a stream's dropout is drawn from, in training.
+// The source of a stream's dropout, in training.
 struct StreamRandom {
   uint64_t seed = 0;
   uint64_t step = 0;
@@ -102,7 +102,7 @@ class TransformerXl {
     return positions().encoded_distances(keys, mask(config_.dropout, kPositionDropoutSite, 0, keys * config_.d_model));
   }
 
-  // What a layer reads besides the residual.
+  // The inputs of a layer besides the residual.
   struct Surroundings {
     const std::vector<double>& memory;
     const Rows& encoding;

@@ -1,5 +1,5 @@
-// What the compiler calls in kernels built with -fsanitize=thread, before every access to memory, and with
-// -fsanitize=alignment, at one that is not aligned. The sanitizers' own libraries are not linked: the emulated GPU
+// The functions that the compiler calls in kernels built with -fsanitize=thread, before every access to memory, and
+// with -fsanitize=alignment, at one that is not aligned. The sanitizers' own libraries are not linked: the emulated GPU
 // answers.
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 namespace emulation = segue::simt::emulation;
 namespace shared_memory = segue::simt::emulation::shared_memory;
 
-// Threads of the program may be here while a kernel runs; what is not shared memory concerns nobody.
+// Threads of the program may be here while a kernel runs; what is not shared memory is not checked.
 void reads(const void* at, size_t bytes) {
   if (shared_memory::holds(at)) shared_memory::read(emulation::place().thread, at, bytes);
 }
@@ -72,7 +72,7 @@ void __tsan_unaligned_write8(void* at) { writes(at, 8); }
 void __tsan_unaligned_write16(void* at) { writes(at, 16); }
 void __tsan_write_range(void* at, size_t bytes) { writes(at, bytes); }
 
-// Of the standard library, which counts references.
+// Called by the standard library, which counts references.
 int32_t __tsan_atomic32_fetch_add(volatile int32_t* at, int32_t value, int) {
   return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }

@@ -70,7 +70,7 @@ TEST(DeviceQueue, CopiesAndClearsOnEitherDevice) {
   }
 }
 
-// What forgets to wait must find what was there before, as it may on hardware.
+// Code that forgets to wait must find what was there before, as it may on hardware.
 TEST(DeviceQueue, DoesNothingBeforeItIsWaitedFor) {
   kernels::Queue queue(kGpu, 1), other(kGpu, 1);
   OwnedTensor tensor = counting_tensor(kGpu);
@@ -119,7 +119,7 @@ class DeviceGraph : public testing::Test {
     });
   }
 
-  // What a graph holds happens when it is launched, as often as that is.
+  // The work in a graph happens when it is launched, as often as that is.
   void expect_a_copy_by_each_launch() {
     EXPECT_EQ(host_copy(to_.view(), kGpu).as<int32_t>()[4], 0);
     for (int i = 0; i < 2; ++i) {

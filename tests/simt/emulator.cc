@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kNaNByte = 0xFF;
 constexpr int64_t kMostSharedBytes = 227 * 1024;
-constexpr size_t kDetour = 64;  // once in so many times, any thread goes on where warps run ahead
+constexpr size_t kDetour = 64;  // once in so many times, any thread continues where warps run ahead
 
 struct Piece {
   void* memory;
@@ -86,7 +86,7 @@ class Block {
 
   const Grid& grid_;
   Chooser chooser_;
-  bool runs_ahead_;  // whoever became ready last goes on: a warp that met runs until it must wait for the block
+  bool runs_ahead_;  // the last to become ready continues: a warp that met runs until it must wait for the block
   std::vector<Thread> threads_;
   std::vector<Thread*> ready_;
   Thread* running_ = nullptr;
@@ -97,7 +97,7 @@ class Block {
   int64_t dynamic_bytes_ = 0;
 };
 
-// Of the launch that runs; kernels know nothing of it.
+// The block and the grid of the launch that runs; kernels know nothing of them.
 Block* the_block = nullptr;
 const Grid* the_grid = nullptr;
 
@@ -140,7 +140,7 @@ void Block::ready(Thread& thread) {
   ready_.push_back(&thread);
 }
 
-// Of the same text everywhere, names differ by their addresses alone.
+// Names with the same text may differ by their addresses.
 bool is_same(const CallSite& a, const CallSite& b) {
   const auto same = [](const char* x, const char* y) { return x == y || std::strcmp(x, y) == 0; };
   return a.line() == b.line() && a.column() == b.column() && same(a.file_name(), b.file_name()) &&

@@ -1,6 +1,6 @@
 // A GPU's blocks of threads on the processor: one block after another, its threads as fibers that run until they wait.
 //
-// Whenever a thread waits (at a barrier, or for the other lanes of its warp), any thread that can go on may be next;
+// Whenever a thread waits (at a barrier, or for the other lanes of its warp), any thread that can continue may be next;
 // the choice is drawn from a seed, so that a kernel which lacks a barrier computes something else. In half of the
 // blocks any thread is as likely as another, in the others single warps run far ahead of the rest. Races on shared
 // memory are seen whatever the order (shared_memory.h). A kernel that breaks the rules ends the process with a line

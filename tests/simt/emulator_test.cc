@@ -205,7 +205,7 @@ TEST(EmulatorDeathTest, BrokenRulesEndTheProcess) {
       "landed");
 }
 
-// One operation asked for at two places: lanes may wait there for each other for ever.
+// One operation asked for at two call sites: lanes may wait there for each other for ever.
 TEST(EmulatorDeathTest, LanesMeetAtOnePlaceAlone) {
   constexpr const char* kWords = "broken.*called .* at .*emulator_test.cc.*thread .* at .*emulator_test.cc";
   expect_death(
@@ -224,7 +224,7 @@ TEST(EmulatorDeathTest, TheSanitizerSeesTheEndOfAPiece) {
 }
 #endif
 
-#if defined(__SANITIZE_THREAD__)  // the compiler tells of every access
+#if defined(__SANITIZE_THREAD__)  // the compiler reports every access
 // Values of 64 threads that each has written its own of.
 int* written_ints() {
   int* values = SharedMemory().take<int>(64);

@@ -1,5 +1,5 @@
 // A function that can pause in the middle and be resumed later, on a stack of its own (Boost.Context), with what
-// AddressSanitizer must be told about such stacks.
+// AddressSanitizer must know about such stacks.
 #pragma once
 
 #include <boost/context/fiber.hpp>

@@ -13,14 +13,14 @@ namespace segue::simt::emulation {
 
 enum class Transposed : bool { kNo, kYes };
 
-// A lane's part of a matrix, by value: what it lies in then needs no address, and the compiler tells of no access to
+// A lane's part of a matrix, by value: what it lies in then needs no address, so that the compiler reports no access to
 // it.
 template <typename T, int kElements>
 struct Fragment {
   T part[kElements];
 };
 
-// Of the warp's lanes each hands in its part; ends the process when a row is not in shared memory or not aligned to 16
+// Each of the warp's lanes hands in its part; ends the process when a row is not in shared memory or not aligned to 16
 // bytes.
 Fragment<uint32_t, 4> load_matrices(const void* shared_row, Transposed transposed, const CallSite& site);
 Fragment<float, 4> multiply_matrices(Fragment<float, 4> c, Fragment<uint32_t, 4> a, Fragment<uint32_t, 2> b,

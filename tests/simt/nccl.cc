@@ -16,7 +16,7 @@ namespace segue::nccl {
 
 namespace {
 
-constexpr int kLooks = 3;  // at a call that is going on
+constexpr int kLooks = 3;  // at a call in progress
 
 Fault& next_fault() {
   static Fault fault = Fault::kNone;
@@ -57,7 +57,7 @@ struct Handle::State {
     looks_left = kLooks;
   }
 
-  // What the GPU does: now, or whenever the graph is launched that records it.
+  // Does the GPU's work: now, or whenever the graph is launched that records it.
   void run(cuda::EmulatedStream& stream, const std::function<void()>& collective) {
     const Fault fault = std::exchange(next_fault(), Fault::kNone);
     if (fault == Fault::kNone && error.empty()) return collective();

@@ -1,4 +1,4 @@
-// What the emulated GPU is given to do.
+// The work given to the emulated GPU.
 #pragma once
 
 #include <functional>

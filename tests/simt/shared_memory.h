@@ -1,12 +1,12 @@
 // The shared memory of the block that runs, and which threads have touched it since when: a race ends the process.
 //
-// Of two accesses to the same bytes by two threads, one of them a write, the kernel must order one before the other: by
-// a barrier of the block, or of the warp when both are of it. Nothing else orders memory, whatever the threads did
-// together. The compiler tells of every access of a kernel (compiler_calls.cc; not in builds with sanitizers), ldmatrix
-// and asynchronous copies tell of theirs.
+// When two threads access the same bytes, one of them to write, the kernel must order one access before the other: by a
+// barrier of the block, or of the warp when both are of it. Nothing else orders memory, whatever the threads did
+// together. The compiler reports every access of a kernel (compiler_calls.cc; not in builds with sanitizers), ldmatrix
+// and asynchronous copies report theirs.
 //
-// Pieces are filled with NaN, so that reading what nobody wrote spoils the result; touching what lies between or behind
-// them is an error, which AddressSanitizer sees where it is there.
+// Pieces are filled with NaN, so that reading what was never written spoils the result; touching what lies between or
+// behind them is an error, which AddressSanitizer sees where it is there.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ void* take(size_t bytes);
 void read(int thread, const void* from, size_t bytes);
 void write(int thread, const void* to, size_t bytes);
 
-// A thread's asynchronous copy. Until it lands nobody may touch its destination.
+// A thread's asynchronous copy. Until it lands no thread may touch its destination.
 void begin_copy(int thread, const void* to, size_t bytes);
 void land_copy(int thread, const void* to, size_t bytes);
 

@@ -35,11 +35,11 @@ class QueuedWork {
   bool is_stalled = false;  // nothing more is done, as if the work waited for another GPU
 
  private:
-  std::deque<std::function<void()>> waiting_;  // the first may be going on
+  std::deque<std::function<void()>> waiting_;  // the first may be in progress
   uint64_t done_ = 0;
 };
 
-// What a cudaStream_t points to here.
+// The target of a cudaStream_t here.
 struct EmulatedStream {
   Recording* recording = nullptr;                                       // that takes its work
   bool is_waited_for = true;                                            // by the stream whose recording it is

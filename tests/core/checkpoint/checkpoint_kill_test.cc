@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the traced child does: its only exits are _exit and the kill.
+// Runs the work of the traced child: its only exits are _exit and the kill.
 [[noreturn]] void run_traced(const std::function<void()>& work) {
   if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(2);
   ::raise(SIGSTOP);

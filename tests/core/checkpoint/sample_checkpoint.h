@@ -1,4 +1,4 @@
-// A small checkpoint whose every file tells which save it came from.
+// A small checkpoint whose every file shows which save it came from.
 #pragma once
 
 #include <limits>

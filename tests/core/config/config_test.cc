@@ -177,7 +177,7 @@ std::vector<std::string> keys_of_role(const nlohmann::ordered_json& schema, cons
 
 TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
   const nlohmann::ordered_json model = config_schema()["properties"]["model"];
-  // What ModelUse has.
+  // These are the keys of ModelUse.
   EXPECT_THAT(keys_of_role(model, "use"),
               testing::UnorderedElementsAre("mem_len", "position.clamp_len", "visibility.same_length",
                                             "visibility.same_length_extra_key", "memory.initial"));

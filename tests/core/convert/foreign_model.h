@@ -30,7 +30,7 @@ inline HeldTensor held(const std::vector<float>& values, const Shape& shape) {
   return held(view_of(values.data(), shape));
 }
 
-// Values that no two tensors and no two places of one have in common.
+// Values that no two tensors and no two elements of one have in common.
 inline HeldTensor distinct_values(int64_t tensor, const Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.elements()));
   for (size_t i = 0; i < values.size(); ++i)

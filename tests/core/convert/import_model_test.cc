@@ -78,7 +78,7 @@ class TransformerXlTest : public testing::Test {
     return import_model(WeightFormat::kTransformerXl, directory_ / "model.safetensors", directory_ / "args.json");
   }
 
-  // What is wrong with these files, without the directory's name.
+  // The complaint about these files, without the directory's name.
   template <typename Error>
   std::string complaint(const HeldTensors& model, const Json& args) {
     const std::string message = message_of<Error>([&] { import(model, args); });

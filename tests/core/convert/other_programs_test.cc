@@ -197,7 +197,7 @@ HeldTensors tensorflow_variables(const ModelConfig& model, const HeldTensors& ou
   return theirs;
 }
 
-// What TensorFlow's code can be told to build.
+// Whether TensorFlow's code can build such a model.
 bool is_tensorflow_model(const ModelConfig& model) {
   const HeadConfig& head = model.head;
   if (!head.tie_weight || model.block.pre_lnorm) return false;

@@ -25,7 +25,7 @@ class RoundTripTest : public testing::TestWithParam<WeightFormat> {
     return import_model(format(), directory_ / "weights", directory_ / "args");
   }
 
-  // What the program does its own way, on the way back.
+  // The model as it is read back, with what the program does its own way.
   ModelConfig as_read(ModelConfig model) const {
     const FormatTraits& traits = traits_of(format());
     if (model.head.kind == HeadKind::kAdaptive) model.head.cluster_order = traits.cluster_order;

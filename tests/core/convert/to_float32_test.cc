@@ -1,4 +1,4 @@
-// Conversions of weights: every half, borders of the others.
+// Conversions of weights: every half, boundary values of the others.
 #include "core/convert/to_float32.h"
 
 #include <gtest/gtest.h>

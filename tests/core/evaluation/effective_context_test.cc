@@ -44,7 +44,7 @@ std::vector<std::vector<GainCurve>> curves_of(const std::vector<Model>& models, 
 
 TEST(EffectiveContextTest, IsWhatFollowsByHand) {
   const std::vector<GainCurve> curves = curves_of({model_of(kSteady)}, 0.19).front();
-  // What the mean loss of the 1, 5 and 10 hardest tokens falls by with each step.
+  // The mean loss of the 1, 5 and 10 hardest tokens falls by this with each step.
   constexpr std::array<std::array<double, 4>, 3> kFalls{
       {{1.0, 1.0, 1.0, 0.0}, {0.4, 0.4, 0.2, 0.0}, {0.2625, 0.2, 0.1, 0.0}}};
   const std::vector<int64_t> expected{300, 200, 100};

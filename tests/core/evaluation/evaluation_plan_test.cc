@@ -1,4 +1,4 @@
-// What plans read and score, and that the losses of a model do not depend on how a split is shared out.
+// Which tokens plans read and score, and that the losses of a model do not depend on how a split is shared out.
 #include "core/evaluation/evaluation_plan.h"
 
 #include <cmath>
@@ -178,7 +178,7 @@ TEST_F(WarmUpTest, DocumentsKnowNothingOfOneAnother) {
   for (size_t i = 1; i < 20; ++i) EXPECT_NEAR(one[i], text[i], 1e-5) << i;
   for (const int64_t begin : {20, 50, 90}) {
     const auto i = static_cast<size_t>(begin);
-    EXPECT_GT(std::abs(one[i] - text[i]), 1e-4) << i;  // of what came before, the border alone is known
+    EXPECT_GT(std::abs(one[i] - text[i]), 1e-4) << i;  // of what came before, only the boundary is known
   }
 }
 

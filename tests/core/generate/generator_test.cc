@@ -1,4 +1,4 @@
-// What a generator predicts token by token against one dense pass over the text it wrote; words' surprisal.
+// A generator's predictions token by token against one dense pass over the text it wrote; words' surprisal.
 #include "core/generate/generator.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ std::vector<float> dense_losses(ModelProblem& problem, const std::vector<int32_t
   return losses;
 }
 
-// Prompts that end inside a segment, at its border and after one token; text over several borders.
+// Prompts that end inside a segment, at its end and after one token; text over several segments.
 TEST_P(GeneratorVariants, EqualsOneDensePassOverWhatItWrote) {
   ModelProblem problem(GetParam().config(), 1, 3 * kTgtLen);
   for (const int64_t prompt : {int64_t{1}, 2 * kTgtLen, 2 * kTgtLen + 3}) {
@@ -75,7 +75,7 @@ TEST_P(GeneratorVariants, EqualsOneDensePassOverWhatItWrote) {
   }
 }
 
-// The second read begins inside a segment and goes on beyond its border.
+// The second read begins inside a segment and continues beyond its end.
 TEST_P(GeneratorVariants, ReadsInPartsWhatItReadsAtOnce) {
   constexpr size_t kLength = 2 * kTgtLen + 3;
   ModelProblem problem(GetParam().config(), 1, kLength);

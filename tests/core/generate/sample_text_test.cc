@@ -12,7 +12,7 @@
 namespace segue {
 namespace {
 
-// What is shown after each byte of `added`, the rest behind the last bar.
+// The text shown after each byte of `added`, the rest behind the last bar.
 std::string shown(const std::string& added, const std::string& stop) {
   const auto tokenizer = make_byte_tokenizer();
   SampleText text(*tokenizer, "before ab", stop);

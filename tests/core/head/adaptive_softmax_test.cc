@@ -1,5 +1,5 @@
 // The adaptive softmax as a distribution: it sums to one, it is the product of its softmaxes, with one cluster it is
-// the plain softmax, and every token keeps its place.
+// the plain softmax, and every token keeps its index.
 #include "core/head/adaptive_softmax.h"
 
 #include <gtest/gtest.h>

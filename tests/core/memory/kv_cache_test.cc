@@ -27,7 +27,7 @@ struct FrozenProblem : ModelProblem {
         states(make_memory(kStreams)),
         keys(in_use(), kStreams, kTgtLen) {}
 
-  // Of part [begin, begin + count) of every stream, with the KV cache.
+  // Reads part [begin, begin + count) of every stream, with the KV cache.
   std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, keys); }
 
   SegmentEngine reader;

@@ -20,7 +20,7 @@ SegmentMemory make_memory(int64_t mem_len, bool starts_full = false) {
       {.layers = kLayers, .streams = kStreams, .mem_len = mem_len, .d_model = kWidth, .starts_full = starts_full});
 }
 
-// What row `time` of a layer and stream holds in these tests, in its every column.
+// The value that row `time` of a layer and stream holds in these tests, in its every column.
 float row_value(int64_t layer, int64_t stream, int64_t time) {
   return static_cast<float>(1 + layer * 10000 + stream * 1000 + time);
 }

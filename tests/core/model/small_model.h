@@ -34,7 +34,7 @@ inline ModelConfig with_position_rows(ModelConfig model, int64_t tgt_len) {
   return model;
 }
 
-// What the tests vary, by name.
+// A change to the model that tests vary, by name.
 struct ModelVariant {
   std::string name;
   std::function<void(ModelConfig& model)> change;

@@ -80,7 +80,7 @@ TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   kernels::expect_identical("memory", memories[0].view(), memories[1].view());
 }
 
-// What backward calls complete is what it leaves in the end; and layer by layer it does call it so.
+// Gradients that backward reports as complete do not change afterwards; and it reports them layer by layer.
 TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
   ModelProblem problem(GetParam().config(), 2, 7);
   const TensorView gradients = problem.parameters.gradients();
@@ -106,7 +106,7 @@ TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
   EXPECT_TRUE(std::is_sorted(told.begin(), told.end(), [](const Told& a, const Told& b) { return a.open > b.open; }));
 }
 
-// Every place where dropout acts, and the number of every element there.
+// Every site where dropout acts, and the number of every element there.
 TEST_P(TransformerVariants, DropoutEqualsOracle) {
   ModelConfig config = GetParam().config();
   config.dropout = 0.3;
@@ -218,7 +218,7 @@ double last_loss(PositionKind kind, bool reversed) {
   return problem.run(engine, 4, 4, memory).back();
 }
 
-// What one layer adds to a token is a function of the set of tokens it sees, memory and segment alike.
+// The update of a token by one layer is a function of the set of tokens it sees, memory and segment alike.
 TEST(NoPositions, OneLayerDoesNotKnowTheOrderOfTokens) {
   constexpr auto kNone = PositionKind::kNone;
   EXPECT_NEAR(last_loss(kNone, true), last_loss(kNone, false), 1e-5);

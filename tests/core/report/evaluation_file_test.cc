@@ -1,4 +1,4 @@
-// What segue eval wrote is read as it was meant, or refused with its place.
+// The files of segue eval are read as they were meant, or refused with the key at fault.
 #include "core/report/evaluation_file.h"
 
 #include <gmock/gmock.h>

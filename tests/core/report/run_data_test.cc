@@ -1,4 +1,4 @@
-// Directories of runs: whole, going on, broken.
+// Directories of runs: finished, in progress, broken.
 #include "core/report/run_data.h"
 
 #include <gmock/gmock.h>

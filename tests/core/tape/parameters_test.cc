@@ -41,7 +41,7 @@ Moments moments_of(const std::vector<double>& values) {
   return {sum / count, std::sqrt(squares / count - sum * sum / count / count)};
 }
 
-// Of n = 10^4 normal numbers the mean is known to 1/100 of the deviation, the deviation to 1/141: four times that here.
+// For 10^4 normal numbers the mean is known to 1/100 of the deviation, the deviation to 1/141: four times that here.
 void expect_normal(const std::vector<double>& values, double mean, double deviation) {
   const Moments found = moments_of(values);
   EXPECT_NEAR(found.mean, mean, 0.04 * deviation);

@@ -1,4 +1,4 @@
-// The tape: what is planned into one block of memory stays intact for as long as somebody needs it.
+// The tape: what is planned into one block of memory stays intact for as long as something needs it.
 #include "core/tape/tape.h"
 
 #include <gtest/gtest.h>

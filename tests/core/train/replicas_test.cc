@@ -16,7 +16,7 @@ using testing::Not;
 
 class ReplicasTest : public testing::Test {
  protected:
-  // What all ranks say when each checks what it holds.
+  // The message of all ranks when each checks what it holds.
   std::string complaint() {
     try {
       check_replicas(run_.parts(), job());

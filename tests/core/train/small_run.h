@@ -107,7 +107,7 @@ inline void expect_equal_runs(SmallRun& a, SmallRun& b) {
   }
 }
 
-// A run that is saved after two steps, and another that goes on from there.
+// A run that is saved after two steps, and another that resumes there.
 inline void expect_resumes_bit_for_bit(const Compute& compute) {
   const ModelConfig config = with_dropout(model_variants().front());
   const TrainingFolder folder;

@@ -18,7 +18,7 @@
 namespace segue {
 namespace {
 
-// Of a rank that is alone: there is nothing to sum.
+// The collectives of a rank that is alone: there is nothing to sum.
 class AbandonedCollectives final : public Collectives {
  public:
   AbandonedCollectives() : Collectives(0, 1) {}
@@ -33,7 +33,7 @@ class AbandonedCollectives final : public Collectives {
   int times_ = 0;
 };
 
-// Notes how many lines of metrics there are whenever it is told of one, and may fail then.
+// Notes how many lines of metrics there are whenever one is reported, and may fail then.
 class NotingObserver final : public TrainingObserver {
  public:
   NotingObserver(std::filesystem::path metrics, const AbandonedCollectives& collectives, std::function<void()> fail)
@@ -102,7 +102,7 @@ class TrainerTest : public testing::Test {
 
 TEST_F(TrainerTest, ItsObserverIsToldOfEveryLineOfMetricsAndOfTheEnd) {
   EXPECT_EQ(run(), TrainingOutcome::kFinished);
-  // Of training after steps 2, 4 and 6, of evaluations after 3 and 6.
+  // Lines of training after steps 2, 4 and 6, of evaluations after 3 and 6.
   EXPECT_THAT(observer_->lines(), testing::ElementsAre(1, 2, 3, 4, 5));
   EXPECT_EQ(observer_->ends(), 1);
   EXPECT_EQ(collectives_.times(), 0);

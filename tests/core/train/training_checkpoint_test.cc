@@ -56,7 +56,7 @@ struct RankState {
   TrainingState state;
 };
 
-// Of parameter i, or a moment of it.
+// The numbers of parameter i, or of a moment of it.
 OwnedTensor numbers_of(const Parameters& parameters, size_t i, int kind) {
   OwnedTensor part(DType::kFloat32, parameters.specs()[i].shape);
   for (int64_t e = 0; e < part.shape().elements(); ++e)
@@ -172,7 +172,7 @@ TEST_P(SavedRun, IsRestoredToTheBitOnAnyNumberOfRanks) {
   job().barrier();  // the directory is the first rank's
 }
 
-// What a run of one optimizer says to the checkpoint of another; each in a directory of its own.
+// The error when a run of one optimizer restores the checkpoint of another; each in a directory of its own.
 std::string error_of_restoring(const std::filesystem::path& directory, const SavedOptimizer& saved,
                                const SavedOptimizer& restored) {
   Config config = small_config();

@@ -160,7 +160,7 @@ std::string model_with_map(const std::vector<uint32_t>& units, std::string_view 
   return model_with(field(3, field(2, map_of(units, texts))));
 }
 
-// Of 512 units, all in reach.
+// Makes 512 units, all in reach.
 std::vector<uint32_t> units_with(std::initializer_list<std::pair<size_t, uint32_t>> some) {
   std::vector<uint32_t> units(512, 0xffffffff);
   for (const auto& [at, unit] : some) units.at(at) = unit;

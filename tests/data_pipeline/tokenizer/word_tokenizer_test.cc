@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using Tokens = std::vector<int32_t>;
 
-// What the scanner finds: words in brackets, ends of lines as "/".
+// The scanner's findings: words in brackets, ends of lines as "/".
 class Account : public WordScanner::Visitor {
  public:
   void word(std::string_view word, int64_t offset) override {

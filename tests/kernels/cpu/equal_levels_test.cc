@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kCount = 70001;
 constexpr int64_t kFirstChunk = 40003;
 
-// What a rank computes with: enough steps that every moment takes part.
+// The tensors a rank computes with: enough steps that every moment takes part.
 class Rank {
  public:
   Rank(const char* level, int threads) : asked_(level), queue_(threads) {}

@@ -46,7 +46,7 @@ class GemmTest : public testing::TestWithParam<Case> {
   void run(const cpu::Gemm& args) {
     GetParam().in_thread ? cpu::gemm_in_thread(queue_, args) : cpu::gemm(queue_, args);
   }
-  // What surrounds the block stays as it was.
+  // Elements around the block stay as they were.
   std::vector<double> expected(const TestTensor* bias) const {
     const std::vector<double> a = oracle_values(a_.view()), b = oracle_values(b_.view());
     std::vector<double> c = before_;
@@ -131,7 +131,7 @@ TEST_P(GemmRows, AreTheSameInAnyCompany) {
   }
 }
 
-// Of texts of all lengths there are more products than are kept. Within a tolerance: see GemmRows.
+// Texts of all lengths need more products than are kept. Within a tolerance: see GemmRows.
 TEST(Gemm, AnyNumberOfShapes) {
   constexpr int64_t kShapes = 1100;
   const TestTensor a = random_tensor({kShapes, 3}, 1), b = random_tensor({2, 3}, 2);

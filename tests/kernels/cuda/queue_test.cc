@@ -1,4 +1,4 @@
-// Queues of CUDA with their fences and graphs, in many orders in which streams can get on.
+// Queues of CUDA with their fences and graphs, in many orders in which streams can advance.
 #include "kernels/cuda/queue.h"
 
 #include <gmock/gmock.h>
@@ -204,7 +204,7 @@ class CudaGraph : public CudaQueue {
   };
   std::unique_ptr<Objects> on_;
 
-  // What comes of a recording that breaks a rule: words, and a queue that goes on as if nothing had been.
+  // A recording that breaks a rule throws these words, and leaves a queue that works as if nothing had happened.
   void expect_refusal(const std::string& words, const std::function<void()>& work) {
     EXPECT_THAT(message_of<DeviceError>([&] { on_->graph.record(on_->queue, work); }), HasSubstr(words));
     EXPECT_FALSE(on_->graph.is_recorded());
@@ -281,7 +281,7 @@ TEST_F(CudaGraph, RefusesWorkThatNobodyWaitsFor) {
   });
 }
 
-// An error that somebody swallows spoils the graph all the same.
+// An error that the caller swallows spoils the graph all the same.
 TEST_F(CudaGraph, IsNotMadeOfWhatWentWrong) {
   expect_refusal("cudaStreamEndCapture: operation failed due to a previous error during capture",
                  [&] { EXPECT_THROW(on_->queue.synchronize(), DeviceError); });

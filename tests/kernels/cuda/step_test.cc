@@ -1,4 +1,4 @@
-// What a GPU alone does with dropout: it counts the steps itself.
+// Dropout as only a GPU has it: it counts the steps itself.
 #include "kernels/dropout.h"
 #include "tests/kernels/testing.h"
 

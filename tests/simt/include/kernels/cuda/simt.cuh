@@ -1,5 +1,5 @@
-// What a kernel may ask of the machine, emulated on the processor: stands in for the header of the same name in the
-// sources, which says what each of these does.
+// The machine as kernels see it, emulated on the processor: stands in for the header of the same name in the sources,
+// which says what each of these does.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 
-// Of CUDA's mathematical functions, the one the processor's library lacks.
+// The one mathematical function of CUDA that the processor's library lacks.
 inline float rsqrtf(float x) { return 1.0F / std::sqrt(x); }
 
 namespace segue::simt {
