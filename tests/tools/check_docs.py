@@ -16,7 +16,7 @@ import sys
 
 # Top folders that are made by using the repository.
 MADE = {"build", "data", "runs"}
-# Documents whose blocks of code are what a person types.
+# Documents whose commands are what a person types.
 COMMANDS_IN = ["README.md", "CONTRIBUTING.md", "docs/*.md", "configs/README.md", "benchmarks/README.md",
                "launch/cluster/README.md"]
 # Words that stand for what a person puts there.
@@ -56,7 +56,9 @@ class Document:
                 found[words] += 1
 
     def commands(self):
-        """Command lines with the numbers of their first lines, those that go on joined."""
+        """Command lines with the numbers of their first lines, those in blocks joined where they go on."""
+        for number, line in self.prose:
+            yield from ((number, code) for code in CODE.findall(line) if re.match(r"(mpirun .*)?segue ", code))
         begun = None
         for number, line in self.code:
             first, text = begun or (number, "")
@@ -83,13 +85,15 @@ class Repository:
 
     def is_ours(self, path, beside):
         top = path.split("/")[0]
-        return bool(PATH.fullmatch(path)) and (top in self.folders or (self.root / beside / top).is_dir())
+        is_folder = top in self.folders or top not in MADE and (self.root / beside / top).is_dir()
+        return is_folder and bool(PATH.fullmatch(path))
 
     @functools.cache
     def flags_of(self, *command):
         """The flags of a command of the program, or None when there is no such command."""
         done = subprocess.run([self.program, *command, "--help"], capture_output=True, text=True)
-        return set(FLAG.findall(done.stdout)) if done.returncode == 0 else None
+        options = re.findall(r"(?m)^  (-.*?)(?:  |$)", done.stdout)  # without what they mean, and without examples
+        return set(FLAG.findall(" ".join(options))) if done.returncode == 0 else None
 
     @functools.cache
     def keys(self):
@@ -167,7 +171,7 @@ def program_problems(repository, arguments):
 
 
 def command_problems(repository, line):
-    """What is wrong with a line of a block."""
+    """What is wrong with a command line."""
     words = [re.sub(r"\$\w+|\$\{\w+\}", "*", word) if word != "$segue" else "segue" for word in words_of(line)]
     ours = [word for word in words if not PLACEHOLDER.search(word) and repository.is_ours(word, ".")]
     yield from (f"names {word}, which is not there" for word in ours if not repository.has(word))

@@ -10,8 +10,8 @@ from check_docs import problems_under
 # Stands in for the program: two commands, one of them with a command of its own.
 PROGRAM = """#!/bin/sh
 case "$*" in
-  "train --help") echo "  --run TEXT   directory  --set TEXT ...  -q,--quiet" ;;
-  "bench step --help") echo "  --vocab-size INT" ;;
+  "train --help") printf '  %s\\n' "--run TEXT    Directory, not --runs" "--set TEXT ..." "-q,--quiet    Less" ;;
+  "bench step --help") printf '  %s\\n' "--vocab-size INT=256" "segue bench step --vocab 256    # an example" ;;
   *) echo "unknown" >&2; exit 2 ;;
 esac
 """
@@ -53,8 +53,8 @@ class CheckDocs(unittest.TestCase):
                          "mpirun --np 4 segue train CONFIG \\\n  --quiet > log\n"
                          "segue bench step configs/$name.json --vocab-size 3 && other --flag\n"
                          "segue COMMAND --help; launch/run --fast=3 --set x\n"
-                         "ctest -R '^(a|b)$' --output-on-failure\n```\n",
-            "configs/quick.json": "{}", "launch/run": "--fast) ;; --set)",
+                         "ctest --test-dir build/release -R '^(a|b)$' --output-on-failure\n```\n",
+            "configs/quick.json": "{}", "build/x": "", "launch/run": "--fast) ;; --set)",
         }), [])
 
     def test_links_to_nowhere(self):
@@ -70,6 +70,7 @@ class CheckDocs(unittest.TestCase):
     def test_commands_that_are_not(self):
         self.expect_one("```\nsegue train --runs x\n```\n", "README.md:2: segue train has no --runs")
         self.expect_one("words\n\n    segue bench step --vocab 3\n", "README.md:3: segue bench step has no --vocab")
+        self.expect_one("say `mpirun -np 4 segue train --runs x`\n", "README.md:1: segue train has no --runs")
         self.expect_one("```\nFOO=1 segue teach --run x\n```\n", "there is no command segue teach")
         self.expect_one("```\nsegue train \\\n  --set model.memlen=3\n```\n",
                         "README.md:2: no key of a config is called model.memlen")
