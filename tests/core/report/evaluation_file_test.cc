@@ -113,7 +113,7 @@ TEST_F(EvaluationFileTest, EffectiveContextIsRead) {
               HasSubstr("format: expected \"segue-effective-context\""));
 }
 
-TEST(EvaluationFileTest, JoinedPartsKeepTheirMeanAndNoToken) {
+TEST_F(EvaluationFileTest, JoinedPartsKeepTheirMeanAndNoToken) {
   const std::vector<LossOfPart> parts{
       {0, 0, 10, 4.0, 0.3}, {1, 1, 30, 2.0, 0.1}, {2, 2, 0, 0.0, 0.0}, {3, 5, 5, 1.0, 0.5}};
   const std::vector<LossOfPart> groups = joined(parts, [](const LossOfPart& group) { return group.tokens >= 40; });
