@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
 from flops import training_flops_per_token, visible_keys_per_query  # noqa: E402
-from program import TINY_MODEL, Program, check  # noqa: E402
+from program import TINY_MODEL, Program, check, cpu_flags  # noqa: E402
 from sizes import Sizes  # noqa: E402
 
 USAGE, CONFIG, DEVICE = 2, 3, 7
@@ -94,14 +94,9 @@ def test_bfloat16(program):
     _, errors = program.run(*command, expect=CONFIG)
     del program.environment["DNNL_MAX_CPU_ISA"]
     check("no bf16 products" in errors, f"bf16 refused: {errors}")
-    if has_bfloat16_products():
+    if "avx512_bf16" in cpu_flags():
         output, _ = program.run(*command)
         check("16,8,4" in output, f"bf16: {output}")
-
-
-def has_bfloat16_products():
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n", 1)[0].split()
-    return "avx512_bf16" in flags
 
 
 def test_head(program, device):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pathlib
 import random
 import struct
 import subprocess
@@ -62,6 +63,16 @@ class Program:
             self.write(f"{name}-{split}.bin", struct.pack(f"<{len(tokens)}H", *tokens))
             arguments += [f"--{split}", f"{name}-{split}.bin"]
         self.run("prepare", *arguments, "--format", "uint16", "--vocab-size", vocabulary, "--output", name)
+
+
+def cpu_flags():
+    """What the processor has beyond x86-64, as Linux names it: "avx512f", "avx512_bf16"."""
+    return pathlib.Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n", 1)[0].split()
+
+
+def is_exact_by_row():
+    """Whether a token's loss is the same to the bit whatever rows are multiplied beside its own (kernels/cpu/gemm.h)."""
+    return "avx512f" in cpu_flags()
 
 
 def check(condition, message):

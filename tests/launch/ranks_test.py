@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
 from flops import training_flops_per_token  # noqa: E402
 from job import Job, check_close, losses, newest_step, require, wait_for_steps  # noqa: E402
-from program import TINY_MODEL, check, check_same_run, metrics, read_evaluation  # noqa: E402
+from program import TINY_MODEL, check, check_same_run, is_exact_by_row, metrics, read_evaluation  # noqa: E402
 from report_test import read_page  # noqa: E402
 from sizes import Sizes  # noqa: E402
 
@@ -121,8 +121,9 @@ def check_evaluation(job, limit, *options):
 
 def test_evaluation_does_not_depend_on_ranks(job):
     job.train(1, "model")
-    check_evaluation(job, 1e-12)
-    check_evaluation(job, 1e-12, "--warm-up", "auto")
+    limit = 1e-12 if is_exact_by_row() else 1e-6
+    check_evaluation(job, limit)
+    check_evaluation(job, limit, "--warm-up", "auto")
     check_evaluation(job, 1e-6, "--document-border", "\n")
     check_evaluation(job, 1e-6, "--recompute", "--stride", 4)  # so few rows are multiplied in another order
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 from job import Job, check_close, require
-from program import TINY_MODEL, check, check_same_run, final_tensors, metrics
+from program import TINY_MODEL, check, check_same_run, final_tensors, is_exact_by_row, metrics, read_evaluation
 
 STEPS = 8
 INTERVAL = 4  # of evaluations
@@ -106,13 +106,15 @@ def test_more_ranks_than_streams(job, expected):
     found = evaluations(job.path("three"))
     check(found.keys() == expected.keys(), f"evaluated after steps {list(found)}")
     check_close(list(found.values()), list(expected.values()), 1e-4, "three ranks, one stream to evaluate")
-    losses = []
+    means, losses = [], []
     for ranks in (1, 3):
         job.run_ranks(ranks, "eval", "--checkpoint", "three", "--data", "text", "--split", "test", "--batch", 2, "--quiet",
                       "--threads", 1, "--output", f"result{ranks}", "--per-token")
+        means.append(read_evaluation(job.path(f"result{ranks}"))["results"][0]["loss"])
         with open(job.path(f"result{ranks}", "losses-mem-24.h5"), "rb") as file:
             losses.append(file.read())
-    check(losses[0] == losses[1], "three ranks, two streams: other losses than one rank's")
+    check_close(means[:1], means[1:], 1e-6, "three ranks, two streams")
+    check(losses[0] == losses[1] or not is_exact_by_row(), "three ranks, two streams: other losses than one rank's")
 
 
 def main():
