@@ -1,63 +1,32 @@
-// Errors: a few exception types, each with the exit code the program returns for it.
+// How errors are made: as fmt::format is called, ConfigError("{}: expected {}", path, what). What they are, all users
+// of Segue read in the public header.
 #pragma once
 
 #include <fmt/format.h>
+#include <segue/error.h>
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace segue {
 
-// The exit codes of the process. Scripts rely on these numbers; they never change meaning.
-enum class ExitCode : int {
-  kSuccess = 0,
-  kUnexpected = 1,    // an unexpected error
-  kUsage = 2,         // the command line
-  kConfig = 3,        // a config file or an override
-  kData = 4,          // text, token files, shards, manifests
-  kCheckpoint = 5,    // checkpoints and weight files
-  kFile = 6,          // the operating system refused a file operation
-  kDevice = 7,        // a GPU, its driver or one of its libraries
-  kPeer = 8,          // another rank failed or went silent
-  kContract = 9,      // an operation was called against its contract: an internal error
-  kDiverged = 10,     // the loss is not finite
-  kInterrupted = 75,  // stopped by a signal after saving; `--resume` resumes
+template <typename... Args>
+struct MessageFormat {
+  using Text = fmt::format_string<Args...>;
+  static std::string fill(Text format, Args&&... args) { return fmt::format(format, std::forward<Args>(args)...); }
 };
 
-// Base of all errors: one line that names the file, key or tensor, what was expected and what was found.
-class Error : public std::runtime_error {
- public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  ExitCode code() const { return code_; }
+// Inside a catch block: throws on what was caught, as the Error that stands for it.
+[[noreturn]] void throw_as_error();
 
- private:
-  ExitCode code_;
-};
-
-// One type per exit code, constructed as fmt::format is: ConfigError("{}: expected {}", path, what).
-template <ExitCode kCode>
-class ErrorOf : public Error {
- public:
-  template <typename... Args>
-  explicit ErrorOf(fmt::format_string<Args...> format, Args&&... args)
-      : Error(kCode, fmt::format(format, std::forward<Args>(args)...)) {}
-};
-
-using UsageError = ErrorOf<ExitCode::kUsage>;
-using ConfigError = ErrorOf<ExitCode::kConfig>;
-using DataError = ErrorOf<ExitCode::kData>;
-using CheckpointError = ErrorOf<ExitCode::kCheckpoint>;
-using FileError = ErrorOf<ExitCode::kFile>;
-using DeviceError = ErrorOf<ExitCode::kDevice>;
-// Memory is exhausted: the one failure of a device that a smaller model or batch avoids.
-class OutOfMemoryError : public DeviceError {
- public:
-  using DeviceError::DeviceError;
-};
-using PeerError = ErrorOf<ExitCode::kPeer>;
-using ContractError = ErrorOf<ExitCode::kContract>;
-using DivergedError = ErrorOf<ExitCode::kDiverged>;
-using InterruptedError = ErrorOf<ExitCode::kInterrupted>;
+// Runs `work`, from which only Errors come out.
+template <typename Work>
+auto with_typed_errors(const Work& work) {
+  try {
+    return work();
+  } catch (...) {
+    throw_as_error();
+  }
+}
 
 }  // namespace segue

@@ -1,6 +1,6 @@
 # The compiler options of every target, and the two functions by which folders declare their targets.
 add_library(segue_options INTERFACE)
-target_include_directories(segue_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(segue_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/launch/library/include)
 function(segue_compile_options)  # of C++; cmake/cuda.cmake has those of CUDA
   foreach(option ${ARGN})
     target_compile_options(segue_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${option}>)

@@ -1,5 +1,5 @@
 // The subcommands of `segue`. Each adds itself to the program with its options, help and examples, and runs when
-// chosen. They throw the errors of base/error.h.
+// chosen. They throw the errors of segue/error.h.
 #pragma once
 
 #include <CLI/CLI.hpp>

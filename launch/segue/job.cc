@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
-#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -73,18 +71,9 @@ std::unique_ptr<Collectives> open_collectives(Job& job, Device device, const Tra
 
 void run_as_rank(Job& job, const std::function<void()>& command) {
   try {
-    command();
+    with_typed_errors(command);
   } catch (const Error& error) {
     end_job(job, error.what(), error.code());
-    throw;
-  } catch (const std::bad_alloc&) {
-    end_job(job, "out of memory", ExitCode::kDevice);
-    throw;
-  } catch (const std::filesystem::filesystem_error& error) {
-    end_job(job, error.what(), ExitCode::kFile);
-    throw;
-  } catch (const std::exception& error) {
-    end_job(job, error.what(), ExitCode::kUnexpected);
     throw;
   }
 }

@@ -1,8 +1,6 @@
 // The program: subcommands, one catch for every error, one exit code per kind of error.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -59,16 +57,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return segue::with_typed_errors([=] { return run(argc, argv); });
   } catch (const segue::InterruptedError& stopped) {
     return static_cast<int>(stopped.code());  // the first rank has said it for all
   } catch (const segue::Error& error) {
     return report(error.what(), error.code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    return report(error.what(), segue::ExitCode::kFile);
-  } catch (const std::bad_alloc&) {
-    return report("out of memory", segue::ExitCode::kDevice);
-  } catch (const std::exception& error) {
-    return report(error.what(), segue::ExitCode::kUnexpected);
   }
 }

@@ -7,6 +7,7 @@ import sys
 
 # The height of every place. A file includes from its own place and from lower ones, never from the same height elsewhere.
 HEIGHTS = {
+    "launch/library/include": -1,  # what users of the library include as <segue/...>: the standard library and one another
     "base": 0,
     "data_pipeline": 1,
     "distributed": 1,
@@ -31,6 +32,8 @@ HEIGHTS = {
     "tests": 13,
     "benchmarks": 13,
 }
+PUBLIC = "launch/library/include/"
+STANDARD = re.compile(r"[a-z_]+")  # a header of the C++ standard library
 MAX_LINES = {".h": 500, ".cc": 500, ".cu": 500, ".cuh": 500}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -44,7 +47,11 @@ def place_of(path):
 
 def include_problem(path, bracket, target):
     """What is wrong with one include of the file at `path`, or None."""
+    if target.startswith("segue/"):
+        target = PUBLIC + target
     here, there = place_of(path), place_of(target)
+    if here == PUBLIC.rstrip("/") and there is None and not STANDARD.fullmatch(target):
+        return f"{here} must not include {target}: what is built upon the library may not have it"
     if there is None:
         return f"includes {target}, which is not from the repository root" if bracket == '"' else None
     if here == there or HEIGHTS[there] < HEIGHTS[here]:

@@ -49,6 +49,16 @@ class CheckIncludes(unittest.TestCase):
     def test_includes_start_at_the_root(self):
         self.expect_one("base/a.cc", '#include "a.h"\n', "not from the repository root")
 
+    def test_the_public_headers_lie_lowest(self):
+        public = "launch/library/include/segue/a.h"
+        self.assertEqual(self.problems({
+            public: "#include <segue/b.h>\n#include <vector>\n",
+            "base/a.h": "#include <segue/a.h>\n",
+            "launch/library/a.cc": '#include <segue/a.h>\n#include "core/generate/a.h"\n',
+        }), [])
+        self.expect_one(public, '#include "base/a.h"\n', "launch/library/include must not include base")
+        self.expect_one(public, "#include <fmt/format.h>\n", "must not include fmt/format.h")
+
     def test_new_folders_need_a_height(self):
         self.expect_one("core/cellar/a.cc", "", "lies in no listed place")
 

@@ -1,0 +1,24 @@
+// The types of the standard library's exceptions.
+#include "base/error.h"
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+namespace segue {
+
+void throw_as_error() {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw FileError("{}", error.what());
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError("out of memory");
+  } catch (const std::exception& error) {
+    throw UnexpectedError("{}", error.what());
+  }
+}
+
+}  // namespace segue
