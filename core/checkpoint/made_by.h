@@ -14,7 +14,7 @@ inline constexpr const char* kMadeByFile = "made_by.json";      // of a checkpoi
 inline constexpr const char* kSessionsFile = "sessions.jsonl";  // of a run: a line for each process that trained it
 
 struct MadeBy {
-  std::string program;  // "segue 0.1.0 (d72abaa1c0de)"
+  std::string program;  // "segue 1.2.3 (d72abaa1c0de)"
   std::string host;     // of the first rank
   std::string device;   // of the first rank, and what code it runs there
   int64_t threads = 0;  // of the first rank
@@ -30,7 +30,7 @@ MadeBy parse_made_by(std::string_view text, const std::string& source);  // thro
 // Whole lines that say so; what else a file may hold, half a line of a killed process perhaps, is left out.
 std::vector<MadeBy> parse_sessions(const std::string& text);
 
-// "segue 0.1.0 (d72abaa1c0de) on HOST, 4 ranks of 2 threads, cpu: ...; 2026-11-22T17:00:00Z, from step 120"
+// "segue 1.2.3 (d72abaa1c0de) on HOST, 4 ranks of 2 threads, cpu: ...; 2026-11-22T17:00:00Z, from step 120"
 std::string describe_made_by(const MadeBy& made_by);
 
 }  // namespace segue

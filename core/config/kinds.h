@@ -2,6 +2,8 @@
 // The key that holds them says what all words of an axis are about, and explains words that need one sentence together.
 #pragma once
 
+#include <segue/options.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -124,7 +126,6 @@ inline const auto& table_of(ScheduleKind) {
   return kTable;
 }
 
-enum class PrecisionKind : uint8_t { kFp32, kBf16 };
 inline const auto& table_of(PrecisionKind) {
   using enum PrecisionKind;
   static constexpr ChoiceTable<PrecisionKind, 2> kTable({{kFp32, "fp32"}, {kBf16, "bf16"}});

@@ -10,15 +10,15 @@
 
 namespace segue {
 
-void check_sampling(const SamplingOptions& options) {
+void check_sampling(const SamplingOptions& options, OptionNames names) {
   if (!(options.temperature >= 0.0 && std::isfinite(options.temperature)))
-    throw ConfigError("--temperature: expected 0 or more, found {}", options.temperature);
-  if (options.top_k < 0) throw ConfigError("--top-k: expected 0 or more, found {}", options.top_k);
+    throw ConfigError("{}: expected 0 or more, found {}", option_name(names, "temperature"), options.temperature);
+  check_at_least(0, options.top_k, names, "top_k");
   if (!(options.top_p > 0.0 && options.top_p <= 1.0))
-    throw ConfigError("--top-p: expected above 0 and at most 1, found {}", options.top_p);
+    throw ConfigError("{}: expected above 0 and at most 1, found {}", option_name(names, "top_p"), options.top_p);
 }
 
-Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options); }
+Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options, OptionNames::kFlags); }
 
 int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t position) {
   const auto is_nan = [](float value) { return std::isnan(value); };

@@ -1,21 +1,18 @@
 // The choice of a token from a distribution.
 #pragma once
 
+#include <segue/options.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/generate/option_names.h"
+
 namespace segue {
 
-struct SamplingOptions {
-  double temperature = 1.0;  // probabilities to the power of 1 / temperature; 0: always the most probable token
-  int64_t top_k = 0;         // of the most probable tokens alone; 0: of all
-  double top_p = 1.0;  // of the fewest most probable tokens that have this probability together (Holtzman et al. 2020)
-  uint64_t seed = 1;
-};
-
 // Throws ConfigError naming the option that is out of range.
-void check_sampling(const SamplingOptions& options);
+void check_sampling(const SamplingOptions& options, OptionNames names);
 
 class Sampler {
  public:

@@ -5,7 +5,7 @@
 
 namespace segue {
 
-// "segue 0.1.0 (d72abaa1c0de)": with the commit, and "-dirty" where files differed from it; an archive of the sources
+// "segue 1.2.3 (d72abaa1c0de)": with the commit, and "-dirty" where files differed from it; an archive of the sources
 // has none.
 std::string program_version();
 

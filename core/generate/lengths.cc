@@ -1,0 +1,43 @@
+// Options before overrides, overrides before what the model says.
+#include "core/generate/lengths.h"
+
+#include "base/error.h"
+
+namespace segue {
+
+namespace {
+
+void check_length(const std::optional<int64_t>& length, int64_t least, OptionNames names, std::string_view field) {
+  if (length && (*length < least || *length > kLongest))
+    throw ConfigError("{}: expected a number from {} to {}, found {}", option_name(names, field), least, kLongest,
+                      *length);
+}
+
+}  // namespace
+
+Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std::string_view source,
+                   OptionNames names) {
+  check_length(options.tgt_len, 1, names, "tgt_len");
+  check_length(options.mem_len, 0, names, "mem_len");
+  check_length(options.clamp_len, 0, names, "clamp_len");
+  Lengths lengths{.tgt_len = options.tgt_len.value_or(stored.tgt_len),
+                  .use = use_of(stored.model, options.set, option_name(names, "set"))};
+  const auto refuse = [&](std::string_view key, std::string_view field) {
+    refuse_override(options.set, key, option_name(names, field));
+  };
+  if (options.mem_len) refuse("model.mem_len", "mem_len");
+  if (options.clamp_len) refuse("model.position.clamp_len", "clamp_len");
+  if (options.same_length) {
+    const bool is_negated = names == OptionNames::kFlags && !*options.same_length;
+    refuse("model.visibility.same_length", is_negated ? "no_same_length" : "same_length");
+  }
+  ModelUse& use = lengths.use;
+  use.mem_len = options.mem_len.value_or(use.mem_len);
+  use.clamp_len = options.clamp_len.value_or(use.clamp_len);
+  use.same_length = options.same_length.value_or(use.same_length);
+  check_use(stored.model, use, lengths.tgt_len, source,
+            options.mem_len ? option_name(names, "mem_len") : "model.mem_len");
+  return lengths;
+}
+
+}  // namespace segue

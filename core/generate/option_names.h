@@ -1,0 +1,18 @@
+// What errors call an option of generation: the program's users know a flag, the library's a field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace segue {
+
+enum class OptionNames : uint8_t { kFlags, kFields };
+
+// "--top-p" or "top_p" of the field `top_p`.
+std::string option_name(OptionNames names, std::string_view field);
+
+// Throws ConfigError naming the option unless `value` is `least` or more.
+void check_at_least(int64_t least, int64_t value, OptionNames names, std::string_view field);
+
+}  // namespace segue

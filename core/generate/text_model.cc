@@ -1,0 +1,60 @@
+// A model, read and put on its device.
+#include "core/generate/text_model.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "core/config/device_choice.h"
+#include "core/generate/surprisal.h"
+#include "core/model/stored_tokenizer.h"
+
+namespace segue {
+
+namespace {
+
+int checked_threads(int threads, OptionNames names) {
+  check_at_least(0, threads, names, "threads");
+  return threads;
+}
+
+// How many of a text's tokens are those of its context.
+int64_t tokens_of_context(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
+  return std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end()).first - context.begin();
+}
+
+}  // namespace
+
+TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, std::string_view source,
+                     OptionNames names)
+    : stored_(read_model(checkpoint)),
+      lengths_(lengths_of(stored_, options.lengths, source, names)),
+      tokenizer_(read_tokenizer(checkpoint)),
+      stream_(choose_device(options.device, option_name(names, "device")), checked_threads(options.threads, names)),
+      model_(stored_.model, stored_.vocab_size),
+      parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, stream_.device())),
+      arena_(stream_.device()) {
+  if (tokenizer_ == nullptr)
+    throw CheckpointError("{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written",
+                          checkpoint.directory().string());
+  read_weights(checkpoint, parameters_);
+}
+
+std::vector<int32_t> TextModel::encode(const SourcedText& text) const {
+  std::vector<int32_t> tokens = tokenizer_->encode(text.text, text.source);
+  if (tokens.empty()) throw DataError("{}: expected text of at least one token, found none", text.source);
+  return tokens;
+}
+
+TextTokens TextModel::read(const SourcedText& context, const SourcedText& text) const {
+  TextTokens read{.tokens = encode({context.text + text.text, text.source})};
+  if (!context.text.empty()) read.begin = tokens_of_context(read.tokens, encode(context));
+  return read;
+}
+
+std::vector<float> TextModel::losses(const TextTokens& tokens, const std::function<void(int64_t)>& progress) {
+  return token_losses(in_use(), tokens.tokens, tokens.known(), lengths_.tgt_len, progress);
+}
+
+Generator TextModel::make_generator(int64_t samples) { return {in_use(), samples, lengths_.tgt_len}; }
+
+}  // namespace segue

@@ -1,0 +1,70 @@
+// A checkpoint's model with its tokenizer, ready to read text: what `segue generate` and the library are made of.
+#pragma once
+
+#include <segue/options.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/generate/generator.h"
+#include "core/generate/lengths.h"
+#include "core/generate/option_names.h"
+#include "core/model/stored_model.h"
+#include "data_pipeline/tokenizer/tokenizer.h"
+
+namespace segue {
+
+struct SourcedText {
+  std::string text;
+  std::string source;  // that errors name
+};
+
+// A text's tokens after those of its context, whose last word may go on in the text.
+struct TextTokens {
+  std::vector<int32_t> tokens;
+  int64_t begin = 0;  // of the text's
+
+  // The first token is read: nothing could foretell it.
+  int64_t known() const { return std::max<int64_t>(1, begin); }
+};
+
+class TextModel {
+ public:
+  // Throws CheckpointError, also when the checkpoint has no tokenizer; ConfigError naming the option, by `names`, or
+  // `source` and the lengths that cannot go together; DeviceError.
+  TextModel(const Checkpoint& checkpoint, const ModelOptions& options, std::string_view source, OptionNames names);
+
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const Lengths& lengths() const { return lengths_; }
+  int threads() const { return stream_.threads(); }
+
+  // At least one token; DataError naming what in the text is not in the vocabulary.
+  std::vector<int32_t> encode(const SourcedText& text) const;
+
+  TextTokens read(const SourcedText& context, const SourcedText& text) const;
+
+  // In nats, of every token but those known; `progress` hears of how many tokens so far.
+  std::vector<float> losses(const TextTokens& tokens, const std::function<void(int64_t)>& progress = nullptr);
+
+  // The generator uses the model, and at most one does at a time.
+  Generator make_generator(int64_t samples);
+
+ private:
+  ModelInUse in_use() { return {model_, lengths_.use, parameters_, arena_, stream_}; }
+
+  StoredModel stored_;
+  Lengths lengths_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  kernels::Stream stream_;
+  Transformer model_;
+  Parameters parameters_;
+  Arena arena_;
+};
+
+}  // namespace segue
