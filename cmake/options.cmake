@@ -61,7 +61,7 @@ add_custom_target(bundle_programs)
 function(segue_bundled name)
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
-  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
   add_dependencies(bundle_programs ${name})
 endfunction()
 

@@ -29,10 +29,10 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
     : stored_(read_model(checkpoint)),
       lengths_(lengths_of(stored_, options.lengths, source, names)),
       tokenizer_(read_tokenizer(checkpoint)),
-      stream_(choose_device(options.device, option_name(names, "device")), checked_threads(options.threads, names)),
+      queue_(choose_device(options.device, option_name(names, "device")), checked_threads(options.threads, names)),
       model_(stored_.model, stored_.vocab_size),
-      parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, stream_.device())),
-      arena_(stream_.device()) {
+      parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, queue_.device())),
+      arena_(queue_.device()) {
   if (tokenizer_ == nullptr)
     throw CheckpointError("{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written",
                           checkpoint.directory().string());

@@ -42,7 +42,7 @@ class TextModel {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Lengths& lengths() const { return lengths_; }
-  int threads() const { return stream_.threads(); }
+  int threads() const { return queue_.threads(); }
 
   // At least one token; DataError naming what in the text is not in the vocabulary.
   std::vector<int32_t> encode(const SourcedText& text) const;
@@ -56,12 +56,12 @@ class TextModel {
   Generator make_generator(int64_t samples);
 
  private:
-  ModelInUse in_use() { return {model_, lengths_.use, parameters_, arena_, stream_}; }
+  ModelInUse in_use() { return {model_, lengths_.use, parameters_, arena_, queue_}; }
 
   StoredModel stored_;
   Lengths lengths_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  kernels::Stream stream_;
+  kernels::Queue queue_;
   Transformer model_;
   Parameters parameters_;
   Arena arena_;

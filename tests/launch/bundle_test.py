@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+from bare_root import Root, can_change_root, libraries_of
 from program import TINY_MODEL, Program, check, metrics
 
 PACK = pathlib.Path(__file__).resolve().parents[2] / "launch" / "package" / "bundle"
@@ -17,58 +18,16 @@ LARGEST = 40 * 10**6  # bytes
 SKIPPED, DEVICE_ERROR = 77, 7
 
 
-class Root:
-    """A folder that a process takes for everything there is. LD_ORIGIN_PATH tells glibc where the program lies, which it
-    would read from /proc."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "chroot"]
-        for folder in ("tmp", "dev", "bin"):
-            (self.path / folder).mkdir(parents=True)
-        self.add_shell()
-
-    def add(self, file):
-        target = self.path / str(file).lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, target)
-
-    def add_shell(self):
-        shutil.copy("/bin/sh", self.path / "bin/sh")
-        for library in libraries_of("/bin/sh"):
-            self.add(library)
-
-    def write(self, name, text="", mode=0o755):
-        target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-        target.chmod(mode)
-
-    def run(self, command, expect=0, **environment):
-        done = subprocess.run([*self.enter, self.path, "/bin/sh", "-c", "cd /bundle && " + command], capture_output=True,
-                              text=True, env={"PATH": "/bin:/usr/sbin", "LD_ORIGIN_PATH": "/bundle/bin", **environment})
-        check(done.returncode == expect, f"{command}: exit {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
-        return done.stdout, done.stderr
-
-
-def libraries_of(*programs):
-    listed = subprocess.run(["ldd", *map(str, programs)], check=True, capture_output=True, text=True).stdout
-    return set(re.findall(r"(/\S+) \(0x", listed))
-
-
-def can_change_root():
-    enter = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-    return subprocess.run([*enter, "chroot", "/", "/bin/sh", "-c", ":"], capture_output=True).returncode == 0
-
-
 def unpack(program, build):
     archive = program.path("bundle.tar.xz")
     subprocess.run([PACK, "--build-dir", build, "--output", archive], check=True)
     check(os.path.getsize(archive) < LARGEST, f"{os.path.getsize(archive)} bytes, expected less than {LARGEST}")
-    root = Root(program.path("root"))
+    root = Root(program.path("root"), "/bundle")
     subprocess.run(["tar", "--extract", "--file", archive, "--directory", root.path], check=True)
     (folder,) = root.path.glob("segue-*")
     folder.rename(root.path / "bundle")
+    for others in ("include", "share"):
+        check(not (root.path / "bundle" / others).exists(), f"packed although the library alone has it: {others}")
     return root
 
 

@@ -1,0 +1,69 @@
+// A trained model that scores text and writes it, as `segue generate` does. All functions throw the errors of
+// segue/error.h and nothing else; the library prints nothing.
+#pragma once
+
+#include <segue/export.h>
+#include <segue/options.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace segue {
+
+struct ScoredToken {
+  std::string text = {};            // what it adds to the text of the tokens before it
+  std::optional<double> nats = {};  // -ln p(token | all before it); nothing where nothing foretells it
+};
+
+struct ScoredText {
+  std::vector<ScoredToken> tokens = {};
+  double nats = 0.0;                         // the sum
+  std::optional<double> bits_per_byte = {};  // of the text that was scored; nothing where that is empty
+};
+
+struct GeneratedText {
+  std::string text = {};    // without the prompt
+  std::int64_t tokens = 0;  // that were drawn for it
+  bool stopped = false;     // by the stop string, which is not part of the text
+};
+
+class LoadedLanguageModel;
+
+// A model may be used by one thread at a time, on a GPU by the one that loaded it; several models by as many. The
+// number of the calling thread's OpenMP threads is as it was when a function returns.
+class SEGUE_EXPORT LanguageModel {
+ public:
+  // `checkpoint` is a run, whose newest intact checkpoint is taken, or one checkpoint. Throws CheckpointError when
+  // there is none or it is damaged, ConfigError when it cannot be used as `options` say, DeviceError.
+  explicit LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options = {});
+  ~LanguageModel();
+  LanguageModel(LanguageModel&& other) noexcept;
+  LanguageModel& operator=(LanguageModel&& other) noexcept;
+  LanguageModel(const LanguageModel&) = delete;
+  LanguageModel& operator=(const LanguageModel&) = delete;
+
+  // One line for every damaged checkpoint that was passed over.
+  const std::vector<std::string>& warnings() const;
+
+  // The tokens of a text of any length with their losses, the memory beginning empty. `context` is the text before,
+  // which is read and not scored: without it the first token is not scored either. A token that begins in the context
+  // and ends in the text is the text's. Throws DataError for text without a token, or with what the vocabulary does not
+  // have.
+  ScoredText score(std::string_view text, std::string_view context = {});
+  // The same of a file, which errors name; also FileError.
+  ScoredText score_file(const std::filesystem::path& file, std::string_view context = {});
+
+  // What the model writes after a prompt of at least one token; the same seed gives the same text. Throws ConfigError
+  // naming the option that is out of range, DataError as above.
+  std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options = {});
+
+ private:
+  std::unique_ptr<LoadedLanguageModel> loaded_;
+};
+
+}  // namespace segue

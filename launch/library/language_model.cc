@@ -1,0 +1,121 @@
+// The library's model over what `segue generate` uses.
+#include <omp.h>
+#include <segue/error.h>
+#include <segue/language_model.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/checkpoint/checkpoint_store.h"
+#include "core/evaluation/loss_units.h"
+#include "core/generate/samples.h"
+#include "core/generate/surprisal.h"
+#include "core/generate/text_model.h"
+
+namespace segue {
+
+namespace {
+
+// A queue sets how many threads the calling thread's OpenMP regions get: here, until the caller is back.
+class CallersThreads {
+ public:
+  CallersThreads() = default;
+  explicit CallersThreads(int threads) { omp_set_num_threads(threads); }
+  ~CallersThreads() { omp_set_num_threads(before_); }
+  CallersThreads(const CallersThreads&) = delete;
+  CallersThreads& operator=(const CallersThreads&) = delete;
+
+ private:
+  int before_ = omp_get_max_threads();
+};
+
+// What each token adds to the text of those before it, from number `begin` on.
+std::vector<ScoredToken> texts_of(const Tokenizer& tokenizer, const TextTokens& read) {
+  const std::span<const int32_t> tokens = read.tokens;
+  std::string text = tokenizer.decode(tokens.first(static_cast<size_t>(read.begin)));
+  std::vector<ScoredToken> found;
+  for (const int32_t token : tokens.subspan(static_cast<size_t>(read.begin))) {
+    const size_t before = text.size();
+    tokenizer.decode_onto(token, text);
+    found.push_back({.text = text.substr(before)});
+  }
+  return found;
+}
+
+}  // namespace
+
+class LoadedLanguageModel {
+ public:
+  LoadedLanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
+      : LoadedLanguageModel(resolve_checkpoint(checkpoint), options) {}
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  ScoredText score(const SourcedText& text, std::string_view context) {
+    const CallersThreads threads(model_.threads());
+    const TextTokens read = model_.read({std::string(context), "context"}, text);
+    const std::vector<float> losses = model_.losses(read);
+    ScoredText scored{.tokens = texts_of(model_.tokenizer(), read)};
+    const size_t unscored = scored.tokens.size() - losses.size();
+    for (size_t i = 0; i < losses.size(); ++i) {
+      const auto nats = static_cast<double>(losses[i]);
+      scored.tokens[unscored + i].nats = nats;
+      scored.nats += nats;
+    }
+    size_t bytes = text.text.size();
+    for (size_t i = 0; i < unscored; ++i) bytes -= std::min(bytes, scored.tokens[i].text.size());
+    if (bytes > 0 && !losses.empty()) scored.bits_per_byte = bits_per_token(scored.nats) / static_cast<double>(bytes);
+    return scored;
+  }
+
+  std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options) {
+    check_generation(options, OptionNames::kFields);
+    const CallersThreads threads(model_.threads());
+    const SourcedText read{std::string(prompt), "prompt"};
+    const std::vector<int32_t> tokens = model_.encode(read);
+    Generator generator = model_.make_generator(options.samples);
+    generator.read(tokens);
+    std::vector<GeneratedText> texts;
+    for (const Sample& sample : grow_samples(generator, model_.tokenizer(), read.text, options).samples)
+      texts.push_back(
+          {.text = std::string(sample.text.text()), .tokens = sample.tokens, .stopped = sample.text.is_stopped()});
+    return texts;
+  }
+
+ private:
+  LoadedLanguageModel(ResolvedCheckpoint resolved, const ModelOptions& options)
+      : warnings_(std::move(resolved.complaints)),
+        model_(resolved.checkpoint, options, resolved.checkpoint.directory().string(), OptionNames::kFields) {}
+
+  std::vector<std::string> warnings_;
+  TextModel model_;
+};
+
+LanguageModel::LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
+    : loaded_(with_typed_errors([&] {
+        const CallersThreads threads;
+        return std::make_unique<LoadedLanguageModel>(checkpoint, options);
+      })) {}
+
+LanguageModel::~LanguageModel() = default;
+LanguageModel::LanguageModel(LanguageModel&& other) noexcept = default;
+LanguageModel& LanguageModel::operator=(LanguageModel&& other) noexcept = default;
+
+const std::vector<std::string>& LanguageModel::warnings() const { return loaded_->warnings(); }
+
+ScoredText LanguageModel::score(std::string_view text, std::string_view context) {
+  return with_typed_errors([&] { return loaded_->score({std::string(text), "text"}, context); });
+}
+
+ScoredText LanguageModel::score_file(const std::filesystem::path& file, std::string_view context) {
+  return with_typed_errors([&] { return loaded_->score({read_file(file), file.string()}, context); });
+}
+
+std::vector<GeneratedText> LanguageModel::generate(std::string_view prompt, const GenerationOptions& options) {
+  return with_typed_errors([&] { return loaded_->generate(prompt, options); });
+}
+
+}  // namespace segue
