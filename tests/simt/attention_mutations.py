@@ -27,7 +27,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "no barrier before keys and positions are replaced",
-        "    simt::sync_block();  // everybody is done with these keys and positions\n",
+        "    simt::sync_block();  // all threads are done with these keys and positions\n",
         "",
     ),
     attention(

@@ -150,7 +150,7 @@ HOST_MUTATIONS = [
     ),
     host(
         QUEUE,
-        "what a recording failed of told again by the next launch",
+        "what a recording failed of reported again by the next launch",
         "    cudaGetLastError();",
         "",
         "CudaGraph.Refuses*",
@@ -164,8 +164,8 @@ HOST_MUTATIONS = [
     ),
     host(
         RUNTIME,
-        "want of memory told again by the next launch",
-        "cudaGetLastError();  // the error is told here, not by the call that comes next\n  const DeviceInfo",
+        "want of memory reported again by the next launch",
+        "cudaGetLastError();  // the error is reported here, not by the call that comes next\n  const DeviceInfo",
         "const DeviceInfo",
         "CudaRuntime.SaysHowMuch*",
     ),

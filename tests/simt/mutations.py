@@ -45,7 +45,7 @@ MUTATIONS = [
     header(
         "reduce",
         "no barrier between one sum and the next",
-        "  sync_block();  // of the reduction before, somebody may still read\n",
+        "  sync_block();  // threads may still read the reduction before\n",
         "",
         LAYER_NORM,
         "layer_norm",
@@ -297,13 +297,13 @@ MUTATIONS = [
     ),
     listed(
         "no barrier before the rows are replaced",
-        "    simt::sync_block();  // everybody is done with these rows\n",
+        "    simt::sync_block();  // all threads are done with these rows\n",
         "",
     ),
     listed("db added by every slice", "if (slice > 0 || lane", "if (lane"),
     listed(
         "no barrier between slices",
-        "    if (step > 1) simt::sync_block();  // everybody is done with the slice before\n",
+        "    if (step > 1) simt::sync_block();  // all threads are done with the slice before\n",
         "",
         header=True,
     ),
@@ -340,7 +340,7 @@ MUTATIONS = [
     kernel(
         "token_clusters",
         "no barrier between the counts of some targets and of the next",
-        "  simt::sync_block();  // of the targets before, somebody may still read\n",
+        "  simt::sync_block();  // threads may still read the targets before\n",
         "",
         TOKEN_CLUSTERS,
     ),
