@@ -18,7 +18,7 @@ enum class ExitCode : int {
   kData = 4,          // text, token files, shards, manifests
   kCheckpoint = 5,    // checkpoints and weight files
   kFile = 6,          // the operating system refused a file operation
-  kDevice = 7,        // a GPU, its driver or one of its libraries
+  kDevice = 7,        // a device or one of its libraries, or memory ran out
   kPeer = 8,          // another rank failed or went silent
   kContract = 9,      // an operation was called against its contract: an internal error
   kDiverged = 10,     // the loss is not finite
