@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/choices.h"
@@ -33,7 +34,18 @@ class Kinds {
   uint64_t bits_ = kAll;
 };
 
-// A key's explanation for people, and the range of its value (of each element, for a list).
+// What a key is as a flag of the command line (launch/segue/flags.h), besides its name.
+struct FlagInfo {
+  std::string_view value = {};  // what stands for its value in help: "FILE"; empty: its type
+  std::string_view alias = {};  // "-o"
+  bool is_positional = false;
+  bool is_repeated = false;  // a list, given element by element, which adds to what is there
+};
+
+// Whether a std::optional holds a value.
+enum class Presence : uint8_t { kNotOptional, kPresent, kAbsent };
+
+// What people are told about a key, and the range of its value (of each element, for a list).
 struct FieldInfo {
   std::string_view meaning;
   std::string_view unit = {};
@@ -43,7 +55,19 @@ struct FieldInfo {
   double below = std::numeric_limits<double>::infinity();  // the value must be less than this
   std::string_view role = {};                              // the schema's "x-role"; empty: none
   Kinds kinds = {};                                        // of the struct's `kind`, that read it
-  std::span<const ExplainedWord> words = {};               // of a value, not of a list, with a ChoiceTable
+  FlagInfo flag = {};
+
+  // Said by JsonFields of the member itself.
+  std::span<const ExplainedWord> words = {};  // of a value, not of a list, with a ChoiceTable
+  Presence presence = Presence::kNotOptional;
 };
+
+// "what it is; one: this; two and three: that".
+std::string explained_meaning(const FieldInfo& info);
+// ">= 0 and < 1"; empty: any number.
+std::string range_text(const FieldInfo& info);
+bool is_in_range(double value, const FieldInfo& info);
+// "an integer >= 0", for errors.
+std::string expected_number(std::string_view kind, const FieldInfo& info);
 
 }  // namespace segue

@@ -10,9 +10,10 @@
 //   };
 //   const auto shard = read_fields<DataError, Shard>(parse_json<DataError>(text, path), path);
 //
-// Members may be bool, int64_t, double, std::string, an enum (see base/choices.h), another described struct, or a
-// std::vector of any of these. An absent optional key leaves the member as it is; an absent struct is read as {}, so
-// that the keys it requires are still asked for.
+// Members may be bool, int64_t, double, std::string, std::filesystem::path, an enum (see base/choices.h), another
+// described struct, a std::vector of any of these, or a std::optional, which is not written while it holds nothing. An
+// absent optional key leaves the member as it is; an absent struct is read as {}, so that the keys it requires are
+// still asked for.
 //
 // A struct with a `kind` may have keys that only some kinds read:
 //
@@ -24,10 +25,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -88,9 +92,15 @@ class JsonFields {
 
  private:
   template <typename T>
+  struct IsOptional : std::false_type {};
+  template <typename T>
+  struct IsOptional<std::optional<T>> : std::true_type {};
+
+  template <typename T>
   void field(std::string_view key, T& value, const FieldInfo& info, bool is_required) {
     FieldInfo told = info;
     if constexpr (TabledEnum<T>) told.words = table_of(value).explained();
+    if constexpr (IsOptional<T>::value) told.presence = value ? Presence::kPresent : Presence::kAbsent;
     if (!enter_key(key, told, is_required, DescribedStruct<T>)) return;
     visit(value, told);
     leave();
@@ -100,6 +110,19 @@ class JsonFields {
   void visit(int64_t& value, const FieldInfo& info) { visit_integer(value, info); }
   void visit(double& value, const FieldInfo& info) { visit_number(value, info); }
   void visit(std::string& value, const FieldInfo& /*info*/) { visit_text(value); }
+
+  void visit(std::filesystem::path& value, const FieldInfo& /*info*/) {
+    std::string text = value.string();
+    visit_text(text);
+    value = text;
+  }
+
+  template <typename T>
+  void visit(std::optional<T>& value, const FieldInfo& info) {
+    T held = value.value_or(T{});
+    visit(held, info);
+    value = std::move(held);
+  }
 
   template <NamedEnum T>
   void visit(T& value, const FieldInfo& /*info*/) {
@@ -170,6 +193,12 @@ T read_fields(const Json& document, std::string_view source) {
 template <DescribedStruct T>
 OrderedJson write_fields(T value) {
   return write_described([&value](JsonFields& fields) { value.describe(fields); });
+}
+
+// Throws Error naming source, key, expected and found when a member breaks its own description.
+template <typename Error, DescribedStruct T>
+void check_fields(const T& value, std::string_view source) {
+  static_cast<void>(read_fields<Error, T>(write_fields(value), source));
 }
 
 // Throws Error naming source, key, kind, expected and found when a key that the kind beside it does not read has

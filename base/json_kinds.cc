@@ -36,6 +36,7 @@ class UnreadKeys : public JsonFields {
 
  protected:
   bool enter_key(std::string_view key, const FieldInfo& info, bool /*required*/, bool /*is_struct*/) override {
+    if (info.presence == Presence::kAbsent) return false;
     const std::string& parent = paths_.back();
     std::string path = join_json_path(parent, key);
     const OrderedJson::json_pointer pointer = pointers_.back() / std::string(key);

@@ -2,6 +2,8 @@
 #include "base/json_paths.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/text.h"
 
@@ -66,10 +68,34 @@ std::string_view nearest_path(std::string_view unknown, const std::vector<std::s
   return nearest_word(unknown, {known.begin(), known.end()});
 }
 
+struct RenamedKey {
+  std::string_view old;
+  std::string_view today;
+};
+constexpr std::array<RenamedKey, 4> kRenamed{{{"batch", "batch_size"},
+                                              {"document_border", "document_boundary"},
+                                              {"streams", "batch_size"},
+                                              {"vocab", "vocab_size"}}};
+
 }  // namespace
 
 std::string nearest_key_path(std::string unknown_path, const Describe& prototype) {
   return std::string(nearest_path(without_indices(std::move(unknown_path)), PathLister().list(prototype)));
+}
+
+std::string_view renamed_key(std::string_view old) {
+  const auto* const found =
+      std::find_if(kRenamed.begin(), kRenamed.end(), [old](const RenamedKey& key) { return key.old == old; });
+  return found == kRenamed.end() ? std::string_view() : found->today;
+}
+
+std::string renamed_key_path(std::string unknown_path, const Describe& prototype) {
+  const std::string path = without_indices(std::move(unknown_path));
+  const std::string_view today = renamed_key(leaf_of(path));
+  if (today.empty()) return {};
+  const std::string renamed = join_json_path(parent_of(path), today);
+  const std::vector<std::string> known = PathLister().list(prototype);
+  return std::find(known.begin(), known.end(), renamed) == known.end() ? "" : renamed;
 }
 
 }  // namespace segue

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "base/json_fields.h"
 #include "base/json_paths.h"
@@ -12,23 +11,6 @@
 
 namespace segue {
 namespace {
-
-std::string expected_number(std::string_view kind, const FieldInfo& info) {
-  std::string text(kind);
-  auto add = [&text, separator = " "](std::string_view relation, double bound) mutable {
-    if (std::isinf(bound)) return;
-    text += fmt::format("{}{} {}", std::exchange(separator, " and "), relation, bound);
-  };
-  add(">=", info.minimum);
-  add(">", info.above);
-  add("<=", info.maximum);
-  add("<", info.below);
-  return text;
-}
-
-bool is_in_range(double value, const FieldInfo& info) {
-  return value >= info.minimum && value <= info.maximum && value > info.above && value < info.below;
-}
 
 class Reader : public JsonFields {
  public:
@@ -149,6 +131,8 @@ class Reader : public JsonFields {
   }
 
   void report_unknown(const Describe& prototype) const {
+    const std::string renamed = renamed_key_path(unknown_, prototype);
+    if (!renamed.empty()) raise_(fmt::format("{}: {}: renamed to {}", source_, unknown_, renamed));
     raise_(
         fmt::format("{}: {}: unknown key{}", source_, unknown_, did_you_mean(nearest_key_path(unknown_, prototype))));
   }

@@ -10,21 +10,6 @@
 namespace segue {
 namespace {
 
-// "what it is; one: this; two and three: that".
-std::string meaning_of(const FieldInfo& info) {
-  std::string text(info.meaning);
-  std::string together;  // words that mean the same
-  for (size_t i = 0; i < info.words.size(); ++i) {
-    const auto& [word, meaning] = info.words[i];
-    if (meaning.empty()) continue;
-    together += fmt::format("{}{}", together.empty() ? "" : " and ", word);
-    if (i + 1 < info.words.size() && info.words[i + 1].meaning == meaning) continue;
-    text += fmt::format("; {}: {}", together, meaning);
-    together.clear();
-  }
-  return text;
-}
-
 class SchemaMaker : public JsonFields {
  public:
   OrderedJson make(const Describe& describe) {
@@ -43,8 +28,8 @@ class SchemaMaker : public JsonFields {
     std::vector<std::string> details;
     if (!info.kinds.are_all()) details.push_back(fmt::format("kinds: {}", fmt::join(readers_of(info), ", ")));
     if (!info.unit.empty()) details.push_back(fmt::format("unit: {}", info.unit));
-    node["description"] =
-        details.empty() ? meaning_of(info) : fmt::format("{} ({})", meaning_of(info), fmt::join(details, "; "));
+    node["description"] = details.empty() ? explained_meaning(info)
+                                          : fmt::format("{} ({})", explained_meaning(info), fmt::join(details, "; "));
     if (!info.role.empty()) node["x-role"] = info.role;
     if (!info.kinds.are_all()) node["x-kinds"] = readers_of(info);
     return true;
@@ -103,7 +88,7 @@ void complete(OrderedJson& schema, const OrderedJson& values) {
     if (node.contains("properties")) {
       complete(node, values[key]);
       if (node.contains("required") && !lists(schema, key)) required.push_back(key);
-    } else if (!lists(schema, key)) {
+    } else if (!lists(schema, key) && values.contains(key)) {
       node["default"] = values[key];
     }
   }

@@ -20,7 +20,7 @@ class Writer : public JsonFields {
 
  protected:
   bool enter_key(std::string_view key, const FieldInfo& info, bool /*required*/, bool /*is_struct*/) override {
-    if (keys_ == WrittenKeys::kOfKind && !is_read(info)) return false;
+    if (info.presence == Presence::kAbsent || (keys_ == WrittenKeys::kOfKind && !is_read(info))) return false;
     places_.push_back(&(*places_.back())[std::string(key)]);
     return true;
   }

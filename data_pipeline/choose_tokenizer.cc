@@ -81,8 +81,6 @@ void check_tokenizer_options(const PrepareOptions& options) {
   check_belongs(asked.min_count.has_value(), "minimum count", TokenizerKind::kWord, options);
   check_belongs(!asked.vocabulary_file.empty(), "vocabulary file", TokenizerKind::kWord, options);
   check_belongs(!asked.model_file.empty(), "model file", TokenizerKind::kSentencePiece, options);
-  if (asked.min_count && *asked.min_count < 1)
-    throw UsageError("minimum count: expected at least 1, found {}", *asked.min_count);
   if (asked.min_count && !asked.vocabulary_file.empty())
     throw UsageError("minimum count: a vocabulary file is taken whole");
   if (options.format == SourceFormat::kText) {

@@ -115,7 +115,7 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   PassResult read = read_corpora(options, corpora, "prepare", [&](const std::string& name) {
     splits.push_back(std::make_unique<SplitPreparation>(
         tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
-        SplitWriter(directory, name, {type, options.shard_tokens, options.compression}), type));
+        SplitWriter(directory, name, {type, options.shard_tokens, static_cast<int>(options.compression)}), type));
     return splits.back().get();
   });
   DatasetManifest manifest;
@@ -177,8 +177,9 @@ TokenType source_type_of(SourceFormat format) {
 }
 
 void prepare(const PrepareOptions& options, Logger& logger) {
-  check_tokenizer_options(options);
   check_source_options(options);
+  check_fields<UsageError>(options, "prepare");
+  check_tokenizer_options(options);
   check_output(options);
   StagedDirectory staged(options.output);
   const std::vector<Corpus> corpora = plan_corpora(options, staged.path());

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/choices.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "data_pipeline/token_type.h"
 #include "data_pipeline/tokenizer/tokenizer_info.h"
@@ -15,6 +17,11 @@ namespace segue {
 
 // kText: what a tokenizer reads. The others: raw little-endian tokens without a header.
 enum class SourceFormat : uint8_t { kText, kUInt16, kUInt32 };
+inline const auto& table_of(SourceFormat /*format*/) {
+  using enum SourceFormat;
+  static constexpr ChoiceTable<SourceFormat, 3> kTable({{kText, "text"}, {kUInt16, "uint16"}, {kUInt32, "uint32"}});
+  return kTable;
+}
 
 // The type of a source's tokens: a byte of text, or a ready-made token.
 TokenType source_type_of(SourceFormat format);
@@ -29,6 +36,7 @@ struct TokenizerOptions {
   std::optional<int64_t> min_count = {};       // word: absent: 1
   std::filesystem::path vocabulary_file = {};  // word: instead of the words of the training text
   std::filesystem::path model_file = {};       // sentencepiece: instead of training a model
+  void describe(JsonFields& fields);
 };
 
 struct PrepareOptions {
@@ -56,11 +64,12 @@ struct PrepareOptions {
   std::optional<int64_t> vocabulary = {};
   std::optional<int64_t> separator = {};  // byte or ready-made token put between two files or documents
 
-  int compression = 0;                       // deflate level, 0: none
+  int64_t compression = 0;                   // deflate level, 0: none
   int64_t shard_tokens = int64_t{64} << 20;  // at most so many in a shard; one shard is held in memory
   bool force = false;                        // replace an existing dataset
   bool quiet = false;                        // no progress
-  std::string command = {};                  // for the manifest
+  std::string command = {};                  // for the manifest; not described
+  void describe(JsonFields& fields);
 };
 
 // Writes the dataset `output`, or throws and leaves nothing: UsageError for options that contradict each other,

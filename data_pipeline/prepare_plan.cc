@@ -44,16 +44,13 @@ void check_numbers(const PrepareOptions& options) {
   const bool text = options.format == SourceFormat::kText;
   const TokenizerKind kind = options.tokenizer.kind;
   const int64_t largest = text ? kLargestVocabulary : largest_vocabulary(source_type_of(options.format));
-  if (options.vocabulary && (*options.vocabulary < 1 || *options.vocabulary > largest))
+  if (options.vocabulary && *options.vocabulary > largest)
     throw UsageError("vocabulary size: expected 1 to {}, found {}", largest, *options.vocabulary);
   if (options.separator && text && kind != TokenizerKind::kByte)
     throw UsageError("separator: expected bytes or ready-made tokens, found tokenizer {}", name_of_choice(kind));
   const int64_t tokens = text ? 256 : options.vocabulary.value_or(largest);
-  if (options.separator && (*options.separator < 0 || *options.separator >= tokens))
+  if (options.separator && *options.separator >= tokens)
     throw UsageError("separator: expected a token from 0 to {}, found {}", tokens - 1, *options.separator);
-  if (options.compression < 0 || options.compression > 9)
-    throw UsageError("compression: expected a level from 0 to 9, found {}", options.compression);
-  if (options.shard_tokens < 1) throw UsageError("shard tokens: expected at least 1, found {}", options.shard_tokens);
 }
 
 // Standard input is read once, and lines of JSON are text.

@@ -22,7 +22,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     parser.add_argument("--threads", type=int, default=0, help="0: as PyTorch chooses")
-    parser.add_argument("--vocab", type=int, default=267735)
+    parser.add_argument("--vocab-size", type=int, default=267735)
     parser.add_argument("--cutoffs", default="20000,40000,200000")
     parser.add_argument("--div-val", type=float, default=4)
     parser.add_argument("--d-model", type=int, default=1024)
@@ -41,8 +41,8 @@ class Problem:
         self.cutoffs = [int(word) for word in arguments.cutoffs.split(",")]
         dtype = PRECISIONS[arguments.precision]
         self.softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(
-            arguments.d_model, arguments.vocab, self.cutoffs, arguments.div_val, device=device, dtype=dtype)
-        self.targets = zipf_words(arguments.tokens, arguments.vocab).to(device)
+            arguments.d_model, arguments.vocab_size, self.cutoffs, arguments.div_val, device=device, dtype=dtype)
+        self.targets = zipf_words(arguments.tokens, arguments.vocab_size).to(device)
         self.hidden = torch.randn(arguments.tokens, arguments.d_model, device=device, dtype=dtype, requires_grad=True)
         for leaf in (*self.softmax.parameters(), self.hidden):
             leaf.grad = torch.zeros_like(leaf)

@@ -17,7 +17,7 @@ class AuthorsModel(nn.Module):
         super().__init__()
         self.sizes = sizes
         self.model = import_authors(checkout).MemTransformerLM(
-            sizes.vocab, sizes.n_layer, sizes.n_head, sizes.d_model, sizes.d_head, sizes.d_inner, sizes.dropout,
+            sizes.vocab_size, sizes.n_layer, sizes.n_head, sizes.d_model, sizes.d_head, sizes.d_inner, sizes.dropout,
             sizes.dropatt, tie_weight=True, d_embed=sizes.d_model, div_val=1, tie_projs=[False],
             pre_lnorm=sizes.pre_lnorm, tgt_len=tgt_len, ext_len=0, mem_len=sizes.mem_len, cutoffs=[],
             same_length=sizes.same_length, attn_type=0, clamp_len=sizes.clamp_len, sample_softmax=-1)

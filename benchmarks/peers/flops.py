@@ -22,5 +22,5 @@ def training_flops_per_token(sizes: Sizes, tgt_len: int, batch: int) -> float:
     memory_rows = (3 if sizes.pre_lnorm else 2) * 2 * d_model * width * mem_len / tgt_len  # k, v with today's weights
     positions = 2 * d_model * width * (mem_len + tgt_len) / (tgt_len * batch)  # r, once for the whole batch
     attention = 3 * 3 * width * visible_keys_per_query(sizes, tgt_len)
-    head = 3 * d_model * sizes.vocab
+    head = 3 * d_model * sizes.vocab_size
     return 2 * (sizes.n_layer * (dense + memory_rows + positions + attention) + head)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Sizes:
-    vocab: int = 256
+    vocab_size: int = 256
     n_layer: int = 4
     d_model: int = 256
     n_head: int = 4

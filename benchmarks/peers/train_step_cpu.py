@@ -24,7 +24,7 @@ def parse_arguments() -> argparse.Namespace:
     add_size_options(parser)
     parser.set_defaults(dropout=0.1)
     parser.add_argument("--tgt-len", type=int, default=128)
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--learning-rate", type=float, default=2.5e-4)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60, help="measured time, after the warm-up steps")
@@ -41,20 +41,20 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def random_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tensor]]:
-    shape = (arguments.batch, arguments.tgt_len + 1)
+    shape = (arguments.batch_size, arguments.tgt_len + 1)
     while True:
-        tokens = torch.randint(arguments.vocab, shape)
+        tokens = torch.randint(arguments.vocab_size, shape)
         yield tokens[:, :-1], tokens[:, 1:]
 
 
 def file_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tensor]]:
     """Segments of `batch` contiguous streams over the file, again from the start when they end."""
     stream = torch.from_file(arguments.data, size=file_size(arguments.data), dtype=torch.uint8)
-    length = len(stream) // arguments.batch
+    length = len(stream) // arguments.batch_size
     if length <= arguments.tgt_len:
-        raise SystemExit(f"{arguments.data}: expected more than {arguments.batch * (arguments.tgt_len + 1) - 1} bytes, "
+        raise SystemExit(f"{arguments.data}: expected more than {arguments.batch_size * (arguments.tgt_len + 1) - 1} bytes, "
                          f"found {len(stream)}")
-    streams = stream[: length * arguments.batch].view(arguments.batch, length)
+    streams = stream[: length * arguments.batch_size].view(arguments.batch_size, length)
     while True:
         for begin in range(0, length - arguments.tgt_len, arguments.tgt_len):
             tokens = streams[:, begin : begin + arguments.tgt_len + 1].long()
@@ -69,7 +69,7 @@ def file_size(path: str) -> int:
 class Stepper:
     def __init__(self, arguments: argparse.Namespace):
         model = make_model(sizes_of(arguments), arguments.authors, arguments.tgt_len)
-        place = {"batch": arguments.batch, "device": torch.device("cpu"), "precision": arguments.precision,
+        place = {"batch": arguments.batch_size, "device": torch.device("cpu"), "precision": arguments.precision,
                  "compiled": arguments.compile}
         self.call = (EvaluationStep(model, **place) if arguments.evaluate else
                      TrainingStep(model, learning_rate=arguments.learning_rate, **place))
@@ -108,7 +108,7 @@ def measure(stepper: Stepper, arguments: argparse.Namespace) -> list[float]:
             report.add(loss)
         now = time.perf_counter()
         if now - begin >= arguments.window or now >= end and not rates:
-            rates.append(steps * arguments.batch * arguments.tgt_len / (now - begin))
+            rates.append(steps * arguments.batch_size * arguments.tgt_len / (now - begin))
             steps, begin = 0, now
         if now >= end:
             return rates

@@ -16,7 +16,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add_size_options(parser)
     parser.add_argument("--tgt-len", type=int, default=512)
-    parser.add_argument("--batch", type=int, default=22)
+    parser.add_argument("--batch-size", type=int, default=22)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
@@ -29,17 +29,17 @@ def main() -> None:
     device = device_named(arguments.device)
     torch.manual_seed(1)
     model = make_model(sizes_of(arguments), None, arguments.tgt_len)
-    train = TrainingStep(model, arguments.batch, device, learning_rate=2.5e-4, precision=arguments.precision,
+    train = TrainingStep(model, arguments.batch_size, device, learning_rate=2.5e-4, precision=arguments.precision,
                          compiled=arguments.compile)
-    text = torch.randint(arguments.vocab, (arguments.batch, arguments.tgt_len + 1), device=device)
+    text = torch.randint(arguments.vocab_size, (arguments.batch_size, arguments.tgt_len + 1), device=device)
     inputs, targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
 
     def step() -> None:
         train(inputs, targets)
 
     timing = time_calls(device, effort_of(arguments), step)
-    tokens = arguments.batch * arguments.tgt_len
-    flops = tokens * training_flops_per_token(sizes_of(arguments), arguments.tgt_len, arguments.batch)
+    tokens = arguments.batch_size * arguments.tgt_len
+    flops = tokens * training_flops_per_token(sizes_of(arguments), arguments.tgt_len, arguments.batch_size)
     print(json.dumps({**vars(arguments), **timing, "tokens_per_second": tokens / timing["seconds"],
                       "flops_per_second": flops / timing["seconds"], "peak_bytes": peak_bytes(device, step),
                       "gpu": describe(device), "torch": torch.__version__}))

@@ -75,8 +75,8 @@ class TransformerXL(nn.Module):
     def __init__(self, sizes: Sizes):
         super().__init__()
         self.sizes = sizes
-        self.embedding = nn.Embedding(sizes.vocab, sizes.d_model)
-        self.head_bias = nn.Parameter(torch.zeros(sizes.vocab))
+        self.embedding = nn.Embedding(sizes.vocab_size, sizes.d_model)
+        self.head_bias = nn.Parameter(torch.zeros(sizes.vocab_size))
         self.content_bias = nn.Parameter(torch.empty(sizes.n_head, sizes.d_head))
         self.position_bias = nn.Parameter(torch.empty(sizes.n_head, sizes.d_head))
         self.attention = nn.ModuleList(Attention(sizes) for _ in range(sizes.n_layer))

@@ -15,8 +15,9 @@ struct AttentionShape {
   int64_t d_head = 64;
   int64_t tgt_len = 512;
   int64_t mem_len = 512;
-  int64_t window = 0;         // keys a query sees, its own included; 0: all earlier ones
+  int64_t window = 0;
   bool has_distances = true;  // false: no r and w, as of absolute positions
+  void describe(JsonFields& fields);
 
   int64_t positions() const { return has_distances ? mem_len + tgt_len : 0; }
 };

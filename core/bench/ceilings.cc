@@ -7,11 +7,15 @@ namespace segue {
 
 namespace {
 
-CeilingSizes sizes_for(Device device, const CeilingSizes& asked) {
-  const CeilingSizes usual = device.is_cuda() ? CeilingSizes{.product = 8192, .copy_bytes = int64_t{2} << 30}
-                                              : CeilingSizes{.product = 1024, .copy_bytes = int64_t{128} << 20};
-  return {.product = asked.product > 0 ? asked.product : usual.product,
-          .copy_bytes = asked.copy_bytes > 0 ? asked.copy_bytes : usual.copy_bytes};
+struct Sizes {
+  int64_t product = 0;  // m = n = k
+  int64_t copy_bytes = 0;
+};
+
+Sizes sizes_for(Device device, const CeilingSizes& asked) {
+  const Sizes usual = device.is_cuda() ? Sizes{.product = 8192, .copy_bytes = int64_t{2} << 30}
+                                       : Sizes{.product = 1024, .copy_bytes = int64_t{128} << 20};
+  return {.product = asked.product.value_or(usual.product), .copy_bytes = asked.copy_bytes.value_or(usual.copy_bytes)};
 }
 
 double copy_rate(Workbench& workbench, const Effort& effort, int64_t bytes) {
@@ -23,8 +27,20 @@ double copy_rate(Workbench& workbench, const Effort& effort, int64_t bytes) {
 
 }  // namespace
 
+void CeilingSizes::describe(JsonFields& fields) {
+  fields.optional(
+      "peak_product", product,
+      {.meaning = "rows and columns of the matrix product that is the peak; none: large enough for the device",
+       .minimum = 1});
+  fields.optional("copy_bytes", copy_bytes,
+                  {.meaning = "size of the copy that is the bandwidth; none: several times the device's caches",
+                   .unit = "bytes",
+                   .minimum = 64,
+                   .maximum = 0x1p40});
+}
+
 Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& asked) {
-  const CeilingSizes sizes = sizes_for(workbench.device(), asked);
+  const Sizes sizes = sizes_for(workbench.device(), asked);
   const GemmShape cube{.m = sizes.product, .n = sizes.product, .k = sizes.product};
   const Measurement product = bench_gemm(workbench, effort, cube);
   return {.product = sizes.product,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/bench/report.h"
 #include "core/bench/workbench.h"
@@ -9,8 +10,9 @@
 namespace segue {
 
 struct CeilingSizes {
-  int64_t product = 0;     // m = n = k; 0: large enough for such a device
-  int64_t copy_bytes = 0;  // 0: likewise, several times its caches
+  std::optional<int64_t> product = {};
+  std::optional<int64_t> copy_bytes = {};
+  void describe(JsonFields& fields);
 };
 
 Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& sizes);

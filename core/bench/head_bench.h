@@ -15,6 +15,7 @@ struct HeadShape {
   int64_t div_val = 4;
   int64_t d_model = 1024;
   int64_t tokens = 8192;
+  void describe(JsonFields& fields);
 };
 
 struct HeadBench {

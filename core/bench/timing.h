@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/json_fields.h"
 #include "kernels/queue.h"
 
 namespace segue {
@@ -11,7 +12,8 @@ namespace segue {
 struct Effort {
   int64_t warm_up = 10;
   int64_t samples = 20;
-  double sample_seconds = 0.02;  // a sample has as many calls as it takes to last that long
+  double sample_seconds = 0.02;
+  void describe(JsonFields& fields);
 };
 
 // Seconds per call.

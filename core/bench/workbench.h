@@ -13,7 +13,7 @@ namespace segue {
 struct WorkbenchOptions {
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
-  int threads = 0;     // 0: all
+  int64_t threads = 0;
   int local_rank = 0;  // in a job, among the ranks of this host
 };
 

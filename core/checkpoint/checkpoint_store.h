@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/checkpoint/checkpoint.h"
@@ -87,5 +88,6 @@ struct ResolvedCheckpoint {
   std::vector<std::string> complaints;
 };
 ResolvedCheckpoint resolve_checkpoint(const std::filesystem::path& path);
+inline constexpr std::string_view kCheckpointMeaning = "a run (its newest intact checkpoint) or one checkpoint";
 
 }  // namespace segue

@@ -2,16 +2,12 @@
 #include "core/config/config.h"
 
 #include "base/json_fields.h"
+#include "core/config/bounds.h"
 
 namespace segue {
 namespace {
 
-constexpr double kMostStreams = 1 << 15;
-constexpr double kLongest = 1 << 20;
 constexpr double kMostSteps = 1e12;
-constexpr double kLargestVocabulary = 1 << 30;
-constexpr double kMostThreads = 4096;
-constexpr double kLargestSeed = 9007199254740991;  // 2^53 - 1: other JSON tools keep such integers exactly
 
 }  // namespace
 
@@ -22,7 +18,7 @@ void DataConfig::describe(JsonFields& fields) {
                   {.meaning = "tokens that the dataset's vocabulary must have; 0: any number of them",
                    .unit = "tokens",
                    .minimum = 0,
-                   .maximum = kLargestVocabulary});
+                   .maximum = kWidestVocabulary});
   fields.optional(
       "read_ahead", read_ahead,
       {.meaning = "how far the reader runs ahead of training", .unit = "segments", .minimum = 1, .maximum = 1024});
@@ -210,6 +206,21 @@ ModelUse evaluation_use(const Config& config) {
   ModelUse use = use_of(config.model);
   use.mem_len = evaluation_mem_len(config);
   return use;
+}
+
+void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::optional<bool>& same_length,
+                  std::vector<std::string>& set) {
+  fields.optional("clamp_len", clamp_len,
+                  {.meaning = "largest distance told apart; 0: all are; none: as trained",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest});
+  fields.optional("same_length", same_length,
+                  {.meaning = "every query sees the same number of keys; none: as trained"});
+  fields.optional("set", set,
+                  {.meaning = "KEY=VALUE in place of what the model's config says of its use (x-role of "
+                              "configs/segue.schema.json), such as model.memory.initial=zeros; none: as trained",
+                   .flag = {.value = "KEY=VALUE", .is_repeated = true}});
 }
 
 }  // namespace segue

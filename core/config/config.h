@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +115,11 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 // How weights of such a model are used where overrides say otherwise than its config. Throws ConfigError naming the
 // override behind `given`, where it was found, and when its key does not say how weights are used.
 ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given = "--set");
+
+// The keys with which an evaluation or a generation asks for another use than the model's config does, in words for
+// all.
+void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::optional<bool>& same_length,
+                  std::vector<std::string>& set);
 
 // The keys of all values in such overrides, such as "model.mem_len", in their order.
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides);

@@ -5,6 +5,7 @@
 
 #include "base/cuda.h"
 #include "base/error.h"
+#include "core/config/bounds.h"
 
 namespace segue {
 
@@ -20,6 +21,13 @@ int index_of(std::string_view text) {
 }
 
 }  // namespace
+
+void describe_compute(JsonFields& fields, std::string& device, PrecisionKind& precision, int64_t& threads) {
+  fields.optional("device", device, {.meaning = "one of auto, cpu, cuda and cuda:N"});
+  fields.optional("precision", precision,
+                  {.meaning = "of activations and products: fp32, or bf16 where the device has it"});
+  fields.optional("threads", threads, {.meaning = "of the CPU; 0: all", .minimum = 0, .maximum = kMostThreads});
+}
 
 bool is_device_name(std::string_view name) {
   if (name == "auto" || name == "cpu" || name == "cuda") return true;

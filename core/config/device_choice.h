@@ -1,9 +1,13 @@
 // The device a config or a command names, and what it allows.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/device.h"
+#include "base/json_fields.h"
+#include "core/config/kinds.h"
 
 namespace segue {
 
@@ -14,5 +18,8 @@ bool is_device_name(std::string_view name);
 // which is the CPU where there are none. Whether a GPU can be used is found out when it is opened. Throws ConfigError
 // naming `key` for another name.
 Device choose_device(std::string_view name, std::string_view key, int local_rank = 0);
+
+// The keys device, precision and threads of commands that compute without a training config.
+void describe_compute(JsonFields& fields, std::string& device, PrecisionKind& precision, int64_t& threads);
 
 }  // namespace segue

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json_fields.h"
+#include "core/config/bounds.h"
 
 namespace segue {
 namespace {
@@ -14,7 +15,6 @@ constexpr double kMostHeads = 1024;
 constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
-constexpr double kLongest = 1 << 20;
 // Roles of keys; the others say what the model is, which is not to be changed once it has weights.
 constexpr std::string_view kUse = "use";            // see ModelUse
 constexpr std::string_view kTraining = "training";  // read by training alone

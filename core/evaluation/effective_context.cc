@@ -16,11 +16,8 @@ using Losses = std::vector<std::vector<float>>;  // of every model
 void check_options(std::span<const int64_t> contexts, const EffectiveContextOptions& options) {
   if (contexts.size() < 2)
     throw UsageError("effective context: expected losses at two contexts or more, found {}", contexts.size());
-  if (!std::isfinite(options.threshold)) throw UsageError("threshold: expected a number, found {}", options.threshold);
   if (options.ratios.empty()) throw UsageError("effective context: expected a ratio, found none");
-  for (const double ratio : options.ratios) {
-    if (!(ratio > 0.0 && ratio <= 1.0)) throw UsageError("ratio: expected above 0 and at most 1, found {}", ratio);
-  }
+  check_fields<UsageError>(options, "effective context");
 }
 
 std::vector<float> best_of(const Losses& losses) {
@@ -61,6 +58,11 @@ void walk(GainCurve& curve, double threshold) {
 }
 
 }  // namespace
+
+void EffectiveContextOptions::describe(JsonFields& fields) {
+  fields.optional("ratios", ratios, {.meaning = "shares of the hardest tokens that count", .above = 0, .maximum = 1});
+  fields.optional("threshold", threshold, {.meaning = "gain that more context must bring"});
+}
 
 std::vector<std::vector<GainCurve>> effective_contexts(size_t models, std::span<const int64_t> contexts,
                                                        const LossesAt& losses, const EffectiveContextOptions& options) {

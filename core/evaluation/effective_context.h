@@ -14,13 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "base/json_text.h"
+#include "base/json_fields.h"
 
 namespace segue {
 
 struct EffectiveContextOptions {
   std::vector<double> ratios = {0.1, 0.5, 1.0};  // r
   double threshold = 0.01;
+  void describe(JsonFields& fields);
 };
 
 struct GainPoint {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/attention/visibility.h"
-#include "core/evaluation/document_borders.h"
+#include "core/evaluation/document_boundaries.h"
 #include "core/evaluation/per_token_file.h"
 
 namespace segue {
@@ -16,10 +16,6 @@ namespace {
 
 constexpr int64_t kSampleTokens = 400;
 constexpr float kNotScored = std::numeric_limits<float>::quiet_NaN();
-
-bool choose(SameLength choice, bool trained) {
-  return choice == SameLength::kAsTrained ? trained : choice == SameLength::kYes;
-}
 
 // The middle of the middle lane of the middle group.
 Share middle_of(const EvaluationPlan& plan) {
@@ -50,8 +46,8 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
       trained_(read_model(checkpoint)),
       use_(use_of(trained_.model, settings.set)),
       tokens_(dataset.split_info(settings.split).tokens) {
-  if (!settings.document_border.empty())
-    begins_ = find_documents(dataset.split(settings.split), border_tokens(dataset, settings.document_border));
+  if (!settings.document_boundary.empty())
+    begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
     passes_.push_back(make_pass(lengths));
   sample_ = middle_of(passes_.front().plan);
@@ -60,9 +56,9 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
 EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   ModelUse use = use_;
   use.mem_len = lengths.mem_len;
-  if (settings_.clamp_len >= 0) use.clamp_len = settings_.clamp_len;
+  use.clamp_len = settings_.clamp_len.value_or(use.clamp_len);
   // A window's rows all see what came before them in it.
-  use.same_length = !settings_.recompute && choose(settings_.same_length, use.same_length);
+  use.same_length = !settings_.recompute && settings_.same_length.value_or(use.same_length);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
   const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(use)};

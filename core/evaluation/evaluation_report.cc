@@ -220,28 +220,28 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
   const size_t baseline = baseline_of(settings, trained, results);
   EvaluationSettings evaluated = settings;
   evaluated.checkpoint = checkpoint.directory().string();
-  OrderedJson json{
-      {"format", "segue-evaluation"},
-      {"version", 1},
-      {"checkpoint", checkpoint.directory().string()},
-      {"step", checkpoint.step()},
-      {"data", settings.data},
-      {"split", settings.split},
-      {"dataset", dataset.identity(settings.split)},
-      {"tokenizer", write_fields(dataset.manifest().tokenizer)},
-      {"unit", units.unit},
-      {"trained",
-       {{"mem_len", trained.model.mem_len},
-        {"tgt_len", trained.tgt_len},
-        {"clamp_len", trained.model.position.clamp_len},
-        {"same_length", trained.model.visibility.same_length}}},
-      {"set", settings.set},
-      {"batch_size", settings.batch_size},
-      {"warm_up", warm_up_json(settings, results)},
-      {"document_border", settings.document_border.empty() ? OrderedJson() : OrderedJson(settings.document_border)},
-      {"baseline", baseline},
-      {"command", command_of(evaluated)},
-      {"results", OrderedJson::array()}};
+  OrderedJson json{{"format", "segue-evaluation"},
+                   {"version", 1},
+                   {"checkpoint", checkpoint.directory().string()},
+                   {"step", checkpoint.step()},
+                   {"data", settings.data},
+                   {"split", settings.split},
+                   {"dataset", dataset.identity(settings.split)},
+                   {"tokenizer", write_fields(dataset.manifest().tokenizer)},
+                   {"unit", units.unit},
+                   {"trained",
+                    {{"mem_len", trained.model.mem_len},
+                     {"tgt_len", trained.tgt_len},
+                     {"clamp_len", trained.model.position.clamp_len},
+                     {"same_length", trained.model.visibility.same_length}}},
+                   {"set", settings.set},
+                   {"batch_size", settings.batch_size},
+                   {"warm_up", warm_up_json(settings, results)},
+                   {"document_boundary",
+                    settings.document_boundary.empty() ? OrderedJson() : OrderedJson(settings.document_boundary)},
+                   {"baseline", baseline},
+                   {"command", command_of(evaluated)},
+                   {"results", OrderedJson::array()}};
   for (const PassResult& result : results)
     json["results"].push_back(result_json(settings, result, results[baseline], units));
   const OrderedJson sample = sample_json(settings, job.sample(), results, dataset);
@@ -276,7 +276,7 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
   for (const OrderedJson& override_text : evaluation["set"])
     text += ", " + visible_line(override_text.get<std::string>());
   if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
-  if (!evaluation["document_border"].is_null()) text += ", documents from empty memory";
+  if (!evaluation["document_boundary"].is_null()) text += ", documents from empty memory";
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
   text += '\n';
   return text + (one ? describe_one(first, units) : describe_table(evaluation, units));

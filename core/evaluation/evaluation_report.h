@@ -2,7 +2,7 @@
 //
 //   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
 //                      "dataset": checksum, "tokenizer", "unit", "trained": lengths, "batch_size", "warm_up": tokens,
-//                      "auto" or null, "document_border": text or null, "set": overrides, "baseline", "command": that
+//                      "auto" or null, "document_boundary": text or null, "set": overrides, "baseline", "command": that
 //                      makes it again, "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
 //                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,

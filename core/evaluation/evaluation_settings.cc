@@ -11,13 +11,14 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "core/checkpoint/checkpoint_store.h"
+#include "core/config/bounds.h"
+#include "core/config/device_choice.h"
 
 namespace segue {
 
 namespace {
 
-constexpr double kMostStreams = 1 << 15;
-constexpr double kLongest = 1 << 20;
 constexpr double kMostTokens = 1e15;
 constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
@@ -29,9 +30,8 @@ void check_keys_of_overrides(std::span<const std::string> overrides, std::string
 // Refuses what is said twice, and what a window, which has no memory, would not read.
 void check_overrides(const EvaluationSettings& settings) {
   if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
-  if (settings.clamp_len >= 0) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
-  if (settings.same_length != SameLength::kAsTrained)
-    refuse_override(settings.set, "model.visibility.same_length", "same_length");
+  if (settings.clamp_len) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
+  if (settings.same_length) refuse_override(settings.set, "model.visibility.same_length", "same_length");
   check_keys_of_overrides(settings.set, "--set");
   for (const std::string& key : overridden_keys(settings.set)) {
     if (settings.recompute && key != "model.position.clamp_len")
@@ -48,22 +48,17 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-std::span<const std::string_view> choices_of(SameLength /*choice*/) {
-  static constexpr std::array<std::string_view, 3> kNames{"as_trained", "yes", "no"};
-  return kNames;
-}
-
 std::span<const std::string_view> choices_of(Remembered /*remembered*/) {
   static constexpr std::array<std::string_view, 2> kNames{"hidden_states", "key_values"};
   return kNames;
 }
 
 void EvaluationSettings::describe(JsonFields& fields) {
-  fields.optional("checkpoint", checkpoint, {.meaning = "a run (its newest intact checkpoint) or one checkpoint"});
-  fields.optional("data", data, {.meaning = "directory of the prepared dataset"});
+  fields.optional("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
+  fields.optional("data", data, {.meaning = "directory of the prepared dataset", .flag = {.value = "DIR"}});
   fields.optional("split", split, {.meaning = "split to score"});
   fields.optional("batch_size", batch_size,
-                  {.meaning = "lanes read side by side", .minimum = 1, .maximum = kMostStreams});
+                  {.meaning = "streams read side by side", .minimum = 1, .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "segment lengths, a result for each; none: as trained",
                    .unit = "tokens",
@@ -74,15 +69,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kLongest});
-  fields.optional("clamp_len", clamp_len,
-                  {.meaning = "largest distance told apart; 0: none; -1: as trained",
-                   .unit = "tokens",
-                   .minimum = -1,
-                   .maximum = kLongest});
-  fields.optional("same_length", same_length, {.meaning = "every query sees the same number of keys"});
-  fields.optional("set", set,
-                  {.meaning = "KEY=VALUE in place of what the model's config says of its use (x-role of "
-                              "configs/segue.schema.json), such as model.memory.initial=zeros; none: as trained"});
+  describe_use(fields, clamp_len, same_length, set);
   fields.optional("max_tokens", max_tokens,
                   {.meaning = "score no more than so many, rounded up to whole segments of all streams without a "
                               "warm-up; 0: the whole split",
@@ -97,7 +84,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
       "memory", memory,
       {.meaning = "what is kept of earlier segments: key_values, made once, or as in training hidden_states, "
                   "slower and smaller; the same numbers up to rounding"});
-  fields.optional("document_border", document_border,
+  fields.optional("document_boundary", document_boundary,
                   {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
                               "read from empty memory; empty: the split is one text"});
   fields.optional("recompute", recompute,
@@ -108,13 +95,15 @@ void EvaluationSettings::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 1,
                    .maximum = kLongest});
-  fields.optional("per_token", per_token, {.meaning = "also write the loss of every token, a file for each result"});
-  fields.optional("output", output, {.meaning = "directory for the results; replaced when it holds an evaluation"});
+  fields.optional("per_token", per_token,
+                  {.meaning = "also write the loss of every token, a file for each result (HDF5: nll, targets [n], by "
+                              "position in the split)"});
+  fields.optional("output", output,
+                  {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; "
+                              "replaced as a whole when it holds an evaluation",
+                   .flag = {.value = "DIR"}});
   fields.optional("name", name, {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run"});
-  fields.optional("device", device, {.meaning = "auto, cpu, cuda or cuda:N"});
-  fields.optional("precision", precision,
-                  {.meaning = "of activations and products: fp32, or bf16 where the device has it"});
-  fields.optional("threads", threads, {.meaning = "of the CPU; 0: all", .minimum = 0, .maximum = 4096});
+  describe_compute(fields, device, precision, threads);
 }
 
 EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
@@ -126,7 +115,7 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
 }
 
 void check_settings(const EvaluationSettings& settings) {
-  static_cast<void>(read_fields<ConfigError, EvaluationSettings>(write_fields(settings), "segue eval"));  // the bounds
+  check_fields<ConfigError>(settings, "segue eval");
   if (settings.checkpoint.empty()) throw ConfigError("checkpoint: expected a run or a checkpoint, found none");
   if (settings.data.empty()) throw ConfigError("data: expected the directory of a dataset, found none");
   if (!settings.warm_up.empty() && settings.warm_up != "auto" && !is_number(settings.warm_up))
@@ -136,15 +125,16 @@ void check_settings(const EvaluationSettings& settings) {
   if (settings.per_token && settings.name.empty() && settings.output.empty())
     throw ConfigError("per_token: expected output or name, which say where to write the losses");
   check_overrides(settings);
-  if (!settings.document_border.empty()) {
-    if (!settings.warm_up.empty()) throw ConfigError("document_border and warm_up: documents begin with empty memory");
-    if (settings.recompute) throw ConfigError("document_border and recompute: windows do not heed documents");
+  if (!settings.document_boundary.empty()) {
+    if (!settings.warm_up.empty())
+      throw ConfigError("document_boundary and warm_up: documents begin with empty memory");
+    if (settings.recompute) throw ConfigError("document_boundary and recompute: windows do not heed documents");
   }
   if (settings.recompute) {
     if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
       throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
-    if (settings.same_length == SameLength::kYes)
+    if (settings.same_length == true)
       throw ConfigError("recompute and same_length: every row of a window sees all that came before it in the window");
   }
 }
@@ -167,11 +157,11 @@ std::string command_of(const EvaluationSettings& settings) {
   const OrderedJson defaults = write_fields(EvaluationSettings{});
   std::string command = "segue eval";
   for (const auto& [key, value] : chosen.items()) {
-    if (value == defaults[key]) continue;
+    if (defaults.contains(key) && value == defaults[key]) continue;
     std::string flag = key;
     std::replace(flag.begin(), flag.end(), '_', '-');
     if (key == "same_length") {
-      command += settings.same_length == SameLength::kYes ? " --same-length" : " --no-same-length";
+      command += *settings.same_length ? " --same-length" : " --no-same-length";
     } else if (key == "set") {
       for (const std::string& override_text : settings.set) command += " --set " + shell_word(override_text);
     } else {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,6 @@
 
 namespace segue {
 
-enum class SameLength : uint8_t { kAsTrained, kYes, kNo };
-std::span<const std::string_view> choices_of(SameLength choice);
-
 std::span<const std::string_view> choices_of(Remembered remembered);
 
 struct EvaluationSettings {
@@ -21,14 +19,14 @@ struct EvaluationSettings {
   std::string data = {};
   std::string split = "test";
   int64_t batch_size = 8;
-  std::vector<int64_t> tgt_len = {};  // none: as trained
-  std::vector<int64_t> mem_len = {};  // none: as trained, or 0 of a re-computation
-  int64_t clamp_len = -1;             // -1: as trained
-  SameLength same_length = SameLength::kAsTrained;
-  std::vector<std::string> set = {};  // overrides such as "model.memory.initial=zeros"
-  int64_t max_tokens = 0;             // 0: the whole split
-  std::string warm_up = {};           // "auto" or a number; empty: the split as blocks
-  std::string document_border = {};   // empty: the split is one text
+  std::vector<int64_t> tgt_len = {};      // none: as trained
+  std::vector<int64_t> mem_len = {};      // none: as trained, or 0 of a re-computation
+  std::optional<int64_t> clamp_len = {};  // absent: as trained
+  std::optional<bool> same_length = {};   // likewise
+  std::vector<std::string> set = {};      // overrides such as "model.memory.initial=zeros"
+  int64_t max_tokens = 0;                 // 0: the whole split
+  std::string warm_up = {};               // "auto" or a number; empty: the split as blocks
+  std::string document_boundary = {};     // empty: the split is one text
   Remembered memory = Remembered::kKeysAndValues;
   bool recompute = false;
   int64_t stride = 1;

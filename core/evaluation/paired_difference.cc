@@ -71,7 +71,8 @@ class PairedLosses {
     const bool here = scored[static_cast<size_t>(place)];
     throw DataError(
         "{}: scores {} tokens, {} {} among them, but {} scores {}, {} it; only losses of the same tokens can be "
-        "compared: evaluate both with the same --max-tokens, and with --warm-up auto or the same --batch and --tgt-len",
+        "compared: evaluate both with the same --max-tokens, and with --warm-up auto or the same --batch-size and "
+        "--tgt-len",
         path.string(), std::ranges::count(scored, true), here ? "token" : "without token", place,
         evaluated_.front().path.string(), tokens_, here ? "without" : "with");
   }

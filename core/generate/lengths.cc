@@ -1,25 +1,10 @@
 // Options before overrides, overrides before what the model says.
 #include "core/generate/lengths.h"
 
-#include "base/error.h"
-
 namespace segue {
-
-namespace {
-
-void check_length(const std::optional<int64_t>& length, int64_t least, OptionNames names, std::string_view field) {
-  if (length && (*length < least || *length > kLongest))
-    throw ConfigError("{}: expected a number from {} to {}, found {}", option_name(names, field), least, kLongest,
-                      *length);
-}
-
-}  // namespace
 
 Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std::string_view source,
                    OptionNames names) {
-  check_length(options.tgt_len, 1, names, "tgt_len");
-  check_length(options.mem_len, 0, names, "mem_len");
-  check_length(options.clamp_len, 0, names, "clamp_len");
   Lengths lengths{.tgt_len = options.tgt_len.value_or(stored.tgt_len),
                   .use = use_of(stored.model, options.set, option_name(names, "set"))};
   const auto refuse = [&](std::string_view key, std::string_view field) {

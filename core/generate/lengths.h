@@ -11,8 +11,6 @@
 
 namespace segue {
 
-inline constexpr int64_t kLongest = 1 << 20;  // as of the keys of a config
-
 struct Lengths {
   int64_t tgt_len = 0;
   ModelUse use;

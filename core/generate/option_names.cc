@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace segue {
 
 std::string option_name(OptionNames names, std::string_view field) {
@@ -12,10 +10,6 @@ std::string option_name(OptionNames names, std::string_view field) {
   std::string flag = "--" + std::string(field);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
-}
-
-void check_at_least(int64_t least, int64_t value, OptionNames names, std::string_view field) {
-  if (value < least) throw ConfigError("{}: expected {} or more, found {}", option_name(names, field), least, value);
 }
 
 }  // namespace segue

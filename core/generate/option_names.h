@@ -12,7 +12,4 @@ enum class OptionNames : uint8_t { kFlags, kFields };
 // "--top-p" or "top_p" of the field `top_p`.
 std::string option_name(OptionNames names, std::string_view field);
 
-// Throws ConfigError naming the option unless `value` is `least` or more.
-void check_at_least(int64_t least, int64_t value, OptionNames names, std::string_view field);
-
 }  // namespace segue

@@ -7,18 +7,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "core/generate/options.h"
 
 namespace segue {
 
-void check_sampling(const SamplingOptions& options, OptionNames names) {
-  if (!(options.temperature >= 0.0 && std::isfinite(options.temperature)))
-    throw ConfigError("{}: expected 0 or more, found {}", option_name(names, "temperature"), options.temperature);
-  check_at_least(0, options.top_k, names, "top_k");
-  if (!(options.top_p > 0.0 && options.top_p <= 1.0))
-    throw ConfigError("{}: expected above 0 and at most 1, found {}", option_name(names, "top_p"), options.top_p);
-}
-
-Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_sampling(options, OptionNames::kFlags); }
+Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_options(options); }
 
 int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t position) {
   const auto is_nan = [](float value) { return std::isnan(value); };
@@ -29,7 +22,8 @@ int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, 
                                 log_probability.begin());
   find_candidates(log_probability);
   weigh_candidates(log_probability);
-  const RandomSequence random{.seed = options_.seed, .step = static_cast<uint64_t>(position), .site = 0};
+  const RandomSequence random{
+      .seed = static_cast<uint64_t>(options_.seed), .step = static_cast<uint64_t>(position), .site = 0};
   double left =
       random_uniform(random, static_cast<uint64_t>(sample)) * std::accumulate(weights_.begin(), weights_.end(), 0.0);
   for (size_t i = 0; i < weights_.size(); ++i) {

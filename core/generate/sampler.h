@@ -7,15 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "core/generate/option_names.h"
-
 namespace segue {
-
-// Throws ConfigError naming the option that is out of range.
-void check_sampling(const SamplingOptions& options, OptionNames names);
 
 class Sampler {
  public:
+  // Throws ConfigError naming the option that is out of range.
   explicit Sampler(const SamplingOptions& options);
 
   // A token of the distribution [V]. A pure function of the options, the sample's number and the position in its text.

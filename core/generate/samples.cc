@@ -7,12 +7,6 @@
 
 namespace segue {
 
-void check_generation(const GenerationOptions& options, OptionNames names) {
-  check_at_least(1, options.tokens, names, "tokens");
-  check_at_least(1, options.samples, names, "samples");
-  check_sampling(options.sampling, names);
-}
-
 Samples grow_samples(Generator& generator, const Tokenizer& tokenizer, const std::string& prompt,
                      const GenerationOptions& options, const SampleObserver& observer) {
   Samples grown;

@@ -10,13 +10,9 @@
 #include <vector>
 
 #include "core/generate/generator.h"
-#include "core/generate/option_names.h"
 #include "core/generate/sample_text.h"
 
 namespace segue {
-
-// Throws ConfigError naming the option that is out of range.
-void check_generation(const GenerationOptions& options, OptionNames names);
 
 struct Sample {
   SampleText text;

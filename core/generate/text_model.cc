@@ -12,11 +12,6 @@ namespace segue {
 
 namespace {
 
-int checked_threads(int threads, OptionNames names) {
-  check_at_least(0, threads, names, "threads");
-  return threads;
-}
-
 // How many of a text's tokens are those of its context.
 int64_t tokens_of_context(const std::vector<int32_t>& tokens, const std::vector<int32_t>& context) {
   return std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end()).first - context.begin();
@@ -29,7 +24,7 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
     : stored_(read_model(checkpoint)),
       lengths_(lengths_of(stored_, options.lengths, source, names)),
       tokenizer_(read_tokenizer(checkpoint)),
-      queue_(choose_device(options.device, option_name(names, "device")), checked_threads(options.threads, names)),
+      queue_(choose_device(options.device, option_name(names, "device")), static_cast<int>(options.threads)),
       model_(stored_.model, stored_.vocab_size),
       parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, queue_.device())),
       arena_(queue_.device()) {

@@ -13,7 +13,7 @@ from gpu_check_host import LeftOver
 class Shape(NamedTuple):
     """Of attention."""
 
-    streams: int
+    batch_size: int
     heads: int
     d_head: int
     tgt_len: int

@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/evaluation/loss_units.h"
+#include "core/generate/options.h"
 #include "core/generate/samples.h"
-#include "core/generate/surprisal.h"
 #include "core/generate/text_model.h"
 
 namespace segue {
@@ -72,7 +72,7 @@ class LoadedLanguageModel {
   }
 
   std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options) {
-    check_generation(options, OptionNames::kFields);
+    check_options(options);
     const CallersThreads threads(model_.threads());
     const SourcedText read{std::string(prompt), "prompt"};
     const std::vector<int32_t> tokens = model_.encode(read);
@@ -97,6 +97,7 @@ class LoadedLanguageModel {
 LanguageModel::LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
     : loaded_(with_typed_errors([&] {
         const CallersThreads threads;
+        check_options(options);
         return std::make_unique<LoadedLanguageModel>(checkpoint, options);
       })) {}
 

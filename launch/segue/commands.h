@@ -2,7 +2,9 @@
 // chosen. They throw the errors of segue/error.h.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace segue {
 
@@ -18,5 +20,8 @@ void add_export_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_schema_command(CLI::App& app);
+void add_reference_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
+void add_help_command(CLI::App& app);
 
 }  // namespace segue

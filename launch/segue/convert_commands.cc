@@ -1,11 +1,8 @@
 // segue import, segue export
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +17,7 @@
 #include "core/model/stored_model.h"
 #include "core/model/transformer.h"
 #include "launch/segue/commands.h"
-#include "launch/segue/options.h"
+#include "launch/segue/flags.h"
 
 namespace segue {
 
@@ -47,42 +44,50 @@ constexpr const char* kExportExamples =
     "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4.37 and before; 4.38 to 4.57 load it "
     "too,\n"
     "      but fail in their own forward pass, which gives Tensor.type_as a keyword that torch does not have";
-constexpr std::array kSources{WeightFormat::kTransformerXl, WeightFormat::kTransformerXlTf, WeightFormat::kNvidia,
-                              WeightFormat::kHuggingFace};
-constexpr std::array kTargets{WeightFormat::kTransformerXl, WeightFormat::kHuggingFace};
 constexpr const char* kHuggingFaceWeights = "model.safetensors";
 constexpr const char* kHuggingFaceConfig = "config.json";
+
+// The programs that weights are written for: some of those that they are read from.
+enum class Target : uint8_t { kTransformerXl, kHuggingFace };
+Words choices_of(Target /*target*/) {
+  static const std::array kWords{name_of_choice(WeightFormat::kTransformerXl),
+                                 name_of_choice(WeightFormat::kHuggingFace)};
+  return kWords;
+}
 
 struct ImportOptions {
   WeightFormat from = WeightFormat::kTransformerXl;
   std::string model;
   std::string args;
   std::string output;
+
+  void describe(JsonFields& fields) {
+    fields.optional("from", from, {.meaning = "program the weights come from"});
+    fields.required("model", model, {.meaning = "weights (safetensors or .npz)", .flag = {.value = "FILE"}});
+    fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});
+    fields.required("output", output, {.meaning = "checkpoint directory to make", .flag = {.value = "DIR"}});
+  }
 };
 
 struct ExportOptions {
   std::string checkpoint;
-  WeightFormat format = WeightFormat::kTransformerXl;
+  Target format = Target::kTransformerXl;
   std::string output;
   std::string args;  // empty: not written
-};
 
-// A choice among formats, by their names; as words of our own, since CLI11 would list the enumerators' numbers.
-void add_format_option(CLI::App& command, const std::string& option, WeightFormat& format,
-                       std::span<const WeightFormat> choices, const std::string& meaning) {
-  std::vector<std::string> names;
-  for (const WeightFormat choice : choices) names.emplace_back(name_of_choice(choice));
-  command
-      .add_option_function<std::string>(
-          option,
-          [&format, names, choices](const std::string& name) {
-            const auto place = std::find(names.begin(), names.end(), name) - names.begin();
-            format = choices[static_cast<size_t>(place)];
-          },
-          meaning)
-      ->check(one_of(names))
-      ->default_str(names.front());
-}
+  void describe(JsonFields& fields) {
+    fields.required("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
+    fields.optional("format", format, {.meaning = "program the weights are for"});
+    fields.required("output", output,
+                    {.meaning = "file to write (safetensors); huggingface: directory", .flag = {.value = "PATH"}});
+    fields.optional("args", args,
+                    {.meaning = "also write the constructor arguments here (JSON)", .flag = {.value = "FILE"}});
+  }
+
+  WeightFormat target() const {
+    return format == Target::kHuggingFace ? WeightFormat::kHuggingFace : WeightFormat::kTransformerXl;
+  }
+};
 
 void run_import(const ImportOptions& options) {
   const ImportedModel imported = import_model(options.from, options.model, options.args);
@@ -108,7 +113,7 @@ struct ExportPaths {
 };
 
 ExportPaths paths_of(const ExportOptions& options) {
-  if (options.format != WeightFormat::kHuggingFace) return {options.output, options.args};
+  if (options.format != Target::kHuggingFace) return {options.output, options.args};
   if (!options.args.empty())
     throw UsageError("--args: not with --format huggingface, which writes {} beside the weights", kHuggingFaceConfig);
   const std::filesystem::path directory = options.output;
@@ -122,9 +127,9 @@ void run_export(const ExportOptions& options) {
   const StoredModel stored = read_model(resolved.checkpoint);
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);
-  const std::string arguments = arguments_text(options.format, {stored.model, stored.vocab_size, stored.tgt_len});
-  if (options.format == WeightFormat::kHuggingFace) make_directories(options.output);
-  const std::vector<std::string> notes = export_weights(options.format, stored.model, stored.vocab_size,
+  const std::string arguments = arguments_text(options.target(), {stored.model, stored.vocab_size, stored.tgt_len});
+  if (options.format == Target::kHuggingFace) make_directories(options.output);
+  const std::vector<std::string> notes = export_weights(options.target(), stored.model, stored.vocab_size,
                                                         named_parts(parameters, parameters.values()), paths.weights);
   if (!paths.arguments.empty()) write_file_atomically(paths.arguments, arguments);
   for (const std::string& note : notes) fmt::print("note: {}\n", visible_line(note));
@@ -135,26 +140,11 @@ void run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_import_command(CLI::App& app) {
-  auto options = std::make_shared<ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "Make a checkpoint of another program's weights");
-  command->footer(kImportExamples);
-  add_format_option(*command, "--from", options->from, kSources, "Program the weights come from");
-  command->add_option("--model", options->model, "Weights (safetensors or .npz)")->required();
-  command->add_option("--args", options->args, "Arguments of the model (JSON)")->required();
-  command->add_option("--output", options->output, "Checkpoint directory to make")->required();
-  command->callback([options] { run_import(*options); });
+  add_command(app, "import", "Make a checkpoint of another program's weights", kImportExamples, run_import);
 }
 
 void add_export_command(CLI::App& app) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Write a checkpoint's weights for another program");
-  command->footer(kExportExamples);
-  command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
-      ->required();
-  add_format_option(*command, "--format", options->format, kTargets, "Program the weights are for");
-  command->add_option("--output", options->output, "File to write (safetensors); huggingface: directory")->required();
-  command->add_option("--args", options->args, "Also write the constructor arguments here (JSON)");
-  command->callback([options] { run_export(*options); });
+  add_command(app, "export", "Write a checkpoint's weights for another program", kExportExamples, run_export);
 }
 
 }  // namespace segue

@@ -1,6 +1,7 @@
 // segue effective-context
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "core/evaluation/effective_context.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/flags.h"
 
 namespace segue {
 
@@ -26,14 +28,20 @@ constexpr const char* kExamples =
     "keep the pool the same for numbers that go together.";
 
 struct Options {
-  std::vector<std::vector<std::string>> models;  // name, file, file, ...
   EffectiveContextOptions effective;
   std::string output;
+
+  void describe(JsonFields& fields) {
+    effective.describe(fields);
+    fields.optional("output", output, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
+  }
 };
 
-std::vector<ContextFiles> models_of(const Options& options) {
+using ModelWords = std::vector<std::vector<std::string>>;  // of each: name, file, file, ...
+
+std::vector<ContextFiles> models_of(const ModelWords& words_of_models) {
   std::vector<ContextFiles> models;
-  for (const std::vector<std::string>& words : options.models) {
+  for (const std::vector<std::string>& words : words_of_models) {
     if (words.size() < 3) throw UsageError("--model {}: expected a name and two files or more", fmt::join(words, " "));
     models.push_back({.name = words.front(), .files = {words.begin() + 1, words.end()}});
   }
@@ -58,8 +66,8 @@ void print(const OrderedJson& comparison) {
   if (open) fmt::print(">=: the longest context there is still helps\n");
 }
 
-void run(const Options& options) {
-  const OrderedJson comparison = compare_effective_contexts(models_of(options), options.effective);
+void run(const ModelWords& models, const Options& options) {
+  const OrderedJson comparison = compare_effective_contexts(models_of(models), options.effective);
   if (!options.output.empty()) write_file_atomically(options.output, format_json(comparison));
   print(comparison);
 }
@@ -67,20 +75,17 @@ void run(const Options& options) {
 }  // namespace
 
 void add_effective_context_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("effective-context", "How much context each model of a group makes use of, from their losses");
-  command->footer(kExamples);
-  command->add_option("--model", options->models, "A name, and a file of losses for each context; for every model")
+  auto models = std::make_shared<ModelWords>();
+  CLI::App& command = add_command_reading<Options>(
+      app, "effective-context", "How much context each model of a group makes use of, from their losses", kExamples,
+      [models](const CLI::App& given) {
+        Options options;
+        read_flags(given, options);
+        run(*models, options);
+      });
+  command.add_option("--model", *models, "A name, and a file of losses for each context; for every model")
       ->required()
       ->expected(1, -1);
-  command->add_option("--ratios", options->effective.ratios, "Shares of the hardest tokens that count")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--threshold", options->effective.threshold, "Gain that more context must bring")
-      ->capture_default_str();
-  command->add_option("--output", options->output, "Write the result here as JSON");
-  command->callback([options] { run(*options); });
 }
 
 }  // namespace segue

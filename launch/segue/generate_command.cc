@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +17,12 @@
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/generate/generator.h"
+#include "core/generate/options.h"
 #include "core/generate/samples.h"
 #include "core/generate/surprisal.h"
 #include "core/generate/text_model.h"
 #include "launch/segue/commands.h"
-#include "launch/segue/lengths.h"
-#include "launch/segue/options.h"
+#include "launch/segue/flags.h"
 
 namespace segue {
 
@@ -37,13 +38,29 @@ constexpr const char* kExamples =
 
 struct GenerateOptions {
   std::string checkpoint;
-  std::string prompt;
+  std::optional<std::string> prompt;
   std::string prompt_file;
   std::string score;
   GenerationOptions generation;
   ModelOptions model;
   std::string json;
   bool quiet = false;
+
+  void describe(JsonFields& fields) {
+    fields.required("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
+    fields.optional("prompt", prompt, {.meaning = "text to continue"});
+    fields.optional("prompt_file", prompt_file,
+                    {.meaning = "the same, of any length, from a file", .flag = {.value = "FILE"}});
+    describe_options(fields, generation);
+    fields.optional("score", score,
+                    {.meaning = "generate nothing: print the surprisal of every word of this file in bits, the prompt "
+                                "being its context. A table of tabs in which words with a quote are quoted as in CSV; "
+                                "without a prompt the bits of the first word are empty, since it has no context",
+                     .flag = {.value = "FILE"}});
+    describe_options(fields, model);
+    fields.optional("json", json, {.meaning = "write the samples here as JSON", .flag = {.value = "FILE"}});
+    fields.optional("quiet", quiet, {.meaning = "nothing but the text"});
+  }
 };
 
 class Stopwatch {
@@ -61,7 +78,7 @@ void show(std::string_view text) {
 
 SourcedText read_prompt(const GenerateOptions& options) {
   if (!options.prompt_file.empty()) return {read_file(options.prompt_file), options.prompt_file};
-  return {options.prompt, "--prompt"};
+  return {options.prompt.value_or(""), "--prompt"};
 }
 
 // One sample is shown as it comes.
@@ -164,8 +181,9 @@ void score(const GenerateOptions& options, TextModel& model) {
 }
 
 void run_generate(const GenerateOptions& options) try {
+  if (!options.prompt && options.prompt_file.empty() && options.score.empty())
+    throw UsageError("generate: expected --prompt, --prompt-file or --score");
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
-  check_generation(options.generation, OptionNames::kFlags);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
@@ -181,53 +199,12 @@ void run_generate(const GenerateOptions& options) try {
 }  // namespace
 
 void add_generate_command(CLI::App& app) {
-  auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = app.add_subcommand("generate", "Text that a model writes, or how surprising it finds a text");
-  command->footer(kExamples);
-  command->add_option("--checkpoint", options->checkpoint, "A run (its newest intact checkpoint) or one checkpoint")
-      ->required();
-  CLI::Option* prompt = command->add_option("--prompt", options->prompt, "Text to go on from");
-  CLI::Option* prompt_file =
-      command->add_option("--prompt-file", options->prompt_file, "The same, of any length, from a file")
-          ->excludes(prompt);
-  command->add_option("--tokens", options->generation.tokens, "Most tokens to generate in a sample")
-      ->check(at_least(1))
-      ->capture_default_str();
-  command->add_option("--samples", options->generation.samples, "Samples, side by side")
-      ->check(at_least(1))
-      ->capture_default_str();
-  command
-      ->add_option("--temperature", options->generation.sampling.temperature,
-                   "Below 1 more certain, above 1 more varied; 0: the most probable token")
-      ->capture_default_str();
-  command
-      ->add_option("--top-k", options->generation.sampling.top_k, "Choose among so many most probable tokens; 0: all")
-      ->capture_default_str();
-  command
-      ->add_option("--top-p", options->generation.sampling.top_p,
-                   "Choose among the fewest tokens that have this probability together")
-      ->capture_default_str();
-  command->add_option("--seed", options->generation.sampling.seed, "The same seed gives the same text")
-      ->capture_default_str();
-  command->add_option("--stop", options->generation.stop, "End a sample before this string");
-  CLI::Option* score = command->add_option(
-      "--score", options->score,
-      "Generate nothing: print the surprisal of every word of this file in bits, the prompt being its context. A table "
-      "of tabs in which words with a quote are quoted as in CSV; without a prompt the bits of the first word are "
-      "empty, "
-      "since nothing foretells how it begins");
-  for (const char* of_samples : {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop"})
-    score->excludes(command->get_option(of_samples));
-  add_length_options(*command, std::shared_ptr<LengthOptions>(options, &options->model.lengths));
-  add_place_options(*command, options->model.device, options->model.precision);
-  command->add_option("--threads", options->model.threads, "Threads; 0: all")->check(at_least(0));
-  command->add_option("--json", options->json, "Write the samples here as JSON")->excludes(score);
-  command->add_flag("--quiet", options->quiet, "Nothing but the text");
-  command->callback([=] {
-    if (prompt->count() + prompt_file->count() + score->count() == 0)
-      throw UsageError("generate: expected --prompt, --prompt-file or --score");
-    run_generate(*options);
-  });
+  CLI::App& command = add_command(app, "generate", "Text that a model writes, or how surprising it finds a text",
+                                  kExamples, run_generate);
+  flag_excludes(command, "--prompt-file", "--prompt");
+  for (const char* of_samples :
+       {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop", "--json"})
+    flag_excludes(command, "--score", of_samples);
 }
 
 }  // namespace segue

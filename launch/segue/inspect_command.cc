@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,12 +9,15 @@
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/made_by.h"
+#include "core/config/bounds.h"
 #include "core/engine/describe_model.h"
 #include "core/model/stored_model.h"
 #include "core/optimizer/update_rule.h"
 #include "core/train/training_state.h"
 #include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/flags.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -35,6 +37,19 @@ struct InspectOptions {
   std::vector<std::string> overrides;
   std::optional<int64_t> vocab_size;
   bool verify = false;
+
+  void describe(JsonFields& fields) {
+    fields.required(
+        "path", path,
+        {.meaning = "dataset, run, checkpoint or config file", .flag = {.value = "PATH", .is_positional = true}});
+    fields.optional("vocab_size", vocab_size,
+                    {.meaning = "vocabulary for a config; none: its data.vocab_size, or the bytes' 256",
+                     .unit = "tokens",
+                     .minimum = 2,
+                     .maximum = kWidestVocabulary});
+    describe_overrides(fields, overrides);
+    fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
+  }
 };
 
 int64_t moments_of(const OptimizerConfig& optimizer) { return std::ssize(moment_names(optimizer)); }
@@ -115,18 +130,7 @@ void run_inspect(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
-  auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Explain a dataset, a run, a checkpoint or a config");
-  command->footer(kExamples);
-  command->add_option("path", options->path, "Dataset, run, checkpoint or config file")->required();
-  command
-      ->add_option("--vocab-size", options->vocab_size,
-                   "Vocabulary for a config (default: its data.vocab_size, or the bytes' 256)")
-      ->check(CLI::Range(2, 1 << 30));
-  command->add_option("--set", options->overrides, "KEY=VALUE in place of a config's, e.g. model.mem_len=256")
-      ->allow_extra_args(false);
-  command->add_flag("--verify", options->verify, "Read all of a dataset and compare checksums");
-  command->callback([options] { run_inspect(*options); });
+  add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kExamples, run_inspect);
 }
 
 }  // namespace segue

@@ -17,7 +17,7 @@ constexpr const char* kExamples =
     "  segue eval --checkpoint runs/book --data data/book --split test --mem-len 512\n"
     "  segue generate --checkpoint runs/book --prompt 'It was'\n"
     "  segue inspect runs/book\n"
-    "Each command explains itself: segue COMMAND --help";
+    "Each command explains itself: segue help COMMAND";
 
 int report(const char* message, segue::ExitCode code) {
   static_cast<void>(std::fprintf(stderr, "segue: %s\n", segue::visible_line(message).c_str()));
@@ -42,6 +42,9 @@ int run(int argc, char** argv) {
   segue::add_bench_command(app);
   segue::add_report_command(app);
   segue::add_schema_command(app);
+  segue::add_reference_command(app);
+  segue::add_completion_command(app);
+  segue::add_help_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -1,13 +1,13 @@
 // segue paired-difference
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "core/evaluation/paired_difference.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/flags.h"
 
 namespace segue {
 
@@ -28,6 +28,15 @@ struct Options {
   std::vector<std::string> files;
   std::string output;
   std::string csv;
+
+  void describe(JsonFields& fields) {
+    fields.required("files", files,
+                    {.meaning = "files of losses, two or more", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional("output", output, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
+    fields.optional(
+        "csv", csv,
+        {.meaning = "write it here as CSV: a line for every evaluation and every pair", .flag = {.value = "FILE"}});
+  }
 };
 
 void run(const Options& options) {
@@ -40,14 +49,8 @@ void run(const Options& options) {
 }  // namespace
 
 void add_paired_difference_command(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "paired-difference", "Whether evaluations of the same tokens differ, with 95 % intervals of every pair");
-  command->footer(kExamples);
-  command->add_option("files", options->files, "Files of losses, two or more")->required();
-  command->add_option("--output", options->output, "Write the result here as JSON");
-  command->add_option("--csv", options->csv, "Write it here as CSV: a line for every evaluation and every pair");
-  command->callback([options] { run(*options); });
+  add_command(app, "paired-difference",
+              "Whether evaluations of the same tokens differ, with 95 % intervals of every pair", kExamples, run);
 }
 
 }  // namespace segue

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "core/report/report.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/flags.h"
 
 namespace segue {
 
@@ -27,6 +27,16 @@ struct ReportCommandOptions {
   std::string output = "report.html";
   std::string effective_context;
   std::string figures;
+
+  void describe(JsonFields& fields) {
+    fields.required("runs", runs, {.meaning = "directories of runs", .flag = {.value = "DIR", .is_positional = true}});
+    fields.optional("output", output, {.meaning = "the page", .flag = {.value = "FILE"}});
+    fields.optional("effective_context", effective_context,
+                    {.meaning = "effective_context.json of a group of models", .flag = {.value = "FILE"}});
+    fields.optional(
+        "figures", figures,
+        {.meaning = "directory in which every plot also becomes an SVG file of its own", .flag = {.value = "DIR"}});
+  }
 };
 
 void run_report(const ReportCommandOptions& options) {
@@ -47,15 +57,7 @@ void run_report(const ReportCommandOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app) {
-  auto options = std::make_shared<ReportCommandOptions>();
-  CLI::App* command = app.add_subcommand("report", "Write a page that shows and compares runs");
-  command->footer(kExamples);
-  command->add_option("runs", options->runs, "Directories of runs")->required();
-  command->add_option("--output", options->output, "The page")->capture_default_str();
-  command->add_option("--effective-context", options->effective_context, "effective_context.json of a group of models");
-  command->add_option("--figures", options->figures,
-                      "Directory in which every plot also becomes an SVG file of its own");
-  command->callback([options] { run_report(*options); });
+  add_command(app, "report", "Write a page that shows and compares runs", kExamples, run_report);
 }
 
 }  // namespace segue

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "core/train/training_plan.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
+#include "launch/segue/flags.h"
 #include "launch/segue/job.h"
 #include "launch/segue/options.h"
 #include "launch/segue/version.h"
@@ -44,7 +46,23 @@ struct TrainOptions {
   bool resume = false;
   bool quiet = false;
   bool dry_run = false;
-  int ranks = 0;  // of a dry run; 0: those that there are
+  std::optional<int64_t> ranks;
+
+  void describe(JsonFields& fields) {
+    fields.optional(
+        "config", config,
+        {.meaning = "config file; not needed with --resume", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional("run", run,
+                    {.meaning = "directory of the run; none: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
+    describe_overrides(fields, overrides);
+    fields.optional("resume", resume, {.meaning = "continue from the run's newest intact checkpoint"});
+    fields.optional("quiet", quiet, {.meaning = "warnings and errors only"});
+    fields.optional("dry_run", dry_run,
+                    {.meaning = "only say what every rank would hold, and what a step would send, or why training "
+                                "would not start"});
+    fields.optional("ranks", ranks,
+                    {.meaning = "of a dry run: as if the job had so many; none: those that there are", .minimum = 1});
+  }
 };
 
 std::filesystem::path run_path(const TrainOptions& options) {
@@ -222,9 +240,9 @@ void dry_run(const TrainOptions& options, const RunDirectory& run, const Config&
              Logger& logger) {
   std::vector<std::string> places =
       job.gather(fmt::format("{} {}", job.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
-  if (options.ranks > 0) {
+  if (options.ranks) {
     if (job.size() > 1) throw UsageError("--ranks: this job has {} ranks already", job.size());
-    places.assign(static_cast<size_t>(options.ranks), "");
+    places.assign(static_cast<size_t>(*options.ranks), "");
   }
   check_shares(config, static_cast<int>(places.size()));
   compute_of(config.model, config.training.precision, device);
@@ -317,22 +335,9 @@ void run_train(const TrainOptions& options) {
 }  // namespace
 
 void add_train_command(CLI::App& app) {
-  auto options = std::make_shared<TrainOptions>();
-  CLI::App* command = app.add_subcommand("train", "Train a model from a JSON config, or go on with a run");
-  command->footer(kExamples);
-  command->add_option("config", options->config, "Config file; not needed with --resume");
-  command->add_option("--run", options->run, "Directory of the run (default: runs/NAME-OF-CONFIG)");
-  command->add_option("--set", options->overrides, "KEY=VALUE in place of the config's, e.g. model.mem_len=256")
-      ->allow_extra_args(false);
-  command->add_flag("--resume", options->resume, "Go on from the run's newest intact checkpoint");
-  command->add_flag("--quiet", options->quiet, "Warnings and errors only");
-  CLI::Option* dry_run = command->add_flag("--dry-run", options->dry_run,
-                                           "Only say what every rank would hold, and what a step would send, "
-                                           "or why training would not start");
-  command->add_option("--ranks", options->ranks, "Of a dry run: as if the job had so many")
-      ->check(at_least(1))
-      ->needs(dry_run);
-  command->callback([options] { run_train(*options); });
+  CLI::App& command =
+      add_command(app, "train", "Train a model from a JSON config, or continue a run", kExamples, run_train);
+  flag_needs(command, "--ranks", "--dry-run");
 }
 
 }  // namespace segue

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_paths.h"
 #include "base/text.h"
+#include "launch/segue/command_tree.h"
 
 namespace segue {
 
@@ -19,24 +21,17 @@ const CLI::App* innermost(const CLI::App* app) {
   return app;
 }
 
-std::vector<std::string> flags_of(const CLI::App* command) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command->get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
-  }
-  return flags;
-}
-
-std::vector<std::string> commands_of(const CLI::App* app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
-}
-
 std::string nearest(const std::string& word, const std::vector<std::string>& known) {
   return did_you_mean(nearest_word(word, {known.begin(), known.end()}));
+}
+
+// What a flag of earlier versions is called today; "--" for any other.
+std::string renamed_flag(std::string flag) {
+  flag.erase(0, flag.find_first_not_of('-'));
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  std::string today(renamed_key(flag));
+  std::replace(today.begin(), today.end(), '_', '-');
+  return "--" + today;
 }
 
 bool is_flag(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
@@ -46,13 +41,17 @@ bool is_flag(const std::string& word) { return word.size() > 1 && word.front() =
 std::string describe_unknown(const CLI::App* app, const std::vector<std::string>& words) {
   const CLI::App* command = innermost(app);
   const std::string place = command == app ? "" : command->get_name() + ": ";
-  const std::vector<std::string> commands = commands_of(command);
+  const std::vector<std::string> commands = names_of(commands_of(*command));
   if (!commands.empty() && !is_flag(words.front()))
     return fmt::format("{}unknown command {}{}", place, words.front(), nearest(words.front(), commands));
   const auto flag = std::find_if(words.begin(), words.end(), is_flag);
   if (flag == words.end()) return fmt::format("{}expected no argument \"{}\"", place, words.front());
   const std::string name = flag->substr(0, flag->find('='));
-  return fmt::format("{}unknown flag {}{}", place, name, nearest(name, flags_of(command)));
+  const std::vector<std::string> flags = flags_of(*command);
+  const std::string renamed = renamed_flag(name);
+  if (std::find(flags.begin(), flags.end(), renamed) != flags.end())
+    return fmt::format("{}{}: renamed to {}", place, name, renamed);
+  return fmt::format("{}unknown flag {}{}", place, name, nearest(name, flags));
 }
 
 }  // namespace

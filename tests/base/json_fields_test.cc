@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "tests/message_of.h"
@@ -171,6 +173,42 @@ TEST(JsonFields, SchemaHoldsMeaningUnitRangeChoicesAndDefault) {
   const OrderedJson& part = schema.at("properties").at("parts").at("items");
   EXPECT_EQ(part.at("required").dump(), R"(["file"])");
   EXPECT_EQ(schema.at("properties").at("flags").at("default").dump(), "[false]");
+}
+
+struct Trip {
+  std::optional<int64_t> miles = {};
+  std::optional<bool> by_night = {};
+  std::vector<std::filesystem::path> maps = {};
+  int64_t batch_size = 0;
+  void describe(JsonFields& fields) {
+    fields.optional("miles", miles, {.meaning = "how far", .minimum = 1});
+    fields.optional("by_night", by_night, {.meaning = "in the dark"});
+    fields.optional("maps", maps, {.meaning = "where they lie"});
+    fields.optional("batch_size", batch_size, {.meaning = "travellers"});
+  }
+};
+
+Trip read_trip(const std::string& text) { return read_fields<DataError, Trip>(parse_json<DataError>(text, "f"), "f"); }
+
+TEST(JsonFields, WhatMayBeAbsentIsWrittenOnlyWhenItIsThere) {
+  EXPECT_EQ(write_fields(Trip{}).dump(), R"({"maps":[],"batch_size":0})");
+  const std::string text = R"({"miles":3,"by_night":false,"maps":["a/b"],"batch_size":2})";
+  EXPECT_EQ(write_fields(read_trip(text)).dump(), text);
+  EXPECT_EQ(read_trip("{}").miles, std::nullopt);
+  EXPECT_EQ(message_of<DataError>([] { read_trip(R"({"miles": 0})"); }), "f: miles: expected an integer >= 1, found 0");
+  EXPECT_EQ(schema_of<Trip>()["properties"]["miles"].dump(),
+            R"({"description":"how far","type":"integer","minimum":1})");
+}
+
+TEST(JsonFields, MembersAreHeldAgainstTheirDescription) {
+  EXPECT_NO_THROW(check_fields<DataError>(Trip{.miles = 1}, "f"));
+  EXPECT_EQ(message_of<DataError>([] { check_fields<DataError>(Trip{.miles = -2}, "f"); }),
+            "f: miles: expected an integer >= 1, found -2");
+}
+
+TEST(JsonFields, OldNamesOfKeysSayTheNewOnes) {
+  EXPECT_EQ(message_of<DataError>([] { read_trip(R"({"batch": 4})"); }), "f: batch: renamed to batch_size");
+  EXPECT_EQ(message_of<DataError>([] { read_trip(R"({"vocab": 4})"); }), "f: vocab: unknown key");
 }
 
 enum class Taste : uint8_t { kSweet, kSour, kBitter, kBland };

@@ -117,7 +117,7 @@ def test_checkpoint(program):
     file = config(program)
     program.run("train", file, "--run", "run")
     newest = os.path.join("checkpoints", "step-00000004")
-    evaluation = ("eval", "--data", "text", "--batch", 2, "--checkpoint")
+    evaluation = ("eval", "--data", "text", "--batch-size", 2, "--checkpoint")
     program.run(*evaluation, "run")
 
     def damaged(name, change):
@@ -155,7 +155,7 @@ def test_checkpoint(program):
 def test_position_table(program):
     file = config(program, "shaw.json", model={"position": {"kind": "shaw"}}, max_step=1)
     program.run("train", file, "--run", "shaw")
-    evaluation = ("eval", "--checkpoint", "shaw", "--data", "text", "--batch", 2)
+    evaluation = ("eval", "--checkpoint", "shaw", "--data", "text", "--batch-size", 2)
     refused(program, CONFIG, *evaluation, "--mem-len", 25,
             says=["max_positions", "41", "tgt_len 16", "mem_len 25", "clamp_len from 1 to 39", "found 40"])
     program.run(*evaluation, "--mem-len", 25, "--clamp-len", 39)

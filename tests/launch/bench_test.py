@@ -15,7 +15,7 @@ from sizes import Sizes  # noqa: E402
 
 USAGE, CONFIG, DEVICE = 2, 3, 7
 QUICK = ("--warm-up", 1, "--samples", 3, "--sample-seconds", 0.001, "--peak-product", 64, "--copy-bytes", 65536)
-SHAPE = {"streams": 2, "heads": 3, "d-head": 8, "tgt-len": 5, "mem-len": 7}
+SHAPE = {"batch-size": 2, "heads": 3, "d-head": 8, "tgt-len": 5, "mem-len": 7}
 
 
 def bench(program, *arguments):
@@ -59,9 +59,9 @@ def test_step(program, device):
     for pre_lnorm in (False, True):
         config = program.config("step.json", data={"path": "none"}, model=dict(TINY_MODEL, block={"pre_lnorm": pre_lnorm}),
                                 training={"batch_size": 4, "tgt_len": 6, "batch_chunk": 2})
-        result = bench(program, "step", config, "--vocab", 50, "--device", device)
+        result = bench(program, "step", config, "--vocab-size", 50, "--device", device)
         (step,) = result["measurements"]
-        sizes = Sizes(vocab=50, **TINY_MODEL, pre_lnorm=pre_lnorm)
+        sizes = Sizes(vocab_size=50, **TINY_MODEL, pre_lnorm=pre_lnorm)
         expected = training_flops_per_token(sizes, tgt_len=6, batch=4) * 4 * 6
         check(math.isclose(step["flops"], expected), f"step: {step['flops']} FLOPs, the peer counts {expected}")
         check(math.isclose(step["tokens_per_second"] * step["seconds"], 4 * 6), f"tokens: {step}")
@@ -100,7 +100,7 @@ def test_bfloat16(program):
 
 
 def test_head(program, device):
-    result = bench(program, "head", "--vocab", 50, "--cutoffs", "10,20", "--div-val", 2, "--d-model", 16, "--tokens", 40,
+    result = bench(program, "head", "--vocab-size", 50, "--cutoffs", "10,20", "--div-val", 2, "--d-model", 16, "--tokens", 40,
                    "--device", device)
     loss, both = result["measurements"]
     setting = result["setting"]
@@ -114,7 +114,7 @@ def test_head(program, device):
 
 def test_eval_speed(program, device):
     config = program.config("eval.json", data={"path": "none"}, model=TINY_MODEL)
-    result = bench(program, "eval-speed", config, "--vocab", 50, "--lengths", "9,14", "--streams", 2, "--tgt-len", 5,
+    result = bench(program, "eval-speed", config, "--vocab-size", 50, "--lengths", "9,14", "--batch-size", 2, "--tgt-len", 5,
                    "--device", device)
     keys, states, window = result["measurements"][:3]
     layers, width, d_model = TINY_MODEL["n_layer"], TINY_MODEL["n_head"] * TINY_MODEL["d_head"], TINY_MODEL["d_model"]
@@ -131,11 +131,11 @@ def test_eval_speed(program, device):
 def test_evaluation(program):
     config = program.config("eval.json", data={"path": "none"}, model=TINY_MODEL,
                             training={"batch_size": 2, "tgt_len": 5})
-    (found,) = bench(program, "eval", config, "--vocab", 50, "--device", "cpu")["measurements"]
-    sizes = Sizes(vocab=50, **TINY_MODEL)
+    (found,) = bench(program, "eval", config, "--vocab-size", 50, "--device", "cpu")["measurements"]
+    sizes = Sizes(vocab_size=50, **TINY_MODEL)
     width = sizes.n_head * sizes.d_head
     products = 4 * sizes.d_model * width + 2 * sizes.d_model * sizes.d_inner + 3 * width * visible_keys_per_query(sizes, 5)
-    expected = 2 * 10 * (sizes.n_layer * products + sizes.d_model * sizes.vocab)  # memory's keys and values are kept
+    expected = 2 * 10 * (sizes.n_layer * products + sizes.d_model * sizes.vocab_size)  # memory's keys and values are kept
     check(math.isclose(found["flops"], expected), f"eval: {found['flops']} FLOPs, expected {expected}")
     check(math.isclose(found["tokens_per_second"] * found["seconds"], 10), f"eval: {found}")
 
@@ -143,8 +143,8 @@ def test_evaluation(program):
 def test_refusals(program):
     for code, word, *arguments in (
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
-            (CONFIG, "cutoffs", "head", "--vocab", "50", "--cutoffs", "20,60"),
-            (CONFIG, "cutoffs", "head", "--vocab", "50", "--cutoffs", "20,10"),
+            (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,60"),
+            (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,10"),
             (CONFIG, "gpu", "gemm", "1,1,1", "--device", "gpu")):
         device = () if "--device" in arguments else ("--device", "cpu")
         _, errors = program.run("bench", *arguments, *device, expect=code)

@@ -89,7 +89,7 @@ def check_same(found, expected, what):
 
 
 def loss_of(program, checkpoint):
-    return evaluate(program, "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch", 2)["loss"]
+    return evaluate(program, "--checkpoint", checkpoint, "--data", "text", "--split", "train", "--batch-size", 2)["loss"]
 
 
 def check_imports(program, source, args, directory, expected_loss):

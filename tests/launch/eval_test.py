@@ -15,7 +15,7 @@ def given(*more):
 
 
 def test_losses_do_not_depend_on_the_batch(program):
-    losses = [evaluate(program, *given("--warm-up", "auto", "--batch", batch))["loss"] for batch in (1, 4, 10)]
+    losses = [evaluate(program, *given("--warm-up", "auto", "--batch-size", batch))["loss"] for batch in (1, 4, 10)]
     check(max(losses) - min(losses) <= 1e-6 * losses[0], f"batch 1, 4, 10: losses {losses}")
 
 
@@ -53,7 +53,7 @@ def test_a_sweep_is_written_whole(program):
 def test_a_config_has_the_flags_as_keys(program):
     settings = {"checkpoint": "run", "data": "text", "mem_len": [8], "warm_up": "auto", "batch_size": 3}
     program.config("eval.json", **settings)
-    expected = evaluate(program, *given("--mem-len", 8, "--warm-up", "auto", "--batch", 3))["loss"]
+    expected = evaluate(program, *given("--mem-len", 8, "--warm-up", "auto", "--batch-size", 3))["loss"]
     check(evaluate(program, "--config", "eval.json")["loss"] == expected, "a config gives another loss than flags")
     check(evaluate(program, "--config", "eval.json", "--mem-len", 0)["mem_len"] == 0, "a flag does not replace a key")
     program.config("eval.json", **settings, memlen=8)
@@ -113,7 +113,7 @@ def test_training_evaluates_with_its_own_lengths(program):
     program.run("train", config, "--run", "own", "--quiet")
     with open(program.path("own", "metrics.jsonl")) as file:
         logged = next(line for line in map(json.loads, file) if "evaluation" in line)
-    lengths = ["--split", "valid", "--batch", 4, "--tgt-len", 8]
+    lengths = ["--split", "valid", "--batch-size", 4, "--tgt-len", 8]
     for mem_len, same in ((4, True), (24, False)):
         loss = evaluate(program, "--checkpoint", "own", "--data", "text", *lengths, "--mem-len", mem_len)["loss"]
         check((abs(loss - logged["loss"]) <= 1e-6 * loss) == same, f"mem_len {mem_len}: {loss}, in training {logged}")
@@ -196,12 +196,12 @@ def test_windows(program):
 
 
 def test_documents_begin_with_empty_memory(program):
-    options = given("--document-border", "\n")
-    whole = [evaluate(program, *options, "--per-token", "--batch", batch)["loss"] for batch in (1, 7)]
+    options = given("--document-boundary", "\n")
+    whole = [evaluate(program, *options, "--per-token", "--batch-size", batch)["loss"] for batch in (1, 7)]
     check(abs(whole[0] - whole[1]) <= 1e-6 * whole[0], f"documents, batch 1 and 7: losses {whole}")
     evaluation = read_evaluation(program.path("evaluated"))
     losses = read_losses(program, "evaluated/losses-mem-24.h5")
-    check(evaluation["document_border"] == "\n", "document_border")
+    check(evaluation["document_boundary"] == "\n", "document_boundary")
     check(losses["nll"][1:] == [nll for nll in losses["nll"] if nll == nll], "tokens that are not scored")
     starts = {}  # by its first token, the losses with which documents begin
     for before, token, nll in zip(losses["targets"], losses["targets"][1:], losses["nll"][1:]):
@@ -210,8 +210,8 @@ def test_documents_begin_with_empty_memory(program):
     check(any(len(same) > 2 for same in starts.values()), "too few documents")
     for same in starts.values():
         check(max(same) - min(same) < 1e-5, "the first token of a document knows what came before")
-    refused(program, DATA, "eval", *given("--document-border", "#"), says=["document border"])
-    refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_border and warm_up"])
+    refused(program, DATA, "eval", *given("--document-boundary", "#"), says=["document boundary"])
+    refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_boundary and warm_up"])
 
 
 def test_a_position_table_has_an_end(program):
@@ -233,7 +233,7 @@ def test_refuses(program):
             (CONFIG, ["--recompute", "--mem-len", 8], ["recompute and mem_len"]),
             (CONFIG, ["--recompute", "--tgt-len", 4, "--stride", 5], ["stride", "4", "5"]),
             (DATA, ["--split", "exam"], ["exam"]),
-            (DATA, ["--batch", 10000], ["10000"]),
+            (DATA, ["--batch-size", 10000], ["10000"]),
             (USAGE, ["--output", "text"], ["text", "holds no evaluation"]),
             (USAGE, ["--name", "../x"], ["../x"])):
         refused(program, code, "eval", *given(*options), says=says, leaves_nothing_at=".partial")

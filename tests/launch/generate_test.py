@@ -91,7 +91,7 @@ def test_surprisal_is_the_loss():
         text = file.read()[5400:]
     program.write("rest.txt", text[1:])
     table = read_table(generate("--score", "rest.txt", "--prompt", text[0], "--mem-len", 24, "--tgt-len", 16)[0])
-    program.run("eval", "--checkpoint", "run", "--data", "data", "--batch", 1, "--output", "test", "--quiet")
+    program.run("eval", "--checkpoint", "run", "--data", "data", "--batch-size", 1, "--output", "test", "--quiet")
     with open(program.path("test", "evaluation.json")) as file:
         loss = json.load(file)["results"][0]["loss"]
     scored = sum(int(row[2]) for row in table[1:])
@@ -116,8 +116,8 @@ def test_refusals():
 
     refuse(USAGE, says=["--prompt", "--score"])
     refuse(DATA, "--prompt", "", says=["--prompt", "at least one token"])
-    refuse(CONFIG, "--prompt", "a", "--top-p", 2, says=["--top-p", "at most 1", "2"])
-    refuse(CONFIG, "--prompt", "a", "--temperature", "nan", says=["--temperature", "nan"])
+    refuse(USAGE, "--prompt", "a", "--top-p", 2, says=["--top-p", "<= 1", "2"])
+    refuse(USAGE, "--prompt", "a", "--temperature", "nan", says=["--temperature", "nan"])
     refuse(CONFIG, "--prompt", "a", "--set", "model.n_layer=3", says=["--set model.n_layer=3", "how weights are used"])
     refuse(CONFIG, "--prompt", "a", "--set", "model.mem_len=3", "--mem-len", 3, says=["--mem-len", "one of them"])
     refuse(CONFIG, "--prompt", "a", "--same-length", "--mem-len", 0, says=["segue generate: --mem-len: expected at least 1"])

@@ -9,7 +9,7 @@ STEPS = 8  # graphs are recorded from the fourth on
 
 def test_exchange_is_measured(job):
     for communicator in ("mpi", "nccl"):
-        output, _ = job.run_ranks(2, "bench", "exchange", "config.json", "--device", "cuda", "--vocab", 50, "--warm-up", 0,
+        output, _ = job.run_ranks(2, "bench", "exchange", "config.json", "--device", "cuda", "--vocab-size", 50, "--warm-up", 0,
                                   "--samples", 1, "--peak-product", 64, "--copy-bytes", 65536, "--set",
                                   f"training.communicator={communicator}")
         check(f"over {communicator.upper()}" in output and "Of the sums a step waited for " in output, output)

@@ -193,14 +193,14 @@ def test_types_of_errors(user):
     refuse(CHECKPOINT, "CheckpointError", "absent", *score, says=["absent"])
     refuse(DATA, "DataError", "letters-run", "score", "abz", says=["text: ", "0x7a", "vocabulary"])
     refuse(DATA, "DataError", "letters-run", "generate", "abz", says=["prompt: ", "0x7a", "vocabulary"])
-    refuse(CONFIG, "ConfigError", "run", "mem_len", -3, *score, says=["mem_len: expected a number from 0 to", "found -3"])
+    refuse(CONFIG, "ConfigError", "run", "mem_len", -3, *score, says=["mem_len: expected an integer >= 0 and <= 1048576", "found -3"])
     refuse(CONFIG, "ConfigError", "run", "same_length", "true", "mem_len", 0, *score, says=["mem_len: expected at least 1"])
     refuse(CONFIG, "ConfigError", "run", "set", "model.mem_len=3", "mem_len", 3, *score, says=["mem_len and set model.mem_len"])
     refuse(CONFIG, "ConfigError", "run", "set", "model.n_layer=3", *score, says=["set model.n_layer=3", "how weights are used"])
     refuse(CONFIG, "ConfigError", "run", "device", "gpu", *score, says=["device: expected", '"gpu"'])
-    refuse(CONFIG, "ConfigError", "run", "threads", -1, *score, says=["threads: expected 0 or more, found -1"])
-    refuse(CONFIG, "ConfigError", "run", "samples", 0, "generate", "a", says=["samples: expected 1 or more, found 0"])
-    refuse(CONFIG, "ConfigError", "run", "top_p", 2, "generate", "a", says=["top_p: expected above 0 and at most 1, found 2"])
+    refuse(CONFIG, "ConfigError", "run", "threads", -1, *score, says=["threads: expected an integer >= 0 and <= 4096, found -1"])
+    refuse(CONFIG, "ConfigError", "run", "samples", 0, "generate", "a", says=["samples: expected an integer >= 1 and <= 32768, found 0"])
+    refuse(CONFIG, "ConfigError", "run", "top_p", 2, "generate", "a", says=["top_p: expected a number > 0 and <= 1, found 2"])
 
 
 def test_warnings(user):

@@ -12,8 +12,8 @@ PEERS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
 SKIPPED = 77
 QUICK = ["--device", "cpu", "--warm-up", "1", "--samples", "2", "--sample-seconds", "0.001"]
 SHAPE = "2,2,8,5,7"
-MODEL = ["--vocab", "30", "--n-layer", "2", "--d-model", "16", "--n-head", "2", "--d-head", "8", "--d-inner", "16",
-         "--mem-len", "6", "--tgt-len", "5", "--batch", "2"]
+MODEL = ["--vocab-size", "30", "--n-layer", "2", "--d-model", "16", "--n-head", "2", "--d-head", "8", "--d-inner", "16",
+         "--mem-len", "6", "--tgt-len", "5", "--batch-size", "2"]
 
 
 def run(script, *arguments):
@@ -49,7 +49,7 @@ def main():
     check("error" in both.pop(f"flex:{SHAPE}"), "FlexAttention has a backward on the CPU: time it")
     check(all(way["forward and backward"]["seconds"] > 0 for way in both.values()), f"attention_torch: {both}")
     check(last_json("train_step_cuda.py", *QUICK, *MODEL)["tokens_per_second"] > 0, "train_step_cuda: no rate")
-    softmax = last_json("adaptive_softmax_torch.py", *QUICK, "--vocab", "50", "--cutoffs", "10,20", "--d-model", "16",
+    softmax = last_json("adaptive_softmax_torch.py", *QUICK, "--vocab-size", "50", "--cutoffs", "10,20", "--d-model", "16",
                         "--div-val", "2", "--tokens", "40")["results"]
     check(sum(softmax["cluster_tokens"]) == 40, f"adaptive_softmax_torch: {softmax}")
     tails = sum(count * (16 * width + width * words)

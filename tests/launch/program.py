@@ -149,7 +149,7 @@ def read_losses(program, file):
 
 def block_losses(program, blocks, *arguments):
     """The losses of an evaluation that cuts the split into so many blocks, block by block: all but each one's first."""
-    result = evaluate(program, "--batch", blocks, "--per-token", *arguments)
+    result = evaluate(program, "--batch-size", blocks, "--per-token", *arguments)
     nll = read_losses(program, os.path.join("evaluated", result["per_token"]))["nll"]
     length = len(nll) // blocks
     return [nll[b * length + 1:(b + 1) * length] for b in range(blocks)]

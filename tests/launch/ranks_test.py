@@ -38,7 +38,7 @@ def check_rates(job, run):
     with open(os.path.join(run, "metrics.jsonl")) as file:
         steps = [step for step in map(json.loads, file) if "tokens_per_second" in step]
     with open(job.path("text/manifest.json")) as file:
-        sizes = Sizes(vocab=json.load(file)["tokenizer"]["vocabulary"], **TINY_MODEL)
+        sizes = Sizes(vocab_size=json.load(file)["tokenizer"]["vocabulary"], **TINY_MODEL)
     expected = training_flops_per_token(sizes, tgt_len=16, batch=5)
     for step in steps:
         found = step["model_flops_per_second"] / step["tokens_per_second"]
@@ -108,7 +108,7 @@ def check_evaluation(job, limit, *options):
     results, rows = [], []
     for ranks in (1, 2, 3):
         name = f"result{ranks}"
-        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch", 5, "--threads", 1,
+        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch-size", 5, "--threads", 1,
                       "--output", name, "--per-token", "--quiet", *options)
         results.append(read_evaluation(job.path(name))["results"][0])
         with open(job.path(name, results[-1]["per_token"]), "rb") as file:
@@ -124,7 +124,7 @@ def test_evaluation_does_not_depend_on_ranks(job):
     limit = 1e-12 if is_exact_by_row() else 1e-6
     check_evaluation(job, limit)
     check_evaluation(job, limit, "--warm-up", "auto")
-    check_evaluation(job, 1e-6, "--document-border", "\n")
+    check_evaluation(job, 1e-6, "--document-boundary", "\n")
     check_evaluation(job, 1e-6, "--recompute", "--stride", 4)  # so few rows are multiplied in another order
 
 

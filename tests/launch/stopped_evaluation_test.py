@@ -108,7 +108,7 @@ def test_more_ranks_than_streams(job, expected):
     check_close(list(found.values()), list(expected.values()), 1e-4, "three ranks, one stream to evaluate")
     means, losses = [], []
     for ranks in (1, 3):
-        job.run_ranks(ranks, "eval", "--checkpoint", "three", "--data", "text", "--split", "test", "--batch", 2, "--quiet",
+        job.run_ranks(ranks, "eval", "--checkpoint", "three", "--data", "text", "--split", "test", "--batch-size", 2, "--quiet",
                       "--threads", 1, "--output", f"result{ranks}", "--per-token")
         means.append(read_evaluation(job.path(f"result{ranks}"))["results"][0]["loss"])
         with open(job.path(f"result{ranks}", "losses-mem-24.h5"), "rb") as file:

@@ -190,7 +190,7 @@ def test_options_that_do_not_fit(program):
     for arguments, says in ((("--eos", "line"), "tokenizer word"),
                             (("--tokenizer", "word", "--model", "m"), "tokenizer sentencepiece"),
                             (("--tokenizer", "word", "--unk", "a b"), "white space"),
-                            (("--tokenizer", "word", "--min-count", "0"), "at least 1"),
+                            (("--tokenizer", "word", "--min-count", "0"), ">= 1"),
                             (("--tokenizer", "word", "--separator", "10"), "separator"),
                             (("--tokenizer", "text8", "--vocab-size", "27"), "symbols"),
                             (("--tokenizer", "word", "--format", "uint16"), "ready-made"),

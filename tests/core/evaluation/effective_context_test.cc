@@ -83,7 +83,7 @@ TEST(EffectiveContextTest, RefusesWhatIsNoComparison) {
     return message_of<Error>([&] { effective_contexts(1, contexts, none, options); });
   };
   EXPECT_THAT(attempt({100}, {}), testing::HasSubstr("two contexts or more, found 1"));
-  EXPECT_THAT(attempt({100, 200}, {.ratios = {1.5}}), testing::HasSubstr("ratio: expected above 0 and at most 1"));
+  EXPECT_THAT(attempt({100, 200}, {.ratios = {1.5}}), testing::HasSubstr("ratios[0]: expected a number > 0 and <= 1"));
   EXPECT_THAT(attempt({100, 200}, {}), testing::HasSubstr("no token is scored in every file"));
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/evaluation/document_borders.h"
+#include "core/evaluation/document_boundaries.h"
 #include "core/evaluation/evaluator.h"
 #include "distributed/job.h"
 #include "tests/core/model/model_problem.h"
@@ -75,7 +75,7 @@ TEST(EvaluationPlanTest, DocumentsComeLongestFirst) {
   EXPECT_EQ(times_scored(plan_documents(12, begins, 3, 4, 5), 5), once(5));
 }
 
-class DocumentBordersTest : public ::testing::Test {
+class DocumentBoundariesTest : public ::testing::Test {
  protected:
   Dataset prepare_text(const std::string& text) {
     prepare_silently({.output = directory_ / "text", .train = {write_text(directory_ / "a.txt", text)}});
@@ -84,20 +84,20 @@ class DocumentBordersTest : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(DocumentBordersTest, EndTheDocumentBeforeThem) {
+TEST_F(DocumentBoundariesTest, EndTheDocumentBeforeThem) {
   const Dataset dataset = prepare_text("xx#-#-#yy#-#z#-#");
-  const std::vector<int32_t> border = border_tokens(dataset, "#-#");
-  EXPECT_EQ(find_documents(dataset.split("train"), border), (std::vector<int64_t>{0, 5, 12}));
-  EXPECT_THAT(message_of<DataError>([&] { find_documents(dataset.split("train"), border_tokens(dataset, "=")); }),
-              testing::HasSubstr("the document border is nowhere"));
+  const std::vector<int32_t> boundary = boundary_tokens(dataset, "#-#");
+  EXPECT_EQ(find_documents(dataset.split("train"), boundary), (std::vector<int64_t>{0, 5, 12}));
+  EXPECT_THAT(message_of<DataError>([&] { find_documents(dataset.split("train"), boundary_tokens(dataset, "=")); }),
+              testing::HasSubstr("the document boundary is nowhere"));
 }
 
-TEST_F(DocumentBordersTest, AreNumbersOfReadyMadeTokens) {
+TEST_F(DocumentBoundariesTest, AreNumbersOfReadyMadeTokens) {
   const Dataset dataset(prepare_positions(directory_, 40, 100));
-  EXPECT_EQ(border_tokens(dataset, "7,8"), (std::vector<int32_t>{7, 8}));
-  EXPECT_EQ(find_documents(dataset.split("train"), border_tokens(dataset, "7,8")), (std::vector<int64_t>{0, 9}));
+  EXPECT_EQ(boundary_tokens(dataset, "7,8"), (std::vector<int32_t>{7, 8}));
+  EXPECT_EQ(find_documents(dataset.split("train"), boundary_tokens(dataset, "7,8")), (std::vector<int64_t>{0, 9}));
   for (const char* wrong : {"7,", "x", "7 8", "-1", "99999"})
-    EXPECT_THAT(message_of<DataError>([&] { border_tokens(dataset, wrong); }), testing::HasSubstr(wrong));
+    EXPECT_THAT(message_of<DataError>([&] { boundary_tokens(dataset, wrong); }), testing::HasSubstr(wrong));
 }
 
 // A model of two layers and a split of random tokens.

@@ -115,10 +115,11 @@ TEST(Sampler, IsAFunctionOfSeedSampleAndPosition) {
 
 TEST(Sampler, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(message_of<ConfigError>([] { Sampler({.temperature = -1.0}); }),
-            "--temperature: expected 0 or more, found -1");
-  EXPECT_EQ(message_of<ConfigError>([] { Sampler({.top_k = -2}); }), "--top-k: expected 0 or more, found -2");
+            "options: temperature: expected a number >= 0, found -1.0");
+  EXPECT_EQ(message_of<ConfigError>([] { Sampler({.top_k = -2}); }),
+            "options: top_k: expected an integer >= 0, found -2");
   EXPECT_EQ(message_of<ConfigError>([] { Sampler({.top_p = 0.0}); }),
-            "--top-p: expected above 0 and at most 1, found 0");
+            "options: top_p: expected a number > 0 and <= 1, found 0.0");
   std::vector<float> broken = log_probabilities();
   broken[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(message_of<DivergedError>([&] { Sampler({}).choose(broken, 0, 8); }),

@@ -22,7 +22,7 @@ struct LengthOptions {
 struct ModelOptions {
   std::string device = "auto";                     // auto, cpu, cuda or cuda:N
   PrecisionKind precision = PrecisionKind::kFp32;  // of activations and products
-  int threads = 0;                                 // 0: all
+  std::int64_t threads = 0;                        // 0: as many as OpenMP gives the thread that loads the model
   LengthOptions lengths = {};
 };
 
@@ -30,7 +30,7 @@ struct SamplingOptions {
   double temperature = 1.0;  // probabilities to the power of 1 / temperature; 0: always the most probable token
   std::int64_t top_k = 0;    // of the most probable tokens alone; 0: of all
   double top_p = 1.0;  // of the fewest most probable tokens that have this probability together (Holtzman et al. 2020)
-  std::uint64_t seed = 1;
+  std::int64_t seed = 1;
 };
 
 struct GenerationOptions {

@@ -1,0 +1,62 @@
+// What every option of `segue prepare` means.
+#include "data_pipeline/prepare.h"
+
+namespace segue {
+
+void TokenizerOptions::describe(JsonFields& fields) {
+  fields.optional("tokenizer", kind,
+                  {.meaning = "how text becomes tokens: byte; word, between white space; sentencepiece; enwik8 or "
+                              "text8, as the original prepares them, without line feeds"});
+  fields.optional("min_count", min_count,
+                  {.meaning = "word: rarer ones are unknown; none: 1", .minimum = 1, .flag = {.value = "COUNT"}});
+  fields.optional("unk", unknown,
+                  {.meaning = "word: what stands for unknown ones; none: <unk>", .flag = {.value = "WORD"}});
+  fields.optional("eos", line_marks,
+                  {.meaning = "word: where lines are marked: none; line, at its end; both, at its two ends"});
+  fields.optional("eos_word", line_mark, {.meaning = "word: the mark; none: <eos>", .flag = {.value = "WORD"}});
+  fields.optional("vocabulary", vocabulary_file,
+                  {.meaning = "word: a list to use, one word per line", .flag = {.value = "FILE"}});
+  fields.optional("model", model_file,
+                  {.meaning = "sentencepiece: a model to use instead of training one", .flag = {.value = "FILE"}});
+}
+
+void PrepareOptions::describe(JsonFields& fields) {
+  fields.optional("train", train, {.meaning = "files of split train", .flag = {.value = "FILE"}});
+  fields.optional("valid", valid, {.meaning = "files of split valid", .flag = {.value = "FILE"}});
+  fields.optional("test", test, {.meaning = "files of split test", .flag = {.value = "FILE"}});
+  fields.optional(
+      "input", input,
+      {.meaning = "files to be joined and cut by --split instead; - is standard input", .flag = {.value = "FILE"}});
+  fields.optional(
+      "split", fractions,
+      {.meaning = "shares of train, valid and test in --input, sum 1; or their sizes in bytes or raw tokens",
+       .flag = {.value = "SHARE"}});
+  fields.optional("format", format, {.meaning = "what the files hold: text, or raw little-endian tokens"});
+  fields.optional(
+      "field", field,
+      {.meaning = "files are lines of JSON: take the text of this field of each", .flag = {.value = "NAME"}});
+  fields.optional("as_is", as_is,
+                  {.meaning = "take files as they are, without decompressing, leaving out or refusing anything"});
+  fields.optional("separator", separator,
+                  {.meaning = "byte or raw token to put between two files or documents; none: nothing",
+                   .minimum = 0,
+                   .flag = {.value = "TOKEN"}});
+  tokenizer.describe(fields);
+  fields.optional("vocab_size", vocabulary,
+                  {.meaning = "word: at most so many, the most frequent ones; sentencepiece: number of pieces; raw "
+                              "tokens: each is checked against it; none: all words, or the largest token found + 1",
+                   .minimum = 1,
+                   .flag = {.value = "SIZE"}});
+  fields.required("output", output, {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o"}});
+  fields.optional(
+      "compress", compression,
+      {.meaning = "deflate level; 0: no compression", .minimum = 0, .maximum = 9, .flag = {.value = "LEVEL"}});
+  fields.optional("shard_tokens", shard_tokens,
+                  {.meaning = "at most so many tokens in a shard; prepare holds one shard in memory",
+                   .minimum = 1,
+                   .flag = {.value = "COUNT"}});
+  fields.optional("force", force, {.meaning = "replace the dataset if there is one already"});
+  fields.optional("quiet", quiet, {.meaning = "no progress, only warnings and errors", .flag = {.alias = "-q"}});
+}
+
+}  // namespace segue
