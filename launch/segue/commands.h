@@ -2,7 +2,7 @@
 // chosen. They throw the errors of segue/error.h.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }  // namespace CLI
 

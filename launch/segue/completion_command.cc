@@ -51,7 +51,8 @@ void visit_commands(const CLI::App& command, const std::string& path, const Visi
 std::string command_cases(const CLI::App& app, std::string_view word) {
   std::vector<std::string> steps;
   visit_commands(app, "", [&steps](const CLI::App& command, const std::string& path) {
-    for (const std::string& name : names_of(commands_of(command))) steps.push_back(shell_word(path + " " + name));
+    for (const std::string& name : names_of(commands_of(command)))
+      steps.push_back(shell_word(fmt::format("{} {}", path, name)));
   });
   return fmt::format("    case \"$command {0}\" in\n      {1}) command=\"${{command:+$command }}{0}\" ;;\n    esac\n",
                      word, fmt::join(steps, "|"));
@@ -67,7 +68,7 @@ std::string choice_cases(const CLI::App& app, const Complete& complete) {
       const std::vector<std::string> choices = choices_of_flag(*option);
       if (choices.empty()) continue;
       for (const std::string& flag : flags_of(*option))
-        text += fmt::format("    {}) {} ;;\n", shell_word(path + " " + flag), complete(choices));
+        text += fmt::format("    {}) {} ;;\n", shell_word(fmt::format("{} {}", path, flag)), complete(choices));
     }
   });
   return text;

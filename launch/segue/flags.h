@@ -20,7 +20,7 @@
 
 #include "base/json_fields.h"
 
-namespace CLI {  // whose headers take long to compile
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's, whose headers take long to compile
 class App;
 class Option;
 }  // namespace CLI
