@@ -26,6 +26,9 @@ struct DeviceInfo {
 };
 DeviceInfo describe_device(int index);
 
+// Makes GPU `index` the calling thread's current device, of which CUDA takes streams, graphs and launches.
+void make_current(int index);
+
 // Memory of GPU `index`, and of the host, from which a GPU copies by itself. Not filled.
 // Throw DeviceError saying how much was asked for, and what the GPU has.
 void* allocate(int64_t bytes, int index);

@@ -18,6 +18,8 @@ void throw_as_error() {
     throw OutOfMemoryError("out of memory");
   } catch (const std::exception& error) {
     throw UnexpectedError("{}", error.what());
+  } catch (...) {
+    throw UnexpectedError("an exception of an unknown type");
   }
 }
 

@@ -13,6 +13,7 @@ namespace {
 int device_count() { return 0; }
 void require_device(int /*index*/) { refuse(); }
 DeviceInfo describe_device(int /*index*/) { refuse(); }
+void make_current(int /*index*/) { refuse(); }
 void* allocate(int64_t /*bytes*/, int /*index*/) { refuse(); }
 void* allocate_pinned(int64_t /*bytes*/) { refuse(); }
 void release(void* /*memory*/) noexcept {}

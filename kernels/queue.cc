@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cuda.h"
 #include "base/error.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/queue.h"
@@ -38,12 +39,17 @@ Queue::Queue(Device device, int threads)
       threads_(threads == 0 ? omp_get_max_threads() : threads),
       operations_(operations_of(device.kind)) {
   if (threads < 0) throw ContractError("queue: expected 0 or more threads, found {}", threads);
-  omp_set_num_threads(threads_);
+  omp_set_num_threads(threads_);  // before oneDNN asks
   products_ = std::make_unique<cpu::Products>();
   if (device.is_cuda()) queue_ = std::make_unique<segue::cuda::Queue>(device.index);
 }
 
 Queue::~Queue() = default;
+
+void Queue::enter_thread() {
+  omp_set_num_threads(threads_);
+  if (queue_) segue::cuda::make_current(device_.index);
+}
 
 segue::cuda::Queue& Queue::cuda() {
   if (!queue_) throw ContractError("queue: expected a GPU, found {}", name_of(device_));

@@ -32,6 +32,10 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
+  // One thread at a time may use a queue. Another than the one that made it, or one that has made another since, calls
+  // this first: its OpenMP regions get the queue's threads, and the queue's GPU is its current device.
+  void enter_thread();
+
   Device device() const { return device_; }
   int threads() const { return threads_; }
   segue::cuda::Queue& cuda();  // throws ContractError on the CPU

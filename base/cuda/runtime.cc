@@ -74,11 +74,13 @@ void require_device(int index) {
   }
 }
 
+void make_current(int index) { check(cudaSetDevice(index), "cudaSetDevice"); }
+
 DeviceInfo describe_device(int index) {
   cudaDeviceProp properties{};
   size_t free_bytes = 0;
   size_t total_bytes = 0;
-  check(cudaSetDevice(index), "cudaSetDevice");
+  make_current(index);
   check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
   return {.name = properties.name,
@@ -90,7 +92,7 @@ DeviceInfo describe_device(int index) {
 
 void* allocate(int64_t bytes, int index) {
   void* memory = nullptr;
-  check(cudaSetDevice(index), "cudaSetDevice");
+  make_current(index);
   const cudaError_t status = cudaMalloc(&memory, static_cast<size_t>(bytes));
   if (status == cudaErrorMemoryAllocation) refuse_allocation(bytes, index);
   check(status, "cudaMalloc");

@@ -13,7 +13,7 @@ cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream);
 
 OwnedStream::OwnedStream(int device) {
   require_device(device);
-  check(cudaSetDevice(device), "cudaSetDevice");
+  make_current(device);
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   stream_ = stream;

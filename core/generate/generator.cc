@@ -37,7 +37,7 @@ void Generator::read_each(std::span<const int32_t> tokens) {
 }
 
 std::span<const float> Generator::next(int64_t sample) {
-  next_token_.log_probabilities(scores_, sample, log_probability_);
+  next_token_.log_probabilities(logits_, sample, log_probability_);
   return log_probability_;
 }
 

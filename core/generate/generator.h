@@ -32,14 +32,14 @@ class Generator {
   std::span<const float> next(int64_t sample);
 
  private:
-  void predict(const OwnedTensor& tokens) { scores_ = engine_.predict(tokens.view(), *memory_); }
+  void predict(const OwnedTensor& tokens) { logits_ = engine_.predict(tokens.view(), *memory_); }
 
   int64_t samples_;
   int64_t tgt_len_;
   SegmentEngine engine_;
   std::unique_ptr<FrozenMemory> memory_;
   NextToken next_token_;
-  std::span<const OwnedTensor> scores_;
+  std::span<const OwnedTensor> logits_;
   std::vector<float> log_probability_;
 };
 

@@ -8,7 +8,7 @@ Lengths lengths_of(const StoredModel& stored, const LengthOptions& options, std:
   Lengths lengths{.tgt_len = options.tgt_len.value_or(stored.tgt_len),
                   .use = use_of(stored.model, options.set, option_name(names, "set"))};
   const auto refuse = [&](std::string_view key, std::string_view field) {
-    refuse_override(options.set, key, option_name(names, field));
+    refuse_override(options.set, key, option_name(names, field), option_name(names, "set"));
   };
   if (options.mem_len) refuse("model.mem_len", "mem_len");
   if (options.clamp_len) refuse("model.position.clamp_len", "clamp_len");

@@ -17,6 +17,10 @@ int64_t tokens_of_context(const std::vector<int32_t>& tokens, const std::vector<
   return std::mismatch(context.begin(), context.end(), tokens.begin(), tokens.end()).first - context.begin();
 }
 
+DataError no_token_in(const SourcedText& text) {
+  return DataError("{}: expected text of at least one token, found none", text.source);
+}
+
 }  // namespace
 
 TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, std::string_view source,
@@ -36,13 +40,16 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
 
 std::vector<int32_t> TextModel::encode(const SourcedText& text) const {
   std::vector<int32_t> tokens = tokenizer_->encode(text.text, text.source);
-  if (tokens.empty()) throw DataError("{}: expected text of at least one token, found none", text.source);
+  if (tokens.empty()) throw no_token_in(text);
   return tokens;
 }
 
 TextTokens TextModel::read(const SourcedText& context, const SourcedText& text) const {
+  if (context.text.empty()) return {.tokens = encode(text)};
+  const std::vector<int32_t> tokens = encode(context);
+  if (text.text.empty()) throw no_token_in(text);
   TextTokens read{.tokens = encode({context.text + text.text, text.source})};
-  if (!context.text.empty()) read.begin = tokens_of_context(read.tokens, encode(context));
+  read.begin = tokens_of_context(read.tokens, tokens);
   return read;
 }
 

@@ -42,11 +42,13 @@ class TextModel {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Lengths& lengths() const { return lengths_; }
-  int threads() const { return queue_.threads(); }
+
+  void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)
 
   // At least one token; DataError naming what in the text is not in the vocabulary.
   std::vector<int32_t> encode(const SourcedText& text) const;
 
+  // As `encode`, of each; the context may be empty, and the text then begins the stream.
   TextTokens read(const SourcedText& context, const SourcedText& text) const;
 
   // In nats, of every token but those known; `progress` hears of how many tokens so far.

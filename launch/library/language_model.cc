@@ -19,11 +19,10 @@ namespace segue {
 
 namespace {
 
-// A queue sets how many threads the calling thread's OpenMP regions get: here, until the caller is back.
+// A model's queue sets how many threads the calling thread's OpenMP regions get: this sets it back.
 class CallersThreads {
  public:
   CallersThreads() = default;
-  explicit CallersThreads(int threads) { omp_set_num_threads(threads); }
   ~CallersThreads() { omp_set_num_threads(before_); }
   CallersThreads(const CallersThreads&) = delete;
   CallersThreads& operator=(const CallersThreads&) = delete;
@@ -55,7 +54,8 @@ class LoadedLanguageModel {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   ScoredText score(const SourcedText& text, std::string_view context) {
-    const CallersThreads threads(model_.threads());
+    const CallersThreads callers;
+    model_.enter_thread();
     const TextTokens read = model_.read({std::string(context), "context"}, text);
     const std::vector<float> losses = model_.losses(read);
     ScoredText scored{.tokens = texts_of(model_.tokenizer(), read)};
@@ -73,7 +73,8 @@ class LoadedLanguageModel {
 
   std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options) {
     check_options(options);
-    const CallersThreads threads(model_.threads());
+    const CallersThreads callers;
+    model_.enter_thread();
     const SourcedText read{std::string(prompt), "prompt"};
     const std::vector<int32_t> tokens = model_.encode(read);
     Generator generator = model_.make_generator(options.samples);
@@ -96,7 +97,7 @@ class LoadedLanguageModel {
 
 LanguageModel::LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
     : loaded_(with_typed_errors([&] {
-        const CallersThreads threads;
+        const CallersThreads callers;
         check_options(options);
         return std::make_unique<LoadedLanguageModel>(checkpoint, options);
       })) {}

@@ -15,6 +15,7 @@ namespace segue::standin {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
 
 // That work is not done yet is no error: it is never the last one.
 cudaError_t told(cudaError_t status) {
@@ -205,7 +206,18 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return call([&] { return is_gpu(device) ? cudaSuccess : cudaErrorInvalidDevice; });
+  return call([&] {
+    if (!is_gpu(device)) return cudaErrorInvalidDevice;
+    current_device = device;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return call([&] {
+    *device = current_device;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {

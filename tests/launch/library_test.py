@@ -192,6 +192,8 @@ def test_types_of_errors(user):
     score = ("score", "abc")
     refuse(CHECKPOINT, "CheckpointError", "absent", *score, says=["absent"])
     refuse(DATA, "DataError", "letters-run", "score", "abz", says=["text: ", "0x7a", "vocabulary"])
+    refuse(DATA, "DataError", "letters-run", "score", "abc", "abz", says=["context: ", "0x7a", "vocabulary"])
+    refuse(DATA, "DataError", "run", "score", "", "abc", says=["text: ", "at least one token"])
     refuse(DATA, "DataError", "letters-run", "generate", "abz", says=["prompt: ", "0x7a", "vocabulary"])
     refuse(CONFIG, "ConfigError", "run", "mem_len", -3, *score, says=["mem_len: expected an integer >= 0 and <= 1048576", "found -3"])
     refuse(CONFIG, "ConfigError", "run", "same_length", "true", "mem_len", 0, *score, says=["mem_len: expected at least 1"])

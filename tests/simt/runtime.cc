@@ -24,6 +24,8 @@ DeviceInfo describe_device(int /*index*/) {
           .multiprocessors = 1};
 }
 
+void make_current(int /*index*/) {}
+
 // Exactly as large as asked for, so that AddressSanitizer sees the first byte beyond.
 void* allocate(int64_t bytes, int /*index*/) {
   constexpr size_t kAlignment = 256;  // cudaMalloc's

@@ -1,12 +1,15 @@
 // Queues of CUDA with their fences and graphs, in many orders in which streams can advance.
 #include "kernels/cuda/queue.h"
 
+#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
+#include <omp.h>
 
 #include <set>
 
 #include "base/cuda.h"
 #include "kernels/cuda/epilogue.h"
+#include "kernels/queue.h"
 #include "tests/cuda_standins/fixture.h"
 #include "tests/message_of.h"
 
@@ -43,6 +46,24 @@ class CudaQueue : public OnStandIns {
     return count;
   }
 };
+
+int current_device() {
+  int device = -1;
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  return device;
+}
+
+TEST_F(CudaQueue, EntersAThreadWithItsGpuAndItsThreads) {
+  standin::reset({.gpus = 2});
+  const int threads_before = omp_get_max_threads();
+  kernels::Queue first({DeviceKind::kCuda, 0}, 3);
+  const kernels::Queue second({DeviceKind::kCuda, 1}, 1);
+  EXPECT_EQ(current_device(), 1);
+  first.enter_thread();
+  EXPECT_EQ(current_device(), 0);
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(threads_before);
+}
 
 TEST_F(CudaQueue, CopiesAndClearsInOrder) {
   Queue queue(0);

@@ -2,6 +2,7 @@
 // segue/error.h and nothing else; the library prints nothing.
 #pragma once
 
+#include <segue/error.h>
 #include <segue/export.h>
 #include <segue/options.h>
 
@@ -22,8 +23,9 @@ struct ScoredToken {
 
 struct ScoredText {
   std::vector<ScoredToken> tokens = {};
-  double nats = 0.0;                         // the sum
-  std::optional<double> bits_per_byte = {};  // of the text that was scored; nothing where that is empty
+  double nats = 0.0;  // the sum
+  // Per byte of the text, a token that begins in the context counting whole; nothing where no byte was scored.
+  std::optional<double> bits_per_byte = {};
 };
 
 struct GeneratedText {
@@ -34,12 +36,14 @@ struct GeneratedText {
 
 class LoadedLanguageModel;
 
-// A model may be used by one thread at a time, on a GPU by the one that loaded it; several models by as many. The
-// number of the calling thread's OpenMP threads is as it was when a function returns.
+// A model may be used by one thread at a time, whichever that is; several models by as many, or by one in turns. When a
+// function returns, the number of the calling thread's OpenMP threads is as it was; its current CUDA device is the
+// model's, for a model on a GPU.
 class SEGUE_EXPORT LanguageModel {
  public:
   // `checkpoint` is a run, whose newest intact checkpoint is taken, or one checkpoint. Throws CheckpointError when
-  // there is none or it is damaged, ConfigError when it cannot be used as `options` say, DeviceError.
+  // there is none, or it is damaged or has no tokenizer; ConfigError when it cannot be used as `options` say; FileError
+  // when a file cannot be read; DeviceError, and OutOfMemoryError.
   explicit LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options = {});
   ~LanguageModel();
   LanguageModel(LanguageModel&& other) noexcept;
@@ -52,14 +56,14 @@ class SEGUE_EXPORT LanguageModel {
 
   // The tokens of a text of any length with their losses, the memory beginning empty. `context` is the text before,
   // which is read and not scored: without it the first token is not scored either. A token that begins in the context
-  // and ends in the text is the text's. Throws DataError for text without a token, or with what the vocabulary does not
-  // have.
+  // and ends in the text is the text's. Throws DataError for text without a token, or text or context with what the
+  // vocabulary does not have, DeviceError.
   ScoredText score(std::string_view text, std::string_view context = {});
   // The same of a file, which errors name; also FileError.
   ScoredText score_file(const std::filesystem::path& file, std::string_view context = {});
 
   // What the model writes after a prompt of at least one token; the same seed gives the same text. Throws ConfigError
-  // naming the option that is out of range, DataError as above.
+  // naming the option that is out of range, DataError and DeviceError as above.
   std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options = {});
 
  private:
