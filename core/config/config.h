@@ -125,7 +125,8 @@ void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::op
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides);
 
 // Throws ConfigError naming both when `given` says something already that one of the overrides says too, that of `key`.
-void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given);
+void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given,
+                     std::string_view set = "set");
 
 // Throws ConfigError when values that are right alone cannot go together, naming both keys.
 void check_combinations(const Config& config, std::string_view source);

@@ -159,10 +159,11 @@ std::vector<std::string> overridden_keys(std::span<const std::string> overrides)
 }
 
 // Which of them counts would be a guess.
-void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given) {
+void refuse_override(std::span<const std::string> overrides, std::string_view key, std::string_view given,
+                     std::string_view set) {
   const std::vector<std::string> keys = overridden_keys(overrides);
   if (std::find(keys.begin(), keys.end(), key) != keys.end())
-    throw ConfigError("{} and set {}: expected one of them", given, key);
+    throw ConfigError("{} and {} {}: expected one of them", given, set, key);
 }
 
 OrderedJson to_json(const Config& config) { return write_fields(config); }

@@ -122,7 +122,7 @@ def test_refusals():
     refuse(CONFIG, "--prompt", "a", "--set", "model.mem_len=3", "--mem-len", 3, says=["--mem-len", "one of them"])
     refuse(CONFIG, "--prompt", "a", "--same-length", "--mem-len", 0, says=["segue generate: --mem-len: expected at least 1"])
     refuse(CONFIG, "--prompt", "a", "--set", 'model={"visibility": {"same_length": true}}', "--no-same-length",
-           says=["--no-same-length and set model.visibility.same_length"])
+           says=["--no-same-length and --set model.visibility.same_length"])
     refuse(6, "--prompt-file", "absent.txt", says=["absent.txt"])
     program.prepare_tokens("numbers", 50, train=[i % 50 for i in range(400)], valid=[1] * 50)
     program.run("train", config, "--set", "data.path=numbers", "--set", "training.max_step=1", "--run", "numbers-run",
