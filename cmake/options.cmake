@@ -55,11 +55,13 @@ function(segue_test_objects name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock)
 endfunction()
 
-# segue_bundled(NAME): a program that launch/package/bundle packs; it finds its libraries beside itself. They find theirs there
-# too, which the older of the two kinds of run path is for.
+# segue_bundled(NAME): a program that launch/package/bundle packs; it finds its libraries beside itself, and without a
+# bundle where they were when it was built. They find theirs there too, which the older of the two kinds of run path is
+# for.
 add_custom_target(bundle_programs)
 function(segue_bundled name)
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${CMAKE_BUILD_RPATH}"
+    INSTALL_RPATH_USE_LINK_PATH ON)
   target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
   add_dependencies(bundle_programs ${name})
