@@ -1,4 +1,4 @@
-// Evaluation with memory, and what it saves over computing every token's context anew (Dai et al. 2019, table 9).
+// Evaluation with memory, and what it saves over recomputing every token's context (Dai et al. 2019, table 9).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace segue {
 struct EvalSpeed {
   int64_t length = 0;
   Measurement keys_and_values;  // a segment with a full memory of `length` rows, as `segue eval` runs it
-  Measurement hidden_states;    // the same, keys and values made anew for every segment, as in training
+  Measurement hidden_states;    // the same, keys and values recomputed for every segment, as in training
   Measurement window;           // `length` tokens without memory, of which the newest is scored
 
   double ratio() const;            // time of a token of the window to that of a token of keys_and_values

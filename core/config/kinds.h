@@ -20,7 +20,7 @@ inline const auto& table_of(PositionKind) {
       "position "
       "that it had";
   static constexpr ChoiceTable<PositionKind, 5> kTable(
-      {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and v"},
+      {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and w"},
        {kShaw, "shaw", "a learned row for every distance, in every layer"},
        {kSinusoidal, "sinusoidal", kAbsolute},
        {kLearned, "learned", kAbsolute},

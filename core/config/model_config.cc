@@ -34,7 +34,7 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kRelative, kShaw)});
   fields.optional(
       "untie_r", untie_r,
-      {.meaning = "every layer has its own biases u and v, instead of one pair for all", .kinds = Kinds(kRelative)});
+      {.meaning = "every layer has its own biases u and w, instead of one pair for all", .kinds = Kinds(kRelative)});
   fields.optional("max_positions", max_positions,
                   {.meaning = "learned: rows of the table, one per position in a segment; shaw: rows of every layer's "
                               "table, one per distance; 0: as many as training needs, training.tgt_len of learned and "

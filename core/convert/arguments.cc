@@ -103,7 +103,7 @@ class Document {
     field(fields, "same_length", model.visibility.same_length, {.meaning = "every query sees as many keys"});
     field(fields, "clamp_len", model.position.clamp_len, {.meaning = "distances beyond this one count as this one"});
     if (!is(WeightFormat::kNvidia)) {
-      field(fields, "untie_r", model.position.untie_r, {.meaning = "every layer has its own biases u and v"});
+      field(fields, "untie_r", model.position.untie_r, {.meaning = "every layer has its own biases u and w"});
     }
     if (is(WeightFormat::kTransformerXlTf)) return;
     fields.optional("pre_lnorm", model.block.pre_lnorm, {.meaning = "layer norm before attention and feed-forward"});

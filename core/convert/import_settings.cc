@@ -53,7 +53,7 @@ std::vector<std::string> import_settings(WeightFormat format, const ModelConfig&
            model.visibility.same_length_extra_key ? "with same_length a query sees mem_len + 1 keys"
                                                   : "with same_length a query sees mem_len keys, its own included");
   list.add("position.untie_r", model.position.untie_r,
-           model.position.untie_r ? "every layer has its own biases u and v" : "all layers share the biases u and v");
+           model.position.untie_r ? "every layer has its own biases u and w" : "all layers share the biases u and w");
   list.add("position.clamp_len", model.position.clamp_len,
            model.position.clamp_len > 0 ? "larger distances count as this one; segue eval --clamp-len takes another"
                                         : "no distance is clamped; segue eval --clamp-len takes another");

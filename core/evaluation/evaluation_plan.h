@@ -55,7 +55,7 @@ EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64
 // losses depend on (warm_up_in_tokens), they do not depend on B. With `max_tokens`, of the first rows only; 0: all.
 EvaluationPlan plan_streams(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t warm_up, int64_t max_tokens);
 
-// Re-computation, as memoryless models are evaluated: windows of T rows, each `stride` rows after the last, which score
+// Recomputation, as memoryless models are evaluated: windows of T rows, each `stride` rows after the last, which score
 // their newest `stride` rows; those at the beginning have as many rows as there are. With `max_tokens`, of the first
 // rows only; 0: all.
 EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t stride, int64_t max_tokens);

@@ -49,7 +49,7 @@ bool is_number(const std::string& text) {
 }  // namespace
 
 std::span<const std::string_view> choices_of(Remembered /*remembered*/) {
-  static constexpr std::array<std::string_view, 2> kNames{"hidden_states", "key_values"};
+  static constexpr std::array<std::string_view, 2> kNames{"hidden_states", "kv_cache"};
   return kNames;
 }
 
@@ -80,15 +80,15 @@ void EvaluationSettings::describe(JsonFields& fields) {
                   {.meaning = "score every token once, each stream but the first after reading so many tokens before "
                               "its own: a number, or auto for as many as its losses depend on; empty: cut the split "
                               "into blocks, each from empty memory, as the published codes do"});
-  fields.optional(
-      "memory", memory,
-      {.meaning = "what is kept of earlier segments: key_values, made once, or as in training hidden_states, "
-                  "slower and smaller; the same numbers up to rounding"});
+  fields.optional("memory", memory,
+                  {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made once, or as in "
+                              "training hidden_states, "
+                              "slower and smaller; the same numbers up to rounding"});
   fields.optional("document_boundary", document_boundary,
                   {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
                               "read from empty memory; empty: the split is one text"});
   fields.optional("recompute", recompute,
-                  {.meaning = "windows of tgt_len tokens without memory, each computed anew, as memoryless models are "
+                  {.meaning = "windows of tgt_len tokens without memory, each recomputed, as memoryless models are "
                               "evaluated"});
   fields.optional("stride", stride,
                   {.meaning = "recompute: tokens from one window to the next, and scored in each",

@@ -20,7 +20,7 @@ struct EvaluationSettings {
   std::string split = "test";
   int64_t batch_size = 8;
   std::vector<int64_t> tgt_len = {};      // none: as trained
-  std::vector<int64_t> mem_len = {};      // none: as trained, or 0 of a re-computation
+  std::vector<int64_t> mem_len = {};      // none: as trained, or 0 of recomputation
   std::optional<int64_t> clamp_len = {};  // absent: as trained
   std::optional<bool> same_length = {};   // likewise
   std::vector<std::string> set = {};      // overrides such as "model.memory.initial=zeros"

@@ -214,7 +214,7 @@ void add_loss_by_memory(Page& page, const ReportData& data) {
   page.figure(
       {.charts = {by_context},
        .caption = std::string("The same against all tokens that one can attend to, memory and segment together") +
-                  (has_windows ? "; dashed: windows without memory, computed anew at every stride." : "."),
+                  (has_windows ? "; dashed: windows without memory, recomputed at every stride." : "."),
        .table = table_of(all)});
 }
 

@@ -38,7 +38,7 @@ constexpr const char* kExamples =
     "  segue bench head --vocab-size 267735 --cutoffs 20000,40000,200000 --div-val 4 --d-model 1024 --tokens 8192\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab-size 256\n"
     "  segue bench eval configs/books.json --set model.mem_len=1024\n"
-    "  segue bench eval-speed configs/books.json --lengths 800,1800 --samples 3   # memory against re-computation\n"
+    "  segue bench eval-speed configs/books.json --lengths 800,1800 --samples 3   # memory against recomputation\n"
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
     "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
@@ -234,7 +234,7 @@ void run_eval_speed(const EvalSpeedOptions& options) {
                   {"tgt_len", options.tgt_len},
                   {"ratios", OrderedJson::array()}});
   std::string table =
-      "\nTime of a token computed anew to that of a token with memory:\n"
+      "\nTime of a recomputed token to that of a token with memory:\n"
       "attention length   keys, values   operations   hidden states\n";
   for (const EvalSpeed& speed : speeds) {
     for (const Measurement& each : {speed.keys_and_values, speed.hidden_states, speed.window})
@@ -357,7 +357,7 @@ void add_bench_command(CLI::App& app) {
   add_command(*bench, "head", "The adaptive softmax: projections, loss and gradient", "", run_head);
   add_command(*bench, "step", "A training step with full memory, on random tokens; also by operation", "", run_step);
   add_command(*bench, "eval", "Evaluation of the config's training segments with a full KV cache", "", run_evaluation);
-  add_command(*bench, "eval-speed", "Evaluation with memory against computing every context anew", "", run_eval_speed);
+  add_command(*bench, "eval-speed", "Evaluation with memory against recomputing every context", "", run_eval_speed);
   CLI::App& exchange =
       add_command(*bench, "exchange", "What the ranks of a job add to a training step", "", run_exchange);
   flag_needs(exchange, "--latency", "--link");

@@ -354,7 +354,7 @@ TEST_F(TransformerXlTest, ImportTellsWhatItSet) {
                           "the first losses depend on it",
                           "model.visibility.same_length_extra_key = false: with same_length a query sees mem_len keys, "
                           "its own included",
-                          "model.position.untie_r = false: all layers share the biases u and v",
+                          "model.position.untie_r = false: all layers share the biases u and w",
                           "model.position.clamp_len = 9: larger distances count as this one; segue eval --clamp-len "
                           "takes another",
                           "model.mem_len = 12: the memory of the source; segue eval --mem-len takes another"));
