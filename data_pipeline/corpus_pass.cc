@@ -16,11 +16,8 @@ int64_t bytes_of_corpora(const std::vector<Corpus>& corpora) {
   return bytes;
 }
 
-// Words and characters must not be cut.
 bool keeps_lines_whole(const PrepareOptions& options) {
-  const TokenizerKind kind = options.tokenizer.kind;
-  return options.format == SourceFormat::kText &&
-         (kind == TokenizerKind::kWord || kind == TokenizerKind::kSentencePiece);
+  return options.format == SourceFormat::kText && needs_lines(options.tokenizer.kind);
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {

@@ -31,8 +31,7 @@ std::string describe_text(const SplitInfo& split, const TokenizerInfo& tokenizer
 
 // The split's first tokens as text; what is longer than a character stands apart by "|".
 std::string describe_beginning(const Dataset& dataset, const SplitInfo& split, const Tokenizer& tokenizer) {
-  const TokenizerKind kind = tokenizer.info().kind;
-  const bool characters = kind == TokenizerKind::kByte || has_symbols(kind);
+  const bool characters = !has_long_tokens(tokenizer.info().kind);
   std::vector<int32_t> tokens(static_cast<size_t>(std::min(split.tokens, int64_t{characters ? 80 : 20})));
   dataset.split(split.name).read(0, tokens);
   std::string text;

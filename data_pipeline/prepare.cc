@@ -78,7 +78,7 @@ class SplitPreparation : public TextSink {
     if (info_.tokens < kSmallestSplit)
       throw DataError(
           "split \"{}\": expected at least {} tokens, found {} in {} bytes of text: no line may begin where "
-          "it should (shares of words and pieces are cut at lines)",
+          "it should (shares are cut at lines where tokens may be longer than a byte)",
           info_.name, kSmallestSplit, info_.tokens, bytes_);
   }
 

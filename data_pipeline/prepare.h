@@ -47,8 +47,8 @@ struct PrepareOptions {
   std::vector<std::filesystem::path> valid = {};
   std::vector<std::filesystem::path> test = {};
   // ...or all files one after the other, cut into train, valid and test: in these shares, whose sum is 1, or, where the
-  // sum is another, in pieces of so many bytes of text or ready-made tokens. Words and SentencePiece move a cut to the
-  // next beginning of a line.
+  // sum is another, in pieces of so many bytes of text or ready-made tokens. Where tokens may be longer than a byte,
+  // a cut moves to the next beginning of a line.
   std::vector<std::filesystem::path> input = {};
   std::vector<double> fractions{0.9, 0.05, 0.05};
 

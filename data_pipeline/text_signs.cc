@@ -41,12 +41,10 @@ std::vector<std::string> TextSigns::warnings(TokenizerKind kind) const {
       lines.push_back(fmt::format("{} {} in {} {}, the first {}: {}", human_count(sign.count), what,
                                   human_count(sign.files), sign.files == 1 ? "source" : "sources", sign.first, done));
   };
-  const bool is_word = kind == TokenizerKind::kWord;
-  const bool drops_returns = is_word || kind == TokenizerKind::kText8;
   warn(marks_, "byte order marks", "left out");
-  warn(zeros_, "zero bytes", is_word ? "kept, as part of words" : "kept, as tokens like other bytes; text has none");
+  warn(zeros_, "zero bytes", "kept, though text has none");
   warn(returns_, "lines end with CR LF",
-       drops_returns ? "read like LF" : "kept, so a model learns to write them; dos2unix makes them LF");
+       drops_returns(kind) ? "read like LF" : "kept, so a model learns to write them; dos2unix makes them LF");
   return lines;
 }
 

@@ -14,8 +14,53 @@
 namespace segue {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds{"byte", "ready-made", "word", "enwik8", "text8", "sentencepiece"};
-constexpr std::array<std::string_view, 6> kUnits{"byte", "token", "word", "symbol", "symbol", "piece"};
+enum class Cuts { kAnywhere, kAtLines };
+enum class Returns { kKept, kDropped };
+enum class Tokens { kShort, kLong };
+
+// Without defaults: a kind that leaves a question open does not compile.
+struct KindTraits {
+  std::string_view word;  // in manifests and on the command line
+  std::string_view unit;
+  std::string_view file;
+  Cuts cuts;
+  Returns returns;  // before line feeds
+  Tokens tokens;
+};
+
+constexpr KindTraits traits_of(TokenizerKind kind) {
+  using enum Cuts;
+  using enum Returns;
+  using enum Tokens;
+  switch (kind) {
+    case TokenizerKind::kByte:
+      return {"byte", "byte", "", kAnywhere, kKept, kShort};
+    case TokenizerKind::kReadyMade:
+      return {"ready-made", "token", "", kAnywhere, kKept, kLong};
+    case TokenizerKind::kWord:
+      return {"word", "word", "vocabulary.txt", kAtLines, kDropped, kLong};
+    case TokenizerKind::kEnwik8:
+      return {"enwik8", "symbol", "", kAnywhere, kKept, kShort};
+    case TokenizerKind::kText8:
+      return {"text8", "symbol", "", kAnywhere, kDropped, kShort};
+    case TokenizerKind::kSentencePiece:
+      return {"sentencepiece", "piece", "tokenizer.model", kAtLines, kKept, kLong};
+  }
+  return {};  // behind the last kind
+}
+
+constexpr size_t kKinds = [] {
+  size_t kinds = 0;
+  while (!traits_of(static_cast<TokenizerKind>(kinds)).word.empty()) ++kinds;
+  return kinds;
+}();
+
+constexpr std::array<std::string_view, kKinds> kKindWords = [] {
+  std::array<std::string_view, kKinds> words;
+  for (size_t kind = 0; kind < kKinds; ++kind) words.at(kind) = traits_of(static_cast<TokenizerKind>(kind)).word;
+  return words;
+}();
+
 constexpr std::array<std::string_view, 3> kLineMarks{"none", "line", "both"};
 
 std::optional<FieldComplaint> checksum_complaint(const TokenizerInfo& info) {
@@ -56,16 +101,14 @@ std::optional<FieldComplaint> words_complaint(const TokenizerInfo& info) {
 
 }  // namespace
 
-std::span<const std::string_view> choices_of(TokenizerKind /*kind*/) { return kKinds; }
+std::span<const std::string_view> choices_of(TokenizerKind /*kind*/) { return kKindWords; }
 std::span<const std::string_view> choices_of(LineMarks /*marks*/) { return kLineMarks; }
 
-std::string_view unit_of(TokenizerKind kind) { return kUnits.at(static_cast<size_t>(kind)); }
-
-std::string_view file_of(TokenizerKind kind) {
-  if (kind == TokenizerKind::kWord) return "vocabulary.txt";
-  if (kind == TokenizerKind::kSentencePiece) return "tokenizer.model";
-  return "";
-}
+std::string_view unit_of(TokenizerKind kind) { return traits_of(kind).unit; }
+std::string_view file_of(TokenizerKind kind) { return traits_of(kind).file; }
+bool needs_lines(TokenizerKind kind) { return traits_of(kind).cuts == Cuts::kAtLines; }
+bool drops_returns(TokenizerKind kind) { return traits_of(kind).returns == Returns::kDropped; }
+bool has_long_tokens(TokenizerKind kind) { return traits_of(kind).tokens == Tokens::kLong; }
 
 void TokenizerInfo::describe(JsonFields& fields) {
   constexpr auto kLargest = static_cast<double>(kLargestVocabulary);

@@ -20,6 +20,12 @@ std::span<const std::string_view> choices_of(TokenizerKind kind);
 std::string_view unit_of(TokenizerKind kind);
 // The file that holds the vocabulary or the model beside a manifest; empty for kinds that need none.
 std::string_view file_of(TokenizerKind kind);
+// Whether cuts between splits move to the next line, since others would cut a token.
+bool needs_lines(TokenizerKind kind);
+// Whether CR LF is read like LF.
+bool drops_returns(TokenizerKind kind);
+// Whether tokens are longer than a character, so that people must be shown where each ends.
+bool has_long_tokens(TokenizerKind kind);
 constexpr bool has_symbols(TokenizerKind kind) {
   return kind == TokenizerKind::kEnwik8 || kind == TokenizerKind::kText8;
 }

@@ -215,6 +215,26 @@ TEST_F(PrepareTest, SizesCutExactlyAndWordsAtTheNextLine) {
   EXPECT_EQ(all_tokens(output_, "valid"), (std::vector<int32_t>{1, 1, 0}));
 }
 
+TEST_F(PrepareTest, EveryKindTakesTextWhoseSharesEndInsideOfACharacter) {
+  constexpr int kLines = 50;
+  const std::string line = "\xf0\x9f\x98\x80 \xe6\xbc\xa2\xc3\xa9 ab\n";
+  std::string text;
+  for (int i = 0; i < kLines; ++i) text += line;
+  const auto source = write_text(directory_ / "a", text);
+  const auto size = static_cast<double>(text.size());
+  for (size_t i = 0; i < choices_of(TokenizerKind{}).size(); ++i) {
+    const auto kind = static_cast<TokenizerKind>(i);
+    if (kind == TokenizerKind::kReadyMade || kind == TokenizerKind::kSentencePiece) continue;  // needs a library
+    for (double train = size / 2; train < size / 2 + 4; ++train)
+      prepare_silently({.output = output_,
+                        .input = {source},
+                        .fractions = {train, size - train},
+                        .tokenizer = {.kind = kind},
+                        .force = true});
+    EXPECT_THAT(describe(Dataset(output_)), HasSubstr(fmt::format("tokens: {}, ", name_of_choice(kind))));
+  }
+}
+
 // Its manifest is larger than other JSON may be.
 TEST_F(PrepareTest, MoreSourcesThanACommandLineHoldsAreOpenedAgain) {
   constexpr size_t kSources = 110000;
