@@ -1,6 +1,9 @@
 // One choice per kind.
 #include "data_pipeline/choose_tokenizer.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "data_pipeline/corpus_pass.h"
@@ -48,22 +51,23 @@ std::unique_ptr<Tokenizer> choose_pieces(const PrepareOptions& options, const st
   return learn(make_sentencepiece_learner(*options.vocabulary), options, corpora);
 }
 
-// The options given that only some kind has, with that kind.
-void check_belongs(bool given, const char* option, TokenizerKind kind, const PrepareOptions& options) {
+// The options given that only some kinds have, with those kinds.
+void check_belongs(bool given, const char* option, std::initializer_list<TokenizerKind> kinds,
+                   const PrepareOptions& options) {
   const bool text = options.format == SourceFormat::kText;
-  if (given && (!text || options.tokenizer.kind != kind))
-    throw UsageError("{}: expected tokenizer {}, found {}", option, name_of_choice(kind),
-                     text ? name_of_choice(options.tokenizer.kind) : "ready-made tokens");
+  if (!given || (text && std::find(kinds.begin(), kinds.end(), options.tokenizer.kind) != kinds.end())) return;
+  std::string expected;
+  for (const TokenizerKind kind : kinds) expected.append(expected.empty() ? "" : " or ").append(name_of_choice(kind));
+  throw UsageError("{}: expected tokenizer {}, found {}", option, expected,
+                   text ? name_of_choice(options.tokenizer.kind) : "ready-made tokens");
 }
 
 void check_vocabulary_size(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
   const bool has_file = !asked.vocabulary_file.empty() || !asked.model_file.empty();
   if (has_file && options.vocabulary) throw UsageError("vocabulary size: expected either a size or a file, found both");
-  if (asked.kind == TokenizerKind::kByte && options.vocabulary)
-    throw UsageError("vocabulary size: byte tokens always have 256");
-  if (has_symbols(asked.kind) && options.vocabulary)
-    throw UsageError("vocabulary size: symbols are as many as the text has");
+  check_belongs(options.vocabulary.has_value(), "vocabulary size",
+                {TokenizerKind::kWord, TokenizerKind::kSentencePiece}, options);
   if (asked.kind == TokenizerKind::kSentencePiece && !has_file && !options.vocabulary)
     throw UsageError("vocabulary size: sentencepiece needs the number of pieces, or a model; found neither");
   constexpr int64_t kFewestWords = 3;  // a mark, the unknown word, and one that is neither
@@ -75,12 +79,12 @@ void check_vocabulary_size(const PrepareOptions& options) {
 
 void check_tokenizer_options(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
-  check_belongs(asked.line_marks.has_value(), "line marks", TokenizerKind::kWord, options);
-  check_belongs(asked.line_mark.has_value(), "line mark", TokenizerKind::kWord, options);
-  check_belongs(asked.unknown.has_value(), "unknown word", TokenizerKind::kWord, options);
-  check_belongs(asked.min_count.has_value(), "minimum count", TokenizerKind::kWord, options);
-  check_belongs(!asked.vocabulary_file.empty(), "vocabulary file", TokenizerKind::kWord, options);
-  check_belongs(!asked.model_file.empty(), "model file", TokenizerKind::kSentencePiece, options);
+  check_belongs(asked.line_marks.has_value(), "line marks", {TokenizerKind::kWord}, options);
+  check_belongs(asked.line_mark.has_value(), "line mark", {TokenizerKind::kWord}, options);
+  check_belongs(asked.unknown.has_value(), "unknown word", {TokenizerKind::kWord}, options);
+  check_belongs(asked.min_count.has_value(), "minimum count", {TokenizerKind::kWord}, options);
+  check_belongs(!asked.vocabulary_file.empty(), "vocabulary file", {TokenizerKind::kWord}, options);
+  check_belongs(!asked.model_file.empty(), "model file", {TokenizerKind::kSentencePiece}, options);
   if (asked.min_count && !asked.vocabulary_file.empty())
     throw UsageError("minimum count: a vocabulary file is taken whole");
   if (options.format == SourceFormat::kText) {

@@ -73,7 +73,7 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .separator = 256}),
               HasSubstr("expected a token from 0 to 255, found 256"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .vocabulary = 100}),
-              HasSubstr("always have 256"));
+              HasSubstr("expected tokenizer word or sentencepiece, found byte"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .compression = 10}), HasSubstr("found 10"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .shard_tokens = 0}), HasSubstr("found 0"));
 }

@@ -192,7 +192,7 @@ def test_options_that_do_not_fit(program):
                             (("--tokenizer", "word", "--unk", "a b"), "white space"),
                             (("--tokenizer", "word", "--min-count", "0"), ">= 1"),
                             (("--tokenizer", "word", "--separator", "10"), "separator"),
-                            (("--tokenizer", "text8", "--vocab-size", "27"), "symbols"),
+                            (("--tokenizer", "text8", "--vocab-size", "27"), "tokenizer word or sentencepiece"),
                             (("--tokenizer", "word", "--format", "uint16"), "ready-made"),
                             (("--tokenizer", "sentencepiece"), "number of pieces")):
         _, errors = program.run(*prepare, *arguments, expect=USAGE)
