@@ -47,14 +47,14 @@ Written write(ModelProblem& problem, int64_t prompt, int64_t added) {
 // Segment after segment over hidden states, as an evaluation reads.
 std::vector<float> dense_losses(ModelProblem& problem, const std::vector<int32_t>& tokens) {
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(1);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
   std::vector<float> losses;
   for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += kTgtLen) {
     const Shape shape{1, std::min(kTgtLen, std::ssize(tokens) - 1 - begin)};
     const auto nll = engine.run({.tokens = view_of(tokens.data() + begin, shape),
                                  .targets = view_of(tokens.data() + begin + 1, shape),
                                  .info = {}},
-                                memory);
+                                *memory);
     losses.insert(losses.end(), nll.begin(), nll.end());
   }
   return losses;

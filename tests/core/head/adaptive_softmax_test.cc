@@ -119,8 +119,8 @@ TEST_P(AdaptiveSoftmax, IsTheProductOfItsSoftmaxes) {
   ModelProblem problem(config, 1, kVocabulary);
   const auto oracle = problem.oracle<double>();
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(1);
-  const std::vector<float> found = problem.run(engine, 0, kVocabulary, memory);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+  const std::vector<float> found = problem.run(engine, 0, kVocabulary, *memory);
   oracle::Memory none = oracle::initial_memory(config);
   const std::vector<double> expected =
       oracle::segmented_nll(config, oracle, problem.stream_tokens(0), kVocabulary, none);
@@ -137,8 +137,8 @@ TEST(AdaptiveSoftmaxOfOneCluster, IsThePlainSoftmax) {
     config.head = {.kind = kind, .tie_projs = {true}};
     ModelProblem problem(config, 3, 7);
     SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-    SegmentMemory memory = problem.make_memory(3);
-    const std::vector<float> nll = problem.run(engine, 0, 7, memory, {.loss_scale = 1.0F / 21.0F});
+    const std::unique_ptr<TrainingMemory> memory = problem.make_memory(3);
+    const std::vector<float> nll = problem.run(engine, 0, 7, *memory, {.loss_scale = 1.0F / 21.0F});
     losses.emplace_back(nll.begin(), nll.end());
     gradients.push_back(kernels::oracle_values(problem.parameters.gradients()));
   }

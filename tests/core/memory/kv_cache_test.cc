@@ -25,14 +25,14 @@ struct FrozenProblem : ModelProblem {
       : ModelProblem(config, kStreams, length),
         reader(engine(Tape::Mode::kEvaluation)),
         states(make_memory(kStreams)),
-        keys(in_use(), kStreams, kTgtLen) {}
+        keys(make_frozen_memory(in_use(), kStreams, kTgtLen)) {}
 
   // Reads part [begin, begin + count) of every stream, with the KV cache.
-  std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, keys); }
+  std::vector<float> read(int64_t begin, int64_t count) { return run(reader, begin, count, *keys); }
 
   SegmentEngine reader;
-  SegmentMemory states;
-  KvCache keys;
+  std::unique_ptr<TrainingMemory> states;
+  std::unique_ptr<FrozenMemory> keys;
 };
 
 void expect_same(const std::vector<float>& found, const std::vector<float>& expected) {
@@ -45,18 +45,18 @@ TEST_P(KvCacheVariants, EqualsHiddenStatesOverSegments) {
   FrozenProblem problem(GetParam().config(), 14 * kTgtLen + 3);
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
-      const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, problem.states);
+      const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, *problem.states);
       expect_same(problem.read(begin, kTgtLen), expected);
     }
-    problem.states.reset();
-    problem.keys.reset();
+    problem.states->reset();
+    problem.keys->reset();
   }
 }
 
 TEST_P(KvCacheVariants, TokenByTokenEqualsWholeSegments) {
   FrozenProblem problem(GetParam().config(), 6 * kTgtLen);
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
-    const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, problem.states);
+    const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, *problem.states);
     const int64_t first = begin % (2 * kTgtLen) == 0 ? 1 : 3;  // tokens of the first part
     std::vector<float> found(expected.size());
     const auto place = [&](const std::vector<float>& part, int64_t from) {
@@ -75,9 +75,9 @@ TEST_P(KvCacheVariants, PredictionsAreTheLossesOfWhateverFollows) {
   const NextToken next(problem.model.config(), ModelProblem::kVocabulary, problem.parameters);
   std::vector<float> log_probability(ModelProblem::kVocabulary);
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
-    const std::vector<float> nll = problem.run(problem.reader, begin, kTgtLen, problem.states);
+    const std::vector<float> nll = problem.run(problem.reader, begin, kTgtLen, *problem.states);
     const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);
-    const auto logits = problem.reader.predict(tokens.view(), problem.keys);
+    const auto logits = problem.reader.predict(tokens.view(), *problem.keys);
     for (int64_t b = 0; b < kStreams; ++b) {
       next.log_probabilities(logits, b, log_probability);
       const int32_t target = problem.targets.as<int32_t>()[b * problem.length() + begin + kTgtLen - 1];

@@ -83,10 +83,10 @@ void expect_gradients(ModelProblem& problem, SegmentLoss& loss) {
 void run_backward(ModelProblem& problem, const ReplayInfo& info, int64_t scored = kTgtLen) {
   SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.make_memory(problem.streams());
-  for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+  for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, *memory);
   problem.parameters.clear_gradients(problem.queue);
-  problem.run(engine, kBefore, kTgtLen, memory, info, scored);
+  problem.run(engine, kBefore, kTgtLen, *memory, info, scored);
 }
 
 class ModelGradients : public testing::TestWithParam<ModelVariant> {};
@@ -124,10 +124,10 @@ TEST(ModelGradientsSum, AddToWhatIsThere) {
   const std::vector<double> once = kernels::oracle_values(problem.parameters.gradients());
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    SegmentMemory memory = problem.make_memory(2);
+    const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
     SegmentEngine before = problem.engine(Tape::Mode::kEvaluation);
-    for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, memory);
-    problem.run(engine, kBefore, kTgtLen, memory);
+    for (int64_t begin = 0; begin < kBefore; begin += kTgtLen) problem.run(before, begin, kTgtLen, *memory);
+    problem.run(engine, kBefore, kTgtLen, *memory);
   }
   std::vector<double> expected = once;
   for (double& gradient : expected) gradient *= 3.0;

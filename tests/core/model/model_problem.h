@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/engine/segment_engine.h"
-#include "core/memory/segment_memory.h"
+#include "core/memory/memory.h"
 #include "tests/core/model/model_variants.h"
 #include "tests/kernels/testing.h"
 #include "tests/oracle/segments.h"
@@ -70,11 +71,12 @@ struct ModelProblem {
 
   ModelInUse in_use() { return {model, use_of(model.config()), parameters, arena, queue}; }
   SegmentEngine engine(Tape::Mode mode) { return {in_use(), mode}; }
-  SegmentMemory make_memory(int64_t streams, const Compute& compute = {}) const {
+  // Of the model's kind.
+  std::unique_ptr<TrainingMemory> make_memory(int64_t streams, const Compute& compute = {}) const {
     return make_memory(use_of(model.config()), streams, compute);
   }
-  SegmentMemory make_memory(const ModelUse& use, int64_t streams, const Compute& compute = {}) const {
-    return SegmentMemory(memory_shape(model.config(), use, streams), compute);
+  std::unique_ptr<TrainingMemory> make_memory(const ModelUse& use, int64_t streams, const Compute& compute = {}) const {
+    return make_training_memory(model.config(), use, streams, compute);
   }
 
   // Segment [begin, begin + tgt_len) of all streams; returns the losses [B, count], or [B, scored] of the newest

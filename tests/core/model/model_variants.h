@@ -29,6 +29,7 @@ std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig:
   return variants;
 }
 inline std::vector<ModelVariant> position_variants() { return kind_variants("position", &ModelConfig::position); }
+inline std::vector<ModelVariant> memory_variants() { return kind_variants("memory", &ModelConfig::memory); }
 
 // Keys, and combinations of keys and kinds.
 inline std::vector<ModelVariant> key_variants() {
@@ -142,7 +143,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
     append(position_variants());
     append(kind_variants("visibility", &ModelConfig::visibility));
-    append(kind_variants("memory", &ModelConfig::memory));
+    append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
     append(kind_variants("block", &ModelConfig::block));
     append(kind_variants("score", &ModelConfig::score));

@@ -43,9 +43,9 @@ class ReachTest : public testing::TestWithParam<ReachCase> {
   // The losses of every token of both streams, token by token.
   std::vector<std::vector<float>> losses() {
     std::vector<std::vector<float>> streams(problem_.streams());
-    memory_.reset();
+    memory_->reset();
     for (int64_t begin = 0; begin < problem_.length(); begin += GetParam().tgt_len) {
-      const std::vector<float> nll = problem_.run(engine_, begin, GetParam().tgt_len, memory_);
+      const std::vector<float> nll = problem_.run(engine_, begin, GetParam().tgt_len, *memory_);
       const auto count = std::ssize(nll) / problem_.streams();
       for (int64_t b = 0; b < problem_.streams(); ++b)
         streams[b].insert(streams[b].end(), nll.begin() + b * count, nll.begin() + (b + 1) * count);
@@ -55,7 +55,7 @@ class ReachTest : public testing::TestWithParam<ReachCase> {
 
   ModelProblem problem_{GetParam().config(), 2, GetParam().length};
   SegmentEngine engine_ = problem_.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory_ = problem_.make_memory(2);
+  std::unique_ptr<TrainingMemory> memory_ = problem_.make_memory(2);
 };
 
 TEST_P(ReachTest, OneTokenChangesExactlyWhatSeesIt) {

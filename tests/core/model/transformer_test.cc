@@ -18,12 +18,13 @@ std::vector<double> losses_of_stream(const std::vector<float>& nll, int64_t stre
   return {nll.begin() + b * count, nll.begin() + (b + 1) * count};
 }
 
-void expect_memory(const SegmentMemory& found, const std::vector<oracle::Memory>& expected) {
-  for (int64_t layer = 0; layer < found.layers(); ++layer) {
+void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory>& expected) {
+  const std::vector<NamedTensor> state = found.state();
+  for (size_t layer = 0; layer < state.size(); ++layer) {
     std::vector<double> streams;
     for (const oracle::Memory& memory : expected)
       streams.insert(streams.end(), memory[layer].begin(), memory[layer].end());
-    expect_close("memory of layer " + std::to_string(layer), found.layer(layer), streams, kernels::kNetwork);
+    expect_close(state[layer].name, state[layer].tensor, streams, kernels::kNetwork);
   }
 }
 
@@ -33,16 +34,16 @@ TEST_P(TransformerVariants, EqualsOracleOverSegments) {
   ModelProblem problem(config, 2, 3 * kTgtLen + 4);  // the last segment is short
   const auto oracle = problem.oracle<double>();
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(problem.streams());
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
   std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
-    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, memory);
+    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, *memory);
     for (int64_t b = 0; b < problem.streams(); ++b) {
       const oracle::StreamTokens part = problem.stream_tokens(b).part(begin, kTgtLen);
       expect_close("nll", losses_of_stream(nll, problem.streams(), b),
                    oracle::segmented_nll(config, oracle, part, kTgtLen, memories[b]), kernels::kNetwork);
     }
-    expect_memory(memory, memories);
+    expect_memory(*memory, memories);
   }
 }
 
@@ -50,18 +51,18 @@ TEST_P(TransformerVariants, EqualsOracleOverSegments) {
 TEST_P(TransformerVariants, ScoresTheNewestTokensAlone) {
   ModelProblem problem(GetParam().config(), 2, 14);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(problem.streams());
-  SegmentMemory same = problem.make_memory(problem.streams());
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+  const std::unique_ptr<TrainingMemory> same = problem.make_memory(problem.streams());
   for (const int64_t begin : {0, 7}) {
-    const std::vector<float> all = problem.run(engine, begin, 7, memory);
-    const std::vector<float> newest = problem.run(engine, begin, 7, same, {}, 3);
+    const std::vector<float> all = problem.run(engine, begin, 7, *memory);
+    const std::vector<float> newest = problem.run(engine, begin, 7, *same, {}, 3);
     for (int64_t b = 0; b < 2; ++b) {
       const std::vector<double> expected = losses_of_stream(all, 2, b);
       expect_close("nll", losses_of_stream(newest, 2, b), {expected.end() - 3, expected.end()}, kernels::kElementwise);
     }
   }
-  for (int64_t layer = 0; layer < memory.layers(); ++layer)
-    kernels::expect_identical("memory", same.layer(layer), memory.layer(layer));
+  for (size_t i = 0; i < memory->state().size(); ++i)
+    kernels::expect_identical("memory", same->state()[i].tensor, memory->state()[i].tensor);
 }
 
 // The same losses, and a memory no different, when the tape also goes backward.
@@ -71,10 +72,10 @@ TEST_P(TransformerVariants, TrainingRunsTheSameForward) {
   std::vector<kernels::TestTensor> memories;
   for (const Tape::Mode mode : {Tape::Mode::kEvaluation, Tape::Mode::kTraining}) {
     SegmentEngine engine = problem.engine(mode);
-    SegmentMemory memory = problem.make_memory(problem.streams());
-    problem.run(engine, 0, 7, memory);
-    losses.push_back(problem.run(engine, 7, 7, memory));
-    memories.push_back(kernels::copy_of(memory.layer(memory.layers() - 1)));
+    const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+    problem.run(engine, 0, 7, *memory);
+    losses.push_back(problem.run(engine, 7, 7, *memory));
+    memories.push_back(kernels::copy_of(memory->state().back().tensor));
   }
   EXPECT_EQ(losses[0], losses[1]);
   kernels::expect_identical("memory", memories[0].view(), memories[1].view());
@@ -94,8 +95,8 @@ TEST_P(TransformerVariants, GradientsToldCompleteStayAsTheyAre) {
     told.push_back({open, kernels::copy_of(gradients)});
   };
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.make_memory(problem.streams());
-  engine.queue({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {}}, memory, progress);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+  engine.queue({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {}}, *memory, progress);
   for (const Told& at : told) {
     const int64_t complete = gradients.elements() - at.open;
     kernels::expect_identical("complete gradients", at.gradients.view().rows(at.open, complete),
@@ -114,12 +115,12 @@ TEST_P(TransformerVariants, DropoutEqualsOracle) {
   constexpr int64_t kTgtLen = 7;
   ModelProblem problem(config, 2, 2 * kTgtLen);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.make_memory(problem.streams());
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
   std::vector<oracle::Memory> memories(problem.streams(), oracle::initial_memory(config));
   for (uint64_t step = 1; step <= 2; ++step) {
     const ReplayInfo info{.seed = 99, .step = step, .first_stream = 5};
     const int64_t begin = static_cast<int64_t>(step - 1) * kTgtLen;
-    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, memory, info);
+    const std::vector<float> nll = problem.run(engine, begin, kTgtLen, *memory, info);
     for (int64_t b = 0; b < problem.streams(); ++b) {
       const auto oracle =
           problem.oracle<double>(oracle::StreamRandom{.seed = info.seed, .step = step, .stream = 5 + b});
@@ -127,7 +128,7 @@ TEST_P(TransformerVariants, DropoutEqualsOracle) {
       expect_close("nll", losses_of_stream(nll, problem.streams(), b),
                    oracle::segmented_nll(config, oracle, part, kTgtLen, memories[b]), kernels::kNetwork);
     }
-    expect_memory(memory, memories);
+    expect_memory(*memory, memories);
   }
 }
 
@@ -138,9 +139,9 @@ TEST(Transformer, EvaluationDropsNothing) {
   ModelProblem with(config, 1, 7);
   SegmentEngine engine_without = without.engine(Tape::Mode::kEvaluation);
   SegmentEngine engine_with = with.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory_without = without.make_memory(1);
-  SegmentMemory memory_with = with.make_memory(1);
-  EXPECT_EQ(without.run(engine_without, 0, 7, memory_without), with.run(engine_with, 0, 7, memory_with));
+  const std::unique_ptr<TrainingMemory> memory_without = without.make_memory(1);
+  const std::unique_ptr<TrainingMemory> memory_with = with.make_memory(1);
+  EXPECT_EQ(without.run(engine_without, 0, 7, *memory_without), with.run(engine_with, 0, 7, *memory_with));
 }
 
 // Lengths of memory, clamped distances and windows come with the recording: one model serves them all.
@@ -158,14 +159,14 @@ TEST(Transformer, OneModelServesEveryUse) {
   SegmentEngine otherwise(in_use, Tape::Mode::kEvaluation);
   const std::unique_ptr<Memory> frozen = make_frozen_memory(in_use, 2, 7);
   SegmentEngine of_expected = expected.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(2);
-  SegmentMemory long_memory = problem.make_memory(use_of(other), 2);
-  SegmentMemory expected_memory = expected.make_memory(2);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
+  const std::unique_ptr<TrainingMemory> long_memory = problem.make_memory(use_of(other), 2);
+  const std::unique_ptr<TrainingMemory> expected_memory = expected.make_memory(2);
   for (int64_t begin = 0; begin < 21; begin += 7) {
-    const std::vector<float> found = problem.run(otherwise, begin, 7, long_memory);
-    EXPECT_EQ(found, expected.run(of_expected, begin, 7, expected_memory));
+    const std::vector<float> found = problem.run(otherwise, begin, 7, *long_memory);
+    EXPECT_EQ(found, expected.run(of_expected, begin, 7, *expected_memory));
     EXPECT_THAT(problem.run(otherwise, begin, 7, *frozen), testing::Pointwise(testing::FloatNear(1e-5F), found));
-    EXPECT_NE(found, problem.run(as_trained, begin, 7, memory));
+    EXPECT_NE(found, problem.run(as_trained, begin, 7, *memory));
   }
 }
 
@@ -173,8 +174,8 @@ TEST(Transformer, OneModelServesEveryUse) {
 TEST(Transformer, OneTapePerShape) {
   ModelProblem problem(small_model(), 2, 40);  // mem_len 6
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(2);
-  for (int64_t begin = 0; begin < 40; begin += 4) problem.run(engine, begin, 4, memory);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
+  for (int64_t begin = 0; begin < 40; begin += 4) problem.run(engine, begin, 4, *memory);
   EXPECT_EQ(engine.tapes(), 3);  // memory of 0, 4 and 6
 }
 
@@ -185,23 +186,23 @@ TEST(Transformer, SameLengthWithoutAnyKeyIsRefused) {
   config.visibility.same_length = true;
   ModelProblem problem(config, 1, 3);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(1);
-  EXPECT_THROW(problem.run(engine, 0, 3, memory), ConfigError);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+  EXPECT_THROW(problem.run(engine, 0, 3, *memory), ConfigError);
 }
 
 TEST(Transformer, WrongShapesOfMemoryAreRefused) {
   ModelProblem problem(small_model(), 2, 7);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(3);
-  EXPECT_THROW(problem.run(engine, 0, 7, memory), ContractError);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(3);
+  EXPECT_THROW(problem.run(engine, 0, 7, *memory), ContractError);
 }
 
 TEST(Transformer, TokensOutsideTheVocabularyAreRefused) {
   ModelProblem problem(small_model(), 1, 3);
   problem.tokens.as<int32_t>()[1] = ModelProblem::kVocabulary;
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(1);
-  EXPECT_THROW(problem.run(engine, 0, 3, memory), ContractError);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+  EXPECT_THROW(problem.run(engine, 0, 3, *memory), ContractError);
 }
 
 // The loss of the last of eight tokens, in two segments, with the others in this order or the other way around.
@@ -213,9 +214,9 @@ double last_loss(PositionKind kind, bool reversed) {
   auto* tokens = problem.tokens.as<int32_t>();
   if (reversed) std::reverse(tokens, tokens + 7);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(1);
-  problem.run(engine, 0, 4, memory);
-  return problem.run(engine, 4, 4, memory).back();
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+  problem.run(engine, 0, 4, *memory);
+  return problem.run(engine, 4, 4, *memory).back();
 }
 
 // The update of a token by one layer is a function of the set of tokens it sees, memory and segment alike.

@@ -46,6 +46,7 @@ class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
                          testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(memory_variants()), name_of_variant);
 
 TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
   const ModelConfig config = with_dropout(GetParam());
@@ -67,16 +68,16 @@ TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
     config.mem_len = 9;
     ModelProblem problem(config, 2, 4 * kTgtLen, compute);
     SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-    SegmentMemory states = problem.make_memory(2, compute);
+    const std::unique_ptr<TrainingMemory> states = problem.make_memory(2, compute);
     KvCache keys(problem.in_use(), 2, kTgtLen);
     for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
-      const std::vector<float> expected = problem.run(engine, begin, kTgtLen, states);
+      const std::vector<float> expected = problem.run(engine, begin, kTgtLen, *states);
       const std::vector<float> found = problem.run(engine, begin, kTgtLen, keys);
       for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << begin << " " << i;
     }
     keys.reset();
-    states.reset();
-    const std::vector<float> first = problem.run(engine, 0, 2, states);
+    states->reset();
+    const std::vector<float> first = problem.run(engine, 0, 2, *states);
     for (int64_t i = 0; i < 2; ++i) {
       const std::vector<float> found = problem.run(engine, i, 1, keys);
       for (size_t b = 0; b < 2; ++b)
@@ -89,9 +90,9 @@ TEST(DeviceSegment, KeysAndValuesEqualHiddenStates) {
 TEST(DeviceSegment, RefusesATokenOutsideTheVocabulary) {
   ModelProblem problem(small_model(), 2, kTgtLen, kGpu);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(2, kGpu);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2, kGpu);
   problem.targets.as<int32_t>()[3] = ModelProblem::kVocabulary;
-  kernels::expect_contract_error([&] { problem.run(engine, 0, kTgtLen, memory); },
+  kernels::expect_contract_error([&] { problem.run(engine, 0, kTgtLen, *memory); },
                                  {"targets[3]", "[0, 23)", "found 23"});
 }
 

@@ -107,9 +107,9 @@ inline void expect_equal_runs(SmallRun& a, SmallRun& b) {
   }
 }
 
-// A run that is saved after two steps, and another that resumes there.
-inline void expect_resumes_bit_for_bit(const Compute& compute) {
-  const ModelConfig config = with_dropout(model_variants().front());
+inline void expect_resumes_bit_for_bit(const ModelVariant& variant, const Compute& compute) {
+  SCOPED_TRACE(variant.name);
+  const ModelConfig config = with_dropout(variant);
   const TrainingFolder folder;
   CheckpointStore store(folder.path());
   SmallRun whole(config, compute);
@@ -125,6 +125,12 @@ inline void expect_resumes_bit_for_bit(const Compute& compute) {
   restore_training(*store.newest_intact().checkpoint, resumed.parts(), kStreams);
   expect_losses(resumed.train(2, kSteps), expected, 0.0);
   expect_equal_runs(whole, resumed);
+}
+
+// A run that is saved after two steps, and another that resumes there, with every kind of memory.
+inline void expect_resumes_bit_for_bit(const Compute& compute) {
+  expect_resumes_bit_for_bit(model_variants().front(), compute);
+  for (const ModelVariant& variant : memory_variants()) expect_resumes_bit_for_bit(variant, compute);
 }
 
 }  // namespace segue

@@ -99,11 +99,11 @@ void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
   ModelProblem problem(config, 2, tgt_len);
   Optimizer optimizer(optimizer_config, problem.parameters, problem.queue);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.make_memory(2);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
   const auto step = [&] {
     problem.parameters.clear_gradients(problem.queue);
     engine.run({.tokens = problem.tokens.view(), .targets = problem.targets.view(), .info = {.seed = 1, .step = 1}},
-               memory);
+               *memory);
     optimizer.step(1e-3);
   };
   for (int64_t i = 0; i < warm_up; ++i) step();
