@@ -5,6 +5,7 @@
 import json
 import os
 
+from foreign_weights import tensorflow_args, tensorflow_variables
 from program import Program, check, evaluate, refused
 from tensor_files import read_safetensors, write_npz, write_safetensors
 
@@ -53,33 +54,10 @@ def test_import_refuses(program, tensors, args):
 
 def test_tensorflow(program, tensors, args):
     """The model's tensors as TensorFlow's variables, and back as those of PyTorch."""
-    def transposed(name):
-        (rows, columns), values = tensors[name]
-        return [columns, rows], [values[row * columns + column] for column in range(columns) for row in range(rows)]
-
-    variables = {f"transformer/{ours}": tensors[ours] for ours in ("r_w_bias", "r_r_bias")}
-    for layer in range(args["n_layer"]):
-        to, attention, inner = f"transformer/layer_{layer}", f"layers.{layer}.dec_attn", f"layers.{layer}.pos_ff"
-        for kernel in ("qkv", "r", "o"):
-            variables[f"{to}/rel_attn/{kernel}/kernel"] = transposed(f"{attention}.{kernel}_net.weight")
-        for number, place in ((1, 0), (2, 3)):
-            variables[f"{to}/ff/layer_{number}/kernel"] = transposed(f"{inner}.CoreNet.{place}.weight")
-            variables[f"{to}/ff/layer_{number}/bias"] = tensors[f"{inner}.CoreNet.{place}.bias"]
-        for part, place in (("rel_attn", attention), ("ff", inner)):
-            variables[f"{to}/{part}/LayerNorm/gamma"] = tensors[f"{place}.layer_norm.weight"]
-            variables[f"{to}/{part}/LayerNorm/beta"] = tensors[f"{place}.layer_norm.bias"]
-    for i in range(len(args["cutoffs"]) + 1):
-        variables[f"transformer/adaptive_embed/cutoff_{i}/lookup_table"] = tensors[f"word_emb.emb_layers.{i}.weight"]
-        variables[f"transformer/adaptive_embed/cutoff_{i}/proj_W"] = transposed(f"word_emb.emb_projs.{i}")
-        variables[f"transformer/adaptive_softmax/cutoff_{i}/b"] = tensors[f"crit.out_layers.{i}.bias"]
-    variables["transformer/adaptive_softmax/cutoff_0/proj"] = transposed("crit.out_projs.0")
-    for ours, theirs in (("crit.cluster_weight", "cluster_W"), ("crit.cluster_bias", "cluster_b")):
-        variables[f"transformer/adaptive_softmax/cutoff_0/{theirs}"] = tensors[ours]
+    variables = tensorflow_variables(tensors, args)
     slots = {name + "/Adam": tensor for name, tensor in variables.items()}
 
-    program.write("tf.json", json.dumps({key: args[key] for key in (
-        "n_token", "n_layer", "n_head", "d_model", "d_head", "d_inner", "d_embed", "div_val", "cutoffs", "tgt_len",
-        "mem_len")} | {"proj_share_all_but_first": True}))
+    program.write("tf.json", json.dumps(tensorflow_args(args)))
     program.write("objects.npz", b"")
     write_npz(program.path("objects.npz"), {"transformer/r_w_bias": ([1], [0.0])}, "|O")
     refused(program, CHECKPOINT, "import", "--from", "transformer-xl-tf", "--model", "objects.npz", "--args", "tf.json",

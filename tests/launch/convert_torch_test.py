@@ -16,7 +16,8 @@ import sys
 import zipfile
 
 import fake_torch
-from fake_torch import Parameter, Storage, Tensor, save_archive, save_old, save_zip
+from fake_torch import Storage, Tensor, save_archive, save_old, save_zip
+from foreign_weights import Module, load, model_of_the_authors, module_of, nvidia_config, nvidia_names
 from program import Program, check, evaluate
 
 CONVERTER = pathlib.Path(__file__).resolve().parents[2] / "launch" / "convert" / "convert_torch.py"
@@ -26,52 +27,6 @@ MODEL = {
     "n_layer": 2, "n_head": 2, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 24, "dropout": 0.1, "dropatt": 0.05,
     "head": {"kind": "adaptive", "cutoffs": [10, 30], "div_val": 2, "tie_projs": [False, True, False]},
 }
-
-Module = fake_torch.add_class("torch.nn.modules.module", "Module")
-Dropout = fake_torch.add_class("torch.nn.modules.dropout", "Dropout", Module)
-MemTransformerLM = fake_torch.add_class("mem_transformer", "MemTransformerLM", Module)
-
-
-def module_of(cls, **attributes):
-    module = cls()
-    module.__dict__.update(_parameters={}, _buffers={}, _modules={}, **attributes)
-    return module
-
-
-def model_of_the_authors(tensors, args):
-    """A module for each step of the tensors' names, tied tables once, and the attributes that the constructor keeps."""
-    model, known = module_of(MemTransformerLM), {}
-    for name, tensor in tensors.items():
-        *path, last = name.split(".")
-        part = model
-        for step in path:
-            part = part._modules.setdefault(step, module_of(Module))
-        if name == "pos_emb.inv_freq":
-            part._buffers[last] = tensor
-        else:
-            part._parameters[last] = known.setdefault(tensor.storage.data, Parameter(tensor))
-    for name in ("n_token", "n_layer", "n_head", "d_model", "d_head", "d_embed", "tgt_len", "mem_len", "same_length",
-                 "attn_type", "clamp_len", "sample_softmax", "ext_len"):
-        setattr(model, name, args[name])
-    model._modules["drop"] = module_of(Dropout, p=args["dropout"])
-    for layer in model._modules["layers"]._modules.values():
-        attention = layer._modules["dec_attn"]
-        attention._modules["dropatt"] = module_of(Dropout, p=args["dropatt"])
-        attention.pre_lnorm = args["pre_lnorm"]
-    model._modules["crit"].cutoffs = args["cutoffs"] + [args["n_token"]]
-    model._modules["crit"].div_val = args["div_val"]
-    return model
-
-
-def load(path):
-    """{name: Tensor} of a safetensors file."""
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {name: Tensor(Storage(data[slice(*entry["data_offsets"])], entry["dtype"]), entry["shape"])
-            for name, entry in header.items()}
 
 
 def convert(program, file, output, expect=0):
@@ -99,19 +54,6 @@ def check_imports(program, source, args, directory, expected_loss):
     check(loss == expected_loss, f"{source}: loss {loss} after the import, {expected_loss} before")
 
 
-def nvidia_names(tensors):
-    """Tied tables are not in the file; all projections of the embedding are there twice, own ones of tied clusters not."""
-    named = {}
-    for name, tensor in tensors.items():
-        if name.startswith("crit.out_layers.") and name.endswith("bias"):
-            named[name.replace("out_layers", "out_layers_biases").removesuffix(".bias")] = tensor
-        elif not name.startswith("crit.out_layers.") and name != "crit.out_projs.1":
-            named[name] = tensor
-        if name.startswith("word_emb.emb_projs."):
-            named[name.replace("word_emb.emb_projs", "crit.shared_out_projs")] = tensor
-    return named
-
-
 def check_model_of_the_authors(program, name, tensors, args, loss):
     directory = name + "-converted"
     convert(program, name, directory)
@@ -134,11 +76,10 @@ def test_models_of_the_authors(program, tensors, args, loss):
 
 
 def test_checkpoints_of_nvidia(program, tensors, args, loss):
-    config = {"tie_weight" if key == "tied" else key: value for key, value in args.items() if key not in ("untie_r", "batch")}
-    state = {f"module.{name}": tensor for name, tensor in nvidia_names(tensors).items()}
+    state = {f"module.{name}": tensor for name, tensor in nvidia_names(tensors, args).items()}
     save_archive(program.path("nvidia.pt"),
-                 {"args": argparse.Namespace(work_dir="LM-TFXL"), "model_config": {**config, "dtype": None}, "model_state": state,
-                  "epoch": 3})
+                 {"args": argparse.Namespace(work_dir="LM-TFXL"), "model_config": {**nvidia_config(args), "dtype": None},
+                  "model_state": state, "epoch": 3})
     check("--from nvidia" in convert(program, "nvidia.pt", "nvidia"), "nvidia.pt: the next command is not told")
     check_imports(program, "nvidia", "nvidia/args.json", "nvidia", loss)
 
