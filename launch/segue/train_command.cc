@@ -31,11 +31,11 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
-    "  segue train configs/books.json --set model.mem_len=256 --set training.max_step=20000\n"
-    "  segue train --run runs/books --resume          # goes on exactly where the run was saved\n"
     "  segue train configs/books.json --dry-run --ranks 4   # who would hold what\n"
-    "  mpirun -np 4 segue train configs/books.json --run runs/books   # on four ranks; --resume on any number\n"
+    "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
+    "  segue train --run runs/books --resume          # continues exactly where the run was saved\n"
+    "  segue train configs/books.json --set model.mem_len=256 --set optimizer.kind=adamw --run runs/books-256\n"
+    "  mpirun -np 4 segue train configs/books.json --run runs/books-4   # on four ranks; --resume on any number\n"
     "SIGINT, SIGTERM or SIGUSR1 to any rank: all ranks finish the step, save, and exit with code 75. To mpirun send\n"
     "SIGUSR1, which it passes on.";
 
