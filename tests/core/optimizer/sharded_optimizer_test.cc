@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/json_fields.h"
 #include "core/optimizer/optimizer.h"
+#include "tests/core/optimizer/optimizer_variants.h"
 #include "tests/distributed/job.h"
 #include "tests/kernels/testing.h"
 
@@ -57,21 +57,18 @@ kernels::TestTensor train_sharded(const OptimizerConfig& config) {
   return kernels::copy_of(problem.parameters.values());
 }
 
-class ShardedOptimizer : public testing::TestWithParam<OptimizerKind> {};
-INSTANTIATE_TEST_SUITE_P(All, ShardedOptimizer,
-                         testing::Values(OptimizerKind::kAdam, OptimizerKind::kLamb, OptimizerKind::kAdagrad,
-                                         OptimizerKind::kSgd),
-                         [](const auto& variant) { return std::string(name_of_choice(variant.param)); });
+class ShardedOptimizer : public testing::TestWithParam<OptimizerVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, ShardedOptimizer, testing::ValuesIn(optimizer_variants()), name_of_optimizer);
 
 // Norms are summed over other parts: their last bit may differ, and with it that of what they scale.
 TEST_P(ShardedOptimizer, EqualsAWholeOne) {
-  const OptimizerConfig config{.kind = GetParam()};
+  const OptimizerConfig& config = GetParam().config;
   kernels::expect_close("values", train_sharded(config).view(), kernels::oracle_values(train_whole(config).view()),
                         kernels::kElementwise);
 }
 
 TEST_P(ShardedOptimizer, GivesAllRanksTheSameBitsEveryTime) {
-  const OptimizerConfig config{.kind = GetParam()};
+  const OptimizerConfig& config = GetParam().config;
   const kernels::TestTensor first = train_sharded(config), second = train_sharded(config);
   kernels::expect_identical("again", first.view(), second.view());
   const std::string bytes(reinterpret_cast<const char*>(first.view().data), static_cast<size_t>(first.view().bytes()));

@@ -14,6 +14,7 @@
 
 #include "core/optimizer/optimizer.h"
 #include "tests/core/model/model_problem.h"
+#include "tests/core/optimizer/optimizer_variants.h"
 
 namespace {
 
@@ -125,10 +126,11 @@ TEST_P(StepAllocation, SteadyStepsAllocateNothing) {
   expect_steps_without_allocation(config, 7);
 }
 
-TEST(StepAllocationOptimizers, NorDoesAnyOptimizer) {
-  for (const OptimizerKind kind : {OptimizerKind::kLamb, OptimizerKind::kAdagrad, OptimizerKind::kSgd})
-    expect_steps_without_allocation(small_model(), 7, {.kind = kind});
-  expect_steps_without_allocation(small_model(), 7, {.kind = OptimizerKind::kSgd, .momentum = 0.9});
+class StepAllocationOptimizers : public testing::TestWithParam<OptimizerVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, StepAllocationOptimizers, testing::ValuesIn(optimizer_variants()), name_of_optimizer);
+
+TEST_P(StepAllocationOptimizers, NorDoesAnyOptimizer) {
+  expect_steps_without_allocation(small_model(), 7, GetParam().config);
 }
 
 // Larger than the tiles and blocks of the kernels.
