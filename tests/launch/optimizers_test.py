@@ -48,6 +48,12 @@ def check_resume(program, name, optimizer):
     check_same_run(program.path(name + "-whole"), program.path(name + "-half"), 120, name)
 
 
+def check_all_kinds(program):
+    schema = json.loads(program.run("schema")[0])
+    missing = set(schema["properties"]["optimizer"]["properties"]["kind"]["enum"]) - {o["kind"] for o in OPTIMIZERS.values()}
+    check(not missing, f"no training with {', '.join(sorted(missing))}: give each a rate in OPTIMIZERS")
+
+
 def check_refusal(program):
     config = write_config(program, "other", OPTIMIZERS["lamb"], 130, schedule={"kind": "constant"})
     _, errors = program.run("train", config, "--run", "adam-half", "--resume", "--quiet", expect=5)
@@ -112,6 +118,7 @@ def check_loss_part(program):
 
 def main():
     program = Program()
+    check_all_kinds(program)
     program.prepare_text("text", 20000, 3)
     for name, optimizer in OPTIMIZERS.items():
         print(f"{name}: {check_training(program, name, optimizer):.2f} nats")
