@@ -20,8 +20,8 @@ class Memory {
 
   // Says in the shape of a segment what is remembered and how much of it is bound.
   virtual void fit(SegmentShape& shape) const = 0;
-  // Whether from now on every segment finds the same rows at the same addresses, and `update` queues the same operations
-  // on the same addresses: on a GPU both are then recorded once, as a graph.
+  // Whether from now on every segment finds the same rows at the same addresses, and `update` queues the same
+  // operations on the same addresses: on a GPU both are then recorded once, as a graph.
   virtual bool is_settled() const = 0;
 
   // Before a segment: gives its tape the memory.
