@@ -1,7 +1,7 @@
-"""launch/checks/gpu_check --rehearse, all of it on the emulated GPU, killed at twenty moments: no process stays, what was found
-is not lost, and going on from the JSON, here or as from another host, ends in the complete table each time.
+"""launch/checks/gpu_check --rehearse, all of it on the emulated GPU, killed at some moments: no process stays, what was found is
+not lost, and going on from the JSON, here or as from another host, ends in the complete table each time.
 
-The first argument is the program, the second the build directory. PyTorch, ncu and compute-sanitizer are stand-ins.
+The arguments are the program, the build directory and how often to kill. PyTorch, ncu and compute-sanitizer are stand-ins.
 """
 
 import json
@@ -17,7 +17,7 @@ from gpu_check_test import KERNELS, SANITIZER, script, torch
 from program import Program, check
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "checks" / "gpu_check"
-KILLS, KILLS_OF_ROUND = 20, 2
+KILLS_OF_ROUND = 2
 PATIENCE = 20.0  # seconds until processes are gone
 
 
@@ -120,10 +120,10 @@ def main():
     rehearsal.seconds = time.monotonic() - start
     check_complete(rehearsal.complete, rehearsal.complete)
     check(len(rehearsal.complete[0]["parts"]) == 9, "not all parts")
-    draw = random.Random(1)
+    draw, wanted = random.Random(1), int(sys.argv[3])
     kills = rounds = 0
-    while kills < KILLS:
-        check(rounds < KILLS, f"only {kills} kills hit")
+    while kills < wanted:
+        check(rounds < wanted, f"only {kills} kills hit")
         kills += one_round(rehearsal, draw, program.path(f"round-{rounds}"))
         rounds += 1
     print(f"{kills} kills in {rounds} rounds of {rehearsal.seconds:.1f} s")

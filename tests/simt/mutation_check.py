@@ -7,6 +7,8 @@ once.
 """
 
 import argparse
+import collections
+import hashlib
 import json
 import os
 import pathlib
@@ -100,6 +102,18 @@ def verdict(build: Build, mutation: Mutation) -> str:
         return "no test noticed" if passes(program, mutation.filter) else ""
 
 
+def one_in(share: int, mutations: list[Mutation], source: pathlib.Path) -> list[Mutation]:
+    """Of each file's mutations every `share`-th, at least one; what the file holds decides which."""
+    of_file = collections.defaultdict(list)
+    for mutation in mutations:
+        of_file[mutation.file].append(mutation)
+    chosen = []
+    for file, some in of_file.items():
+        first = int.from_bytes(hashlib.sha256((source / file).read_bytes()).digest()[:4], "big")
+        chosen += some[first % min(share, len(some))::share]
+    return chosen
+
+
 def unbroken(build: Build, mutations: list[Mutation]) -> bool:
     """Whether the tests pass as long as nothing is broken; otherwise they would notice anything."""
     filters = {}
@@ -116,6 +130,8 @@ def main() -> int:
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", default="", help="mutations whose file or meaning contains this")
+    parser.add_argument("--share", type=int, default=1, help="one in so many of each file, others once the file is another")
+    parser.add_argument("--tests-pass", action="store_true", help="they have been run: not before anything is broken, too")
     arguments = parser.parse_args()
     build = Build(arguments.build.resolve(), arguments.source.resolve())
     asked = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
@@ -127,7 +143,8 @@ def main() -> int:
         return 1
     if len(chosen) < len(asked):
         print(f"{len(asked) - len(chosen)} mutations left out: they are of what this build is without")
-    if not chosen or not unbroken(build, chosen):
+    chosen = one_in(arguments.share, chosen, build.source)
+    if not chosen or not (arguments.tests_pass or unbroken(build, chosen)):
         return 1
     survivors = 0
     with ThreadPoolExecutor(os.cpu_count()) as workers:
