@@ -21,8 +21,6 @@ namespace {
 constexpr const char* kLockFile = "lock";
 constexpr int64_t kLongestToken = 4096;
 
-std::string reason() { return std::generic_category().message(errno); }
-
 struct Owner {
   std::string host;
   int64_t process = 0;
@@ -36,7 +34,8 @@ struct Owner {
 
 std::string name_of_this_host() {
   std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) throw FileError("cannot tell this host's name: {}", reason());
+  if (::gethostname(host.data(), host.size() - 1) != 0)
+    throw FileError("cannot tell this host's name: {}", reason_of_failure());
   return host.data();
 }
 
@@ -71,7 +70,7 @@ std::string advice_on(const std::string& token) try {
 
 int open_lock(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw FileError("{}: cannot open for writing: {}", path.string(), reason());
+  if (descriptor < 0) throw FileError("{}: cannot open for writing: {}", path.string(), reason_of_failure());
   return descriptor;
 }
 
@@ -102,14 +101,14 @@ bool DirectoryLock::obtain() const {
   throw FileError(
       "{}: the file system refuses locks, which keep two processes from writing to one run: {}; mount it with them "
       "(NFS: without nolock and with the server's lock service, Lustre: with -o flock) or choose another with --run",
-      path_.string(), reason());
+      path_.string(), reason_of_failure());
 }
 
 void DirectoryLock::sign() const {
   const auto length = static_cast<ssize_t>(token_.size());
   if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, token_.data(), token_.size(), 0) != length ||
       ::fsync(descriptor_) != 0)
-    throw FileError("{}: cannot write: {}", path_.string(), reason());
+    throw FileError("{}: cannot write: {}", path_.string(), reason_of_failure());
 }
 
 // To ask for the lock again asks NFS's server, which may have forgotten it. The file is opened anew since a client only

@@ -16,19 +16,19 @@
 
 namespace segue {
 
+std::string reason_of_failure() { return std::generic_category().message(errno); }
+
 namespace {
 
 // How much of a file may be unsynced: a sync of it all at the end of a large file could take longer than others wait
 // for a sign of progress.
 constexpr size_t kUnsyncedBytes = size_t{64} << 20;
 
-std::string reason() { return std::generic_category().message(errno); }
-
 // Closes on scope exit; a descriptor opened for reading has nothing to lose in close().
 class Descriptor {
  public:
   Descriptor(const std::filesystem::path& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {
-    if (value_ < 0) throw FileError("{}: cannot open: {}", path.string(), reason());
+    if (value_ < 0) throw FileError("{}: cannot open: {}", path.string(), reason_of_failure());
   }
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
@@ -63,7 +63,8 @@ InputFile open_input(const std::filesystem::path& path) {
   if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
     throw FileError("{}: expected a regular file, found a socket", path.string());
   InputFile file{Descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY), 0};
-  if (::fstat(file.descriptor.get(), &status) != 0) throw FileError("{}: cannot stat: {}", path.string(), reason());
+  if (::fstat(file.descriptor.get(), &status) != 0)
+    throw FileError("{}: cannot stat: {}", path.string(), reason_of_failure());
   if (!S_ISREG(status.st_mode))
     throw FileError("{}: expected a regular file, found {}", path.string(), kind_of(status.st_mode));
   file.size = status.st_size;
@@ -77,7 +78,7 @@ std::span<std::byte> fill(std::span<std::byte> block, const std::filesystem::pat
   while (done < block.size()) {
     const ssize_t got = read_more(block.subspan(done), done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason());
+    if (got < 0) throw FileError("{}: cannot read: {}", path.string(), reason_of_failure());
     if (got == 0) break;
     done += static_cast<size_t>(got);
     note_progress();
@@ -139,7 +140,7 @@ std::span<std::byte> FileReader::read_at(int64_t offset, std::span<std::byte> bl
 
 FileWriter::FileWriter(const std::filesystem::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
-  if (descriptor_ < 0) throw FileError("{}: cannot create: {}", path_.string(), reason());
+  if (descriptor_ < 0) throw FileError("{}: cannot create: {}", path_.string(), reason_of_failure());
 }
 
 FileWriter::~FileWriter() {
@@ -151,7 +152,7 @@ void FileWriter::write(std::span<const std::byte> bytes) {
     const size_t most = std::min(bytes.size(), kUnsyncedBytes - unsynced_);
     const ssize_t put = ::write(descriptor_, bytes.data(), most);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw FileError("{}: cannot write: {}", path_.string(), reason());
+    if (put < 0) throw FileError("{}: cannot write: {}", path_.string(), reason_of_failure());
     bytes = bytes.subspan(static_cast<size_t>(put));
     unsynced_ += static_cast<size_t>(put);
     note_progress();
@@ -161,7 +162,7 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 
 void FileWriter::sync() {
   const Activity syncing("syncing " + path_.string());
-  if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason());
+  if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason_of_failure());
   unsynced_ = 0;
 }
 
@@ -169,13 +170,14 @@ void FileWriter::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void FileWriter::sync_and_close() {
   sync();
-  if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("{}: cannot close: {}", path_.string(), reason());
+  if (::close(std::exchange(descriptor_, -1)) != 0)
+    throw FileError("{}: cannot close: {}", path_.string(), reason_of_failure());
 }
 
 void sync_directory(const std::filesystem::path& directory) {
   const Activity syncing("syncing " + directory.string());
   const Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
-  if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason());
+  if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason_of_failure());
 }
 
 bool path_exists(const std::filesystem::path& path) {
@@ -220,7 +222,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   size_ = static_cast<size_t>(file.size);
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
-  if (mapped == MAP_FAILED) throw FileError("{}: cannot map: {}", path.string(), reason());
+  if (mapped == MAP_FAILED) throw FileError("{}: cannot map: {}", path.string(), reason_of_failure());
   data_ = static_cast<const std::byte*>(mapped);
 }
 

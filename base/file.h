@@ -13,6 +13,9 @@ namespace segue {
 // Whatever opens files for reading takes regular files only, and says what it found instead. It never waits for the
 // other end of a pipe.
 
+// What the last call of the operating system failed of, in words: errno.
+std::string reason_of_failure();
+
 // The whole file as text; throws FileError, also when it is larger than max_bytes.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 30);
 

@@ -7,13 +7,13 @@ namespace segue::cuda {
 
 namespace {
 
-[[noreturn]] void refuse() { throw DeviceError("this program was built without CUDA"); }
+[[noreturn]] void refuse_stream() { throw DeviceError("this program was built without CUDA"); }
 
 }  // namespace
 
 OwnedStream::OwnedStream(int device) { require_device(device); }
 OwnedStream::~OwnedStream() = default;
-bool is_idle(void* /*stream*/) { refuse(); }
-void synchronize(void* /*stream*/) { refuse(); }
+bool is_idle(void* /*stream*/) { refuse_stream(); }
+void synchronize(void* /*stream*/) { refuse_stream(); }
 
 }  // namespace segue::cuda

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 
 namespace {
 
@@ -71,8 +72,6 @@ class Product {
   dnnl::matmul product_;
   std::unordered_map<int, memory> arguments_;
 };
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // GFLOP/s of single products, repeated for the given time after two unmeasured ones.
 std::vector<double> sample_rates(const Product& product, const Shape& shape, const dnnl::stream& stream,

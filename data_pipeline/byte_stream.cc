@@ -17,7 +17,7 @@
 namespace segue {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 18;
+constexpr size_t kStreamBlockBytes = size_t{1} << 18;
 constexpr int kMostMib = 256;      // of a decoder of xz, more than any preset asks for
 constexpr int kMostZstdMib = 128;  // of a window, zstd's own limit
 
@@ -175,7 +175,7 @@ class DecodedStream : public ByteStream {
         compression_(compression),
         file_(path),
         decoder_(make_decoder(compression)),
-        block_(kBlockBytes) {}
+        block_(kStreamBlockBytes) {}
 
   std::span<std::byte> read(std::span<std::byte> block) override {
     Flow flow{waiting_, block};
@@ -245,7 +245,7 @@ std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, 
 }
 
 int64_t count_bytes(ByteStream& stream) {
-  std::vector<std::byte> block(kBlockBytes);
+  std::vector<std::byte> block(kStreamBlockBytes);
   int64_t bytes = 0;
   for (auto part = stream.read(block); !part.empty(); part = stream.read(block)) bytes += std::ssize(part);
   return bytes;

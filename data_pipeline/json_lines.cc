@@ -13,13 +13,13 @@
 namespace segue {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 18;
+constexpr size_t kLinesBlockBytes = size_t{1} << 18;
 constexpr int64_t kLongestLine = int64_t{64} << 20;
 
 class JsonLineStream : public ByteStream {
  public:
   JsonLineStream(std::unique_ptr<ByteStream> lines, JsonLineOptions options, std::string name)
-      : lines_(std::move(lines)), options_(std::move(options)), name_(std::move(name)), block_(kBlockBytes) {}
+      : lines_(std::move(lines)), options_(std::move(options)), name_(std::move(name)), block_(kLinesBlockBytes) {}
 
   std::span<std::byte> read(std::span<std::byte> block) override {
     size_t done = 0;

@@ -13,7 +13,7 @@
 namespace segue {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr size_t kSourceBlockBytes = size_t{1} << 20;
 
 std::string beginning_of(const SourceFile& file) {
   std::string text(kBeginningBytes, '\0');
@@ -23,7 +23,7 @@ std::string beginning_of(const SourceFile& file) {
 }
 
 std::string checksum_of_file(const SourceFile& file) {
-  std::vector<std::byte> block(kBlockBytes);
+  std::vector<std::byte> block(kSourceBlockBytes);
   const auto stream = open_byte_stream(file.content, Compression::kNone, file.path.string());
   Checksum checksum;
   for (auto part = stream->read(block); !part.empty(); part = stream->read(block)) checksum.update(part);
@@ -33,7 +33,7 @@ std::string checksum_of_file(const SourceFile& file) {
 // Standard input ends up in a file, so that it can be looked at and read as often as the tokenizer needs.
 std::filesystem::path copy_standard_input(const std::filesystem::path& directory) {
   std::filesystem::path copy = directory / "standard-input";
-  std::vector<std::byte> block(kBlockBytes);
+  std::vector<std::byte> block(kSourceBlockBytes);
   StandardInput input;
   FileWriter file(copy);
   for (auto part = input.read(block); !part.empty(); part = input.read(block)) file.write(part);

@@ -9,7 +9,7 @@ namespace segue {
 namespace {
 
 // Read, hashed, checked and copied while it is in the cache.
-constexpr int64_t kBlockBytes = int64_t{1} << 20;
+constexpr int64_t kTextBlockBytes = int64_t{1} << 20;
 
 // Calls `visit` with the tokens as what they are on disk; the block they lie in is aligned for any of the types.
 template <typename Visit>
@@ -47,7 +47,7 @@ int64_t first_at_least(int64_t limit, std::span<const std::byte> bytes, TokenTyp
 }  // namespace
 
 SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary)
-    : file_(file), type_(type), vocabulary_(vocabulary), stream_(open_source(file)), block_(kBlockBytes) {}
+    : file_(file), type_(type), vocabulary_(vocabulary), stream_(open_source(file)), block_(kTextBlockBytes) {}
 
 std::span<const std::byte> SourceReader::next() {
   const std::span<std::byte> tokens = stream_->read({block_.data(), static_cast<size_t>(block_.bytes())});

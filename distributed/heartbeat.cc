@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "base/activity.h"
+#include "base/stopwatch.h"
 
 namespace segue {
 
 namespace {
 
 constexpr int kBytes = static_cast<int>(sizeof(Heartbeat::Sign));
-
-double seconds_since(std::chrono::steady_clock::time_point then) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
-}
 
 // Writes the end of a name that is too long: it is a path, whose end says more.
 void write_name(const std::string& name, std::array<char, 240>& to) {

@@ -15,7 +15,7 @@ namespace {
 constexpr double kBarHeight = 18.0;
 constexpr double kBarGap = 4.0;
 constexpr double kGroupGap = 18.0;
-constexpr double kNameGap = 10.0;
+constexpr double kBarNameGap = 10.0;
 
 double group_height(const BarGroup& group, double font) {
   return font + 8.0 + static_cast<double>(group.bars.size()) * (kBarHeight + kBarGap) + kGroupGap;
@@ -55,8 +55,8 @@ double largest_value(const BarChart& chart) {
 
 void draw_bar(Svg& svg, const Bar& bar, const Scale& scale, const Sizes& sizes, double y) {
   const double baseline = y + kBarHeight / 2.0 + 0.34 * sizes.font;
-  const auto most = static_cast<int64_t>((scale.pixels().low - kNameGap) / (0.58 * sizes.font));
-  svg.text({scale.pixels().low - kNameGap, baseline}, shortened(bar.name, std::max<int64_t>(most, 6)),
+  const auto most = static_cast<int64_t>((scale.pixels().low - kBarNameGap) / (0.58 * sizes.font));
+  svg.text({scale.pixels().low - kBarNameGap, baseline}, shortened(bar.name, std::max<int64_t>(most, 6)),
            {.size = sizes.font, .anchor = Anchor::kEnd, .tone = Tone::kText});
   if (!std::isfinite(bar.value)) {
     svg.text({scale.pixels().low + 4.0, baseline}, "not known", {.size = sizes.font, .tone = Tone::kQuiet});
@@ -73,7 +73,7 @@ void draw_bar(Svg& svg, const Bar& bar, const Scale& scale, const Sizes& sizes, 
 std::string draw(const BarChart& chart, const Canvas& canvas) {
   const Sizes sizes = sizes_of(canvas.width);
   const double height = chart_height(chart, sizes.font);
-  const double left = name_width(chart, sizes) + kNameGap;
+  const double left = name_width(chart, sizes) + kBarNameGap;
   const double room_of_value = text_room(chart, sizes.font);
   const Scale scale(ScaleKind::kLinear, {0.0, largest_value(chart)}, {left, sizes.width - room_of_value});
   Svg svg(sizes.width, height, canvas.ink, chart.title);

@@ -115,7 +115,7 @@ void Tape::place_slots() {
     int64_t begin, end;
     int first_use, last_use;
   };
-  constexpr int64_t kAlignment = 64;
+  constexpr int64_t kSlotAlignment = 64;
   std::vector<size_t> order(slots_.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto bytes = [&](size_t i) { return slots_[i].shape.elements() * bytes_of(slots_[i].dtype); };
@@ -125,7 +125,7 @@ void Tape::place_slots() {
   for (const size_t i : order) {
     SlotState& slot = slots_[i];
     if (slot.external || slot.first_use < 0) continue;
-    const int64_t size = (bytes(i) + kAlignment - 1) / kAlignment * kAlignment;
+    const int64_t size = (bytes(i) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     int64_t begin = 0;
     for (const Placed& other : placed) {
       if (other.last_use < slot.first_use || slot.last_use < other.first_use) continue;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "core/optimizer/ordered_collectives.h"
 #include "kernels/cuda/queue.h"
 
@@ -18,8 +19,6 @@ namespace segue {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Sums of times, as many as there were steps.
 class StepTimes {

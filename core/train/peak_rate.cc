@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "kernels/matmul.h"
 
 namespace segue {
@@ -23,10 +24,6 @@ constexpr double kLongProduct = 1e-3;  // against which queueing one and waiting
 
 constexpr double kSeconds = 0.1;  // of products, after which no other begins
 constexpr int kLeastProducts = 3;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Normal numbers, since a GPU multiplies zeros faster; rows of few repeat them.
 OwnedTensor random_matrix(int64_t extent, DType dtype, Device device) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/stored_tokenizer.h"
@@ -22,10 +23,6 @@ constexpr int64_t kMostUnreadSteps = 64;
 
 // Steps of a process after which a line comes, as one does after the first, before the interval's.
 constexpr int64_t kSecondLine = 10;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Queue& queue, const Buckets& buckets,
                        Collectives& collectives) {

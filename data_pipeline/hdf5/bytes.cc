@@ -14,8 +14,6 @@ namespace {
 // The bound of one structure; those of files that hold a few rows take some kilobytes.
 constexpr uint64_t kLargestPiece = uint64_t{8} << 20;
 
-constexpr size_t kSealBytes = 4;
-
 struct Mixture {
   uint32_t a, b, c;
 
@@ -126,9 +124,10 @@ uint32_t hdf5_checksum(std::span<const std::byte> bytes) {
 
 void check_hdf5_seal(const Hdf5Bytes& file, std::span<const std::byte> piece, std::string_view what) {
   uint32_t found = 0;
-  if (piece.size() < kSealBytes) file.fail("{} ends within", what);
-  std::memcpy(&found, piece.last(kSealBytes).data(), kSealBytes);
-  if (found != hdf5_checksum(piece.first(piece.size() - kSealBytes))) file.fail("{} is damaged: wrong checksum", what);
+  if (piece.size() < kHdf5SealBytes) file.fail("{} ends within", what);
+  std::memcpy(&found, piece.last(kHdf5SealBytes).data(), kHdf5SealBytes);
+  if (found != hdf5_checksum(piece.first(piece.size() - kHdf5SealBytes)))
+    file.fail("{} is damaged: wrong checksum", what);
 }
 
 }  // namespace segue

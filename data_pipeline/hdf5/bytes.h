@@ -79,6 +79,7 @@ class Hdf5Cursor {
 std::string_view hdf5_text(std::span<const std::byte> bytes);
 
 // Bob Jenkins' lookup3, which guards structures against damage (not against forgery).
+inline constexpr uint64_t kHdf5SealBytes = 4;
 uint32_t hdf5_checksum(std::span<const std::byte> bytes);
 
 // Refuses a piece whose last four bytes are not the checksum of the others.

@@ -12,7 +12,6 @@ namespace {
 // Deflate packs 1032 bytes into one at best.
 constexpr uint64_t kBestPacking = 1032;
 
-constexpr uint64_t kSealBytes = 4;
 constexpr uint64_t kAddressBytes = 8;
 
 class ChunkIndex {
@@ -67,7 +66,7 @@ class ChunkIndex {
     const uint64_t prefix_bytes = 6 + kAddressBytes + bitmap_bytes;
     const uint64_t entries_here = is_paged ? 0 : chunks_.size();
     const std::vector<std::byte> block =
-        file_.piece(address, prefix_bytes + entries_here * entry_bytes + kSealBytes, name_);
+        file_.piece(address, prefix_bytes + entries_here * entry_bytes + kHdf5SealBytes, name_);
     check_hdf5_seal(file_, block, name_);
     Hdf5Cursor cursor(file_, block, name_);
     cursor.expect_signature("FADB");
@@ -80,11 +79,11 @@ class ChunkIndex {
       const uint64_t count = std::min(page_entries, chunks_.size() - first);
       const bool is_used = (std::to_integer<uint64_t>(bitmap[page / 8]) >> (7 - page % 8) & 1) != 0;
       if (is_used) {
-        const std::vector<std::byte> bytes = file_.piece(page_address, count * entry_bytes + kSealBytes, name_);
+        const std::vector<std::byte> bytes = file_.piece(page_address, count * entry_bytes + kHdf5SealBytes, name_);
         check_hdf5_seal(file_, bytes, name_);
         read_entries({file_, bytes, name_}, first, count, entry_bytes, is_filtered);
       }
-      page_address += count * entry_bytes + kSealBytes;
+      page_address += count * entry_bytes + kHdf5SealBytes;
     }
   }
 

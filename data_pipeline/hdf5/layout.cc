@@ -10,7 +10,7 @@ namespace {
 // More than other programs choose of themselves (h5py: 1 MiB), and little enough to be held in memory.
 constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
 
-enum Class : uint64_t { kCompactClass = 0, kContiguousClass = 1, kChunkedClass = 2, kVirtualClass = 3 };
+enum LayoutClass : uint64_t { kCompactClass = 0, kContiguousClass = 1, kChunkedClass = 2, kVirtualClass = 3 };
 
 void check_chunk(const Hdf5Cursor& cursor, uint64_t ranks, uint64_t elements, uint64_t stated_bytes,
                  uint64_t element_bytes) {

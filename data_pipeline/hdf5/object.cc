@@ -13,8 +13,6 @@ constexpr size_t kMostStretches = 256;
 
 constexpr uint64_t kSharedFlag = 0x02;
 
-constexpr uint64_t kSealBytes = 4;
-
 void check_sizes(const Hdf5Bytes& file, uint64_t offset_bytes, uint64_t length_bytes) {
   if (offset_bytes != 8 || length_bytes != 8)
     file.fail("expected an HDF5 file of 8-byte offsets and lengths, found {} and {}", offset_bytes, length_bytes);
@@ -127,13 +125,13 @@ void Hdf5Object::read_sealed(uint64_t address) {
   const uint64_t length = cursor.number(size_t{1} << (flags & 3));
   const uint64_t prefix_bytes = there - cursor.left();
   if (length > file_->size()) file_->fail("{} is said to have {} bytes, in a file of {}", name_, length, file_->size());
-  waiting_.push_back({address, prefix_bytes + length + kSealBytes});
+  waiting_.push_back({address, prefix_bytes + length + kHdf5SealBytes});
   for (uint64_t skipped = prefix_bytes; !waiting_.empty(); skipped = 4) {
     const Stretch next = waiting_.back();
     waiting_.pop_back();
     const std::vector<std::byte> bytes = file_->piece(next.address, next.length, name_);
     check_hdf5_seal(*file_, bytes, name_);
-    Hdf5Cursor messages(*file_, std::span(bytes).first(bytes.size() - kSealBytes), name_);
+    Hdf5Cursor messages(*file_, std::span(bytes).first(bytes.size() - kHdf5SealBytes), name_);
     if (next.address != address) Hdf5Cursor(messages).expect_signature("OCHK");
     messages.skip(skipped);
     add_sealed_messages(messages, (flags & kOrderFlag) != 0);

@@ -11,7 +11,7 @@ namespace segue {
 
 namespace {
 
-enum Class : uint64_t { kWholeClass = 0, kFloatClass = 1, kTextClass = 3, kVariableClass = 9 };
+enum TypeClass : uint64_t { kWholeClass = 0, kFloatClass = 1, kTextClass = 3, kVariableClass = 9 };
 
 // Where sign, exponent and mantissa lie; IEEE 754's, of half, single and double precision.
 struct FloatLayout {

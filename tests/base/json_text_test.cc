@@ -9,7 +9,7 @@
 namespace segue {
 namespace {
 
-std::string error_of(std::string_view text, const JsonLimits& limits = {}) {
+std::string parsing_error_of(std::string_view text, const JsonLimits& limits = {}) {
   return message_of<DataError>([&] { parse_json<DataError>(text, "f", limits); });
 }
 
@@ -19,37 +19,38 @@ TEST(JsonText, ReadsADocument) {
 }
 
 TEST(JsonText, SyntaxErrorsNameLineAndColumn) {
-  EXPECT_EQ(error_of(""),
+  EXPECT_EQ(parsing_error_of(""),
             "f: line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
             "literal");
-  EXPECT_TRUE(error_of("{\n  \"a\": 1,\n  \"b\" 2\n}").starts_with("f: line 3, column 7: syntax error while parsing"));
-  EXPECT_TRUE(error_of("{\"a\": nan}").starts_with("f: line 1, column 8: syntax error while parsing value"));
-  EXPECT_TRUE(error_of("{} {}").starts_with("f: line 1, column 4: syntax error"));
-  EXPECT_TRUE(error_of("{\"a\": 1} // why").starts_with("f: line 1, column 10: syntax error"));
+  EXPECT_TRUE(
+      parsing_error_of("{\n  \"a\": 1,\n  \"b\" 2\n}").starts_with("f: line 3, column 7: syntax error while parsing"));
+  EXPECT_TRUE(parsing_error_of("{\"a\": nan}").starts_with("f: line 1, column 8: syntax error while parsing value"));
+  EXPECT_TRUE(parsing_error_of("{} {}").starts_with("f: line 1, column 4: syntax error"));
+  EXPECT_TRUE(parsing_error_of("{\"a\": 1} // why").starts_with("f: line 1, column 10: syntax error"));
 }
 
 TEST(JsonText, NumbersNoDoubleCanHoldAreRefused) {
-  EXPECT_EQ(error_of("[1e999]"), "f: line 1, column 6: number overflow parsing '1e999'");
+  EXPECT_EQ(parsing_error_of("[1e999]"), "f: line 1, column 6: number overflow parsing '1e999'");
 }
 
 TEST(JsonText, DuplicateKeysAreRefused) {
-  EXPECT_EQ(error_of(R"({"a": 1, "b": 2, "a": 3})"), "f: a: duplicate key");
-  EXPECT_EQ(error_of(R"({"m": [0, {"x": {"a": 1, "a": 2}}]})"), "f: m[1].x.a: duplicate key");
-  EXPECT_EQ(error_of(R"([{"a": 1}, {"a": 2}])"), "no error");
+  EXPECT_EQ(parsing_error_of(R"({"a": 1, "b": 2, "a": 3})"), "f: a: duplicate key");
+  EXPECT_EQ(parsing_error_of(R"({"m": [0, {"x": {"a": 1, "a": 2}}]})"), "f: m[1].x.a: duplicate key");
+  EXPECT_EQ(parsing_error_of(R"([{"a": 1}, {"a": 2}])"), "no error");
 }
 
 TEST(JsonText, DepthAndSizeAreBounded) {
-  EXPECT_EQ(error_of("[[[]]]", {.max_depth = 3}), "no error");
-  EXPECT_EQ(error_of("[1, 2, {\"a\": 3}]", {.max_values = 5}), "no error");
-  EXPECT_EQ(error_of("[1, 2, {\"a\": 3}]", {.max_values = 4}), "f: expected at most 4 values, found more");
-  EXPECT_EQ(error_of("[[[[]]]]", {.max_depth = 3}), "f: nested more than 3 levels deep");
-  EXPECT_EQ(error_of(std::string(1'000'000, '[')), "f: nested more than 64 levels deep");
-  EXPECT_EQ(error_of("[1, 2]", {.max_bytes = 5}), "f: expected at most 5 B of JSON, found 6 B");
+  EXPECT_EQ(parsing_error_of("[[[]]]", {.max_depth = 3}), "no error");
+  EXPECT_EQ(parsing_error_of("[1, 2, {\"a\": 3}]", {.max_values = 5}), "no error");
+  EXPECT_EQ(parsing_error_of("[1, 2, {\"a\": 3}]", {.max_values = 4}), "f: expected at most 4 values, found more");
+  EXPECT_EQ(parsing_error_of("[[[[]]]]", {.max_depth = 3}), "f: nested more than 3 levels deep");
+  EXPECT_EQ(parsing_error_of(std::string(1'000'000, '[')), "f: nested more than 64 levels deep");
+  EXPECT_EQ(parsing_error_of("[1, 2]", {.max_bytes = 5}), "f: expected at most 5 B of JSON, found 6 B");
 }
 
 TEST(JsonText, MessagesAreOnePrintableLine) {
   for (const char* text : {"\"\x01\"", "\"\xff\xfe\"", "{\"a\n\":1}", "\x1b[31m"}) {
-    const std::string message = error_of(text);
+    const std::string message = parsing_error_of(text);
     EXPECT_TRUE(message.starts_with("f: line 1, column ")) << message;
     for (const char c : message) EXPECT_TRUE(c >= 0x20 && c <= 0x7e) << message;
   }

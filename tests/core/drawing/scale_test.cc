@@ -15,8 +15,8 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 std::vector<std::string> labels(const std::vector<Tick>& ticks) {
   std::vector<std::string> texts;
@@ -74,11 +74,11 @@ TEST(ScaleTest, RangesOfNothingOneValueAndConstantsHaveASize) {
 }
 
 TEST(ScaleTest, WhatIsNotFiniteStretchesNoRange) {
-  const Range range = range_of(std::array{kNaN, 1.0, kInfinity, 2.0, -kInfinity}, ScaleKind::kLinear);
+  const Range range = range_of(std::array{kNotANumber, 1.0, kInfinite, 2.0, -kInfinite}, ScaleKind::kLinear);
   EXPECT_EQ(range.low, 1.0);
   EXPECT_EQ(range.high, 2.0);
   EXPECT_EQ(range_of(std::array{-3.0, 0.0, 4.0, 8.0}, ScaleKind::kLog).low, 4.0);
-  EXPECT_TRUE(std::isfinite(linear(0.0, 1.0)(kNaN)));
+  EXPECT_TRUE(std::isfinite(linear(0.0, 1.0)(kNotANumber)));
 }
 
 TEST(NumbersTest, ReadAsPeopleWriteThem) {

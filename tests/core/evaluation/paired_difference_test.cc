@@ -18,14 +18,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr int64_t kTokens = 6401;  // of which the first is not scored
 
 class PairedDifferenceTest : public ::testing::Test {
  protected:
   // Losses of one text, whose regions differ much, each `above` it and with noise of its own.
   std::vector<float> losses(double above, uint64_t seed) const {
-    std::vector<float> nll(static_cast<size_t>(kTokens), kNaN);
+    std::vector<float> nll(static_cast<size_t>(kTokens), kNotANumber);
     for (size_t i = 1; i < nll.size(); ++i)
       nll[i] = static_cast<float>(3.0 + random_normal({.seed = 1, .step = 0, .site = 1}, i / 100) + above +
                                   0.1 * random_normal({.seed = seed, .step = 0, .site = 2}, i));
@@ -72,8 +72,8 @@ TEST_F(PairedDifferenceTest, IsInBitsPerByteWhereBytesAreKnown) {
 }
 
 TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
-  const auto a = write("a.h5", {kNaN, 1.0F, 2.0F}, {.unit = "byte"});
-  const OrderedJson json = paired_differences({a, write("b.h5", {kNaN, 1.0F, 1.0F}, {.unit = "byte"})});
+  const auto a = write("a.h5", {kNotANumber, 1.0F, 2.0F}, {.unit = "byte"});
+  const OrderedJson json = paired_differences({a, write("b.h5", {kNotANumber, 1.0F, 1.0F}, {.unit = "byte"})});
   EXPECT_EQ(json["differences"][0]["confidence95"], OrderedJson());  // of two tokens
   const std::string bits_of_half = OrderedJson(0.5 / std::numbers::ln2).dump();
   const std::string csv = paired_differences_csv(json);
@@ -87,11 +87,11 @@ TEST_F(PairedDifferenceTest, OfOtherTokensIsRefused) {
   const auto refusal = [&](const std::vector<std::filesystem::path>& files) {
     return message_of<Error>([&] { paired_differences(files); });
   };
-  const auto silent = write("silent.h5", {kNaN, 1.0F, 2.0F});
-  const auto test = write("test.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "test"});
-  const auto valid = write("valid.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "valid"});
-  const auto other = write("other.h5", {kNaN, 1.0F, 2.0F}, {.dataset = "xxh3:2"});
-  const auto fewer = write("fewer.h5", {kNaN, 1.0F, kNaN});
+  const auto silent = write("silent.h5", {kNotANumber, 1.0F, 2.0F});
+  const auto test = write("test.h5", {kNotANumber, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "test"});
+  const auto valid = write("valid.h5", {kNotANumber, 1.0F, 2.0F}, {.dataset = "xxh3:1", .split = "valid"});
+  const auto other = write("other.h5", {kNotANumber, 1.0F, 2.0F}, {.dataset = "xxh3:2"});
+  const auto fewer = write("fewer.h5", {kNotANumber, 1.0F, kNotANumber});
   EXPECT_THAT(refusal({test}), HasSubstr("expected 2 to 26 files of losses, found 1"));
   EXPECT_EQ(refusal({silent, test, valid}), valid.string() + ": split \"valid\", but " + test.string() +
                                                 " has \"test\"; only losses of the same tokens can be compared");
@@ -99,8 +99,9 @@ TEST_F(PairedDifferenceTest, OfOtherTokensIsRefused) {
   EXPECT_THAT(refusal({silent, fewer}),
               HasSubstr(fewer.string() + ": scores 1 tokens, without token 2 among them, but " + silent.string() +
                         " scores 2, with it"));
-  EXPECT_THAT(refusal({silent, write("longer.h5", {kNaN, 1.0F, 2.0F, 3.0F})}), HasSubstr("4 tokens, but"));
-  EXPECT_THAT(refusal({write("none.h5", {kNaN, kNaN}), silent}), HasSubstr("expected a token that is scored"));
+  EXPECT_THAT(refusal({silent, write("longer.h5", {kNotANumber, 1.0F, 2.0F, 3.0F})}), HasSubstr("4 tokens, but"));
+  EXPECT_THAT(refusal({write("none.h5", {kNotANumber, kNotANumber}), silent}),
+              HasSubstr("expected a token that is scored"));
   EXPECT_THAT(refusal({test, directory_ / "missing.h5"}), HasSubstr("the file is missing"));
 }
 

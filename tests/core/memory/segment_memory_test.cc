@@ -12,12 +12,15 @@ namespace segue {
 namespace {
 
 constexpr int64_t kLayers = 2;
-constexpr int64_t kStreams = 3;
+constexpr int64_t kSegmentStreams = 3;
 constexpr int64_t kWidth = 4;
 
 SegmentMemory make_memory(int64_t mem_len, bool starts_full = false) {
-  return SegmentMemory(
-      {.layers = kLayers, .streams = kStreams, .mem_len = mem_len, .d_model = kWidth, .starts_full = starts_full});
+  return SegmentMemory({.layers = kLayers,
+                        .streams = kSegmentStreams,
+                        .mem_len = mem_len,
+                        .d_model = kWidth,
+                        .starts_full = starts_full});
 }
 
 // The value that row `time` of a layer and stream holds in these tests, in its every column.
@@ -28,8 +31,8 @@ float row_value(int64_t layer, int64_t stream, int64_t time) {
 std::vector<OwnedTensor> rows_of_time(int64_t begin, int64_t count) {
   std::vector<OwnedTensor> layers;
   for (int64_t l = 0; l < kLayers; ++l) {
-    layers.emplace_back(DType::kFloat32, Shape{kStreams, count, kWidth});
-    for (int64_t e = 0; e < kStreams * count * kWidth; ++e) {
+    layers.emplace_back(DType::kFloat32, Shape{kSegmentStreams, count, kWidth});
+    for (int64_t e = 0; e < kSegmentStreams * count * kWidth; ++e) {
       const int64_t row = e / kWidth;
       layers.back().as<float>()[e] = row_value(l, row / count, begin + row % count);
     }
@@ -58,7 +61,7 @@ void append(SegmentMemory& memory, int64_t begin, int64_t count) {
 TEST(SegmentMemory, GrowsToItsCapacityAndKeepsTheNewest) {
   SegmentMemory memory = make_memory(7);
   EXPECT_EQ(memory.length(), 0);
-  EXPECT_EQ(memory.layer(0).shape, (Shape{kStreams, 0, kWidth}));
+  EXPECT_EQ(memory.layer(0).shape, (Shape{kSegmentStreams, 0, kWidth}));
   append(memory, 0, 3);
   expect_rows(memory, 0, 3);
   append(memory, 3, 3);
@@ -90,7 +93,7 @@ TEST(SegmentMemory, WithoutCapacityStaysEmpty) {
 
 TEST(SegmentMemory, StartsFullOfZerosWhenAskedTo) {
   SegmentMemory memory = make_memory(3, true);
-  const OwnedTensor zeros(DType::kFloat32, {kStreams, 3, kWidth});
+  const OwnedTensor zeros(DType::kFloat32, {kSegmentStreams, 3, kWidth});
   EXPECT_EQ(memory.length(), 3);
   kernels::expect_identical("at the start", memory.layer(1), zeros.view());
   append(memory, 0, 3);
@@ -133,15 +136,15 @@ TEST(SegmentMemory, RefusesWhatDoesNotFit) {
   EXPECT_EQ(restoring(one_layer), "memory of 1 layers and 2 rows, expected 2 layers and at most 5 rows");
 
   std::vector<OwnedTensor> other_width = rows_of_time(0, 2);
-  other_width[1] = OwnedTensor(DType::kFloat32, {kStreams, 2, kWidth + 1});
+  other_width[1] = OwnedTensor(DType::kFloat32, {kSegmentStreams, 2, kWidth + 1});
   EXPECT_EQ(restoring(other_width), "memory of layer 1 is float32 [3, 2, 5], expected float32 [3, 2, 4]");
 
   std::vector<OwnedTensor> other_rank = rows_of_time(0, 2);
-  other_rank[0] = OwnedTensor(DType::kFloat32, {kStreams, 2});
+  other_rank[0] = OwnedTensor(DType::kFloat32, {kSegmentStreams, 2});
   EXPECT_EQ(restoring(other_rank), "memory of layer 0 is float32 [3, 2], expected three extents");
 
   std::vector<OwnedTensor> other_type = rows_of_time(0, 2);
-  other_type[1] = OwnedTensor(DType::kInt32, {kStreams, 2, kWidth});
+  other_type[1] = OwnedTensor(DType::kInt32, {kSegmentStreams, 2, kWidth});
   EXPECT_EQ(restoring(other_type), "memory of layer 1 is int32 [3, 2, 4], expected float32 [3, 2, 4]");
 
   expect_rows(memory, 0, 5);  // as before
