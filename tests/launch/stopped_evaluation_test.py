@@ -12,7 +12,7 @@ from program import TINY_MODEL, check, check_same_run, final_tensors, is_exact_b
 
 STEPS = 8
 INTERVAL = 4  # of evaluations
-VALID_BYTES = 400_000  # a second of evaluation
+VALID_BYTES = 200_000  # a second of evaluation
 
 
 def evaluations(run):
@@ -96,7 +96,7 @@ def test_on_two_ranks(job):
 def test_ranks_with_unequal_shares(job):
     """One rank evaluates for longer than they wait for one another, the other has nothing to evaluate."""
     job.run_ranks(2, "train", "config.json", "--quiet", "--run", "unequal", "--set", "training.peer_timeout=2", "--set",
-                  "evaluation.batch_size=1", "--set", "evaluation.tgt_len=36", "--set", "model.d_inner=8000", "--set",
+                  "evaluation.batch_size=1", "--set", "evaluation.tgt_len=36", "--set", "model.d_inner=16000", "--set",
                   f"training.max_step={INTERVAL}")
     check(list(evaluations(job.path("unequal"))) == [INTERVAL], "there was no evaluation")
 
