@@ -31,8 +31,9 @@ class Heartbeat {
     std::string what;  // it does; empty when it is waiting for others
   };
 
-  // `ranks` carries nothing else. A sign goes to every other rank once in `interval_seconds`; after it `beaten` is
-  // called, by the heartbeat's thread. `is_waiting` says whether this rank waits.
+  // `ranks` carries nothing else, and is not freed while another communicator may be made: a sign that is under way
+  // when a heartbeat ends would reach that one. A sign goes to every other rank once in `interval_seconds`; after it
+  // `beaten` is called, by the heartbeat's thread. `is_waiting` says whether this rank waits.
   Heartbeat(MPI_Comm ranks, double interval_seconds, std::function<bool()> is_waiting,
             std::function<void(const Heartbeat&)> beaten = nullptr);
 

@@ -18,10 +18,11 @@ constexpr double kSilence = 1.0;  // many intervals: the machine may be busy
 
 class HeartbeatTest : public testing::Test {
  protected:
-  HeartbeatTest() { MPI_Comm_dup(MPI_COMM_WORLD, &beats_); }
-  ~HeartbeatTest() override { MPI_Comm_free(&beats_); }
-  std::unique_ptr<Heartbeat> heartbeat(bool is_waiting = false) const {
-    return std::make_unique<Heartbeat>(beats_, kInterval, [is_waiting] { return is_waiting; });
+  // Never freed, as in a job: a sign may still be under way when a heartbeat ends, and MPI would take it for a message
+  // of the communicator that is made next.
+  static void SetUpTestSuite() { MPI_Comm_dup(MPI_COMM_WORLD, &beats); }
+  static std::unique_ptr<Heartbeat> heartbeat(bool is_waiting = false) {
+    return std::make_unique<Heartbeat>(beats, kInterval, [is_waiting] { return is_waiting; });
   }
   // The machine may be busy, and ranks come here at different times.
   static std::vector<Heartbeat::Stuck> wait_for_stuck(const Heartbeat& beating, size_t ranks) {
@@ -30,7 +31,7 @@ class HeartbeatTest : public testing::Test {
       std::this_thread::sleep_for(milliseconds(10));
     return beating.stuck_for(kSilence);
   }
-  MPI_Comm beats_ = MPI_COMM_NULL;
+  static inline MPI_Comm beats = MPI_COMM_NULL;
 };
 
 TEST_F(HeartbeatTest, BusyRanksAreHeard) {
