@@ -20,6 +20,7 @@
 #include "kernels/linear_cross_entropy.h"
 #include "kernels/matmul.h"
 #include "kernels/relative_attention.h"
+#include "kernels/rotary_scalars.h"
 #include "kernels/segment_memory.h"
 #include "kernels/token_clusters.h"
 #include "kernels/update_formulas.h"
@@ -46,6 +47,7 @@
   OPERATION(matmul, Matmul)                                         \
   OPERATION(relative_attention_backward, RelativeAttentionBackward) \
   OPERATION(relative_attention_forward, RelativeAttentionForward)   \
+  OPERATION(rotary, RotaryRows)                                     \
   OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
   OPERATION(token_clusters, TokenClusters)                          \
   OPERATION(update_adagrad, AdagradUpdate)                          \

@@ -6,12 +6,14 @@
 #include "kernels/lamb.h"
 #include "kernels/layer_norm.h"
 #include "kernels/optimizer_step.h"
+#include "kernels/rotary.h"
 #include "kernels/segment_memory.h"
 #include "tests/oracle/cross_entropy.h"
 #include "tests/oracle/dropout.h"
 #include "tests/oracle/embedding.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/matmul.h"
+#include "tests/oracle/rotary.h"
 #include "tests/oracle/segment_memory.h"
 
 namespace segue::kernels {
@@ -166,6 +168,23 @@ TEST(BFloat16, OptimizersLeaveARoundedCopy) {
                       .compute_copy = copy.view(),
                       .learning_rate = 0.25});
     expect_rounded();
+  }
+}
+
+TEST(BFloat16, Rotary) {
+  Queue queue(test_device());
+  for (const int64_t head : {5, 16, 20}) {
+    const oracle::RotaryRows rows{
+        .vectors = 3, .head = head, .heads = 2, .width = head / 2 * 2, .base = 100.0, .first_position = -3};
+    const RotaryTurn turn{.first_position = -3, .heads = 2, .width = rows.width, .base = rows.base};
+    const TestTensor x = random_bfloat16({1, 33, 3, head}, 1);
+    TestTensor y = unset_bfloat16(x.shape()), dx = copy_of(x.view());
+    rotary_forward(queue, {.x = x.view(), .turn = turn, .y = y.view()});
+    const std::vector<double> expected = oracle::rotary(values(x), rows);
+    expect_near_as_naive("y", y.view(), expected, rounded(expected), kBFloat16Output);
+    rotary_backward(queue, {.dy = dx.view(), .turn = turn, .dx = dx.view()});
+    const std::vector<double> gradient = oracle::rotary(values(x), rows, -1);
+    expect_near_as_naive("dx", dx.view(), gradient, rounded(gradient), kBFloat16Gradient);
   }
 }
 

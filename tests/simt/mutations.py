@@ -20,6 +20,7 @@ LAMB = "Lamb.*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
 LINEAR_CROSS_ENTROPY = "*LinearCrossEntropyTest.EqualsTheOracle*:LinearCrossEntropy.RowsInChunks"
 OPTIMIZER_STEP = "*OptimizerStep.*"
+ROTARY = "*RotaryTest.*:Rotary.*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
 TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
@@ -322,6 +323,12 @@ MUTATIONS = [
         "c < table_classes + 1 ? table + ",
         header=True,
     ),
+    kernel("rotary", "no barrier before the angles of others are read", "  simt::sync_block();\n", "", ROTARY),
+    kernel("rotary", "the next pair's sine", "sine[(column + k) / 2]", "sine[(column + k) / 2 + 1]", ROTARY),
+    kernel("rotary", "a pair beyond the share turned", "column + k >= args.width", "column + k > args.width", ROTARY),
+    kernel("rotary", "positions counted in float32", "static_cast<double>(args", "static_cast<float>(args", ROTARY),
+    kernel("rotary", "every stream at the first one's place", "simt::block_y() * args.rows", "0 * args.rows", ROTARY),
+    kernel("rotary", "gradients turned forward", "args.direction * ", "", ROTARY),
     kernel(
         "segment_memory",
         "a chain torn into single moves",
