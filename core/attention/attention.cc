@@ -25,7 +25,7 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
 // Queries come from the segment only; keys and values of hidden states are made with today's weights.
 Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
                                       const Value& encoding, int64_t window) const {
-  const Value qkv = linear(tape, x, parameters[prefix_ + "qkv"]);
+  const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0);
   const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden);
   const Value distances =
       memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
@@ -43,7 +43,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
 
 Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const {
   const int64_t width = heads_.elements();
-  return linear(tape, hidden, parameters[prefix_ + "qkv"].rows(width, 2 * width));
+  const Value kv = linear(tape, hidden, parameters[prefix_ + "qkv"].rows(width, 2 * width));
+  return position_.turn(tape, kv, -tape.shape(hidden.data)[1]);
 }
 
 }  // namespace segue

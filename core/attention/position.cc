@@ -14,6 +14,8 @@ Value Position::enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& e
   return embedded;
 }
 
+Value Position::turn(Tape& /*tape*/, const Value& rows, int64_t /*first*/) const { return rows; }
+
 Position::Biases Position::biases(Parameters& /*parameters*/, int64_t /*layer*/) const { return {}; }
 
 Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,

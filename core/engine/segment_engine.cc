@@ -11,7 +11,8 @@ constexpr int kWarmUpRuns = 2;  // before a replay becomes a graph: until then c
 
 // Compares what a graph holds as constants. The step is not among them: it lies in the GPU's memory.
 bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
-  return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale;
+  return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale &&
+         a.first_position == b.first_position;
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ void KvCache::bind(SegmentTape& segment) {
     if (!distances_.empty()) segment.tape.bind(segment.distances[l], distances_[l].view());
   }
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
+  segment.tape.info().first_position = tokens_;
   if (segment.positions.exists()) bind_positions(segment);
 }
 
@@ -62,15 +63,15 @@ void KvCache::bind(SegmentTape& segment) {
 void KvCache::bind_positions(SegmentTape& segment) const {
   const int64_t tokens = segment.tape.shape(segment.tokens)[1];
   if (tokens == 1)
-    return segment.tape.bind(segment.positions, positions_.view().rows(position_, 1).reshaped({streams_, 1}));
-  if (position_ != 0)
+    return segment.tape.bind(segment.positions, positions_.view().rows(position(), 1).reshaped({streams_, 1}));
+  if (position() != 0)
     throw ContractError("absolute positions: expected one token in the middle of a segment, found {}", tokens);
 }
 
 void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
   const int64_t tokens = segment.tape.shape(segment.tokens)[1];
-  if (position_ + tokens > tgt_len_)
-    throw ContractError("a segment of {} tokens goes on with {} after {}", tgt_len_, tokens, position_);
+  if (position() + tokens > tgt_len_)
+    throw ContractError("a segment of {} tokens goes on with {} after {}", tgt_len_, tokens, position());
   make_room(tokens);
   const int64_t columns = rows_.front().shape()[2];
   for (size_t l = 0; l < rows_.size(); ++l) {
@@ -82,8 +83,8 @@ void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
                                 .columns = columns});
   }
   end_ += tokens;
-  position_ = (position_ + tokens) % tgt_len_;
-  if (position_ == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
+  tokens_ += tokens;
+  if (position() == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
 }
 
 void KvCache::make_room(int64_t rows) {
@@ -105,7 +106,7 @@ void KvCache::make_room(int64_t rows) {
 }
 
 void KvCache::reset() {
-  begin_ = end_ = position_ = 0;
+  begin_ = end_ = tokens_ = 0;
   if (frozen_->zeros.empty()) return;
   frozen_->tape.forward(queue_);
   for (size_t l = 0; l < rows_.size(); ++l) {

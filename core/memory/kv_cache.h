@@ -27,7 +27,7 @@ class KvCache final : public FrozenMemory {
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void reset() override;
 
-  int64_t position() const override { return position_; }
+  int64_t position() const override { return tokens_ % tgt_len_; }
   int64_t bytes() const override;
 
  private:
@@ -45,7 +45,7 @@ class KvCache final : public FrozenMemory {
   OwnedTensor positions_;               // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t position_ = 0;
+  int64_t tokens_ = 0;  // of each stream, since the last reset
 };
 
 }  // namespace segue

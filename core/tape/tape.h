@@ -69,6 +69,7 @@ struct ReplayInfo {
   int64_t first_stream = 0;                    // global number of the segment's first stream, for dropout
   float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
   std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
+  int64_t first_position = 0;                  // of the segment, counted from where its stream began, or from itself
 };
 
 // Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.
