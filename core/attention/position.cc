@@ -27,6 +27,7 @@ Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*
 PositionMaker make_relative_position;
 PositionMaker make_sinusoidal_position;
 PositionMaker make_learned_position;
+PositionMaker make_rope_position;
 PositionMaker make_shaw_position;
 
 std::unique_ptr<Position> make_position(const ModelConfig& model) {
@@ -39,6 +40,8 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_learned_position(model);
     case PositionKind::kShaw:
       return make_shaw_position(model);
+    case PositionKind::kRope:
+      return make_rope_position(model);
     case PositionKind::kNone:  // a causal mask alone lets later layers know positions (Haviv et al. 2022)
       return std::make_unique<Position>(model);
   }

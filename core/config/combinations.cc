@@ -1,6 +1,7 @@
 // Values that are right alone and cannot go together.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -77,6 +78,19 @@ void check_kinds_of(ModelConfig model, std::string_view source) {
   check_kinds<ConfigError>(model, source, "model");
 }
 
+// A share written in decimals need not be exact.
+void check_rotary_share(const ModelConfig& model, std::string_view source) {
+  constexpr double kRounding = 1e-6;
+  const double share = model.position.rotary_share;
+  const double columns = share * static_cast<double>(model.d_head);
+  const int64_t width = rotary_width(model);
+  if (width > 0 && width % 2 == 0 && std::abs(columns - static_cast<double>(width)) < kRounding) return;
+  throw ConfigError(
+      "{}: model.position.rotary_share: expected a share that is an even number of model.d_head = {} columns, found "
+      "{}, which is {}",
+      source, model.d_head, share, columns);
+}
+
 void check_position(const ModelConfig& model, std::string_view source) {
   using enum PositionKind;
   const PositionConfig& position = model.position;
@@ -91,6 +105,7 @@ void check_position(const ModelConfig& model, std::string_view source) {
          model.d_model);
   expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
          position.max_positions);
+  if (position.kind == kRope) check_rotary_share(model, source);
 }
 
 void check_block(const BlockConfig& block, std::string_view source) {

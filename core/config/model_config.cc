@@ -2,6 +2,7 @@
 #include "core/config/model_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/json_fields.h"
@@ -42,6 +43,15 @@ void PositionConfig::describe(JsonFields& fields) {
                    .minimum = 0,
                    .maximum = 2 * kLongest,
                    .kinds = Kinds(kLearned, kShaw)});
+  fields.optional("rotary_base", rotary_base,
+                  {.meaning = "pair j of w turned columns turns by rotary_base^(-2j / w) radians a token",
+                   .minimum = 1,
+                   .kinds = Kinds(kRope)});
+  fields.optional("rotary_share", rotary_share,
+                  {.meaning = "share of a head's columns that are turned, the first ones; an even number of columns",
+                   .above = 0,
+                   .maximum = 1,
+                   .kinds = Kinds(kRope)});
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {
@@ -166,6 +176,10 @@ int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64
   if (position.kind == PositionKind::kLearned) return tgt_len;
   if (position.kind != PositionKind::kShaw) return 0;
   return distances_of(tgt_len + use.mem_len, use.clamp_len);
+}
+
+int64_t rotary_width(const ModelConfig& model) {
+  return std::llround(model.position.rotary_share * static_cast<double>(model.d_head));
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

@@ -18,6 +18,8 @@ struct PositionConfig {
   int64_t clamp_len = -1;  // none unless above 0
   bool untie_r = false;
   int64_t max_positions = 0;  // rows of a learned table; a config that has been read names them
+  double rotary_base = 10000.0;
+  double rotary_share = 1.0;  // read it through rotary_width
   void describe(JsonFields& fields);
 };
 
@@ -95,6 +97,9 @@ struct ModelConfig {
 };
 
 int64_t effective_d_embed(const ModelConfig& model);
+
+// Columns of a head that rotary positions turn: `rotary_share` of them, to the nearest number.
+int64_t rotary_width(const ModelConfig& model);
 
 // How weights are used, which may differ from one use of the same weights to another, as between training and an
 // evaluation. Nothing of it shapes a parameter.

@@ -9,6 +9,7 @@
 #include "core/tape/parameters.h"
 #include "core/tape/tape.h"
 #include "kernels/feed_forward.h"
+#include "kernels/rotary.h"
 
 namespace segue {
 
@@ -42,6 +43,10 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
 
 // The last `count` rows of every stream: [B, T, D] -> [B, count, D].
 Value newest_rows(Tape& tape, const Value& x, int64_t count);
+
+// The vectors of x, [B, T, G*H] for a `head` H, turned by their positions and in its place: nothing else may read x.
+// `turn.first_position` counts from the segment's first token.
+Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn& turn);
 
 // A residual: the sum of all branches so far, and one not yet added: sum + dropout(branch). The branch may be missing.
 struct Residual {

@@ -1,14 +1,17 @@
-// Every kind of position by its formula: what is added to embeddings, and what queries meet keys with.
+// Every kind of position by its formula: what is added to embeddings, what queries meet keys
+// with, and how both are turned.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/model_config.h"
 #include "tests/oracle/matmul.h"
+#include "tests/oracle/rotary.h"
 
 namespace segue::oracle {
 
@@ -57,6 +60,17 @@ class Positions {
       std::copy_n(weight(prefix + "distances").begin() + row * width, width, rows.begin() + d * width);
     }
     return rows;
+  }
+
+  // Rope: queries and keys of rows [K, 3, N, H], the `memory` first ones from before the segment, by their positions.
+  Rows turned(Rows qkv, int64_t memory) const {
+    if (kind() != PositionKind::kRope) return qkv;
+    return rotary(std::move(qkv), {.vectors = 3 * config_.n_head,
+                                   .head = config_.d_head,
+                                   .heads = 2 * config_.n_head,
+                                   .width = rotary_width(config_),
+                                   .base = config_.position.rotary_base,
+                                   .first_position = -memory});
   }
 
   // u or w, [N, H].

@@ -140,7 +140,8 @@ class TransformerXl {
         .queries = keys - memory,
         .heads = config_.n_head,
         .width = config_.d_head,
-        .qkv = matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true),
+        .qkv = positions().turned(matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true),
+                                  memory),
         .r = positions().distance_rows(prefix, keys, around.encoding),
         .u = positions().bias(prefix, "u"),
         .w = positions().bias(prefix, "w")};

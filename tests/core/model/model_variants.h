@@ -28,7 +28,18 @@ std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig:
   }
   return variants;
 }
-inline std::vector<ModelVariant> position_variants() { return kind_variants("position", &ModelConfig::position); }
+
+// Of a head of odd width, rope turns all columns but the last.
+inline std::vector<ModelVariant> position_variants() {
+  std::vector<ModelVariant> variants = kind_variants("position", &ModelConfig::position);
+  for (ModelVariant& variant : variants) {
+    variant.change = [kind = variant.change](ModelConfig& m) {
+      kind(m);
+      if (m.position.kind == PositionKind::kRope) m.position.rotary_share = 0.8;
+    };
+  }
+  return variants;
+}
 inline std::vector<ModelVariant> memory_variants() { return kind_variants("memory", &ModelConfig::memory); }
 
 // Keys, and combinations of keys and kinds.
@@ -128,6 +139,18 @@ inline std::vector<ModelVariant> key_variants() {
        [](ModelConfig& m) {
          m.position = {.kind = PositionKind::kShaw, .clamp_len = 3, .max_positions = 4};
          m.block.pre_lnorm = true;
+       }},
+      {"rope_whole_heads_pre_norm_zeros",
+       [](ModelConfig& m) {
+         m.d_head = 6;
+         m.position = {.kind = PositionKind::kRope, .rotary_base = 50.0};
+         m.block.pre_lnorm = true;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"rope_no_memory",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.4};
+         m.mem_len = 0;
        }},
       {"shaw_no_memory",
        [](ModelConfig& m) {

@@ -206,10 +206,10 @@ TEST(Transformer, TokensOutsideTheVocabularyAreRefused) {
 }
 
 // The loss of the last of eight tokens, in two segments, with the others in this order or the other way around.
-double last_loss(PositionKind kind, bool reversed) {
+double last_loss(const PositionConfig& position, bool reversed) {
   ModelConfig config = small_model();
   config.n_layer = 1;
-  config.position.kind = kind;
+  config.position = position;
   ModelProblem problem(config, 1, 8);
   auto* tokens = problem.tokens.as<int32_t>();
   if (reversed) std::reverse(tokens, tokens + 7);
@@ -221,10 +221,39 @@ double last_loss(PositionKind kind, bool reversed) {
 
 // The update of a token by one layer is a function of the set of tokens it sees, memory and segment alike.
 TEST(NoPositions, OneLayerDoesNotKnowTheOrderOfTokens) {
-  constexpr auto kNone = PositionKind::kNone;
-  EXPECT_NEAR(last_loss(kNone, true), last_loss(kNone, false), 1e-5);
-  for (const PositionKind kind : {PositionKind::kRelative, PositionKind::kSinusoidal})
-    EXPECT_GT(std::abs(last_loss(kind, true) - last_loss(kind, false)), 1e-3) << name_of_choice(kind);
+  using enum PositionKind;
+  EXPECT_NEAR(last_loss({.kind = kNone}, true), last_loss({.kind = kNone}, false), 1e-5);
+  for (const PositionConfig& position :
+       {PositionConfig{.kind = kRelative}, {.kind = kSinusoidal}, {.kind = kRope, .rotary_share = 0.8}})
+    EXPECT_GT(std::abs(last_loss(position, true) - last_loss(position, false)), 1e-3) << name_of_choice(position.kind);
+}
+
+// Losses of three segments, and the gradients of all of them, in a stream that begins at this position.
+struct FromPosition {
+  std::vector<double> losses, gradients;
+};
+FromPosition train_from(int64_t position) {
+  ModelProblem problem(model_variant("position_rope").config(), 2, 21);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  SegmentMemory memory = problem.make_memory(2);
+  problem.parameters.clear_gradients(problem.queue);
+  FromPosition found;
+  for (int64_t begin = 0; begin < 21; begin += 7) {
+    const auto nll = problem.run(engine, begin, 7, memory, {.first_position = position + begin});
+    found.losses.insert(found.losses.end(), nll.begin(), nll.end());
+  }
+  found.gradients = kernels::oracle_values(problem.parameters.gradients());
+  return found;
+}
+
+TEST(RopePositions, DistancesAloneMatter) {
+  const FromPosition expected = train_from(0);
+  for (const int64_t position : {int64_t{1000}, int64_t{1} << 30}) {
+    const FromPosition found = train_from(position);
+    for (size_t i = 0; i < expected.losses.size(); ++i)
+      EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-5) << position;
+    expect_close("gradients", found.gradients, expected.gradients, kernels::kNetworkGradient);
+  }
 }
 
 }  // namespace
