@@ -8,23 +8,25 @@ namespace segue::kernels {
 
 namespace {
 
-// The letters of the contract, as the shapes of qkv, memory_kv and r give them.
+// The letters of the contract, as the shapes of qkv, memory_kv, r and bias give them.
 struct Extents {
   DType a;
-  int64_t b, t, m, n, h, p;
+  int64_t b, t, m, n, h, p, e;
 };
 
 Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in) {
   const DType a = contract.activation("qkv", in.qkv, 5);
   contract.activation("memory_kv", in.memory_kv, 5);
   if (!in.r.empty()) contract.activation("r", in.r, 3);
+  if (!in.bias.empty()) contract.rank("bias", in.bias, 2);
   return {.a = a,
           .b = in.qkv.shape[0],
           .t = in.qkv.shape[1],
           .m = in.memory_kv.shape[1],
           .n = in.qkv.shape[3],
           .h = in.qkv.shape[4],
-          .p = in.r.empty() ? 0 : in.r.shape[0]};
+          .p = in.r.empty() ? 0 : in.r.shape[0],
+          .e = in.bias.empty() ? 0 : in.bias.shape[1]};
 }
 
 void check_row_per_head(const Contract& contract, std::string_view name, ConstTensorView bias, const Extents& e) {
@@ -55,9 +57,11 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
   check_row_per_head(contract, "w", in.w, e);
   if (e.p > 0) {
     contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
+    contract.absent("bias", in.bias, "with r");
   } else {
     contract.absent("w", in.w, "without r");
   }
+  if (e.e > 0) contract.floats("bias", in.bias, {e.n, e.e});
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }
 
@@ -90,7 +94,7 @@ void relative_attention_forward(Queue& queue, const RelativeAttentionForward& ar
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
-              {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}});
+              {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}, {"bias", in.bias}});
   queue.operations().relative_attention_forward(queue, args);
 }
 
@@ -103,10 +107,15 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
   contract.tensor("doutput", args.doutput, e.a, {e.b, e.t, e.n, e.h});
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
-  check_workspace(
-      args.workspace,
-      queue.operations().relative_attention_workspace(
-          {.streams = e.b, .tgt_len = e.t, .keys = e.m + e.t, .positions = e.p, .heads = e.n, .d_head = e.h}));
+  if (!args.dbias.empty()) check_gradient(contract, "dbias", args.dbias, in.bias);
+  check_workspace(args.workspace,
+                  queue.operations().relative_attention_workspace({.streams = e.b,
+                                                                   .tgt_len = e.t,
+                                                                   .keys = e.m + e.t,
+                                                                   .positions = e.p,
+                                                                   .biases = args.dbias.empty() ? 0 : e.e,
+                                                                   .heads = e.n,
+                                                                   .d_head = e.h}));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_gradient(contract, "dr", args.dr, in.r);
@@ -118,13 +127,15 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
                {"dmemory_kv", args.dmemory_kv},
                {"dr", args.dr},
                {"du", args.du},
-               {"dw", args.dw}},
+               {"dw", args.dw},
+               {"dbias", args.dbias}},
               {{"doutput", args.doutput},
                {"qkv", in.qkv},
                {"memory_kv", in.memory_kv},
                {"r", in.r},
                {"u", in.u},
                {"w", in.w},
+               {"bias", in.bias},
                {"output", args.output},
                {"lse", args.lse}});
   queue.operations().relative_attention_backward(queue, args);

@@ -5,6 +5,7 @@
 // [M, K) from the segment; distance d = M + i - j; scale = 1/sqrt(H).
 //
 // forward   s[i,j] = scale * ((q[i] + u) · k[j] + (q[i] + w) · r[min(d, P-1)])      for visible (i, j)
+//           or, without r, s[i,j] = scale * (q[i] + u) · k[j] + bias[n, min(d, E-1)]
 //           visible: d >= 0, and d < window when window > 0
 //           p = softmax of s over visible j;  o[i] = sum_j m[i,j] p[i,j] v[j]    (m: dropout multiplier, "dropatt")
 // backward  dp[i,j] = m[i,j] (do[i] · v[j]);  delta[i] = sum_j p[i,j] dp[i,j] = do[i] · o[i];  ds = p * (dp - delta)
@@ -12,13 +13,14 @@
 //           dq[i] = scale * sum_j ds[i,j] (k[j] + r[min(d, P-1)]);  dk[j] = scale * sum_i ds[i,j] (q[i] + u)
 //           dr[e] = scale * sum over streams and pairs (i,j) with min(d, P-1) = e of ds[i,j] (q[i] + w)
 //           du += scale * sum of ds[i,j] k[j];  dw += scale * sum of ds[i,j] r[min(d, P-1)]  (sums over streams, i, j)
+//           dbias[n,e] = sum over streams and pairs (i,j) with min(d, E-1) = e of ds[i,j]; 0 where there is none
 //
 // Saved for backward: output and the log-sum of exp(s) of every row. The element of dropatt is
 // ((stream * N + n) * T + i) * K + j with `first_element` the one of the view's first stream.
 // P = K normally; fewer rows clamp the distance (clamp_len = P - 1). Without r the terms of r and w are absent, and
-// cost nothing; an empty u or w stands for zeros. H at most 256, on a GPU 128. No output aliases an input.
-// fp32 accumulation. Deterministic, also over thread counts.
-// A: the dtype of activations, float32 or bfloat16, one for all of a call.
+// cost nothing, and so does a bias that is absent; an empty u or w stands for zeros. E may exceed K. H at most 256, on
+// a GPU 128. No output aliases an input. fp32 accumulation. Deterministic, also over thread counts. A: the dtype of
+// activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -33,8 +35,10 @@ struct RelativeAttentionInputs {
   ConstTensorView r;          // [P, N, H] A in: row d is the projected position of distance d; 1 <= P <= K; or empty
   ConstTensorView u;          // [N, H] float32 in: r_w_bias; or empty
   ConstTensorView w;          // [N, H] float32 in: r_r_bias; or empty, as without r
-  int64_t window = 0;         // 0: every earlier key; otherwise the number of keys a query sees, its own included
-  Dropout dropout;            // of the weights
+  ConstTensorView bias =
+      {};              // [N, E] float32 in: column d is added to scores at distance d; 1 <= E; or empty, as with r
+  int64_t window = 0;  // 0: every earlier key; otherwise the number of keys a query sees, its own included
+  Dropout dropout;     // of the weights
 };
 
 struct RelativeAttentionForward {
@@ -55,15 +59,17 @@ struct RelativeAttentionBackward {
   TensorView dr;                   // [P, N, H] A out, overwritten; these three are empty as r, u and w are
   TensorView du;                   // [N, H] float32 inout, accumulated
   TensorView dw;                   // [N, H] float32 inout, accumulated
+  TensorView dbias = {};           // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
-// The extents that determine the size of the backward's workspace: B, T, K, P, N and H.
+// The extents that determine the size of the backward's workspace: B, T, K, P, E, N and H.
 struct RelativeAttentionExtents {
   int64_t streams = 0;
   int64_t tgt_len = 0;
   int64_t keys = 0;
   int64_t positions = 0;  // 0: without r
+  int64_t biases = 0;     // 0: without dbias
   int64_t heads = 0;
   int64_t d_head = 0;
 };

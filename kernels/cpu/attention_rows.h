@@ -27,6 +27,7 @@ struct AttentionShape {
   int64_t heads = 0;       // N
   int64_t width = 0;       // H
   int64_t positions = 0;   // P; 0: scores have no distance term
+  int64_t biases = 0;      // E; 0: distances have no biases
   int64_t window = 0;      // 0: unlimited
   int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
   int64_t tile = 0;        // queries and keys of a full tile
@@ -91,6 +92,7 @@ struct HeadInputs {
   Rows<const A> positions;
   const float* content_bias;   // u; null: zeros
   const float* position_bias;  // w; null: zeros
+  const float* distance_bias;  // [E]; null: none
 };
 
 template <typename A>
@@ -104,6 +106,7 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
       .positions = {shape.has_distances() ? in.r.as<A>() + offset : nullptr, shape.heads * shape.width},
       .content_bias = bias_of(in.u),
       .position_bias = bias_of(in.w),
+      .distance_bias = in.bias.empty() ? nullptr : in.bias.as<float>() + head * shape.biases,
   };
 }
 

@@ -65,6 +65,27 @@ void advance_band(const AttentionShape& shape, const Tile& tile, ScoreBuffers& b
   compute_band_block(shape, tile.place, tile.queries, farthest, columns, buffers);
 }
 
+// The biases of a tile's distances: column c is nearer by c than the farthest.
+using BandBiases = std::array<float, 2 * kMaxTile>;
+
+BandBiases biases_of(const AttentionShape& shape, const Tile& tile, const float* distance_bias) {
+  BandBiases band{};
+  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
+  const int64_t end = std::min(2 * shape.tile, farthest + 1);  // beyond lies the future, which is hidden
+  for (int64_t column = 0; column < end; ++column)
+    band[static_cast<size_t>(column)] = distance_bias[std::min(farthest - column, shape.biases - 1)];
+  return band;
+}
+
+void add_biases(const AttentionShape& shape, const BandBiases& band, Range rows, Range columns, Rows<float> scores) {
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    float* to = scores(row) + columns.first;
+    const float* from = band.data() + shape.tile - 1 - row + columns.first;
+#pragma omp simd
+    for (int64_t column = 0; column < columns.count; ++column) to[column] += from[column];
+  }
+}
+
 // Hides from each row the columns that it does not see, among those that its block of rows sees.
 void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Range columns, Rows<float> scores) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
@@ -86,6 +107,7 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
       heads(in.qkv.shape[3]),
       width(in.qkv.shape[4]),
       positions(in.r.empty() ? 0 : in.r.shape[0]),
+      biases(in.bias.empty() ? 0 : in.bias.shape[1]),
       window(in.window),
       row_stride(padded(width)),
       tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
@@ -116,7 +138,7 @@ void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range st
     load_block(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, buffers);
 }
 
-void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers) {
+void score_tile(const AttentionShape& shape, const Tile& tile, const float* distance_bias, ScoreBuffers& buffers) {
   if (shape.has_distances()) advance_band(shape, tile, buffers);
   const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.depth = shape.width,
@@ -126,11 +148,17 @@ void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buf
                          .c = scores.data,
                          .c_stride = scores.stride,
                          .accumulate = shape.has_distances()};
-  visit_row_blocks(tile.queries.count, [&](Range rows) {
-    const Range columns = seen_columns(shape, tile, rows);
-    tile_gemm(product.for_rows(rows).for_columns(columns));
-    hide_unseen(shape, tile, rows, columns, scores);
-  });
+  const auto visit = [&](auto add_biases_to) {
+    visit_row_blocks(tile.queries.count, [&](Range rows) {
+      const Range columns = seen_columns(shape, tile, rows);
+      tile_gemm(product.for_rows(rows).for_columns(columns));
+      add_biases_to(rows, columns);
+      hide_unseen(shape, tile, rows, columns, scores);
+    });
+  };
+  if (distance_bias == nullptr) return visit([](Range, Range) {});
+  const BandBiases band = biases_of(shape, tile, distance_bias);
+  visit([&](Range rows, Range columns) { add_biases(shape, band, rows, columns, scores); });
 }
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);

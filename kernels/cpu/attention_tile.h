@@ -20,7 +20,8 @@
 //
 // The block that is new to one tile of queries was new to the one before it in their strip a tile of keys ago.
 //
-// Without distance terms there is no band: a tile's scores are one product.
+// Without distance terms there is no band: a tile's scores are one product. Biases by distance, which need none, are
+// laid out in the order of a band's columns, so that each row of scores takes a run of them.
 #pragma once
 
 #include <algorithm>
@@ -103,9 +104,9 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
 template <typename A>
 void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys, ScoreBuffers& buffers);
 
-// The tile's scores on the diagonals of its band, -infinity where query and key do not see each other. The band has
-// moved on by one block.
-void score_tile(const AttentionShape& shape, const Tile& tile, ScoreBuffers& buffers);
+// The tile's scores on the diagonals of its band, with the biases of their distances unless that is null, and -infinity
+// where query and key do not see each other. The band has moved on by one block.
+void score_tile(const AttentionShape& shape, const Tile& tile, const float* distance_bias, ScoreBuffers& buffers);
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

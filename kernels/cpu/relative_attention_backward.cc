@@ -48,17 +48,22 @@ struct KeySums {
 };
 
 // The sums of one stream and head that those of other streams are added to. A product adds to a whole tile of
-// positions: zeros where there is no such distance.
+// positions, and scores to whole vectors of distances: zeros where there is no such distance.
 struct PositionSums {
   float* content_bias;    // du
   float* position_bias;   // dw
   Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
+  float* distance_bias;   // dbias before the clamp, in the same order; in place of the two before
 
   PositionSums(const AttentionShape& shape, float* rows)
       : content_bias(rows),
         position_bias(rows + shape.row_stride),
-        positions{rows + (2 + kMaxTile) * shape.row_stride, shape.row_stride} {}
-  static int64_t rows(int64_t keys, bool has_distances) { return has_distances ? keys + 2 * kMaxTile + 2 : 1; }
+        positions{rows + (2 + kMaxTile) * shape.row_stride, shape.row_stride},
+        distance_bias(rows + shape.row_stride) {}
+  static int64_t elements(const RelativeAttentionExtents& e) {
+    const int64_t rows = e.positions > 0 ? e.keys + 2 * kMaxTile + 2 : 1;
+    return rows * padded(e.d_head) + (e.biases > 0 ? padded(e.keys) + kMaxTile : 0);
+  }
 };
 
 // The workspace: the sums of each stream and head, then those of each thread.
@@ -74,11 +79,11 @@ struct Workspace {
   float* of_thread(int64_t thread) const { return of_pair(pairs) + thread * key_size; }
 };
 
-Workspace workspace_in(float* data, int64_t pairs, int64_t keys, bool has_distances, int64_t row_stride) {
+Workspace workspace_in(float* data, const RelativeAttentionExtents& e) {
   return {.data = data,
-          .pairs = pairs,
-          .position_size = PositionSums::rows(keys, has_distances) * row_stride,
-          .key_size = KeySums::rows(keys) * row_stride};
+          .pairs = e.streams * e.heads,
+          .position_size = PositionSums::elements(e),
+          .key_size = KeySums::rows(e.keys) * padded(e.d_head)};
 }
 
 // The gradients of one stream and head: the tensors read besides the inputs, and those written.
@@ -90,6 +95,7 @@ struct HeadGradients {
   uint64_t first_element;  // of dropatt
   HeadRows<A> rows;        // dq, dk, dv
   PositionSums sums;
+  bool has_distance_bias;  // whether dbias is wanted
 };
 
 template <typename A>
@@ -105,6 +111,7 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
       .first_element = static_cast<uint64_t>(pair * shape.queries * shape.keys()),
       .rows = {shape, args.dqkv.as<A>(), args.dmemory_kv.as<A>(), shape.memory, stream, head},
       .sums = {shape, workspace.of_pair(pair)},
+      .has_distance_bias = !args.dbias.empty(),
   };
 }
 
@@ -190,6 +197,21 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
       dscores[key] = p * (dscores[key] * multipliers[key] - delta);
     }
   }
+}
+
+// Adds ds of the tile to the sums of their distances.
+void add_to_biases(const AttentionShape& shape, const PositionSums& sums, const Tile& tile, Rows<float> dscores) {
+  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
+  const int64_t first = shape.keys() - 1 - farthest;  // where column 0 of a band lies among the sums
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const Range columns = seen_columns(shape, tile, rows);
+    for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+      const float* from = dscores(row) + columns.first;
+      float* to = sums.distance_bias + (first + shape.tile - 1 - row + columns.first);
+#pragma omp simd
+      for (int64_t column = 0; column < columns.count; ++column) to[column] += from[column];
+    }
+  });
 }
 
 // sums[target] += pairsᵀ · queries: what the queries of a tile send to its keys. Sums may have rows beyond: zeros are
@@ -315,7 +337,7 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
     begin_keys(shape, head, strip, keys, buffers);
     if (shape.has_distances())
       load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
-    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, tile, buffers); });
+    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, tile, head.distance_bias, buffers); });
     load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
     load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
     visit_tiles(shape, strip, keys, [&](const Tile& tile) {
@@ -326,6 +348,7 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
       add_to_keys(shape, tile, buffers.dscores(shape, tile), buffers.content_queries, key_sums.keys(keys.first));
       add_content_gradients(shape, gradients.rows, tile, buffers);
       if (shape.has_distances()) pass_on_positions(shape, gradients.sums, tile, buffers);
+      if (gradients.has_distance_bias) add_to_biases(shape, gradients.sums, tile, buffers.dscores(shape, tile));
     });
   });
   finish_strip(shape, gradients, strip, buffers);
@@ -381,6 +404,19 @@ void finish_position(const AttentionShape& shape, const Workspace& workspace, Te
   for (int64_t h = 0; h < shape.width; ++h) store(to + h, sums[h]);
 }
 
+// dbias of one head: each distance's sum over the streams in their order, that of the last also of all beyond.
+void finish_distance_biases(const AttentionShape& shape, const Workspace& workspace, TensorView dbias, int64_t head) {
+  float* to = dbias.as<float>() + head * shape.biases;
+  std::fill_n(to, shape.biases, 0.0F);
+  for (int64_t distance = 0; distance < shape.keys(); ++distance) {
+    float& sum = to[std::min(distance, shape.biases - 1)];
+    for (int64_t stream = 0; stream < shape.streams; ++stream) {
+      const PositionSums of(shape, workspace.of_pair(stream * shape.heads + head));
+      sum += of.distance_bias[shape.keys() - 1 - distance];
+    }
+  }
+}
+
 void finish_biases(const AttentionShape& shape, const Workspace& workspace, const RelativeAttentionBackward& args,
                    int64_t head) {
   const int64_t offset = head * shape.width;
@@ -388,13 +424,19 @@ void finish_biases(const AttentionShape& shape, const Workspace& workspace, cons
   const auto position = [](const PositionSums& of) { return of.position_bias; };
   if (!args.du.empty()) add_streams(shape, workspace, head, content, args.du.as<float>() + offset);
   if (!args.dw.empty()) add_streams(shape, workspace, head, position, args.dw.as<float>() + offset);
+  if (!args.dbias.empty()) finish_distance_biases(shape, workspace, args.dbias, head);
 }
 
 template <typename A>
 void attend_backward(const Queue& queue, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.inputs);
-  const Workspace workspace = workspace_in(args.workspace.as<float>(), shape.streams * shape.heads, shape.keys(),
-                                           shape.has_distances(), shape.row_stride);
+  const Workspace workspace = workspace_in(args.workspace.as<float>(), {.streams = shape.streams,
+                                                                        .tgt_len = shape.queries,
+                                                                        .keys = shape.keys(),
+                                                                        .positions = shape.positions,
+                                                                        .biases = args.dbias.empty() ? 0 : shape.biases,
+                                                                        .heads = shape.heads,
+                                                                        .d_head = shape.width});
   const auto threads = std::min<int64_t>(threads_for(queue, shape.scores()), workspace.team());
   std::atomic<int64_t> threads_here = 0;
 #pragma omp parallel num_threads(static_cast <int>(threads))
@@ -421,9 +463,7 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
 }
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents) {
-  return workspace_in(nullptr, extents.streams * extents.heads, extents.keys, extents.positions > 0,
-                      padded(extents.d_head))
-      .elements();
+  return workspace_in(nullptr, extents).elements();
 }
 
 }  // namespace SEGUE_CPU_LEVEL

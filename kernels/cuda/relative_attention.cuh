@@ -79,6 +79,23 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
   }
 }
 
+// Adds the biases of distances to the warp's scores, which are yet to be scaled, with key_of(row) at column 0.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void add_biases(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                           const KeyOf& key_of, Accumulators<kColumns>& scores) {
+  constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane.row(i);
+      const int distance = in.mem_len + first_query + row - key_of(row) - kStep * lane.column(block, i);
+      scores.value[block][i] += in.unscale * in.distance_bias(at.n, distance);
+    }
+  }
+}
+
 // scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.
 template <int kWidth, typename RowOf>
 __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, float scale, int d_head,
@@ -104,14 +121,17 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
   }
 }
 
-// call(kWidth, kBand as constants): kBand says whether scores have distance terms.
+// call(kWidth, kBand, kBias as constants): kBand says whether scores have distance terms, kBias, in place of these,
+// whether distances have biases.
 template <typename Element, typename Call>
 void with_variant(const AttentionInputs<Element>& in, const Call& call) {
   with_head_width(in.d_head, [&](auto width) {
     if (in.positions > 0) {
-      call(width, std::true_type());
+      call(width, std::true_type(), std::false_type());
+    } else if (in.biases > 0) {
+      call(width, std::false_type(), std::true_type());
     } else {
-      call(width, std::false_type());
+      call(width, std::false_type(), std::false_type());
     }
   });
 }

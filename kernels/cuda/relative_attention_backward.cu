@@ -5,7 +5,8 @@
 //   queries    a block holds queries and walks over keys: dq
 //   keys       a block holds keys and walks over queries: dk, dv, and its part of du
 //   distances  a block holds distances and walks over queries: its stream's part of dr and dw; if there are any
-//   reduce     dr, du, dw: the parts of all streams and blocks, in their order
+//   biases     a block holds distances and walks over queries: its stream's part of dbias; if that is wanted
+//   reduce     dr, du, dw, dbias: the parts of all streams and blocks, in their order
 #include <algorithm>
 
 #include "kernels/cuda/reduce.cuh"
@@ -40,10 +41,11 @@ template <typename Element>
 struct ReduceArguments {
   AttentionInputs<Element> in;
   Workspace<Element> parts;
-  int tiles;    // that have parts of bias gradients
-  Element* dr;  // [P, N, H]
-  float* du;    // [N, H], or null
-  float* dw;    // [N, H], or null
+  int tiles;     // that have parts of bias gradients
+  Element* dr;   // [P, N, H]
+  float* du;     // [N, H], or null
+  float* dw;     // [N, H], or null
+  float* dbias;  // [N, E], or null
 };
 
 // Beyond the last position, all distances share its row.
@@ -62,6 +64,22 @@ __global__ void relative_attention_reduce_positions_kernel(ReduceArguments<Eleme
     for (int64_t e = position; e < end; ++e) sum += args.parts.dr[((b * in.heads + n) * in.keys + e) * in.d_head + h];
   }
   args.dr[element] = static_cast<Element>(sum);
+}
+
+// The same of biases; those of distances that do not occur get zeros.
+template <typename Element>
+__global__ void relative_attention_reduce_distance_biases_kernel(ReduceArguments<Element> args) {
+  const AttentionInputs<Element>& in = args.in;
+  const int64_t element = static_cast<int64_t>(simt::block()) * simt::block_threads() + simt::thread();
+  if (element >= static_cast<int64_t>(in.heads) * in.biases) return;
+  const int64_t n = element / in.biases;
+  const auto column = static_cast<int>(element % in.biases);
+  const int end = column + 1 == in.biases ? in.keys : std::min(column + 1, in.keys);
+  float sum = 0.0F;
+  for (int e = column; e < end; ++e) {
+    for (int64_t b = 0; b < in.streams; ++b) sum += args.parts.dbias[(b * in.heads + n) * in.keys + e];
+  }
+  args.dbias[element] = sum;
 }
 
 constexpr int kReduceWarps = 16;
@@ -98,7 +116,7 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
 // Floats of each part of the workspace. Queries have room for elements of any dtype, and end where rows that are copied
 // 16 bytes at a time may begin.
 struct WorkspaceSizes {
-  int64_t content, position, delta, dr, du, dw;
+  int64_t content, position, delta, dr, du, dw, dbias;
 
   // `all_heads`: of all streams.
   WorkspaceSizes(int64_t all_heads, const RelativeAttentionExtents& e, int64_t tile)
@@ -107,8 +125,9 @@ struct WorkspaceSizes {
         delta(all_heads * e.tgt_len),
         dr(e.positions > 0 ? all_heads * e.keys * e.d_head : 0),
         du(all_heads * simt::divide_up(e.keys, tile) * e.d_head),
-        dw(e.positions > 0 ? du : 0) {}
-  int64_t all() const { return content + position + delta + dr + du + dw; }
+        dw(e.positions > 0 ? du : 0),
+        dbias(e.biases > 0 ? all_heads * e.keys : 0) {}
+  int64_t all() const { return content + position + delta + dr + du + dw + dbias; }
 };
 
 template <typename Element>
@@ -123,6 +142,7 @@ Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Elem
   parts.dr = parts.delta + sizes.delta;
   parts.du = parts.dr + sizes.dr;
   parts.dw = parts.du + sizes.du;
+  parts.dbias = parts.dw + sizes.dw;
   return parts;
 }
 
@@ -134,13 +154,20 @@ void run_reduce(Queue& queue, const RelativeAttentionBackward& args, const Backw
                                         .tiles = static_cast<int>(simt::divide_up(in.keys, kTile<Element>)),
                                         .dr = simt::data_of<Element>(args.dr),
                                         .du = simt::data_of<float>(args.du),
-                                        .dw = simt::data_of<float>(args.dw)};
+                                        .dw = simt::data_of<float>(args.dw),
+                                        .dbias = simt::data_of<float>(args.dbias)};
   constexpr int kReduceThreads = 128;
   const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
   if (in.positions > 0) {
     simt::launch(queue.cuda(), "relative_attention_reduce_positions",
                  {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
                  relative_attention_reduce_positions_kernel<Element>, reduce);
+  }
+  if (reduce.dbias != nullptr) {
+    simt::launch(
+        queue.cuda(), "relative_attention_reduce_distance_biases",
+        {.x = simt::divide_up(static_cast<int64_t>(in.heads) * in.biases, kReduceThreads), .threads = kReduceThreads},
+        relative_attention_reduce_distance_biases_kernel<Element>, reduce);
   }
   if (reduce.du == nullptr && reduce.dw == nullptr) return;
   simt::launch(queue.cuda(), "relative_attention_reduce_biases",
@@ -170,6 +197,7 @@ void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
   launch_queries(queue, arguments);
   launch_keys(queue, arguments);
   if (in.positions > 0) launch_distances(queue, arguments);
+  if (!args.dbias.empty()) launch_biases(queue, arguments);
   run_reduce(queue, args, arguments);
 }
 

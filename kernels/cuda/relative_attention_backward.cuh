@@ -1,4 +1,4 @@
-// Shared by the three kernels of the backward: their arguments, a tile's weights and gradients, and how results leave.
+// Shared by the four kernels of the backward: their arguments, a tile's weights and gradients, and how results leave.
 #pragma once
 
 #include "kernels/cuda/relative_attention.cuh"
@@ -14,6 +14,7 @@ struct Workspace {
   float* dr;          // [B, N, K, H]
   float* du;          // [B, N, tiles of keys, H]
   float* dw;          // [B, N, tiles of distances, H]
+  float* dbias;       // [B, N, K], where it is wanted
 };
 
 template <typename Element>
@@ -50,6 +51,8 @@ template <typename Element>
 void launch_keys(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
 void launch_distances(Queue& queue, const BackwardArguments<Element>& args);
+template <typename Element>
+void launch_biases(Queue& queue, const BackwardArguments<Element>& args);
 
 // How the kernels of the backward divide a tile of rows kWidth wide among a block's warps.
 template <typename Element, int kWidth>
@@ -83,12 +86,14 @@ struct QueryStatistics {
 
 // From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row) is the
 // key of the warp's row and column 0.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, int first_query,
-                                                      const KeyOf& key_of, const QueryStatistics<Element>& query,
+template <KeyOrder kOrder, bool kBias, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, const HeadPlace& at,
+                                                      int first_query, const KeyOf& key_of,
+                                                      const QueryStatistics<Element>& query,
                                                       const WeightDropout<Element>& dropout,
                                                       Accumulators<kColumns>& scores,
                                                       Accumulators<kColumns>& dweights) {
+  if constexpr (kBias) add_biases<kOrder>(in, at, first_query, key_of, scores);
   mask_scores<kOrder>(in, first_query, key_of, scores);
   dropout.apply(dweights);
 #pragma unroll
@@ -121,7 +126,7 @@ __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& til
   }
 }
 
-// The tiles that all three kernels hold of the queries: with u, for a band with w, and the gradient of the output.
+// The tiles that all four kernels hold of the queries: with u, for a band with w, and the gradient of the output.
 template <typename Element, int kWidth, bool kBand>
 struct QueryTiles {
   Tile<Element, kWidth> content, position, doutput;
@@ -166,7 +171,8 @@ struct PairTiles : Division<Element, kWidth> {
                                                         distance);
   }
   // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
-  __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, int i0, int j0,
+  template <bool kBias>
+  __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
                                         const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
                                         [[maybe_unused]] float* scratch, Accumulators<kColumns>& weights,
                                         Accumulators<kColumns>& dscores) const {
@@ -175,8 +181,8 @@ struct PairTiles : Division<Element, kWidth> {
     multiply_straight(weights, queries.content, warp.row, keys, column);
     if constexpr (kBand) multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
     multiply_straight(dscores, queries.doutput, warp.row, values, column);
-    weights_and_gradients<KeyOrder::kAscending>(
-        in, i0 + warp.row, [&](int) { return j0 + column; }, query, dropout, weights, dscores);
+    weights_and_gradients<KeyOrder::kAscending, kBias>(
+        in, at, i0 + warp.row, [&](int) { return j0 + column; }, query, dropout, weights, dscores);
   }
 };
 

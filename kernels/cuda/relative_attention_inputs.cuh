@@ -72,11 +72,14 @@ struct AttentionInputs {
   const Element* r;
   const float* u;  // or null: zeros
   const float* w;  // or null: zeros
+  const float* bias;
   int tgt_len, mem_len, keys, heads, d_head;
   int positions;     // 0: scores have no distance terms
+  int biases;        // 0: distances have no biases
   int memory_pitch;  // rows from one stream's memory to the next one's
   int window;        // larger than any distance when there is none
   float scale;       // 1 / sqrt(H)
+  float unscale;     // sqrt(H)
   bool vectorised;   // rows can be copied 16 bytes at a time
   int streams;
   simt::DropoutMask dropatt;
@@ -94,6 +97,11 @@ struct AttentionInputs {
   // Element h of head n of u or w.
   __device__ __forceinline__ float bias_at(const float* bias, int n, int h) const {
     return bias == nullptr ? 0.0F : bias[n * d_head + h];
+  }
+  // The bias of a distance; that of the first or the last for those beyond, which are in the future or share it.
+  __device__ __forceinline__ float distance_bias(int n, int distance) const {
+    const int column = distance < biases ? distance : biases - 1;
+    return bias[static_cast<int64_t>(n) * biases + (column < 0 ? 0 : column)];
   }
   // Offsets into a tensor [B, T, N, H] (row) and into its float statistics [B, N, T] (statistic).
   __device__ __forceinline__ int64_t row(int b, int n, int i) const {
@@ -177,15 +185,18 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .r = simt::data_of<Element>(args.r),
           .u = simt::data_of<float>(args.u),
           .w = simt::data_of<float>(args.w),
+          .bias = simt::data_of<float>(args.bias),
           .tgt_len = extent(qkv[1]),
           .mem_len = extent(args.memory_kv.shape[1]),
           .keys = extent(keys),
           .heads = extent(qkv[3]),
           .d_head = extent(qkv[4]),
           .positions = args.r.empty() ? 0 : extent(args.r.shape[0]),
+          .biases = args.bias.empty() ? 0 : extent(args.bias.shape[1]),
           .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
           .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
+          .unscale = static_cast<float>(std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
           .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};

@@ -23,6 +23,7 @@ struct AttentionCase {
   DType dtype = DType::kFloat32;
   bool has_distances = true;  // false: neither r nor w
   bool has_biases = true;     // false: neither u nor w
+  int64_t e = 0;              // biases by distance, of cases without distances; 0: none
 
   int64_t keys() const { return m + t; }
   int64_t positions() const {
@@ -31,11 +32,12 @@ struct AttentionCase {
   }
   Shape u_shape() const { return {has_biases ? n : 0, h}; }
   Shape w_shape() const { return {has_biases && has_distances ? n : 0, h}; }
+  Shape bias_shape() const { return {e > 0 ? n : 0, e}; }
 };
 
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {}", c.b, c.t, c.m, c.n, c.h,
-                     c.positions(), c.window, c.dropatt, c.has_biases);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {}", c.b, c.t, c.m, c.n, c.h,
+                     c.positions(), c.window, c.dropatt, c.has_biases, c.e);
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -43,14 +45,19 @@ inline Dropout dropatt_of(const AttentionCase& c) {
 }
 
 inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
-  return relative_attention_workspace(
-      {.streams = c.b, .tgt_len = c.t, .keys = c.keys(), .positions = c.positions(), .heads = c.n, .d_head = c.h},
-      device);
+  return relative_attention_workspace({.streams = c.b,
+                                       .tgt_len = c.t,
+                                       .keys = c.keys(),
+                                       .positions = c.positions(),
+                                       .biases = c.e,
+                                       .heads = c.n,
+                                       .d_head = c.h},
+                                      device);
 }
 
 struct AttentionProblem {
   AttentionCase extents;
-  TestTensor qkv, memory_kv, r, u, w, doutput;
+  TestTensor qkv, memory_kv, r, u, w, bias, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
@@ -59,12 +66,13 @@ struct AttentionProblem {
         r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
         u(random_tensor(c.u_shape(), 4)),
         w(random_tensor(c.w_shape(), 5)),
+        bias(random_tensor(c.bias_shape(), 7)),
         doutput(cast(random_tensor({c.b, c.t, c.n, c.h}, 6), c.dtype)) {}
 };
 
 // Overwritten outputs begin as NaN; the accumulated ones as `before`.
 struct AttentionSolution {
-  TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw;
+  TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw, dbias;
 
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
       : output(cast(unset_tensor({c.b, c.t, c.n, c.h}), c.dtype)),
@@ -74,11 +82,12 @@ struct AttentionSolution {
         dmemory_kv(cast(unset_tensor({c.b, c.m, 2, c.n, c.h}), c.dtype)),
         dr(cast(unset_tensor({c.positions(), c.n, c.h}), c.dtype)),
         du(filled_tensor(c.u_shape(), before)),
-        dw(filled_tensor(c.w_shape(), before)) {}
+        dw(filled_tensor(c.w_shape(), before)),
+        dbias(unset_tensor(c.bias_shape())) {}
 
   std::vector<std::pair<std::string, ConstTensorView>> results() const {
     return {{"output", output.view()}, {"lse", lse.view()}, {"dqkv", dqkv.view()}, {"dmemory_kv", dmemory_kv.view()},
-            {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()}};
+            {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()},     {"dbias", dbias.view()}};
   }
 };
 
@@ -88,6 +97,7 @@ inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
           .r = x.r.view(),
           .u = x.u.view(),
           .w = x.w.view(),
+          .bias = x.bias.view(),
           .window = x.extents.window,
           .dropout = dropatt_of(x.extents)};
 }
@@ -106,7 +116,8 @@ inline RelativeAttentionBackward backward_args(const AttentionProblem& x, Attent
           .dmemory_kv = y.dmemory_kv.view(),
           .dr = y.dr.view(),
           .du = y.du.view(),
-          .dw = y.dw.view()};
+          .dw = y.dw.view(),
+          .dbias = y.dbias.view()};
 }
 
 inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float before = 0.0F) {
@@ -126,12 +137,13 @@ oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
     return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
                                           : oracle_values<Scalar>(tensor.view());
   };
-  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window)},
+  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window), size(c.e)},
           oracle_values<Scalar>(x.qkv.view()),
           oracle_values<Scalar>(x.memory_kv.view()),
           values_or_zeros(x.r, positions * c.n * c.h),
           values_or_zeros(x.u, c.n * c.h),
-          values_or_zeros(x.w, c.n * c.h)};
+          values_or_zeros(x.w, c.n * c.h),
+          values_or_zeros(x.bias, 0)};
 }
 
 // dropatt's multipliers, one element at a time as the contract numbers them.
@@ -158,7 +170,7 @@ inline AttentionResults oracle_results(const AttentionProblem& problem) {
       oracle::relative_attention_gradients(inputs, multipliers, oracle_values(problem.doutput.view()));
   return {
       {"output", forward.output}, {"lse", forward.lse}, {"dqkv", gradients.qkv}, {"dmemory_kv", gradients.memory_kv},
-      {"dr", gradients.r},        {"du", gradients.u},  {"dw", gradients.w}};
+      {"dr", gradients.r},        {"du", gradients.u},  {"dw", gradients.w},     {"dbias", gradients.bias}};
 }
 
 }  // namespace segue::kernels

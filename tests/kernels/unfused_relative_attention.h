@@ -33,14 +33,16 @@ class UnfusedHead {
       gather(v_, i < 0 ? x.memory_kv : x.qkv, i < 0 ? (b * c_.m + j) * 2 + 1 : (b * c_.t + i) * 3 + 2);
     }
     for (int64_t d = 0; d < c_.positions(); ++d) gather(r_, x.r, d);
+    for (int64_t e = 0; e < c_.e; ++e) bias_.push_back(x.bias.as<float>()[n * c_.e + e]);
+    dbias.resize(bias_.size());
     for (int64_t i = 0; i < c_.t; ++i) {
       gather(qu_, x.qkv, (b * c_.t + i) * 3);
       gather(doutput_, x.doutput, b * c_.t + i);
     }
     qw_ = qu_;
     for (int64_t e = 0; e < c_.t * c_.h; ++e) {
-      qu_[size(e)] += x.u.as<float>()[n * c_.h + e % c_.h];
-      qw_[size(e)] += x.w.as<float>()[n * c_.h + e % c_.h];
+      if (x.u.shape().elements() > 0) qu_[size(e)] += x.u.as<float>()[n * c_.h + e % c_.h];
+      if (x.w.shape().elements() > 0) qw_[size(e)] += x.w.as<float>()[n * c_.h + e % c_.h];
     }
     settle(qu_);
     settle(qw_);
@@ -68,8 +70,10 @@ class UnfusedHead {
         delta += p_[size(j)] * (ds[size(j)] = round(ds[size(j)] * m_[size(j)]));
       for (int64_t j = 0; j < c_.keys(); ++j) {
         float& element = ds[size(i * c_.keys() + j)];
-        element = round(scale_ * p_[size(i * c_.keys() + j)] * (element - delta));
-        if (sees(i, j)) dposition[size(at_position(i, j))] += element;
+        const float dscore = p_[size(i * c_.keys() + j)] * (element - delta);
+        if (c_.e > 0 && sees(i, j)) dbias[size(at_bias(i, j))] += round(dscore);
+        element = round(scale_ * dscore);
+        if (c_.has_distances && sees(i, j)) dposition[size(at_position(i, j))] += element;
       }
     }
     settle(dposition);
@@ -80,7 +84,7 @@ class UnfusedHead {
     dr = product(dposition, true, qw_, false, c_.positions(), c_.h, c_.t);
   }
 
-  Floats output, dcontent_q, dposition_q, dk, dv, dr;
+  Floats output, dcontent_q, dposition_q, dk, dv, dr, dbias;
 
  private:
   static size_t size(int64_t extent) { return static_cast<size_t>(extent); }
@@ -88,6 +92,7 @@ class UnfusedHead {
   int64_t at_position(int64_t i, int64_t j) const {
     return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
   }
+  int64_t at_bias(int64_t i, int64_t j) const { return std::min(c_.m + i - j, c_.e - 1); }
   static float element_of(const TestTensor& tensor, int64_t e) {
     return tensor.view().dtype == DType::kFloat32 ? tensor.as<float>()[e]
                                                   : static_cast<float>(tensor.as<BFloat16>()[e]);
@@ -101,8 +106,11 @@ class UnfusedHead {
     const Floats position = product(qw_, false, r_, true, c_.t, c_.positions(), c_.h);
     for (int64_t i = 0; i < c_.t; ++i) {
       float* row = scores.data() + i * c_.keys();
-      for (int64_t j = 0; j < c_.keys(); ++j)
-        row[j] = sees(i, j) ? round(scale_ * round(row[j] + position[size(at_position(i, j))])) : -INFINITY;
+      for (int64_t j = 0; j < c_.keys(); ++j) {
+        if (c_.has_distances && sees(i, j)) row[j] = round(row[j] + position[size(at_position(i, j))]);
+        row[j] = sees(i, j) ? round(scale_ * row[j]) : -INFINITY;
+        if (c_.e > 0 && sees(i, j)) row[j] = round(row[j] + bias_[size(at_bias(i, j))]);
+      }
     }
     return scores;
   }
@@ -129,7 +137,7 @@ class UnfusedHead {
   AttentionCase c_;
   bool rounds_;
   float scale_;
-  Floats m_, k_, v_, r_, qu_, qw_, doutput_, p_;
+  Floats m_, k_, v_, r_, qu_, qw_, bias_, doutput_, p_;
 };
 
 // All streams and heads, each result where the fused operation puts it.
@@ -144,6 +152,7 @@ class UnfusedSolution {
     dr_.resize(static_cast<size_t>(c_.positions() * model));
     du_.resize(static_cast<size_t>(model));
     dw_.resize(static_cast<size_t>(model));
+    dbias_.resize(static_cast<size_t>(c_.n * c_.e));
     for (int64_t b = 0; b < c_.b; ++b) {
       for (int64_t n = 0; n < c_.n; ++n) {
         UnfusedHead head(x, multipliers, b, n);
@@ -156,7 +165,8 @@ class UnfusedSolution {
 
   // Without the log-sums, which nothing here computes.
   AttentionResults results() const {
-    return {{"output", output_}, {"dqkv", dqkv_}, {"dmemory_kv", dmemory_kv_}, {"dr", dr_}, {"du", du_}, {"dw", dw_}};
+    return {{"output", output_}, {"dqkv", dqkv_},  {"dmemory_kv", dmemory_kv_}, {"dr", dr_}, {"du", du_},
+            {"dw", dw_},         {"dbias", dbias_}};
   }
 
  private:
@@ -180,10 +190,12 @@ class UnfusedSolution {
       add_row(to, row + 1, n, head.dv, j);
     }
     for (int64_t d = 0; d < c_.positions(); ++d) add_row(dr_, d, n, head.dr, d);
+    for (int64_t e = 0; e < c_.e; ++e)
+      dbias_[static_cast<size_t>(n * c_.e + e)] += static_cast<double>(head.dbias[static_cast<size_t>(e)]);
   }
 
   AttentionCase c_;
-  std::vector<double> output_, dqkv_, dmemory_kv_, dr_, du_, dw_;
+  std::vector<double> output_, dqkv_, dmemory_kv_, dr_, du_, dw_, dbias_;
 };
 
 }  // namespace segue::kernels

@@ -10,20 +10,21 @@
 
 namespace segue::oracle {
 
-// T queries, M memory keys, P positions, H features a head, as in the contract.
+// T queries, M memory keys, P positions, H features a head, E biases, as in the contract.
 struct AttentionExtents {
-  size_t streams, queries, memory, heads, width, positions, window;
+  size_t streams, queries, memory, heads, width, positions, window, biases;
 
   size_t keys() const { return memory + queries; }
   bool sees(size_t i, size_t j) const { return j <= memory + i && (window == 0 || memory + i - j < window); }
   size_t position(size_t i, size_t j) const { return std::min(memory + i - j, positions - 1); }
+  size_t biased(size_t i, size_t j) const { return std::min(memory + i - j, biases - 1); }
 };
 
 // The inputs, or a gradient for each of them.
 template <typename Scalar>
 struct AttentionTensors {
   AttentionExtents extents;
-  std::vector<Scalar> qkv, memory_kv, r, u, w;
+  std::vector<Scalar> qkv, memory_kv, r, u, w, bias;
 
   static AttentionTensors zeros(const AttentionExtents& e) {
     const size_t model = e.heads * e.width;
@@ -32,7 +33,8 @@ struct AttentionTensors {
             std::vector<Scalar>(e.streams * e.memory * 2 * model),
             std::vector<Scalar>(e.positions * model),
             std::vector<Scalar>(model),
-            std::vector<Scalar>(model)};
+            std::vector<Scalar>(model),
+            std::vector<Scalar>(e.heads * e.biases)};
   }
 
   Scalar& query(size_t b, size_t n, size_t i, size_t h) { return segment(b, i, 0, n, h); }
@@ -41,6 +43,7 @@ struct AttentionTensors {
   Scalar& position(size_t d, size_t n, size_t h) { return r[(d * extents.heads + n) * extents.width + h]; }
   Scalar& content_bias(size_t n, size_t h) { return u[n * extents.width + h]; }
   Scalar& position_bias(size_t n, size_t h) { return w[n * extents.width + h]; }
+  Scalar& distance_bias(size_t n, size_t e) { return bias[n * extents.biases + e]; }
 
  private:
   Scalar& segment(size_t b, size_t i, size_t part, size_t n, size_t h) {
@@ -71,6 +74,7 @@ AttentionRow<Scalar> attention_row(AttentionTensors<Scalar>& x, size_t b, size_t
       scores[j] += (q + x.position_bias(n, h)) * x.position(e.position(i, j), n, h);
     }
     scores[j] /= std::sqrt(static_cast<double>(e.width));
+    if (e.biases > 0) scores[j] += x.distance_bias(n, e.biased(i, j));
     largest = std::max(largest, std::real(scores[j]));
   }
   AttentionRow<Scalar> row{std::vector<Scalar>(e.keys()), 0.0};
@@ -127,6 +131,7 @@ inline void add_attention_row_gradients(AttentionTensors<double>& x, size_t b, s
   }
   for (size_t j = 0; j < e.keys(); ++j) {
     if (!e.sees(i, j)) continue;
+    if (e.biases > 0) dx.distance_bias(n, e.biased(i, j)) += row.p[j] * (dp[j] - delta);
     const double ds = scale * row.p[j] * (dp[j] - delta);
     const size_t d = e.position(i, j);
     for (size_t h = 0; h < e.width; ++h) {

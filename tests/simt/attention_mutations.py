@@ -12,6 +12,8 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
 
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
+BIASED = "RelativeAttention.EqualsOracleWithBiasesByDistance"
+BIASED_CLAMPED = "RelativeAttention.EqualsOracleForFewerAndForMoreBiasesThanDistances"
 WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
 BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
@@ -263,6 +265,58 @@ ATTENTION_MUTATIONS = [
         "if (simt::any((offset[0] | offset[1]) != 0)) {",
         "if (simt::any(false)) {",
         unit="queries",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "biases one distance off",
+        "const int distance = in.mem_len + first_query + row - key_of(row)",
+        "const int distance = 1 + in.mem_len + first_query + row - key_of(row)",
+        BIASED,
+        "forward",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "biases scaled with the scores",
+        "in.unscale * in.distance_bias",
+        "in.distance_bias",
+        BIASED,
+        "keys",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "distances beyond the last bias given the first",
+        "distance < biases ? distance : biases - 1",
+        "distance < biases ? distance : 0",
+        BIASED_CLAMPED,
+        "queries",
+    ),
+    attention(
+        "relative_attention_biases.cu",
+        "no barrier before queries are replaced",
+        "    simt::sync_block();  // all threads are done with these queries, keys and values\n",
+        "",
+        BIASED,
+    ),
+    attention(
+        "relative_attention_biases.cu",
+        "sums of half of the rows",
+        "mask >= 4; mask /= 2",
+        "mask > 4; mask /= 2",
+        BIASED,
+    ),
+    attention(
+        "relative_attention_biases.cu",
+        "the first warp's rows alone",
+        "rows < WarpPlace<Element>::kRowWarps",
+        "rows < 1",
+        BIASED,
+    ),
+    attention(
+        "relative_attention_backward.cu",
+        "distances beyond the last bias left out",
+        "column + 1 == in.biases ? in.keys : ",
+        "",
+        BIASED_CLAMPED,
     ),
     attention(
         "dropout_mask.cuh",
