@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/device.h"
+#include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/dropout.h"
@@ -27,6 +28,8 @@
 
 // OPERATION(name, arguments) for each.
 #define SEGUE_OPERATIONS(OPERATION)                                 \
+  OPERATION(bucket_bias_backward, BucketBiasBackward)               \
+  OPERATION(bucket_bias_forward, BucketBiasForward)                 \
   OPERATION(clip_gradients, GradientClip)                           \
   OPERATION(copy_block, CopyBlock)                                  \
   OPERATION(cross_entropy_backward, CrossEntropyBackward)           \

@@ -10,6 +10,7 @@ def listed(meaning: str, text: str, replacement: str, header: bool = False) -> M
     return Mutation(unit + "h" if header else unit, meaning, text, replacement, LINEAR_CROSS_ENTROPY, unit)
 
 
+BUCKET_BIAS = "*BucketBiasTest.*"
 COPY_BLOCK = "*CopyBlockTest.*"
 CROSS_ENTROPY = "*/CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
 DROPOUT = "*DropoutTest.*:Dropout.*"
@@ -27,6 +28,15 @@ TOKEN_CLUSTERS = "*TokenClustersTest.*"
 MUTATIONS = [
     *ATTENTION_MUTATIONS,
     *HOST_MUTATIONS,
+    kernel(
+        "bucket_bias",
+        "the table read by its columns",
+        "args.heads + n];",
+        "args.heads + 0 * n];",
+        BUCKET_BIAS,
+    ),
+    kernel("bucket_bias", "the first lane's distances alone", "simt::reduce_warp(sum, simt::Sum())", "sum", BUCKET_BIAS),
+    kernel("bucket_bias", "overwriting for adding", "args.dtable[element] += sum", "args.dtable[element] = sum", BUCKET_BIAS),
     kernel(
         "copy_block",
         "rows as far apart as they are wide",
