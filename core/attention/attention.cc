@@ -29,6 +29,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden);
   const Value distances =
       memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
+  const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding);
   const Position::Biases biases = position_.biases(parameters, layer_);
   const Value attended = relative_attention(tape, {.heads = heads_,
                                                    .qkv = qkv,
@@ -36,6 +37,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .r = distances,
                                                    .u = biases.u,
                                                    .w = biases.w,
+                                                   .bias = distance_biases,
                                                    .window = window,
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};

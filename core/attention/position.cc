@@ -23,12 +23,19 @@ Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*
   return {};
 }
 
+Value Position::distance_biases(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,
+                                const Value& /*encoding*/) const {
+  return {};
+}
+
 // One in the file of each kind.
 PositionMaker make_relative_position;
 PositionMaker make_sinusoidal_position;
 PositionMaker make_learned_position;
 PositionMaker make_rope_position;
 PositionMaker make_shaw_position;
+PositionMaker make_alibi_position;
+PositionMaker make_t5_position;
 
 std::unique_ptr<Position> make_position(const ModelConfig& model) {
   switch (model.position.kind) {
@@ -42,6 +49,10 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_shaw_position(model);
     case PositionKind::kRope:
       return make_rope_position(model);
+    case PositionKind::kAlibi:
+      return make_alibi_position(model);
+    case PositionKind::kT5:
+      return make_t5_position(model);
     case PositionKind::kNone:  // a causal mask alone lets later layers know positions (Haviv et al. 2022)
       return std::make_unique<Position>(model);
   }

@@ -42,6 +42,11 @@ class Position {
   // None of a kind whose attention knows nothing of distances.
   virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
+  // Whether scores have biases by distance; and the record of those of layer `layer`: [N, E] float32, column d for
+  // distance d.
+  virtual bool has_distance_biases() const { return false; }
+  virtual Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
+
   // The biases u and w that queries meet keys and distances with in layer `layer`, of kinds that have them.
   struct Biases {
     Parameter u, w;

@@ -50,10 +50,12 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const int64_t positions = in.r.data.exists() ? tape.shape(in.r.data)[0] : 0;
   const Shape r_shape{positions, heads[0], heads[1]};
   const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
+  const int64_t biases = in.bias.gradient.exists() ? tape.shape(in.bias.data)[1] : 0;
   const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
                                                                         .tgt_len = tgt_len,
                                                                         .keys = mem_len + tgt_len,
                                                                         .positions = positions,
+                                                                        .biases = biases,
                                                                         .heads = heads[0],
                                                                         .d_head = heads[1]},
                                                                        tape.device().kind);
@@ -68,6 +70,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
   const GradientUse dr = tape.overwrite_gradient(in.r);
+  const GradientUse dbias = tape.overwrite_gradient(in.bias);
   std::vector<ConstTensorView> gradients;
   for (const Parameter& bias : {in.u, in.w})
     if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
@@ -81,20 +84,21 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .r = r,
                                             .u = in.u.value,
                                             .w = in.w.value,
+                                            .bias = tape.read(in.bias.data),
                                             .window = in.window,
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({
       .name = "relative_attention",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse},
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, in.bias.data, output.data, lse},
       .forward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_forward(
                 queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
-      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, output.data, lse, workspace,
-                         dqkv.slot, dmemory_kv.slot, dr.slot},
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, in.bias.data, output.data, lse,
+                         workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot},
       .backward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_backward(
@@ -107,7 +111,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                         .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
                         .du = in.u.gradient,
-                        .dw = in.w.gradient});
+                        .dw = in.w.gradient,
+                        .dbias = tape.write(dbias)});
           },
       .parameter_gradients = gradients,
       .flops = {.forward = once, .backward = 2.0 * once},

@@ -13,6 +13,7 @@ struct RelativeAttentionInputs {
   Value memory_kv;  // [B, M, 2*N*H]
   Value r;          // [P, N*H], or missing: scores have no distance terms
   Parameter u, w;   // [N, H], or missing: zeros
+  Value bias = {};  // [N, E] float32 of distances, or missing; not with r
   int64_t window = 0;
   DropoutSite dropatt;
 };

@@ -106,6 +106,9 @@ void check_position(const ModelConfig& model, std::string_view source) {
   expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
          position.max_positions);
   if (position.kind == kRope) check_rotary_share(model, source);
+  const int64_t exact = position.t5_buckets / 2;
+  expect(position.kind != kT5 || position.t5_max_distance > exact, "model.position.t5_max_distance",
+         fmt::format("above half of model.position.t5_buckets = {}", position.t5_buckets), position.t5_max_distance);
 }
 
 void check_block(const BlockConfig& block, std::string_view source) {

@@ -35,7 +35,8 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kRelative, kShaw)});
   fields.optional(
       "untie_r", untie_r,
-      {.meaning = "every layer has its own biases u and w, instead of one pair for all", .kinds = Kinds(kRelative)});
+      {.meaning = "every layer has its own biases, u and w of relative and the table of t5, instead of one for all",
+       .kinds = Kinds(kRelative, kT5)});
   fields.optional("max_positions", max_positions,
                   {.meaning = "learned: rows of the table, one per position in a segment; shaw: rows of every layer's "
                               "table, one per distance; 0: as many as training needs, training.tgt_len of learned and "
@@ -52,6 +53,18 @@ void PositionConfig::describe(JsonFields& fields) {
                    .above = 0,
                    .maximum = 1,
                    .kinds = Kinds(kRope)});
+  fields.optional("t5_buckets", t5_buckets,
+                  {.meaning = "rows of the table of biases: the first half stands for one distance each, from 0 on, "
+                              "the others for ranges that grow geometrically",
+                   .minimum = 2,
+                   .maximum = 2 * kLongest,
+                   .kinds = Kinds(kT5)});
+  fields.optional("t5_max_distance", t5_max_distance,
+                  {.meaning = "distances from this one on fall into the last bucket; above half of t5_buckets",
+                   .unit = "tokens",
+                   .minimum = 2,
+                   .maximum = 2 * kLongest,
+                   .kinds = Kinds(kT5)});
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {

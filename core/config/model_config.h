@@ -20,6 +20,8 @@ struct PositionConfig {
   int64_t max_positions = 0;  // rows of a learned table; a config that has been read names them
   double rotary_base = 10000.0;
   double rotary_share = 1.0;  // read it through rotary_width
+  int64_t t5_buckets = 32;
+  int64_t t5_max_distance = 128;
   void describe(JsonFields& fields);
 };
 

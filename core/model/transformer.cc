@@ -60,7 +60,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
-  const bool is_encoded = remembers_states || position_->is_absolute();
+  const bool is_encoded = remembers_states || position_->is_absolute() || position_->has_distance_biases();
   const Value encoding =
       is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, use.clamp_len) : Value();
   const int64_t window = visible_window(use);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/tape/rows.h"
+#include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
@@ -141,6 +142,28 @@ Value look_up(Tape& tape, Slot indices, Slot table) {
                .backward_slots = {},
                .backward = nullptr});
   return y;
+}
+
+Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table) {
+  const Shape shape{table.value.shape[1], tape.shape(buckets)[0]};
+  const Value bias{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
+  tape.record({
+      .name = "bucket_bias",
+      .forward_slots = {buckets, bias.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::bucket_bias_forward(
+                queue, {.buckets = tape.read(buckets), .table = table.value, .bias = tape.write(bias.data)});
+          },
+      .backward_slots = {buckets, bias.gradient},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::bucket_bias_backward(
+                queue, {.buckets = tape.read(buckets), .dbias = tape.read(bias.gradient), .dtable = table.gradient});
+          },
+      .parameter_gradients = {table.gradient},
+  });
+  return bias;
 }
 
 Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }

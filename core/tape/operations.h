@@ -26,6 +26,9 @@ Value embed(Tape& tape, Slot tokens, const Parameter& table, const Lookup& looku
 // Rows of a table that is no parameter: indices [B, T] and a table [V, E] of activations -> [B, T, E]. No gradient.
 Value look_up(Tape& tape, Slot indices, Slot table);
 
+// Biases by distance: buckets [E] int32 and a table [R, N] -> [N, E] float32, whatever activations are.
+Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table);
+
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);
 

@@ -73,6 +73,20 @@ class Positions {
                                    .first_position = -memory});
   }
 
+  // Column d: what is added to the scores of keys at distance d, [N, K].
+  Rows distance_biases(const std::string& prefix, int64_t keys) const {
+    Rows biases(config_.n_head * keys);
+    for (int64_t e = 0; e < config_.n_head * keys; ++e) {
+      const int64_t head = e / keys;
+      const int64_t distance = e % keys;
+      if (kind() == PositionKind::kAlibi) biases[e] = -slopes(config_.n_head)[head] * static_cast<double>(distance);
+      if (kind() == PositionKind::kT5)
+        biases[e] = weight((config_.position.untie_r ? prefix : "attention.") +
+                           "buckets")[bucket(distance) * config_.n_head + head];
+    }
+    return biases;
+  }
+
   // u or w, [N, H].
   Rows bias(const std::string& prefix, const std::string& name) const {
     if (kind() != PositionKind::kRelative) return Rows(config_.n_head * config_.d_head);
@@ -82,6 +96,33 @@ class Positions {
  private:
   PositionKind kind() const { return config_.position.kind; }
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
+
+  // ALiBi's, a geometric sequence for a power of two; otherwise that of the power below, and every other one of twice
+  // as many heads.
+  static std::vector<double> slopes(int64_t heads) {
+    const int64_t power = int64_t{1} << static_cast<int64_t>(std::log2(static_cast<double>(heads)));
+    const double ratio = std::pow(2.0, -8.0 / static_cast<double>(power));
+    std::vector<double> all(1, ratio);
+    while (static_cast<int64_t>(all.size()) < power) all.push_back(all.back() * ratio);
+    if (power == heads) return all;
+    const std::vector<double> twice = slopes(2 * power);
+    for (int64_t h = 0; power + h < heads; ++h) all.push_back(twice[2 * h]);
+    return all;
+  }
+
+  // T5's: the last one that begins at d or before; those of the second half begin at growing distances.
+  int64_t bucket(int64_t d) const {
+    const auto exact = static_cast<double>(config_.position.t5_buckets / 2);
+    const double growing = static_cast<double>(config_.position.t5_buckets) - exact;
+    const double ratio = static_cast<double>(config_.position.t5_max_distance) / exact;
+    int64_t last = 0;
+    for (int64_t b = 1; b < config_.position.t5_buckets; ++b) {
+      const auto number = static_cast<double>(b);
+      const double first = number <= exact ? number : exact * std::pow(ratio, (number - exact) / growing);
+      if (first <= static_cast<double>(d) + 1e-7) last = b;
+    }
+    return last;
+  }
 
   // The distance that d counts as.
   int64_t clamped(int64_t d) const {

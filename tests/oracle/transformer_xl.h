@@ -144,7 +144,8 @@ class TransformerXl {
                                   memory),
         .r = positions().distance_rows(prefix, keys, around.encoding),
         .u = positions().bias(prefix, "u"),
-        .w = positions().bias(prefix, "w")};
+        .w = positions().bias(prefix, "w"),
+        .bias = positions().distance_biases(prefix, keys)};
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys);

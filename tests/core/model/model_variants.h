@@ -157,6 +157,27 @@ inline std::vector<ModelVariant> key_variants() {
          m.position = {.kind = PositionKind::kShaw, .max_positions = 20};
          m.mem_len = 0;
        }},
+      {"alibi_four_heads_pre_norm_same_length",
+       [](ModelConfig& m) {
+         m.position.kind = PositionKind::kAlibi;
+         m.n_head = 4;
+         m.block.pre_lnorm = true;
+         m.visibility.same_length = true;
+       }},
+      {"alibi_no_memory",
+       [](ModelConfig& m) {
+         m.position.kind = PositionKind::kAlibi;
+         m.mem_len = 0;
+       }},
+      {"t5_untied_few_buckets",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kT5, .untie_r = true, .t5_buckets = 6, .t5_max_distance = 9};
+       }},
+      {"t5_odd_buckets_zeros",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kT5, .t5_buckets = 3, .t5_max_distance = 8};
+         m.memory.initial = InitialMemory::kZeros;
+       }},
   };
 }
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+
 #include "tests/core/model/model_problem.h"
 
 namespace segue {
@@ -254,6 +257,60 @@ TEST(RopePositions, DistancesAloneMatter) {
       EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-5) << position;
     expect_close("gradients", found.gradients, expected.gradients, kernels::kNetworkGradient);
   }
+}
+
+// The losses of 14 tokens in two segments, of a model whose other weights are those of the small one, by name.
+std::vector<float> losses_with(const PositionConfig& position, const std::function<float(int64_t, int64_t)>& biases,
+                               int64_t mem_len) {
+  ModelConfig config = small_model();
+  ModelProblem source(config, 2, 14);
+  config.position = position;
+  ModelProblem problem(config, 2, 14);
+  for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = problem.parameters.specs()[i];
+    if (spec.name == "attention.buckets") {
+      OwnedTensor table(DType::kFloat32, spec.shape);
+      for (int64_t e = 0; e < spec.shape.elements(); ++e)
+        table.as<float>()[e] = biases(e / spec.shape[1], e % spec.shape[1]);
+      problem.parameters.upload(problem.parameters.values(), i, table.view());
+      continue;
+    }
+    for (size_t j = 0; j < source.parameters.specs().size(); ++j) {
+      if (source.parameters.specs()[j].name != spec.name) continue;
+      const TensorView values = source.parameters.part_of(source.parameters.values(), j);
+      problem.parameters.upload(problem.parameters.values(), i, values);
+    }
+  }
+  problem.parameters.refresh_compute_copy();
+  ModelUse use = use_of(config);
+  use.mem_len = mem_len;
+  SegmentEngine engine({problem.model, use, problem.parameters, problem.arena, problem.queue}, Tape::Mode::kEvaluation);
+  SegmentMemory memory = problem.make_memory(use, 2);
+  std::vector<float> losses = problem.run(engine, 0, 7, memory);
+  const std::vector<float> later = problem.run(engine, 7, 7, memory);
+  losses.insert(losses.end(), later.begin(), later.end());
+  return losses;
+}
+
+// Beyond the lengths of training too: the memory holds 6 tokens there.
+TEST(BiasesByDistance, AT5TableOfAlibisSlopesIsAlibiToTheBit) {
+  const PositionConfig exact{.kind = PositionKind::kT5, .t5_buckets = 64, .t5_max_distance = 128};
+  const auto slopes = [](int64_t distance, int64_t head) {
+    constexpr std::array<float, 3> kOfThreeHeads{1.0F / 16.0F, 1.0F / 256.0F, 1.0F / 4.0F};
+    return -kOfThreeHeads[static_cast<size_t>(head)] * static_cast<float>(distance);
+  };
+  for (const int64_t mem_len : {0, 6, 20}) {
+    const std::vector<float> alibi = losses_with({.kind = PositionKind::kAlibi}, nullptr, mem_len);
+    EXPECT_EQ(alibi, losses_with(exact, slopes, mem_len));
+    EXPECT_NE(alibi, losses_with({.kind = PositionKind::kNone}, nullptr, mem_len));
+  }
+}
+
+TEST(BiasesByDistance, AT5TableOfZerosIsNoPositionsToTheBit) {
+  const auto zeros = [](int64_t, int64_t) { return 0.0F; };
+  for (const int64_t mem_len : {0, 6, 20})
+    EXPECT_EQ(losses_with({.kind = PositionKind::kT5}, zeros, mem_len),
+              losses_with({.kind = PositionKind::kNone}, nullptr, mem_len));
 }
 
 }  // namespace
