@@ -8,7 +8,7 @@
 //           Columns from `width` on, and all other vectors, are copied.
 // backward  dx is dy turned by -a; nothing is saved.
 //
-// Angles are reduced in float64 and lose nothing of p: at position 2^30 they are right to 1e-6. Position 0 changes
+// Angles are reduced in float64 and lose nothing of p: at position 2^30 they are right to 1e-5. Position 0 changes
 // nothing. Deterministic. A: the dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 

@@ -334,7 +334,7 @@ MUTATIONS = [
         header=True,
     ),
     kernel("rotary", "no barrier before the angles of others are read", "  simt::sync_block();\n", "", ROTARY),
-    kernel("rotary", "the next pair's sine", "sine[(column + k) / 2]", "sine[(column + k) / 2 + 1]", ROTARY),
+    kernel("rotary", "the next pair's sine", "angles.sine[(column + k)", "angles.sine[(column + k + 2)", ROTARY),
     kernel("rotary", "a pair beyond the share turned", "column + k >= args.width", "column + k > args.width", ROTARY),
     kernel("rotary", "positions counted in float32", "static_cast<double>(args", "static_cast<float>(args", ROTARY),
     kernel("rotary", "every stream at the first one's place", "simt::block_y() * args.rows", "0 * args.rows", ROTARY),

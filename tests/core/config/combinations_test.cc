@@ -60,14 +60,11 @@ TEST(Combinations, RopeTurnsPairsOfColumns) {
       error("64", "1e-9"),
       "c: model.position.rotary_share: expected a share that is an even number of model.d_head = 64 columns, found "
       "1e-09, which is 6.4e-08");
-  EXPECT_EQ(error("64", "1.5"), "c: model.position.rotary_share: expected a number > 0 and <= 1, found 1.5");
-  EXPECT_EQ(error("64", "0"), "c: model.position.rotary_share: expected a number > 0 and <= 1, found 0");
-  EXPECT_EQ(error_with({rope, "model.position.rotary_base=0.5"}),
-            "c: model.position.rotary_base: expected a number >= 1, found 0.5");
   for (const std::string share : {"1", "0.5", "0.1"}) EXPECT_EQ(error("60", share), "no error");
-  EXPECT_EQ(error_with({"model.position.rotary_base=500"}),
-            "c: model.position.rotary_base: expected 10000.0 with model.position.kind = \"relative\" (read by \"rope\"), "
-            "found 500.0");
+  EXPECT_EQ(
+      error_with({"model.position.rotary_base=500"}),
+      "c: model.position.rotary_base: expected 10000.0 with model.position.kind = \"relative\" (read by \"rope\"), "
+      "found 500.0");
   EXPECT_EQ(error_with({rope, "model.position.clamp_len=8"}),
             "c: model.position.clamp_len: expected -1 with model.position.kind = \"rope\" (read by \"relative\", "
             "\"shaw\"), found 8");

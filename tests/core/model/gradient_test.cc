@@ -16,7 +16,8 @@ ModelConfig tiny(const ModelVariant& variant) {
   ModelConfig config = variant.config();
   config.n_layer = std::min<int64_t>(config.n_layer, 2);
   config.n_head = std::min<int64_t>(config.n_head, 2);
-  config.d_head = std::min<int64_t>(config.d_head, 3);
+  if (config.position.kind != PositionKind::kRope)  // which turns a share of its heads
+    config.d_head = std::min<int64_t>(config.d_head, 3);
   config.d_model = std::min<int64_t>(config.d_model, 8);
   config.d_inner = std::min<int64_t>(config.d_inner, 7);
   config.d_embed = config.d_embed == 0 ? 0 : (config.d_embed < 14 ? 5 : 9);
