@@ -35,9 +35,13 @@ int64_t rows_of(const TokenSource& source, const StreamOptions& options) {
 }  // namespace
 
 SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options, StreamPosition start)
-    : source_(std::move(source)), options_(options), rows_(rows_of(source_, options)), position_(start) {
+    : source_(std::move(source)),
+      options_(options),
+      longest_(options.segment_length),
+      rows_(rows_of(source_, options)),
+      position_(start) {
   check_position(start);
-  const int64_t longest = std::min(options_.segment_length, rows_ - 1);
+  const int64_t longest = std::min(longest_, rows_ - 1);
   for (int64_t b = options_.first_stream; b < options_.first_stream + options_.local_streams; ++b)
     windows_.emplace_back(b * rows_, (b + 1) * rows_, std::max(kWindowTokens, longest + 1));
   const Shape shape{options_.local_streams, longest};
@@ -58,6 +62,14 @@ void SegmentStreams::restore(StreamPosition position) {
   check_position(position);
   thread_ = {};
   position_ = position;
+  start();
+}
+
+void SegmentStreams::set_segment_length(int64_t length) {
+  if (length < 1 || length > longest_) throw ContractError("segments of {} tokens, expected 1 to {}", length, longest_);
+  if (length == options_.segment_length) return;
+  thread_ = {};  // what it has read ahead is too long or too short
+  options_.segment_length = length;
   start();
 }
 

@@ -62,6 +62,8 @@ class SegmentStreams {
   StreamPosition position() const { return position_; }
   // Resumes at a position, as if it had been reached by next().
   void restore(StreamPosition position);
+  // The next segment is this long, and those after it; at most as long as at construction.
+  void set_segment_length(int64_t length);
 
   int64_t targets_per_stream() const { return rows_ - 1; }  // in an epoch
   int64_t segments_per_epoch() const;
@@ -83,6 +85,7 @@ class SegmentStreams {
 
   TokenSource source_;
   StreamOptions options_;
+  int64_t longest_;  // segment
   int64_t rows_;
   StreamPosition position_;
   std::vector<TokenWindow> windows_;  // one per local stream; the thread's alone

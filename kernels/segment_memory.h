@@ -11,7 +11,7 @@ namespace segue::kernels {
 
 struct SegmentMemoryUpdate {
   ConstTensorView memory;  // [B, M, D] A in; M may be 0
-  ConstTensorView hidden;  // [B, T, D] A in
+  ConstTensorView hidden;  // [B, T, D] A in; T may be 0
   TensorView updated;      // [B, min(capacity, M + T), D] A out; may start where memory starts
 };
 void segment_memory_update(Queue& queue, const SegmentMemoryUpdate& args);

@@ -44,6 +44,29 @@ void check_lengths(const Config& config, std::string_view source) {
                       config.training.batch_size, config.training.batch_chunk);
 }
 
+void check_stages(const Config& config, std::string_view source) {
+  int64_t after = 0;
+  for (size_t i = 0; i < config.training.stages.size(); ++i) {
+    const StageConfig& stage = config.training.stages[i];
+    const auto expect = [&](bool holds, const char* key, const std::string& expected, int64_t found) {
+      if (!holds)
+        throw ConfigError("{}: training.stages[{}].{}: expected {}, found {}", source, i, key, expected, found);
+    };
+    expect(stage.until_step > after, "until_step", fmt::format("above {}, where the stage before it ends", after),
+           stage.until_step);
+    expect(stage.until_step < config.training.max_step, "until_step",
+           fmt::format("less than training.max_step = {}", config.training.max_step), stage.until_step);
+    expect(stage.tgt_len <= config.training.tgt_len, "tgt_len",
+           fmt::format("at most training.tgt_len = {}", config.training.tgt_len), stage.tgt_len);
+    expect(stage.mem_len <= config.model.mem_len, "mem_len",
+           fmt::format("at most model.mem_len = {}", config.model.mem_len), stage.mem_len);
+    ModelUse use = use_of(config.model);
+    use.mem_len = stage.mem_len;
+    check_same_length(use, fmt::format("training.stages[{}].mem_len", i), source);
+    after = stage.until_step;
+  }
+}
+
 void check_device(const TrainingConfig& training, std::string_view source) {
   if (!is_device_name(training.device))
     throw ConfigError(R"({}: training.device: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", source,
@@ -198,6 +221,7 @@ void check_combinations(const Config& config, std::string_view source) {
   check_model(config.model, source);
   if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
+  check_stages(config, source);
   check_position_table(config.model.position, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
   check_position_table(config.model.position, evaluation, evaluation_tgt_len(config), source);

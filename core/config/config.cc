@@ -75,6 +75,24 @@ void ScheduleConfig::describe(JsonFields& fields) {
   fields.optional("rule", rule, {.meaning = "whose arithmetic"});
 }
 
+void StageConfig::describe(JsonFields& fields) {
+  fields.required("until_step", until_step,
+                  {.meaning = "the last step of the stage; more than that of the stage before, less than max_step",
+                   .unit = "steps",
+                   .minimum = 1,
+                   .maximum = kMostSteps});
+  fields.required("tgt_len", tgt_len,
+                  {.meaning = "length of a segment meanwhile, at most training.tgt_len",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest});
+  fields.required("mem_len", mem_len,
+                  {.meaning = "length of the memory meanwhile, at most model.mem_len",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest});
+}
+
 void TrainingConfig::describe(JsonFields& fields) {
   fields.optional("batch_size", batch_size,
                   {.meaning = "parallel streams of text, over all ranks",
@@ -83,6 +101,10 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
+  fields.optional("stages", stages,
+                  {.meaning = "shorter segments and memories that training begins with, one stage after another; from "
+                              "the end of the last one on the lengths are training.tgt_len and model.mem_len. A step "
+                              "of shorter segments has fewer tokens"});
   fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment are learned from"});
   fields.optional("batch_chunk", batch_chunk,
                   {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
@@ -187,6 +209,12 @@ double effective_epsilon(const OptimizerConfig& optimizer) {
       break;
   }
   return 1e-8;
+}
+
+Lengths lengths_at(const Config& config, int64_t step) {
+  for (const StageConfig& stage : config.training.stages)
+    if (step <= stage.until_step) return {.tgt_len = stage.tgt_len, .mem_len = stage.mem_len};
+  return {.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len};
 }
 
 int64_t scored_tokens(const TrainingConfig& training, int64_t length) {

@@ -47,9 +47,18 @@ struct ScheduleConfig {
   void describe(JsonFields& fields);
 };
 
+// Lengths that training has before its last ones, which are training.tgt_len and model.mem_len.
+struct StageConfig {
+  int64_t until_step = 0;  // the last step that has them
+  int64_t tgt_len = 0;
+  int64_t mem_len = 0;
+  void describe(JsonFields& fields);
+};
+
 struct TrainingConfig {
   int64_t batch_size = 8;
   int64_t tgt_len = 128;
+  std::vector<StageConfig> stages = {};  // in the order of their steps
   LossPart loss_part = LossPart::kFull;
   int64_t batch_chunk = 1;
   int64_t max_step = 10000;
@@ -94,6 +103,14 @@ struct Config {
   CheckpointConfig checkpoint = {};
   void describe(JsonFields& fields);
 };
+
+// The lengths of the segments and of the memory that step `step`, counted from 1, trains with.
+struct Lengths {
+  int64_t tgt_len = 0;
+  int64_t mem_len = 0;
+  bool operator==(const Lengths&) const = default;
+};
+Lengths lengths_at(const Config& config, int64_t step);
 
 // The newest tokens of a segment of `length` that training learns from.
 int64_t scored_tokens(const TrainingConfig& training, int64_t length);

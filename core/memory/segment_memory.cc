@@ -19,7 +19,7 @@ SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, i
 }
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
-    : shape_(shape), compute_(compute), length_(shape.starts_full ? shape.mem_len : 0) {
+    : shape_(shape), compute_(compute), limit_(shape.mem_len), length_(shape.starts_full ? limit_ : 0) {
   for (int64_t l = 0; l < shape.layers; ++l) {
     layers_.emplace_back(compute.activations, Shape{shape.streams, shape.mem_len, shape.d_model}, compute.device);
   }
@@ -35,10 +35,21 @@ TensorView SegmentMemory::rows(int64_t l, int64_t length) {
 }
 
 void SegmentMemory::reset() {
-  length_ = shape_.starts_full ? shape_.mem_len : 0;
+  length_ = shape_.starts_full ? limit_ : 0;
   for (OwnedTensor& owner : layers_) {
     fill_zero(owner.view(), compute_.device);
   }
+}
+
+void SegmentMemory::limit(kernels::Queue& queue, int64_t mem_len) {
+  if (mem_len < 0 || mem_len > shape_.mem_len)
+    throw ContractError("a memory of {} rows, expected 0 to {}", mem_len, shape_.mem_len);
+  limit_ = mem_len;
+  if (length_ <= mem_len) return;
+  const ConstTensorView nothing{nullptr, compute_.activations, {shape_.streams, 0, shape_.d_model}};
+  for (int64_t l = 0; l < shape_.layers; ++l)
+    kernels::segment_memory_update(queue, {.memory = layer(l), .hidden = nothing, .updated = rows(l, mem_len)});
+  length_ = mem_len;
 }
 
 void SegmentMemory::fit(SegmentShape& shape) const {
@@ -60,9 +71,9 @@ void SegmentMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
 void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorView> hidden) {
   if (std::ssize(hidden) != shape_.layers)
     throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
-  if (shape_.mem_len == 0) return;
+  if (limit_ == 0) return;
   const cuda::Range range("segment_memory");
-  const int64_t updated = std::min(shape_.mem_len, length_ + hidden[0].shape[1]);
+  const int64_t updated = std::min(limit_, length_ + hidden[0].shape[1]);
   for (int64_t l = 0; l < shape_.layers; ++l) {
     kernels::segment_memory_update(
         queue, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});

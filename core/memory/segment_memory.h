@@ -15,7 +15,7 @@ namespace segue {
 struct SegmentMemoryShape {
   int64_t layers = 0;
   int64_t streams = 0;
-  int64_t mem_len = 0;  // most rows kept per layer and stream
+  int64_t mem_len = 0;  // most rows ever kept per layer and stream
   int64_t d_model = 0;
   bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
 };
@@ -28,11 +28,12 @@ class SegmentMemory : public TrainingMemory {
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
   int64_t length() const { return length_; }  // rows per layer and stream there are now
-  bool is_full() const { return length_ == shape_.mem_len; }
+  bool is_full() const { return length_ == limit_; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, D]
   void reset() override;
 
+  void limit(kernels::Queue& queue, int64_t mem_len) override;
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return is_full(); }
   void bind(SegmentTape& segment) override;
@@ -48,6 +49,7 @@ class SegmentMemory : public TrainingMemory {
   SegmentMemoryShape shape_;
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for mem_len rows
+  int64_t limit_;                    // rows kept now, at most
   int64_t length_;
   std::vector<ConstTensorView> hidden_;  // of the last update: reused by every one
 };

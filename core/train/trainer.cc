@@ -30,6 +30,18 @@ Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Qu
   return {config.optimizer, parameters, queue, buckets, collectives};
 }
 
+// Those that all streams still train on.
+double tokens_after(const Config& config, int64_t step) {
+  double per_stream = 0.0;
+  const auto go_on = [&](int64_t last_step, int64_t tgt_len) {
+    per_stream += static_cast<double>(std::max<int64_t>(last_step - step, 0)) * static_cast<double>(tgt_len);
+    step = std::max(step, last_step);
+  };
+  for (const StageConfig& stage : config.training.stages) go_on(stage.until_step, stage.tgt_len);
+  go_on(config.training.max_step, config.training.tgt_len);
+  return per_stream * static_cast<double>(config.training.batch_size);
+}
+
 }  // namespace
 
 Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Queue& queue, Job& job,
@@ -58,6 +70,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .local_streams = streams_.count,
                                                          .segment_length = config.training.tgt_len,
                                                          .read_ahead = config.data.read_ahead}),
+      lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
                queue.device()),
@@ -101,12 +114,14 @@ TrainingOutcome Trainer::run(const StopSignal& stop) {
 TrainingOutcome Trainer::train(const StopSignal& stop) {
   open_logs();
   log_plan();
-  measure_model();  // a GPU's matrices for that are gone before the arena is there
+  flops_per_token_ = measure_flops_per_token();
+  peak_.measure();  // a GPU's matrices for that are gone before the arena is there
   reserve_memory();
   saved_step_ = state_.step;
   if (state_.step > 0) stop.note_saved(state_.step);
   first_step_ = state_.step + 1;
   while (evaluate_and_save(stop) && state_.step < config_.training.max_step && goes_on(stop)) {
+    enter_stage_of(state_.step + 1);
     train_step(*segments_.next());
     log_step();
     state_.evaluation_pending = is_evaluation_due();
@@ -117,6 +132,16 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
   if (observer_ != nullptr) observer_->ended();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
+}
+
+void Trainer::enter_stage_of(int64_t step) {
+  const Lengths now = lengths_at(config_, step);
+  if (now == lengths_) return;
+  segments_.set_segment_length(now.tgt_len);
+  for (StreamGroup& group : groups_) group.memory->limit(queue_, now.mem_len);
+  lengths_ = now;
+  flops_per_token_ = measure_flops_per_token();
+  logger_.info("from step {} on: segments of {} tokens, a memory of {}", step, now.tgt_len, now.mem_len);
 }
 
 void Trainer::open_logs() {
@@ -183,6 +208,7 @@ void Trainer::train_step(const Segment& segment) {
   const int64_t tokens = config_.training.batch_size * segment.length;
   ++interval_.steps;
   interval_.tokens += tokens;
+  interval_.flops += static_cast<double>(tokens) * flops_per_token_;
   interval_.seconds += seconds;
   state_.optimizer_step = optimizer_.steps();
   state_.tokens += tokens;
@@ -238,8 +264,7 @@ void Trainer::log_step() {
 }
 
 void Trainer::show(const StepMetrics& metrics) {
-  const double step_seconds = interval_.seconds / static_cast<double>(interval_.steps);
-  const double eta = step_seconds * static_cast<double>(config_.training.max_step - state_.step);
+  const double eta = interval_.seconds / static_cast<double>(interval_.tokens) * tokens_after(config_, state_.step);
   logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
 }
 
@@ -252,7 +277,7 @@ StepMetrics Trainer::interval_metrics() const {
           .learning_rate = learning_rate_,
           .tokens = state_.tokens,
           .tokens_per_second = tokens_per_second,
-          .flops_per_second = flops_per_token_ * tokens_per_second,
+          .flops_per_second = interval_.flops / interval_.seconds,
           .mfu = {},
           .seconds = state_.seconds,
           .exchange = {}};
@@ -337,11 +362,10 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
                            : std::string("there is no checkpoint yet"));
 }
 
-void Trainer::measure_model() {
+double Trainer::measure_flops_per_token() {
   const int64_t streams = config_.training.batch_size;
-  const Flops flops = model_.flops(parameters_, use_of(config_.model), training_shape(config_, streams));
-  flops_per_token_ = (flops.forward + flops.backward) / static_cast<double>(streams * config_.training.tgt_len);
-  peak_.measure();
+  const Flops flops = model_.flops(parameters_, use_of(config_.model), training_shape(config_, lengths_, streams));
+  return (flops.forward + flops.backward) / static_cast<double>(streams * lengths_.tgt_len);
 }
 
 // All that a step needs once the memory is full, before the first one.

@@ -61,6 +61,7 @@ class Trainer {
     double loss = 0.0;
     int64_t steps = 0;
     int64_t tokens = 0;
+    double flops = 0.0;
     double seconds = 0.0;
   };
 
@@ -84,7 +85,8 @@ class Trainer {
   bool evaluate_and_save(const StopSignal& stop);
   std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);
-  void measure_model();
+  void enter_stage_of(int64_t step);
+  double measure_flops_per_token();  // of a training step with full memory
   void log_plan() const;
   void log_memory(int64_t activations);
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
@@ -110,6 +112,7 @@ class Trainer {
   Evaluator evaluator_;
   std::vector<StreamGroup> groups_;
   SegmentStreams segments_;
+  Lengths lengths_;  // of its segments and of the groups' memories
   ScoredTargets scored_targets_;
   StepReports reports_;
   LossWatch loss_watch_;
@@ -123,9 +126,9 @@ class Trainer {
   int64_t first_step_ = 0;             // of this process
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;
-  double flops_per_token_ = 0.0;  // of a training step with full memory
-  double gradient_norm_ = 0.0;    // of the last step
-  double learning_rate_ = 0.0;    // of the last step
+  double flops_per_token_ = 0.0;
+  double gradient_norm_ = 0.0;  // of the last step
+  double learning_rate_ = 0.0;  // of the last step
 };
 
 }  // namespace segue

@@ -147,6 +147,26 @@ TEST_F(SegmentStreamsTest, APositionHoldsForAnotherSegmentLength) {
   EXPECT_FALSE(segment->starts_epoch);
 }
 
+TEST_F(SegmentStreamsTest, AnotherSegmentLengthGoesOnWhereTheLastSegmentEnded) {
+  source_of(53);
+  SegmentStreams reader(source_again(), {.streams = 2, .local_streams = 2, .segment_length = 7});
+  int64_t row = 0;
+  for (const int64_t length : {3, 3, 7, 1, 5, 5}) {  // 24 of the 25 targets of a stream
+    reader.set_segment_length(length);
+    const Segment* segment = reader.next();
+    ASSERT_EQ(segment->length, length);
+    EXPECT_EQ(segment->tokens.as<int32_t>()[0], row);
+    EXPECT_EQ(segment->targets.as<int32_t>()[length], 26 + row + 1);
+    EXPECT_EQ(segment->starts_epoch, row == 0);
+    row += length;
+  }
+  EXPECT_EQ(reader.position(), (StreamPosition{0, 24}));
+  reader.set_segment_length(7);
+  EXPECT_EQ(reader.next()->length, 1);
+  EXPECT_TRUE(reader.next()->starts_epoch);
+  EXPECT_EQ(message_of<ContractError>([&] { reader.set_segment_length(8); }), "segments of 8 tokens, expected 1 to 7");
+}
+
 TEST_F(SegmentStreamsTest, ASegmentStaysAsItIsUntilTheNextCall) {
   SegmentStreams reader(source_of(101),
                         {.streams = 1, .local_streams = 1, .segment_length = 3, .repeat = true, .read_ahead = 1});

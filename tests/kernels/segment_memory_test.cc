@@ -49,6 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SegmentMemoryTest,
                                          Case{4, 32, 5, 3, 3},         // shrinking, kept within the segment too
                                          Case{2, 7, 3, 0, 5},          // no memory
                                          Case{3, 13, 0, 31, 4},        // an empty segment
+                                         Case{4, 32, 0, 11, 3},        // a lower capacity alone
                                          Case{8, 128, 64, 128, 64}));  // a model's size, on several threads
 
 TEST(SegmentMemory, RefusesWhatItsContractForbids) {

@@ -1,7 +1,8 @@
 """A run that is killed and resumed is, bit for bit, the run that never was.
 
 First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
-Dropout is on, the batch is cut in two, and the data are so short that epochs end, with a short segment, during the run.
+Dropout is on, the batch is cut in two, lengths change on the way, and the data are so short that epochs end, with a short
+segment, during the run.
 """
 
 import os
@@ -17,12 +18,28 @@ KILLS = 20
 FILE = 6  # an exit code
 
 
-def write_config(program, name, max_step, **checkpoint):
+def stage(until_step, tgt_len, mem_len):
+    return {"until_step": until_step, "tgt_len": tgt_len, "mem_len": mem_len}
+
+
+def write_config(program, name, max_step, stages, **checkpoint):
     return program.config(
         name, data={"path": "text"}, model=TINY_MODEL, optimizer={"lr": 0.002},
         schedule={"kind": "cosine", "warmup_step": 3},
-        training={"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": max_step, "log_interval": 1},
+        training={"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": max_step, "log_interval": 1,
+                  "stages": stages},
         evaluation={"interval": 7, "batch_size": 2}, checkpoint=checkpoint)
+
+
+def begin_as_a_run_of_such_lengths(program, config):
+    """What the whole run did in its first stage, a run does that has no other lengths."""
+    program.run("train", config, "--run", "short", "--set", "training.stages=[]", "--set", "training.tgt_len=5", "--set",
+                "model.mem_len=0", "--set", "evaluation.interval=0", "--set", "schedule.kind=constant")
+    program.run("train", config, "--run", "staged", "--set", "evaluation.interval=0", "--set", "schedule.kind=constant")
+    short, staged = ([line["loss"] for line in metrics(program.path(run))] for run in ("short", "staged"))
+    check(short[:6] == staged[:6] and short[6] != staged[6], f"{short[:7]} and {staged[:7]}")
+    tokens = [line["tokens"] for line in metrics(program.path("staged"))]
+    check(tokens[5] == 6 * 3 * 5 and tokens[9] - tokens[8] == 3 * 16, f"tokens after each step: {tokens}")
 
 
 def kill_once(program, config):
@@ -111,14 +128,15 @@ def end_where_another_takes_over(program, config):
 def main():
     program = Program()
     program.prepare_text("text", 1000, seed=1)
-    config = write_config(program, "run.json", STEPS, interval=10)
+    config = write_config(program, "run.json", STEPS, [stage(6, 5, 0), stage(8, 9, 20), stage(10, 16, 7)], interval=10)
     program.run("train", config, "--run", "whole")
+    begin_as_a_run_of_such_lengths(program, config)
     kill_once(program, config)
     check_same_run(program.path("whole"), program.path("once"), STEPS, "killed once")
     resume_with_leftovers(program, config)
     end_where_another_takes_over(program, config)
 
-    config = write_config(program, "often.json", MANY_STEPS, interval=1, keep_last=2)
+    config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)], interval=1, keep_last=2)
     program.run("train", config, "--run", "saved")
     inside = kill_often(program, config, "often")
     check_same_run(program.path("saved"), program.path("often"), MANY_STEPS, "killed often")

@@ -10,6 +10,8 @@
 namespace segue {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::string error_with(const std::vector<std::string>& overrides) {
   return message_of<ConfigError>([&] { parse_config(R"({"data": {"path": "d"}})", "c", overrides); });
 }
@@ -32,6 +34,27 @@ TEST(Combinations, NcclIsForGpus) {
   EXPECT_EQ(error_with({"training.device=cpu", "training.communicator=nccl"}),
             "c: training.communicator: expected \"auto\" or \"mpi\" with training.device = \"cpu\", found \"nccl\"");
   EXPECT_EQ(error_with({"training.device=cpu", "training.communicator=mpi"}), "no error");
+}
+
+TEST(Combinations, StagesAreInOrderAndShorterThanTheEnd) {
+  const auto error_of_stages = [](const std::string& stages) {
+    return error_with({"training.stages=" + stages, "training.tgt_len=32", "model.mem_len=16", "training.max_step=9"});
+  };
+  EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 8, "mem_len": 0}, )"
+                            R"({"until_step": 8, "tgt_len": 32, "mem_len": 16}])"),
+            "no error");
+  EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 8, "mem_len": 0}, )"
+                            R"({"until_step": 3, "tgt_len": 8, "mem_len": 8}])"),
+            "c: training.stages[1].until_step: expected above 3, where the stage before it ends, found 3");
+  EXPECT_EQ(error_of_stages(R"([{"until_step": 9, "tgt_len": 8, "mem_len": 0}])"),
+            "c: training.stages[0].until_step: expected less than training.max_step = 9, found 9");
+  EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 33, "mem_len": 0}])"),
+            "c: training.stages[0].tgt_len: expected at most training.tgt_len = 32, found 33");
+  EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 8, "mem_len": 17}])"),
+            "c: training.stages[0].mem_len: expected at most model.mem_len = 16, found 17");
+  EXPECT_THAT(error_with({R"(training.stages=[{"until_step": 3, "tgt_len": 8, "mem_len": 0}])",
+                          "model.visibility.same_length=true", "model.mem_len=16"}),
+              HasSubstr("c: training.stages[0].mem_len: expected at least 1 with model.visibility.same_length"));
 }
 
 TEST(Combinations, SinusoidsNeedAnEvenWidth) {
