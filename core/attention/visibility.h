@@ -8,8 +8,9 @@
 namespace segue {
 
 // The number of newest keys a query sees, its own included; 0: all of memory and segment before it.
-// With `same_length` every query sees the same number, `mem_len` keys as in the authors' PyTorch code or one more as in
-// their TensorFlow code (same_length_extra_key). Throws ConfigError when that would be none.
+// A window has as many whatever the memory; with `same_length` every query sees the same number, `mem_len` keys as in
+// the authors' PyTorch code or one more as in their TensorFlow code (same_length_extra_key). Throws ConfigError when
+// that would be none.
 int64_t visible_window(const ModelUse& use);
 
 }  // namespace segue

@@ -32,6 +32,15 @@ void check_same_length(const ModelUse& use, std::string_view key, std::string_vi
       source, key);
 }
 
+// The first tokens of a segment see a whole window through the memory alone. `key` says where its length comes from.
+void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
+  if (model.visibility.kind != VisibilityKind::kWindow || mem_len >= model.visibility.window - 1) return;
+  throw ConfigError(
+      R"({}: {}: expected at least {}, one less than model.visibility.window, with model.visibility.kind = "window", or )"
+      "tokens see fewer keys the earlier they stand in their segment; found {}",
+      source, key, model.visibility.window - 1, mem_len);
+}
+
 void check_lengths(const Config& config, std::string_view source) {
   const int64_t longest = config.training.tgt_len + config.model.mem_len;
   if (evaluation_mem_len(config) < 0)
@@ -62,7 +71,9 @@ void check_stages(const Config& config, std::string_view source) {
            fmt::format("at most model.mem_len = {}", config.model.mem_len), stage.mem_len);
     ModelUse use = use_of(config.model);
     use.mem_len = stage.mem_len;
-    check_same_length(use, fmt::format("training.stages[{}].mem_len", i), source);
+    const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
+    check_same_length(use, mem_len_key, source);
+    check_window(config.model, stage.mem_len, mem_len_key, source);
     after = stage.until_step;
   }
 }
@@ -190,6 +201,7 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   check_same_length(use, mem_len_key, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
+  used.visibility.same_length = use.same_length;
   check_kinds_of(std::move(used), source);
   check_position_table(model.position, use, tgt_len, source);
 }
@@ -226,6 +238,8 @@ void check_combinations(const Config& config, std::string_view source) {
   const ModelUse evaluation = evaluation_use(config);
   check_position_table(config.model.position, evaluation, evaluation_tgt_len(config), source);
   check_same_length(evaluation, "evaluation.mem_len", source);
+  check_window(config.model, config.model.mem_len, "model.mem_len", source);
+  check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);
   check_optimization(config, source);
 }
 

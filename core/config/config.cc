@@ -211,7 +211,7 @@ double effective_epsilon(const OptimizerConfig& optimizer) {
   return 1e-8;
 }
 
-Lengths lengths_at(const Config& config, int64_t step) {
+StageLengths lengths_at(const Config& config, int64_t step) {
   for (const StageConfig& stage : config.training.stages)
     if (step <= stage.until_step) return {.tgt_len = stage.tgt_len, .mem_len = stage.mem_len};
   return {.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len};

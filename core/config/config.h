@@ -105,12 +105,12 @@ struct Config {
 };
 
 // The lengths of the segments and of the memory that step `step`, counted from 1, trains with.
-struct Lengths {
+struct StageLengths {
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
-  bool operator==(const Lengths&) const = default;
+  bool operator==(const StageLengths&) const = default;
 };
-Lengths lengths_at(const Config& config, int64_t step);
+StageLengths lengths_at(const Config& config, int64_t step);
 
 // The newest tokens of a segment of `length` that training learns from.
 int64_t scored_tokens(const TrainingConfig& training, int64_t length);

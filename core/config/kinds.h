@@ -32,10 +32,13 @@ inline const auto& table_of(PositionKind) {
   return kTable;
 }
 
-enum class VisibilityKind : uint8_t { kCausal };
+enum class VisibilityKind : uint8_t { kCausal, kWindow };
 inline const auto& table_of(VisibilityKind) {
   using enum VisibilityKind;
-  static constexpr ChoiceTable<VisibilityKind, 1> kTable({{kCausal, "causal", "memory and segment up to itself"}});
+  static constexpr ChoiceTable<VisibilityKind, 2> kTable(
+      {{kCausal, "causal", "memory and segment up to itself"},
+       {kWindow, "window",
+        "the newest of them, as many for every query, so that losses do not depend on where segments begin"}});
   return kTable;
 }
 

@@ -69,15 +69,26 @@ void PositionConfig::describe(JsonFields& fields) {
 
 void VisibilityConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "which keys a query sees"});
-  fields.optional(
-      "same_length", same_length,
-      {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included", .role = kUse});
+  using enum VisibilityKind;
+  fields.optional("same_length", same_length,
+                  {.meaning = "every query sees the same number of keys, model.mem_len of them, its own included",
+                   .role = kUse,
+                   .kinds = Kinds(kCausal)});
   fields.optional(
       "same_length_extra_key", same_length_extra_key,
       {.meaning =
            "with same_length, one key more: model.mem_len + 1, as in the TensorFlow and NVIDIA codes; also where only "
            "an evaluation asks for same_length",
-       .role = kUse});
+       .role = kUse,
+       .kinds = Kinds(kCausal)});
+  fields.optional("window", window,
+                  {.meaning = "keys that a query sees, its own included; training takes a model.mem_len of at least "
+                              "one less",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .role = kUse,
+                   .kinds = Kinds(kWindow)});
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
@@ -180,6 +191,7 @@ ModelUse use_of(const ModelConfig& model) {
           .clamp_len = model.position.clamp_len,
           .same_length = model.visibility.same_length,
           .same_length_extra_key = model.visibility.same_length_extra_key,
+          .window = model.visibility.kind == VisibilityKind::kWindow ? model.visibility.window : 0,
           .initial_memory = model.memory.initial};
 }
 

@@ -29,6 +29,7 @@ struct VisibilityConfig {
   VisibilityKind kind = VisibilityKind::kCausal;
   bool same_length = false;
   bool same_length_extra_key = false;
+  int64_t window = 128;  // read it through use_of
   void describe(JsonFields& fields);
 };
 
@@ -110,6 +111,7 @@ struct ModelUse {
   int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
   bool same_length = false;
   bool same_length_extra_key = false;
+  int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length says
   InitialMemory initial_memory = InitialMemory::kEmpty;
 
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

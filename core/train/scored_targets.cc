@@ -11,7 +11,7 @@ SegmentShape training_shape(const Config& config, int64_t streams) {
   return training_shape(config, {.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len}, streams);
 }
 
-SegmentShape training_shape(const Config& config, const Lengths& lengths, int64_t streams) {
+SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams) {
   ModelUse use = use_of(config.model);
   use.mem_len = lengths.mem_len;
   return full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));

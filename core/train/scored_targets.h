@@ -12,7 +12,7 @@ namespace segue {
 // The shape that a training tape of so many streams is recorded for in the end, with a full memory.
 SegmentShape training_shape(const Config& config, int64_t streams);
 // The same of a stage with other lengths.
-SegmentShape training_shape(const Config& config, const Lengths& lengths, int64_t streams);
+SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams);
 
 // The targets of a segment's newest tokens, put side by side.
 class ScoredTargets {

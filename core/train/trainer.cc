@@ -135,7 +135,7 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
 }
 
 void Trainer::enter_stage_of(int64_t step) {
-  const Lengths now = lengths_at(config_, step);
+  const StageLengths now = lengths_at(config_, step);
   if (now == lengths_) return;
   segments_.set_segment_length(now.tgt_len);
   for (StreamGroup& group : groups_) group.memory->limit(queue_, now.mem_len);

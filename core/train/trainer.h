@@ -112,7 +112,7 @@ class Trainer {
   Evaluator evaluator_;
   std::vector<StreamGroup> groups_;
   SegmentStreams segments_;
-  Lengths lengths_;  // of its segments and of the groups' memories
+  StageLengths lengths_;  // of its segments and of the groups' memories
   ScoredTargets scored_targets_;
   StepReports reports_;
   LossWatch loss_watch_;

@@ -21,12 +21,13 @@ struct StreamTokens {
   }
 };
 
-// Causal, and with same_length only the newest `mem_len` keys, or one more.
+// Causal; of a window only its newest keys, and with same_length the newest `mem_len`, or one more.
 inline Visibility segment_mask(const ModelConfig& model) {
   const VisibilityConfig visibility = model.visibility;
   const int64_t mem_len = model.mem_len;
   return [visibility, mem_len](int64_t query, int64_t key) {
     if (key > query) return false;
+    if (visibility.kind == VisibilityKind::kWindow) return key > query - visibility.window;
     if (!visibility.same_length) return true;
     return visibility.same_length_extra_key ? key >= query - mem_len : key > query - mem_len;
   };

@@ -245,6 +245,32 @@ TEST(Combinations, EveryQuerySeesAKey) {
   EXPECT_EQ(error_with({"model.mem_len=0"}), "no error");
 }
 
+TEST(Combinations, AWindowFitsIntoTheMemoryThatTrainingHas) {
+  const std::string window = R"(model.visibility={"kind": "window", "window": 65})";
+  EXPECT_EQ(error_with({window, "model.mem_len=64"}), "no error");
+  EXPECT_EQ(error_with({window, "model.mem_len=63"}),
+            R"(c: model.mem_len: expected at least 64, one less than model.visibility.window, with )"
+            R"(model.visibility.kind = "window", or tokens see fewer keys the earlier they stand in their segment; )"
+            "found 63");
+  EXPECT_THAT(error_with({window, "evaluation.mem_len=8"}), HasSubstr("c: evaluation.mem_len: expected at least 64"));
+  EXPECT_THAT(error_with({window, R"(training.stages=[{"until_step": 3, "tgt_len": 8, "mem_len": 0}])"}),
+              HasSubstr("c: training.stages[0].mem_len: expected at least 64"));
+  EXPECT_THAT(error_with({"model.visibility.window=9"}), HasSubstr("model.visibility.window"));
+  EXPECT_THAT(error_with({window, "model.visibility.same_length=true"}), HasSubstr("model.visibility.same_length"));
+}
+
+// What an evaluation remembers less of is its own affair.
+TEST(Combinations, AnEvaluationMayHaveLessMemoryThanAWindow) {
+  const ModelConfig model = {.visibility = {.kind = VisibilityKind::kWindow, .window = 65}};
+  ModelUse use = use_of(model);
+  EXPECT_EQ(use.window, 65);
+  use.mem_len = 8;
+  check_use(model, use, 8, "u");
+  use.same_length = true;
+  EXPECT_THAT(message_of<ConfigError>([&] { check_use(model, use, 8, "u"); }),
+              HasSubstr("u: model.visibility.same_length"));
+}
+
 TEST(Combinations, EvaluationLengthsFollowTraining) {
   Config config;
   EXPECT_EQ(evaluation_tgt_len(config), 128);

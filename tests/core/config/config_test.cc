@@ -180,7 +180,7 @@ TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
   // These are the keys of ModelUse.
   EXPECT_THAT(keys_of_role(model, "use"),
               testing::UnorderedElementsAre("mem_len", "position.clamp_len", "visibility.same_length",
-                                            "visibility.same_length_extra_key", "memory.initial"));
+                                            "visibility.same_length_extra_key", "visibility.window", "memory.initial"));
   EXPECT_THAT(keys_of_role(model, "training"),
               testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",
                                             "init.proj_init_std"));

@@ -98,6 +98,18 @@ inline std::vector<ModelVariant> key_variants() {
       {"same_length", [](ModelConfig& m) { m.visibility.same_length = true; }},
       {"same_length_extra_key",
        [](ModelConfig& m) { m.visibility = {.same_length = true, .same_length_extra_key = true}; }},
+      {"window", [](ModelConfig& m) { m.visibility = {.kind = VisibilityKind::kWindow, .window = 4}; }},
+      {"window_longer_than_memory_pre_norm_rope",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kWindow, .window = 9};
+         m.block.pre_lnorm = true;
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+       }},
+      {"window_of_one_zeros",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kWindow, .window = 1};
+         m.memory.initial = InitialMemory::kZeros;
+       }},
       {"zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; }},
       {"zeros_pre_norm_same_length",
        [](ModelConfig& m) {

@@ -9,12 +9,12 @@ namespace {
 struct ReachCase {
   std::string name;
   int64_t n_layer, tgt_len, mem_len, length;
-  bool same_length = false;
+  VisibilityConfig visibility = {};
   ModelConfig config() const {
     ModelConfig model = small_model();
     model.n_layer = n_layer;
     model.mem_len = mem_len;
-    model.visibility.same_length = same_length;
+    model.visibility = visibility;
     return model;
   }
 };
@@ -80,13 +80,19 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
   EXPECT_EQ(reach_in_tokens(c.config(), use_of(c.config()), c.tgt_len), c.length - 1 - oldest);
 }
 
+constexpr VisibilityConfig kSameLength{.same_length = true};
+
 INSTANTIATE_TEST_SUITE_P(
     Cases, ReachTest,
-    testing::Values(ReachCase{"no_memory", 2, 5, 0, 15}, ReachCase{"memory_of_one", 3, 4, 1, 24},
-                    ReachCase{"shorter_memory", 2, 5, 3, 25}, ReachCase{"memory_as_long", 2, 5, 5, 25},
-                    ReachCase{"memory_as_long_three_layers", 3, 4, 4, 24}, ReachCase{"longer_memory", 2, 4, 7, 26},
-                    ReachCase{"one_layer", 1, 4, 6, 18}, ReachCase{"one_token_segments", 2, 1, 3, 12},
-                    ReachCase{"same_length", 2, 4, 6, 26, true}, ReachCase{"same_length_short", 3, 5, 3, 25, true}),
+    testing::Values(
+        ReachCase{"no_memory", 2, 5, 0, 15}, ReachCase{"memory_of_one", 3, 4, 1, 24},
+        ReachCase{"shorter_memory", 2, 5, 3, 25}, ReachCase{"memory_as_long", 2, 5, 5, 25},
+        ReachCase{"memory_as_long_three_layers", 3, 4, 4, 24}, ReachCase{"longer_memory", 2, 4, 7, 26},
+        ReachCase{"one_layer", 1, 4, 6, 18}, ReachCase{"one_token_segments", 2, 1, 3, 12},
+        ReachCase{"same_length", 2, 4, 6, 26, kSameLength}, ReachCase{"same_length_short", 3, 5, 3, 25, kSameLength},
+        ReachCase{"window", 3, 5, 3, 25, {.kind = VisibilityKind::kWindow, .window = 4}},
+        ReachCase{"window_of_more_than_memory", 2, 4, 5, 26, {.kind = VisibilityKind::kWindow, .window = 8}},
+        ReachCase{"window_of_less_than_memory", 2, 4, 9, 26, {.kind = VisibilityKind::kWindow, .window = 3}}),
     [](const auto& case_info) { return case_info.param.name; });
 
 }  // namespace
