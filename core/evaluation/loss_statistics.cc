@@ -5,6 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
+#include "core/evaluation/student_t.h"
+
 namespace segue {
 
 namespace {
@@ -48,6 +51,12 @@ double LossMean::mean() const {
 }
 
 std::optional<double> LossMean::confidence95() const {
+  const std::optional<StandardError> error = standard_error();
+  if (!error) return std::nullopt;
+  return student_t_quantile(0.975, error->degrees_of_freedom) * error->value;
+}
+
+std::optional<StandardError> LossMean::standard_error() const {
   Deviations deviations;
   const double centre = mean();
   for (size_t i = 0; i < sums_.size(); ++i)
@@ -61,8 +70,8 @@ std::optional<double> LossMean::confidence95() const {
   const std::vector<double>& off = deviations.off;
   const double spread = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
   const auto k = static_cast<double>(deviations.regions());
-  const double error = std::sqrt(k / (k - 1.0) * spread) / static_cast<double>(tokens());
-  return student_t_975(deviations.regions() - 1) * error;
+  return StandardError{.value = std::sqrt(k / (k - 1.0) * spread) / static_cast<double>(tokens()),
+                       .degrees_of_freedom = k - 1.0};
 }
 
 std::optional<LossMean> LossMean::above(const LossMean& other) const {
@@ -72,16 +81,15 @@ std::optional<LossMean> LossMean::above(const LossMean& other) const {
   return difference;
 }
 
-double student_t_975(int64_t degrees_of_freedom) {
-  const auto n = static_cast<double>(degrees_of_freedom);
-  constexpr double kZ = 1.959963984540054;
-  const double z3 = kZ * kZ * kZ;
-  const double z5 = z3 * kZ * kZ;
-  const double z7 = z5 * kZ * kZ;
-  const double z9 = z7 * kZ * kZ;
-  return kZ + (z3 + kZ) / (4.0 * n) + (5.0 * z5 + 16.0 * z3 + 3.0 * kZ) / (96.0 * n * n) +
-         (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * kZ) / (384.0 * n * n * n) +
-         (79.0 * z9 + 776.0 * z7 + 1482.0 * z5 - 1920.0 * z3 - 945.0 * kZ) / (92160.0 * n * n * n * n);
+LossMean LossMean::average(std::span<const LossMean> results) {
+  if (results.empty()) throw ContractError("losses: the mean of no result");
+  LossMean mean = results.front();
+  for (const LossMean& result : results.subspan(1)) {
+    if (result.counts_ != mean.counts_) throw ContractError("losses: the mean of results at other tokens");
+    for (size_t i = 0; i < mean.sums_.size(); ++i) mean.sums_[i] += result.sums_[i];
+  }
+  for (double& sum : mean.sums_) sum /= static_cast<double>(results.size());
+  return mean;
 }
 
 int64_t ContextRule::most() const { return of(tgt_len - 1, mem_len); }

@@ -10,11 +10,18 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/evaluation/evaluator.h"
 
 namespace segue {
+
+// Of a mean, in nats, and how well it is known itself.
+struct StandardError {
+  double value = 0.0;
+  double degrees_of_freedom = 0.0;
+};
 
 class LossMean {
  public:
@@ -22,21 +29,21 @@ class LossMean {
   void add(int64_t region, double nll);
   int64_t tokens() const;
   double mean() const;  // nats
-  // Half width in nats; none when fewer than five regions hold tokens.
-  std::optional<double> confidence95() const;
+  // None when fewer than five regions hold tokens.
+  std::optional<StandardError> standard_error() const;
+  std::optional<double> confidence95() const;  // half width in nats, likewise
 
   // How far the losses are above those of another result at the same tokens. Its confidence is far narrower than that
   // of either, as both met the same text. None when the regions hold different numbers of tokens.
   std::optional<LossMean> above(const LossMean& other) const;
 
+  // The mean of every region over results at the same tokens. Throws ContractError when they are none, or of others.
+  static LossMean average(std::span<const LossMean> results);
+
  private:
   std::array<double, kRegions> sums_{};
   std::array<int64_t, kRegions> counts_{};
 };
-
-// The quantile 0.975 of Student's t distribution, to three digits for five degrees of freedom and more
-// (Abramowitz and Stegun 26.7.5).
-double student_t_975(int64_t degrees_of_freedom);
 
 // Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
 // and no more than `window` of them, unless that is 0.

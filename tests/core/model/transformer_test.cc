@@ -275,11 +275,11 @@ struct FromPosition {
 FromPosition train_from(int64_t position) {
   ModelProblem problem(model_variant("position_rope").config(), 2, 21);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  SegmentMemory memory = problem.make_memory(2);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
   problem.parameters.clear_gradients(problem.queue);
   FromPosition found;
   for (int64_t begin = 0; begin < 21; begin += 7) {
-    const auto nll = problem.run(engine, begin, 7, memory, {.first_position = position + begin});
+    const auto nll = problem.run(engine, begin, 7, *memory, {.first_position = position + begin});
     found.losses.insert(found.losses.end(), nll.begin(), nll.end());
   }
   found.gradients = kernels::oracle_values(problem.parameters.gradients());
@@ -322,9 +322,9 @@ std::vector<float> losses_with(const PositionConfig& position, const std::functi
   ModelUse use = use_of(config);
   use.mem_len = mem_len;
   SegmentEngine engine({problem.model, use, problem.parameters, problem.arena, problem.queue}, Tape::Mode::kEvaluation);
-  SegmentMemory memory = problem.make_memory(use, 2);
-  std::vector<float> losses = problem.run(engine, 0, 7, memory);
-  const std::vector<float> later = problem.run(engine, 7, 7, memory);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(use, 2);
+  std::vector<float> losses = problem.run(engine, 0, 7, *memory);
+  const std::vector<float> later = problem.run(engine, 7, 7, *memory);
   losses.insert(losses.end(), later.begin(), later.end());
   return losses;
 }

@@ -1,0 +1,157 @@
+// Differences of made-up losses of several seeds: their intervals hold the truth, and many at once stay honest.
+#include "core/evaluation/seed_differences.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "core/evaluation/student_t.h"
+
+namespace segue {
+namespace {
+
+using Ways = std::vector<std::vector<LossMean>>;
+
+// Standard deviations of what each way of training meets by itself: with a seed, in a region of the text, in both.
+struct Spread {
+  double of_seeds = 0.0, of_text = 0.0, of_both = 0.0;
+};
+
+constexpr double kApart = 0.1;  // of the first two ways
+
+// One token a region, whose hardness and whose seed's luck are the same for all ways.
+Ways train(uint64_t trial, size_t ways, int64_t seeds, const Spread& spread, double apart = kApart) {
+  const auto draw = [trial](size_t way, uint16_t kind, int64_t element) {
+    const auto site = static_cast<uint16_t>(4 * way + kind);
+    return random_normal({.seed = trial, .step = 0, .site = site}, static_cast<uint64_t>(element));
+  };
+  Ways trained(ways, std::vector<LossMean>(static_cast<size_t>(seeds)));
+  for (size_t way = 0; way < ways; ++way) {
+    for (int64_t s = 0; s < seeds; ++s) {
+      for (int64_t region = 0; region < LossMean::kRegions; ++region) {
+        const double common = 3.0 + draw(ways, 0, region) + 0.2 * draw(ways, 1, s) + (way == 1 ? apart : 0.0);
+        const double own = spread.of_seeds * draw(way, 1, s) + spread.of_text * draw(way, 2, region) +
+                           spread.of_both * draw(way, 3, s * LossMean::kRegions + region);
+        trained[way][static_cast<size_t>(s)].add(region, common + own);
+      }
+    }
+  }
+  return trained;
+}
+
+TEST(StudentT, IsThatOfTheTables) {
+  EXPECT_NEAR(student_t_quantile(0.975, 2), 4.3027, 1e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 9), 2.2622, 1e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 63), 1.9983, 1e-4);
+  EXPECT_NEAR(student_t_two_sided(-2.2622, 9), 0.05, 1e-5);
+}
+
+TEST(SeedDifferences, OfTwoWaysAreAsUncertainAsTheMeanOfTheSeeds) {
+  Ways ways(2, std::vector<LossMean>(3));
+  for (size_t s = 0; s < 3; ++s) {
+    for (int64_t region = 0; region < LossMean::kRegions; ++region) {
+      ways[0][s].add(region, 2.0);
+      ways[1][s].add(region, 2.0 + 0.1 * static_cast<double>(s + 1));
+    }
+  }
+  const std::vector<SeedDifference> found = differences_over_seeds(ways);
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_NEAR(found[0].mean, 0.2, 1e-12);
+  EXPECT_NEAR(found[0].error_of_text.value_or(1.0), 0.0, 1e-12);
+  EXPECT_NEAR(found[0].error_of_seeds.value_or(0.0), 0.1 / std::sqrt(3.0), 1e-12);
+  EXPECT_NEAR(found[0].confidence95.value_or(0.0), 4.3027 * 0.1 / std::sqrt(3.0), 1e-5);
+}
+
+// What a seed makes better or worse for all ways falls out, as what a text does.
+TEST(SeedDifferences, WhatAllWaysShareFallsOut) {
+  const std::vector<SeedDifference> found = differences_over_seeds(train(4, 3, 3, {}));
+  EXPECT_NEAR(found[0].mean, kApart, 1e-12);
+  EXPECT_NEAR(found[1].mean, 0.0, 1e-12);
+  for (const SeedDifference& each : found) {
+    EXPECT_NEAR(each.error_of_seeds.value_or(1.0), 0.0, 1e-12);
+    EXPECT_NEAR(each.error_of_text.value_or(1.0), 0.0, 1e-12);
+  }
+}
+
+TEST(SeedDifferences, OneSeedIsOfTheTextAlone) {
+  const Ways ways = train(5, 2, 1, {.of_text = 0.3});
+  const SeedDifference found = differences_over_seeds(ways).front();
+  EXPECT_FALSE(found.error_of_seeds);
+  EXPECT_EQ(found.confidence95, ways[1][0].above(ways[0][0])->confidence95());
+}
+
+// How often the interval of the first difference holds the truth, over 1000 comparisons.
+double share_covered(size_t ways, int64_t seeds, const Spread& spread) {
+  int covered = 0;
+  for (uint64_t trial = 1; trial <= 1000; ++trial) {
+    const SeedDifference found = differences_over_seeds(train(trial, ways, seeds, spread)).front();
+    covered += std::abs(found.mean - kApart) <= found.confidence95.value_or(0.0) ? 1 : 0;
+  }
+  return covered / 1000.0;
+}
+
+TEST(SeedDifferences, CoverTheTruthWhateverItIsThatVaries) {
+  constexpr double kError = 0.021;  // three standard errors of 1000 draws
+  for (const size_t ways : {2, 4}) {
+    for (const int64_t seeds : {2, 3, 5}) {
+      for (const Spread& spread :
+           {Spread{.of_seeds = 0.05}, Spread{.of_text = 0.4}, Spread{.of_both = 0.4}, Spread{0.05, 0.4, 0.2}})
+        EXPECT_GT(share_covered(ways, seeds, spread), 0.95 - kError)
+            << ways << " ways, " << seeds << " seeds; " << spread.of_seeds << ", " << spread.of_text << ", "
+            << spread.of_both;
+    }
+  }
+}
+
+// An interval of the text alone is right about these two sets of weights, and wrong about others.
+TEST(SeedDifferences, OneSeedDoesNotCoverOthers) {
+  EXPECT_LT(share_covered(2, 1, {.of_seeds = 0.05, .of_text = 0.1}), 0.6);
+}
+
+SeedDifference with_p(double p) { return {.p = p}; }
+
+TEST(SeedDifferences, ManyAreHeldTogether) {
+  std::vector<SeedDifference> differences{with_p(0.01), with_p(0.04), with_p(0.03), {}, with_p(0.6)};
+  hold_together(differences);
+  EXPECT_NEAR(differences[0].p_of_all.value_or(1.0), 0.04, 1e-12);
+  EXPECT_NEAR(differences[1].p_of_all.value_or(1.0), 0.09, 1e-12);
+  EXPECT_NEAR(differences[2].p_of_all.value_or(1.0), 0.09, 1e-12);
+  EXPECT_FALSE(differences[3].p_of_all);
+  EXPECT_NEAR(differences[4].p_of_all.value_or(0.0), 0.6, 1e-12);
+  EXPECT_TRUE(differences[0].is_told_apart());
+  EXPECT_FALSE(differences[1].is_told_apart());
+  EXPECT_FALSE(differences[3].is_told_apart());
+}
+
+// Seven ways of training that differ from the first in nothing: in 300 comparisons some are told apart in no more than
+// 5 %, and three standard errors.
+TEST(SeedDifferences, NoneIsToldApartThatDoesNotDiffer) {
+  for (const Spread& spread : {Spread{.of_seeds = 0.05}, Spread{.of_text = 0.4}, Spread{0.0125, 0.1, 0.1}}) {
+    int wrong = 0, wrong_alone = 0;
+    for (uint64_t trial = 1; trial <= 300; ++trial) {
+      const std::vector<SeedDifference> found = differences_over_seeds(train(trial, 8, 3, spread, 0.0));
+      wrong += std::ranges::any_of(found, &SeedDifference::is_told_apart) ? 1 : 0;
+      wrong_alone += std::ranges::any_of(found, [](const auto& each) { return each.p.value_or(1.0) < 0.05; }) ? 1 : 0;
+    }
+    EXPECT_LE(wrong, 26) << spread.of_seeds << ", " << spread.of_text << ", " << spread.of_both;
+    EXPECT_GT(wrong_alone, 30) << "each by itself";
+  }
+}
+
+TEST(SeedDifferences, OtherSeedsOrTokensAreRefused) {
+  Ways ways = train(1, 2, 2, {.of_text = 0.1});
+  ways[1][1].add(3, 1.0);
+  EXPECT_THROW(differences_over_seeds(ways), ContractError);
+  ways[1].pop_back();
+  EXPECT_THROW(differences_over_seeds(ways), ContractError);
+  EXPECT_THROW(differences_over_seeds(Ways(2)), ContractError);
+  EXPECT_TRUE(differences_over_seeds(Ways()).empty());
+}
+
+}  // namespace
+}  // namespace segue
