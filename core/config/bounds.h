@@ -5,6 +5,7 @@ namespace segue {
 
 inline constexpr double kMostStreams = 1 << 15;
 inline constexpr double kLongest = 1 << 20;  // segments and memories
+inline constexpr double kMostSteps = 1e12;
 inline constexpr double kWidestVocabulary = 1 << 30;
 inline constexpr double kMostThreads = 4096;
 inline constexpr double kLargestSeed = 9007199254740991;  // 2^53 - 1: other JSON tools keep such integers exactly

@@ -7,7 +7,6 @@
 namespace segue {
 namespace {
 
-constexpr double kMostSteps = 1e12;
 
 }  // namespace
 

@@ -28,6 +28,7 @@ HEIGHTS = {
     "core/report": 10,
     "core/train": 10,
     "core/bench": 11,
+    "core/compare": 11,
     "launch": 12,
     "tests": 13,
     "benchmarks": 13,

@@ -1,0 +1,78 @@
+// What is compared: variants of one experiment, trained from the same seeds on the same text within the same budget, as
+// a file says it; and the runs that it takes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace segue {
+
+enum class BudgetKind : uint8_t { kTokens, kFlops };
+inline const auto& table_of(BudgetKind) {
+  using enum BudgetKind;
+  static constexpr ChoiceTable<BudgetKind, 2> kTable(
+      {{kTokens, "tokens", "as many of each variant"},
+       {kFlops, "flops", "as many operations, forward and backward, by the formulas of each variant's model"}});
+  return kTable;
+}
+
+// What each run may spend.
+struct BudgetConfig {
+  BudgetKind kind = BudgetKind::kTokens;
+  double amount = 0.0;
+  void describe(JsonFields& fields);
+};
+
+struct VariantConfig {
+  std::string name = {};
+  std::vector<std::string> set = {};  // overrides of the base, such as "model.position.kind=alibi"
+  void describe(JsonFields& fields);
+};
+
+// What the trained models are measured by.
+struct MeasureConfig {
+  std::string split = "test";
+  std::vector<int64_t> tgt_len = {};  // none: as trained
+  std::vector<int64_t> mem_len = {};  // likewise
+  int64_t batch_size = 8;
+  int64_t max_tokens = 0;  // 0: the whole split
+  void describe(JsonFields& fields);
+};
+
+struct Comparison {
+  std::string base = {};                     // config file, from the folder of the comparison's
+  std::vector<VariantConfig> variants = {};  // the first is what the others are compared with
+  BudgetConfig budget = {};
+  std::vector<int64_t> seeds = {1, 2, 3};
+  std::vector<std::string> may_differ = {};  // keys of what variants otherwise have in common
+  MeasureConfig measure = {};
+  void describe(JsonFields& fields);
+};
+
+// Reads a file. Throws ConfigError naming file and key, and FileError.
+Comparison load_comparison(const std::filesystem::path& path);
+
+// One training of a comparison.
+struct ComparedRun {
+  std::string variant;
+  int64_t seed = 0;
+  Config config;
+  std::filesystem::path directory() const;  // within that of the comparison
+};
+
+// All of them, seed by seed, so that what has been trained can be compared at any time. `vocab_size` is the dataset's.
+// Throws ConfigError naming `source`, variant and key when a variant is no config, when one differs from the first in
+// what must be the same of all (data and evaluation) and `may_differ` does not name it, or when a step takes more than
+// the budget.
+std::vector<ComparedRun> runs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
+                                 std::string_view source);
+
+// Steps that a run may take.
+int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size);
+
+}  // namespace segue

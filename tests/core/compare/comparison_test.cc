@@ -1,0 +1,110 @@
+// What a comparison's file asks for: its runs, what they may spend, and what makes a comparison unfair.
+#include "core/compare/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kVocabulary = 32;
+
+class ComparisonTest : public ::testing::Test {
+ protected:
+  ComparisonTest() {
+    write_file_atomically(directory_ / "base.json", R"({"data": {"path": "tokens"},
+      "model": {"n_layer": 1, "n_head": 1, "d_model": 8, "d_head": 8, "d_inner": 16, "mem_len": 16},
+      "training": {"batch_size": 4, "tgt_len": 8}})");
+  }
+  // Of variants with memory and without, unless said otherwise.
+  Comparison load(const std::string& rest = "", const std::string& variants = kBoth) {
+    write_file_atomically(directory_ / "family.json", R"({"base": "base.json", "variants": )" + variants + rest + "}");
+    return load_comparison(directory_ / "family.json");
+  }
+  std::vector<ComparedRun> runs(const Comparison& comparison) {
+    return runs_of(comparison, directory_ / comparison.base, kVocabulary, "f");
+  }
+  template <typename Work>
+  std::string error_of(const Work& work) {
+    return message_of<ConfigError>(work);
+  }
+
+  static constexpr const char* kBoth =
+      R"([{"name": "memory"}, {"name": "none", "set": ["model.mem_len=0", "evaluation.mem_len=0"]}])";
+  static constexpr const char* kTokens = R"(, "budget": {"amount": 1000})";
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ComparisonTest, TrainsEveryVariantFromEverySeed) {
+  const Comparison comparison =
+      load(R"(, "budget": {"amount": 1000}, "seeds": [7, 3], "may_differ": ["evaluation.mem_len"])");
+  const std::vector<ComparedRun> all = runs(comparison);
+  std::vector<std::string> directories;
+  for (const ComparedRun& run : all) {
+    directories.push_back(run.directory().string());
+    EXPECT_EQ(run.config.seed, run.seed);
+    EXPECT_EQ(run.config.model.mem_len, run.variant == "none" ? 0 : 16);
+    EXPECT_EQ(run.config.training.max_step, 31);  // of 32 tokens each
+  }
+  EXPECT_THAT(directories, testing::ElementsAre("runs/memory-7", "runs/none-7", "runs/memory-3", "runs/none-3"));
+}
+
+TEST_F(ComparisonTest, OperationsPayForMoreStepsWithoutMemory) {
+  const BudgetConfig budget{.kind = BudgetKind::kFlops, .amount = 1e8};
+  Config config;
+  config.model = {.n_layer = 1, .n_head = 1, .d_model = 8, .d_head = 8, .d_inner = 16, .mem_len = 64};
+  config.training = {.batch_size = 4, .tgt_len = 8};
+  const int64_t with_memory = steps_within(budget, config, kVocabulary);
+  config.model.mem_len = 0;
+  EXPECT_GT(steps_within(budget, config, kVocabulary), with_memory);
+  EXPECT_EQ(steps_within({.kind = BudgetKind::kFlops, .amount = 3e8}, config, kVocabulary) / 3,
+            steps_within(budget, config, kVocabulary));
+}
+
+// 10 steps of 8 tokens, then steps of 32.
+TEST_F(ComparisonTest, StagesSpendByTheirLengths) {
+  Config config;
+  config.training = {.batch_size = 4, .tgt_len = 8, .stages = {{.until_step = 10, .tgt_len = 2, .mem_len = 0}}};
+  EXPECT_EQ(steps_within({.amount = 79.0}, config, kVocabulary), 9);
+  EXPECT_EQ(steps_within({.amount = 80.0}, config, kVocabulary), 10);
+  EXPECT_EQ(steps_within({.amount = 80.0 + 64.0}, config, kVocabulary), 12);
+}
+
+TEST_F(ComparisonTest, AskedForWhatCannotBeComparedItSaysSo) {
+  const auto error = [this](const std::string& rest, const std::string& variants) {
+    return error_of([&] { load(rest, variants); });
+  };
+  EXPECT_THAT(error(kTokens, R"([{"name": "a"}])"), HasSubstr("family.json: variants: expected at least 2, found 1"));
+  EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "a"}])"), HasSubstr(R"(found "a" twice)"));
+  EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "../b"}])"), HasSubstr(R"(found "../b")"));
+  EXPECT_THAT(error(R"(, "budget": {"amount": 9}, "seeds": [])", kBoth), HasSubstr("seeds: expected at least 1"));
+  EXPECT_THAT(error(R"(, "budget": {"amount": 9}, "seeds": [1, 1])", kBoth), HasSubstr("found 1 twice"));
+  EXPECT_THAT(error("", kBoth), HasSubstr("budget"));
+  EXPECT_THAT(error(R"(, "budget": {"amount": 9}, "seed": 1)", kBoth), HasSubstr("seed"));
+}
+
+TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
+  const auto error = [this](const std::string& rest, const std::string& variants) {
+    return error_of([&] { runs(load(rest, variants)); });
+  };
+  const std::string other = R"([{"name": "a"}, {"name": "b"}, {"name": "c", "set": ["data.path=more"]}])";
+  EXPECT_EQ(error(kTokens, other),
+            R"(f: variant "c": data.path: expected "tokens" as of "a", or the comparison would not be of the variants )"
+            R"(alone (may_differ allows it); found "more")");
+  EXPECT_EQ(error(R"(, "budget": {"amount": 1000}, "may_differ": ["data.path"])", other), "no error");
+  EXPECT_THAT(error(kTokens, kBoth), HasSubstr(R"(f: variant "none": evaluation.mem_len)"));
+  EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "b", "set": ["model.men_len=9"]}])"),
+              HasSubstr(R"(f: variant "b": --set model.men_len=9)"));
+  EXPECT_EQ(error(R"(, "budget": {"amount": 31})", R"([{"name": "a"}, {"name": "b"}])"),
+            R"(f: budget.amount: expected what a step of variant "a" takes, 32 tokens, or more; found 31)");
+}
+
+}  // namespace
+}  // namespace segue
