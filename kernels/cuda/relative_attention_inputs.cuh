@@ -95,8 +95,8 @@ struct AttentionInputs {
     return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
   }
   // Element h of head n of u or w.
-  __device__ __forceinline__ float bias_at(const float* bias, int n, int h) const {
-    return bias == nullptr ? 0.0F : bias[n * d_head + h];
+  __device__ __forceinline__ float bias_at(const float* u_or_w, int n, int h) const {
+    return u_or_w == nullptr ? 0.0F : u_or_w[n * d_head + h];
   }
   // The bias of a distance; that of the first or the last for those beyond, which are in the future or share it.
   __device__ __forceinline__ float distance_bias(int n, int distance) const {

@@ -169,11 +169,10 @@ inline std::vector<ModelVariant> key_variants() {
          m.position = {.kind = PositionKind::kShaw, .max_positions = 20};
          m.mem_len = 0;
        }},
-      {"alibi_four_heads_pre_norm_same_length",
+      {"alibi_four_heads_same_length",
        [](ModelConfig& m) {
          m.position.kind = PositionKind::kAlibi;
          m.n_head = 4;
-         m.block.pre_lnorm = true;
          m.visibility.same_length = true;
        }},
       {"alibi_no_memory",
