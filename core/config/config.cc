@@ -5,11 +5,6 @@
 #include "core/config/bounds.h"
 
 namespace segue {
-namespace {
-
-
-}  // namespace
-
 void DataConfig::describe(JsonFields& fields) {
   fields.required("path", path, {.meaning = "directory of the prepared dataset"});
   fields.optional("train_split", train_split, {.meaning = "split to train on"});

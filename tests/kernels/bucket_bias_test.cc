@@ -86,7 +86,7 @@ TEST(BucketBias, NamesWhatBreaksTheContract) {
   }
   expect_contract_error([&] { forward(inside, turned.view()); }, {"bias", "[3, 2]", "[2, 3]"});
   expect_contract_error([&] { backward(inside, turned.view()); }, {"dbias", "[3, 2]", "[2, 3]"});
-  expect_contract_error([&] { forward(inside, view_of(table.as<float>(), {3, 2})); }, {"bias", "table"});
+  expect_contract_error([&] { forward(inside, view_of(table.view().as<float>(), {3, 2})); }, {"bias", "table"});
 }
 
 }  // namespace
