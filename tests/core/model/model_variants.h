@@ -105,9 +105,9 @@ inline std::vector<ModelVariant> key_variants() {
          m.block.pre_lnorm = true;
          m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
        }},
-      {"window_of_one_zeros",
+      {"window_of_two_zeros",
        [](ModelConfig& m) {
-         m.visibility = {.kind = VisibilityKind::kWindow, .window = 1};
+         m.visibility = {.kind = VisibilityKind::kWindow, .window = 2};
          m.memory.initial = InitialMemory::kZeros;
        }},
       {"zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; }},
