@@ -95,7 +95,7 @@ void BudgetConfig::describe(JsonFields& fields) {
 }
 
 void VariantConfig::describe(JsonFields& fields) {
-  fields.required("name", name, {.meaning = "letters, digits, \"-\", \"_\" and \".\""});
+  fields.required("name", name, {.meaning = R"(letters, digits, "-", "_" and ".")"});
   fields.optional("set", set, {.meaning = "KEY=VALUE in place of what the base says, as of segue train --set"});
 }
 
