@@ -48,6 +48,10 @@ void check_comparison(const Comparison& comparison, const std::string& source) {
       throw ConfigError(R"({}: variants: expected names of letters, digits, "-", "_" and ".", found "{}")", source,
                         printable_line(variant.name, kLongestExcerpt));
   }
+  if (const double* twice = find_twice(comparison.learning_rates, [](double rate) { return rate; }))
+    throw ConfigError("{}: learning_rates: expected each once, found {} twice", source, *twice);
+  if (comparison.learning_rates.size() == 1)
+    throw ConfigError("{}: learning_rates: expected 2 or more to choose from, found 1; set optimizer.lr", source);
   const auto name_of = [](const VariantConfig& variant) { return variant.name; };
   if (const VariantConfig* twice = find_twice(comparison.variants, name_of))
     throw ConfigError(R"({}: variants: expected a name for each, found "{}" twice)", source, twice->name);
@@ -77,14 +81,55 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
   }
 }
 
+double flops_of_step(const Config& config, int64_t vocab_size, const StageLengths& lengths) {
+  const Transformer model(config.model, vocab_size);
+  Parameters parameters(model.parameter_specs());
+  const SegmentShape shape = training_shape(config, lengths, config.training.batch_size);
+  const Flops flops = model.flops(parameters, use_of(config.model), shape);
+  return flops.forward + flops.backward;
+}
+
+ComparedRun run_of(const std::string& variant, int64_t seed, std::optional<double> learning_rate,
+                   const Config& config) {
+  ComparedRun run{.variant = variant, .seed = seed, .learning_rate = learning_rate, .config = config};
+  run.config.seed = seed;
+  if (learning_rate) run.config.optimizer.lr = *learning_rate;
+  return run;
+}
+
 // What a step of these lengths takes of the budget.
 double cost_of_step(const BudgetConfig& budget, const Config& config, int64_t vocab_size, const StageLengths& lengths) {
   const int64_t streams = config.training.batch_size;
   if (budget.kind == BudgetKind::kTokens) return static_cast<double>(streams * lengths.tgt_len);
-  const Transformer model(config.model, vocab_size);
-  Parameters parameters(model.parameter_specs());
-  const Flops flops = model.flops(parameters, use_of(config.model), training_shape(config, lengths, streams));
-  return flops.forward + flops.backward;
+  return flops_of_step(config, vocab_size, lengths);
+}
+
+void check_learning_rate(const Comparison& comparison, const VariantConfig& variant, std::string_view source) {
+  if (comparison.learning_rates.empty()) return;
+  for (const std::string& key : overridden_keys(variant.set)) {
+    if (key == "optimizer.lr")
+      throw ConfigError(R"({}: variant "{}": optimizer.lr: expected none, as learning_rates are tried; found one)",
+                        source, variant.name);
+  }
+}
+
+// Of every variant, with the steps that the budget pays for.
+std::vector<Config> configs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
+                               std::string_view source) {
+  std::vector<Config> configs;
+  for (const VariantConfig& variant : comparison.variants) {
+    check_learning_rate(comparison, variant, source);
+    Config& config = configs.emplace_back(config_of(variant, base, source));
+    config.training.max_step = steps_within(comparison.budget, config, vocab_size);
+    if (config.training.max_step == 0)
+      throw ConfigError(
+          R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})", source,
+          variant.name, cost_of_step(comparison.budget, config, vocab_size, lengths_at(config, 1)),
+          name_of_choice(comparison.budget.kind), comparison.budget.amount);
+    check_combinations(config, fmt::format(R"({}: variant "{}")", source, variant.name));
+  }
+  check_alike(comparison, configs, source);
+  return configs;
 }
 
 }  // namespace
@@ -123,6 +168,10 @@ void Comparison::describe(JsonFields& fields) {
                   {.meaning = "ways of training, two or more; the first is what the others are compared with"});
   fields.required("budget", budget, {.meaning = "what every run may spend, in place of training.max_step"});
   fields.optional("seeds", seeds, {.meaning = "a run of every variant from each", .minimum = 0});
+  fields.optional("learning_rates", learning_rates,
+                  {.meaning = "tried for every variant from the first seed, of which it takes the one with the lowest "
+                              "loss on evaluation.split; none: optimizer.lr",
+                   .above = 0});
   fields.optional("may_differ", may_differ,
                   {.meaning = "keys of data and evaluation in which variants may differ, such as data.path"});
   fields.optional("measure", measure, {.meaning = "what the trained models are measured by"});
@@ -135,32 +184,48 @@ Comparison load_comparison(const std::filesystem::path& path) {
   return comparison;
 }
 
-std::filesystem::path ComparedRun::directory() const {
-  return std::filesystem::path("runs") / fmt::format("{}-{}", variant, seed);
+std::string ComparedRun::name() const {
+  return learning_rate ? fmt::format("{}-{}-{}", variant, *learning_rate, seed) : fmt::format("{}-{}", variant, seed);
+}
+
+std::filesystem::path ComparedRun::directory() const { return std::filesystem::path("runs") / name(); }
+
+std::vector<ComparedRun> sweep_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
+                                  std::string_view source) {
+  std::vector<ComparedRun> runs;
+  if (comparison.learning_rates.empty()) return runs;
+  const std::vector<Config> configs = configs_of(comparison, base, vocab_size, source);
+  for (size_t v = 0; v < configs.size(); ++v) {
+    for (const double rate : comparison.learning_rates)
+      runs.push_back(run_of(comparison.variants[v].name, comparison.seeds.front(), rate, configs[v]));
+  }
+  return runs;
 }
 
 std::vector<ComparedRun> runs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                 std::string_view source) {
-  std::vector<Config> configs;
-  for (const VariantConfig& variant : comparison.variants) {
-    Config& config = configs.emplace_back(config_of(variant, base, source));
-    config.training.max_step = steps_within(comparison.budget, config, vocab_size);
-    if (config.training.max_step == 0)
-      throw ConfigError(
-          R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})", source,
-          variant.name, cost_of_step(comparison.budget, config, vocab_size, lengths_at(config, 1)),
-          name_of_choice(comparison.budget.kind), comparison.budget.amount);
-    check_combinations(config, fmt::format(R"({}: variant "{}")", source, variant.name));
-  }
-  check_alike(comparison, configs, source);
+                                 std::string_view source, std::span<const double> learning_rates) {
+  const std::vector<Config> configs = configs_of(comparison, base, vocab_size, source);
   std::vector<ComparedRun> runs;
   for (const int64_t seed : comparison.seeds) {
     for (size_t v = 0; v < configs.size(); ++v) {
-      runs.push_back({.variant = comparison.variants[v].name, .seed = seed, .config = configs[v]});
-      runs.back().config.seed = seed;
+      const auto rate = learning_rates.empty() ? std::nullopt : std::optional(learning_rates[v]);
+      runs.push_back(run_of(comparison.variants[v].name, seed, rate, configs[v]));
     }
   }
   return runs;
+}
+
+double flops_of_steps(const Config& config, int64_t vocab_size, int64_t steps) {
+  double flops = 0.0;
+  int64_t taken = 0;
+  const auto take = [&](int64_t until_step) {
+    if (until_step <= taken) return;
+    flops += static_cast<double>(until_step - taken) * flops_of_step(config, vocab_size, lengths_at(config, taken + 1));
+    taken = until_step;
+  };
+  for (const StageConfig& stage : config.training.stages) take(std::min(steps, stage.until_step));
+  take(steps);
+  return flops;
 }
 
 int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size) {

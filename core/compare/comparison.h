@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,7 @@ struct Comparison {
   std::vector<VariantConfig> variants = {};  // the first is what the others are compared with
   BudgetConfig budget = {};
   std::vector<int64_t> seeds = {1, 2, 3};
+  std::vector<double> learning_rates = {};   // swept for each variant; none: what its config says
   std::vector<std::string> may_differ = {};  // keys of what variants otherwise have in common
   MeasureConfig measure = {};
   void describe(JsonFields& fields);
@@ -61,16 +64,28 @@ Comparison load_comparison(const std::filesystem::path& path);
 struct ComparedRun {
   std::string variant;
   int64_t seed = 0;
+  std::optional<double> learning_rate;  // where it is swept
   Config config;
+  std::string name() const;                 // "alibi-1", or "alibi-0.001-1" where learning rates are swept
   std::filesystem::path directory() const;  // within that of the comparison
 };
 
-// All of them, seed by seed, so that what has been trained can be compared at any time. `vocab_size` is the dataset's.
+// Those that find each variant's learning rate, from the first seed, by variant; none when they are not swept. Throws
+// as runs_of does.
+std::vector<ComparedRun> sweep_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
+                                  std::string_view source);
+
+// All that are compared, seed by seed, so that what has been trained can be compared at any time. `vocab_size` is the
+// dataset's; `learning_rates` has what the sweep found for every variant, so that those of the first seed are of the
+// sweep; it is empty when there was none, or when none is known yet.
 // Throws ConfigError naming `source`, variant and key when a variant is no config, when one differs from the first in
 // what must be the same of all (data and evaluation) and `may_differ` does not name it, or when a step takes more than
 // the budget.
 std::vector<ComparedRun> runs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                 std::string_view source);
+                                 std::string_view source, std::span<const double> learning_rates = {});
+
+// Operations of its first `steps` steps, forward and backward, by the formulas of the model.
+double flops_of_steps(const Config& config, int64_t vocab_size, int64_t steps);
 
 // Steps that a run may take.
 int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size);

@@ -82,7 +82,8 @@ std::string Page::finish() const {
   html += fmt::format("<header>\n<p class=\"kicker\">{}</p>\n<h1>{}</h1>\n<p class=\"summary\">{}</p>\n",
                       escaped(head_.kicker), escaped(head_.title), escaped(head_.summary));
   html += contents() + "</header>\n<main>\n" + body_ + (headings_.empty() ? "" : "</section>\n");
-  return html + "</main>\n<footer>Made by segue report from the files of the runs.</footer>\n</body>\n</html>\n";
+  return html + fmt::format("</main>\n<footer>Made by {} from the files of the runs.</footer>\n</body>\n</html>\n",
+                            escaped(head_.made_by));
 }
 
 }  // namespace segue::report

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "core/drawing/bars.h"
+#include "core/drawing/intervals.h"
 #include "core/drawing/plot.h"
 #include "core/drawing/table.h"
 
 namespace segue::report {
 
-using Chart = std::variant<Plot, BarChart>;
+using Chart = std::variant<Plot, BarChart, IntervalChart>;
 
 struct Figure {
   std::vector<Chart> charts = {};  // one fills the page; several share it
@@ -35,6 +36,7 @@ struct PageHead {
   std::string title = {};
   std::string summary = {};     // below it
   int64_t refresh_seconds = 0;  // the page loads itself again; 0: it does not
+  std::string made_by = "segue report";
 };
 
 class Page {

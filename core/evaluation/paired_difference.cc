@@ -1,8 +1,7 @@
-// Sums by region of every file, one file in memory at a time; differences follow from the sums.
+// Every evaluation, and every pair of them, as JSON, CSV and text.
 #include "core/evaluation/paired_difference.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -10,78 +9,13 @@
 #include "base/text.h"
 #include "core/evaluation/loss_statistics.h"
 #include "core/evaluation/loss_units.h"
-#include "core/evaluation/same_tokens.h"
+#include "core/evaluation/paired_losses.h"
 
 namespace segue {
 
 namespace {
 
 constexpr size_t kMostFiles = 26;  // a letter each
-
-struct Evaluated {
-  std::filesystem::path path;
-  PerTokenInfo info;
-  LossMean losses;
-};
-
-class PairedLosses {
- public:
-  void add(const std::filesystem::path& path) {
-    PerTokenLosses read = read_per_token_file(path);
-    same_tokens_.check(path, read);
-    std::vector<bool> scored;
-    for (const float nll : read.nll) scored.push_back(!std::isnan(nll));
-    if (evaluated_.empty()) {
-      scored_ = std::move(scored);
-      tokens_ = std::ranges::count(scored_, true);
-      if (tokens_ == 0) throw DataError("{}: nll: expected a token that is scored, found none", path.string());
-    } else if (scored != scored_) {
-      refuse(path, scored);
-    }
-    evaluated_.push_back({.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
-  }
-
-  const std::vector<Evaluated>& evaluated() const { return evaluated_; }
-  int64_t tokens() const { return tokens_; }
-  std::string split() const { return same_tokens_.attribute("split"); }
-  std::string unit() const {
-    const std::string unit = same_tokens_.attribute("unit");
-    return unit.empty() ? "token" : unit;
-  }
-  // 0 where no file says how many bytes its tokens are.
-  double tokens_per_byte() const {
-    if (unit() == "byte") return 1.0;
-    const std::string said = same_tokens_.attribute("bytes");
-    int64_t bytes = 0;
-    std::from_chars(said.data(), said.data() + said.size(), bytes);
-    return bytes > 0 ? static_cast<double>(scored_.size()) / static_cast<double>(bytes) : 0.0;
-  }
-
- private:
-  LossMean by_region(const std::vector<float>& nll) const {
-    LossMean losses;
-    int64_t before = 0;
-    for (const float loss : nll)
-      if (!std::isnan(loss)) losses.add(before++ * LossMean::kRegions / tokens_, loss);
-    return losses;
-  }
-
-  [[noreturn]] void refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const {
-    const auto place = std::ranges::mismatch(scored, scored_).in1 - scored.begin();
-    const bool here = scored[static_cast<size_t>(place)];
-    throw DataError(
-        "{}: scores {} tokens, {} {} among them, but {} scores {}, {} it; only losses of the same tokens can be "
-        "compared: evaluate both with the same --max-tokens, and with --warm-up auto or the same --batch-size and "
-        "--tgt-len",
-        path.string(), std::ranges::count(scored, true), here ? "token" : "without token", place,
-        evaluated_.front().path.string(), tokens_, here ? "without" : "with");
-  }
-
-  std::vector<Evaluated> evaluated_;
-  SameTokens same_tokens_;
-  std::vector<bool> scored_;
-  int64_t tokens_ = 0;
-};
 
 std::string name_of(size_t index) { return {static_cast<char>('a' + index)}; }
 
@@ -92,7 +26,7 @@ OrderedJson half_width(const LossMean& losses) {
   return confidence ? OrderedJson(*confidence) : OrderedJson();
 }
 
-OrderedJson evaluation_of(const Evaluated& evaluated, size_t index, const LossUnits& units) {
+OrderedJson evaluation_of(const PairedLosses::Evaluation& evaluated, size_t index, const LossUnits& units) {
   OrderedJson json{{"name", name_of(index)},
                    {"file", evaluated.path.string()},
                    {"checkpoint", evaluated.info.checkpoint},
@@ -103,7 +37,7 @@ OrderedJson evaluation_of(const Evaluated& evaluated, size_t index, const LossUn
   return json;
 }
 
-OrderedJson difference_of(const std::vector<Evaluated>& evaluated, size_t first, size_t second,
+OrderedJson difference_of(const std::vector<PairedLosses::Evaluation>& evaluated, size_t first, size_t second,
                           const LossUnits& units) {
   const std::optional<LossMean> difference = evaluated[first].losses.above(evaluated[second].losses);
   if (!difference) throw ContractError("paired difference: regions of {} and {} differ", first, second);
@@ -198,7 +132,7 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
       {"tokens", losses.tokens()},
       {"evaluations", OrderedJson::array()},
       {"differences", OrderedJson::array()}};
-  const std::vector<Evaluated>& evaluated = losses.evaluated();
+  const std::vector<PairedLosses::Evaluation>& evaluated = losses.evaluations();
   for (size_t i = 0; i < evaluated.size(); ++i) json["evaluations"].push_back(evaluation_of(evaluated[i], i, units));
   for (size_t first = 0; first < evaluated.size(); ++first)
     for (size_t second = first + 1; second < evaluated.size(); ++second)

@@ -52,7 +52,8 @@ EvaluatedLength read_result(const JsonNode& node) {
                          .bits_per_byte = node.find_number("bits_per_byte"),
                          .tokens_per_second = node.find_number("tokens_per_second").value_or(0.0),
                          .by_position = read_parts(node, "by_position", "position", "position"),
-                         .by_context = read_parts(node, "by_context", "from", "to")};
+                         .by_context = read_parts(node, "by_context", "from", "to"),
+                         .per_token = node.find_text("per_token")};
   if (const std::optional<JsonNode> same_length = node.find("same_length")) result.same_length = same_length->boolean();
   if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
     result.difference95 = above->find_number("confidence95");

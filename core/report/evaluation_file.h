@@ -40,6 +40,7 @@ struct EvaluatedLength {
   double tokens_per_second = 0.0;            // 0: not stated
   std::vector<LossOfPart> by_position = {};  // from == to
   std::vector<LossOfPart> by_context = {};
+  std::string per_token = {};  // file of its losses, within the evaluation's directory; empty: none
 };
 
 struct SampleToken {

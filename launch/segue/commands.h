@@ -19,6 +19,7 @@ void add_import_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
 void add_schema_command(CLI::App& app);
 void add_reference_command(CLI::App& app);
 void add_completion_command(CLI::App& app);

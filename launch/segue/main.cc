@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   segue::add_export_command(app);
   segue::add_bench_command(app);
   segue::add_report_command(app);
+  segue::add_compare_command(app);
   segue::add_schema_command(app);
   segue::add_reference_command(app);
   segue::add_completion_command(app);

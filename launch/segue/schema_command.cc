@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/json_fields.h"
+#include "core/compare/comparison.h"
 #include "core/config/config.h"
 #include "core/evaluation/evaluation_settings.h"
 #include "launch/segue/commands.h"
@@ -13,22 +14,26 @@ namespace {
 
 struct SchemaOptions {
   bool is_of_evaluation = false;
+  bool is_of_comparison = false;
 
   void describe(JsonFields& fields) {
     fields.optional("eval", is_of_evaluation, {.meaning = "of the files that `segue eval --config` reads"});
+    fields.optional("compare", is_of_comparison, {.meaning = "of the files that `segue compare` reads"});
   }
 };
 
 void print_schema(const SchemaOptions& options) {
-  const OrderedJson schema = options.is_of_evaluation ? schema_of<EvaluationSettings>() : config_schema();
+  OrderedJson schema = options.is_of_evaluation ? schema_of<EvaluationSettings>() : config_schema();
+  if (options.is_of_comparison) schema = schema_of<Comparison>();
   fmt::print("{}\n", schema.dump(2));
 }
 
 }  // namespace
 
 void add_schema_command(CLI::App& app) {
-  add_command(app, "schema", "Print the JSON Schema of config files, for editors",
-              "Example:\n  segue schema > configs/segue.schema.json", print_schema);
+  CLI::App& command = add_command(app, "schema", "Print the JSON Schema of config files, for editors",
+                                  "Example:\n  segue schema > configs/segue.schema.json", print_schema);
+  flag_excludes(command, "--compare", "--eval");
 }
 
 }  // namespace segue

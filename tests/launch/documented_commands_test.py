@@ -53,13 +53,14 @@ PROVEN_BY = {
     "$segue bench attention --device cuda": "bench_test",
     "segue bench head --vocab-size 267735": "bench_test",
     "mpirun --hostfile": "two_hosts_test",
+    "sbatch --array": "compare_test",
     "sbatch": "slurm_test",
 }
 # The flags that name what a command makes.
 MADE_BY_FLAGS = {"export": {"--output", "--args"}, "report": {"--output", "--figures"}}
 MADE_BY_OTHERS = {"-o", "--output", "--json", "--csv"}
 # A file in a directory that is made.
-WITHIN = {"prepare": "manifest.json", "train": "config.json", "eval": "evaluation.json"}
+WITHIN = {"prepare": "manifest.json", "train": "config.json", "eval": "evaluation.json", "compare": "index.html"}
 SEPARATORS = {";", "|", "||", "&", "&&", "do", "done", "(", ")", "<("}
 SMALL_MODEL = {"n_layer": 1, "n_head": 2, "d_model": 8, "d_head": 4, "d_inner": 8, "mem_len": 8}
 SMALL_TRAINING = {"batch_size": 8, "tgt_len": 8, "max_step": 4}
@@ -161,11 +162,22 @@ def made_by(command):
 
 # The world.
 
+def small_comparison(comparison):
+    """The same comparison of a few of its variants within a moment."""
+    steps = SMALL_TRAINING["max_step"] * SMALL_TRAINING["batch_size"] * SMALL_TRAINING["tgt_len"]
+    return {**comparison, "budget": {"amount": steps}, "variants": comparison["variants"][:3], "seeds": [1, 2],
+            "measure": {"max_tokens": 1000}}
+
+
 def small(config):
     """The same experiment, of a size that takes a moment."""
+    if "variants" in config:
+        return small_comparison(config)
     config.get("data", {}).pop("vocab_size", None)
     for group, sizes in (("model", SMALL_MODEL), ("training", SMALL_TRAINING)):
         config[group].update({key: min(value, config[group].get(key, value)) for key, value in sizes.items()})
+    if "window" in (visibility := config["model"].get("visibility", {})):
+        visibility["window"] = config["model"]["mem_len"] + 1
     if head := config["model"].get("head"):
         head.update(cutoffs=[8 * (i + 1) for i in range(len(head["cutoffs"]))], div_val=min(2, head["div_val"]))
     if "warmup_step" in config.get("schedule", {}):

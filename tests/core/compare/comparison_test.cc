@@ -90,6 +90,49 @@ TEST_F(ComparisonTest, AskedForWhatCannotBeComparedItSaysSo) {
   EXPECT_THAT(error(R"(, "budget": {"amount": 9}, "seed": 1)", kBoth), HasSubstr("seed"));
 }
 
+TEST_F(ComparisonTest, SweepsLearningRatesFromTheFirstSeed) {
+  const std::string variants = R"([{"name": "a"}, {"name": "b"}])";
+  const Comparison comparison =
+      load(R"(, "budget": {"amount": 1000}, "seeds": [7, 3], "learning_rates": [0.001, 0.02])", variants);
+  const auto names = [](const std::vector<ComparedRun>& all) {
+    std::vector<std::string> found;
+    for (const ComparedRun& run : all) found.push_back(run.name());
+    return found;
+  };
+  const std::vector<ComparedRun> sweep = sweep_of(comparison, directory_ / comparison.base, kVocabulary, "f");
+  EXPECT_THAT(names(sweep), testing::ElementsAre("a-0.001-7", "a-0.02-7", "b-0.001-7", "b-0.02-7"));
+  EXPECT_EQ(sweep[1].config.optimizer.lr, 0.02);
+  const std::vector<double> chosen{0.02, 0.001};
+  const std::vector<ComparedRun> found = runs_of(comparison, directory_ / comparison.base, kVocabulary, "f", chosen);
+  EXPECT_THAT(names(found), testing::ElementsAre("a-0.02-7", "b-0.001-7", "a-0.02-3", "b-0.001-3"));
+  EXPECT_EQ(found[3].config.optimizer.lr, 0.001);
+  EXPECT_TRUE(sweep_of(load(kTokens, variants), directory_ / "base.json", kVocabulary, "f").empty());
+  EXPECT_EQ(error_of([&] {
+              const std::string own = R"([{"name": "a"}, {"name": "b", "set": ["optimizer.lr=0.1"]}])";
+              runs(load(R"(, "budget": {"amount": 1000}, "learning_rates": [0.001, 0.02])", own));
+            }),
+            R"(f: variant "b": optimizer.lr: expected none, as learning_rates are tried; found one)");
+}
+
+// The presets are what the comparison's variants make of its base.
+TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
+  const std::filesystem::path family = std::filesystem::path(SEGUE_SOURCE_DIR) / "configs" / "family";
+  const Comparison comparison = load_comparison(family / "comparison.json");
+  std::vector<std::string> presets;
+  for (const auto& entry : std::filesystem::directory_iterator(family)) {
+    if (entry.path().filename() != "comparison.json") presets.push_back(entry.path().stem().string());
+  }
+  std::vector<std::string> variants;
+  for (const ComparedRun& run : runs_of(comparison, family / comparison.base, kVocabulary, "f")) {
+    if (run.seed != comparison.seeds.front()) continue;
+    Config expected = load_config(family / (run.variant + ".json"));
+    expected.seed = run.seed;
+    EXPECT_THAT(diff_configs(expected, run.config), testing::IsEmpty()) << run.variant;
+    variants.push_back(run.variant);
+  }
+  EXPECT_THAT(variants, testing::UnorderedElementsAreArray(presets));
+}
+
 TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
   const auto error = [this](const std::string& rest, const std::string& variants) {
     return error_of([&] { runs(load(rest, variants)); });

@@ -1,0 +1,310 @@
+// The page: who is better and how surely, at what cost, along the way, where in the text, and what differs.
+#include "core/compare/comparison_page.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/text.h"
+#include "core/drawing/markup.h"
+#include "core/drawing/numbers.h"
+#include "core/drawing/page.h"
+
+namespace segue {
+
+namespace {
+
+using report::Page;
+using report::Plot;
+using report::Series;
+
+constexpr int kDecimals = 4;
+
+std::string bits_text(double nats, const std::optional<double>& spread, double scale) {
+  std::string text = report::fixed(nats * scale, kDecimals);
+  if (spread) text += " \xC2\xB1 " + report::fixed(*spread * scale, kDecimals);
+  return text;
+}
+
+std::string verdict_of(const SeedDifference& difference, const std::string& first) {
+  if (!difference.confidence95) return "too few tokens to tell";
+  if (!difference.is_told_apart()) return "not told apart from " + first;
+  return (difference.mean < 0.0 ? "better than " : "worse than ") + first;
+}
+
+std::string lengths_text(const VariantLoss& loss) {
+  return fmt::format("segments of {}, memory {}", human_count(loss.tgt_len), human_count(loss.mem_len));
+}
+
+report::Table loss_table(const ComparisonResult& result, size_t point) {
+  const std::string& first = result.variants.front().name;
+  report::Table table{.head = {"variant", "lengths", result.bits_name(), "above " + first, "p", ""}, .rows = {}};
+  for (const ComparedVariant& variant : result.variants) {
+    const VariantLoss& loss = variant.losses[point];
+    const double scale = result.bits_per_nat();
+    std::vector<std::string> row{
+        variant.name, lengths_text(loss), bits_text(loss.losses.mean(), loss.losses.confidence95(), scale), "", "", ""};
+    if (loss.difference) {
+      row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
+      if (loss.difference->p_of_all) row[4] = report::fixed(*loss.difference->p_of_all, 3);
+      row[5] = verdict_of(*loss.difference, first);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+report::IntervalChart differences_of_point(const ComparisonResult& result, size_t point) {
+  const double scale = result.bits_per_nat();
+  report::IntervalChart chart{
+      .name = point == 0 ? "differences" : fmt::format("differences-{}", point),
+      .title = "Differences from " + result.variants.front().name,
+      .x_label = fmt::format("{} above {}; better is left", result.bits_name(), result.variants.front().name),
+      .intervals = {}};
+  for (size_t v = 1; v < result.variants.size(); ++v) {
+    const SeedDifference& difference = *result.variants[v].losses[point].difference;
+    report::Interval interval{.name = result.variants[v].name,
+                              .colour = static_cast<int64_t>(v),
+                              .value = difference.mean * scale,
+                              .text = fmt::format("{:+.4f}", difference.mean * scale)};
+    if (difference.confidence95) interval.spread = *difference.confidence95 * scale;
+    if (difference.is_told_apart()) interval.text += " *";
+    chart.intervals.push_back(std::move(interval));
+  }
+  return chart;
+}
+
+void add_losses(Page& page, const ComparisonResult& result) {
+  page.section("losses", "Which is better, and how surely");
+  const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
+                                                  : "of both other text of this kind and other seeds";
+  for (size_t point = 0; point < result.points(); ++point) {
+    page.figure({.charts = {differences_of_point(result, point)},
+                 .caption = fmt::format(
+                     "Differences from {} on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
+                     "marks those told apart with the chance of any mistake held at 5 % (Holm).",
+                     result.variants.front().name, human_count(result.tokens), result.split, of)});
+    page.html(report::table_html(loss_table(result, point)));
+  }
+}
+
+void add_costs(Page& page, const ComparisonResult& result) {
+  page.section("costs", "What they cost");
+  report::Table table{.head = {"variant", "parameters", "steps", "tokens", "FLOP", "time", "training, tokens/s",
+                               "evaluation, tokens/s", "memory of a stream", "most memory"},
+                      .rows = {}};
+  for (const ComparedVariant& variant : result.variants) {
+    const VariantCost& cost = variant.cost;
+    table.rows.push_back({variant.name, report::with_prefix(static_cast<double>(cost.parameters)),
+                          human_count(cost.steps), report::with_prefix(cost.tokens), fmt::format("{:.3g}", cost.flops),
+                          human_duration(cost.seconds), report::with_prefix(cost.trained_per_second),
+                          report::with_prefix(cost.evaluated_per_second), human_bytes(cost.memory_bytes),
+                          cost.peak_bytes ? human_bytes(*cost.peak_bytes) : "not seen"});
+  }
+  page.html(report::table_html(table));
+  page.paragraph(
+      "Of one run, on average over the seeds. FLOP by the formulas of each model, forward and backward; time in steps; "
+      "the memory of a stream is what is kept from segment to segment.");
+}
+
+void add_rates(Page& page, const ComparisonResult& result) {
+  if (!result.variants.front().rate) return;
+  page.section("rates", "Learning rates");
+  Plot plot{.name = "learning-rates",
+            .title = "Validation loss by learning rate",
+            .x_label = "learning rate",
+            .y_label = result.bits_name(),
+            .x_scale = report::ScaleKind::kLog,
+            .series = {}};
+  std::string at_end;
+  double flops = 0.0;
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const ComparedVariant& variant = result.variants[v];
+    Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
+    for (const SweptRate::Tried& one : variant.rate->tried)
+      series.points.push_back({.x = one.learning_rate, .y = one.loss * result.bits_per_nat()});
+    plot.series.push_back(std::move(series));
+    flops += variant.rate->flops;
+    if (variant.rate->is_at_end()) at_end += (at_end.empty() ? "" : ", ") + variant.name;
+  }
+  if (!at_end.empty()) at_end = " A better one may lie beyond those tried for " + at_end + ".";
+  page.figure({.charts = {plot},
+               .caption = fmt::format("Every variant takes the learning rate with the lowest loss on the validation "
+                                      "split, of those tried from the first seed, which took {:.3g} FLOP.{}",
+                                      flops, at_end),
+               .table = {}});
+}
+
+// Where on the x axis a step of a variant lies.
+using Where = double (*)(const ComparisonResult&, const ComparedVariant&, const report::ValidationPoint&);
+
+double tokens_at(const ComparisonResult& /*result*/, const ComparedVariant& /*variant*/,
+                 const report::ValidationPoint& point) {
+  return static_cast<double>(point.tokens);
+}
+
+double flops_at(const ComparisonResult& result, const ComparedVariant& variant, const report::ValidationPoint& point) {
+  return flops_of_steps(variant.runs.front().config, result.vocab_size, point.step);
+}
+
+double minutes_at(const ComparisonResult& /*result*/, const ComparedVariant& variant,
+                  const report::ValidationPoint& point) {
+  constexpr double kSecondsPerMinute = 60.0;
+  return variant.cost.seconds / kSecondsPerMinute * static_cast<double>(point.step) /
+         static_cast<double>(variant.cost.steps);
+}
+
+// The mean over seeds of the validation losses at each step that all of them were evaluated at.
+Series validation_of(const ComparisonResult& result, size_t v, Where where) {
+  const ComparedVariant& variant = result.variants[v];
+  Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
+  for (const report::ValidationPoint& point : variant.runs.front().metrics.validation) {
+    double sum = 0.0;
+    size_t found = 0;
+    for (const report::RunData& run : variant.runs) {
+      const auto same = std::ranges::find(run.metrics.validation, point.step, &report::ValidationPoint::step);
+      if (same == run.metrics.validation.end()) continue;
+      sum += same->loss;
+      ++found;
+    }
+    if (found < variant.runs.size()) continue;
+    series.points.push_back(
+        {.x = where(result, variant, point), .y = sum / static_cast<double>(found) * result.bits_per_nat()});
+  }
+  return series;
+}
+
+Plot curves_by(const ComparisonResult& result, const std::string& name, const std::string& x_label, Where where) {
+  Plot plot{.name = "validation-by-" + name,
+            .title = "Validation loss by " + name,
+            .x_label = x_label,
+            .y_label = result.bits_name(),
+            .series = {}};
+  for (size_t v = 0; v < result.variants.size(); ++v) plot.series.push_back(validation_of(result, v, where));
+  return plot;
+}
+
+void add_curves(Page& page, const ComparisonResult& result) {
+  page.section("curves", "Along the way");
+  const Plot by_tokens = curves_by(result, "tokens", "tokens trained on", tokens_at);
+  if (!report::has_points(by_tokens)) {
+    page.missing("The runs were not evaluated on the way; they are with", "\"evaluation\": {\"interval\": 500}");
+    return;
+  }
+  page.figure({.charts = {by_tokens},
+               .caption =
+                   "Validation loss by tokens trained on, the mean over seeds, by the estimate that runs make of "
+                   "themselves.",
+               .table = {}});
+  page.figure({.charts = {curves_by(result, "FLOP", "FLOP, forward and backward", flops_at),
+                          curves_by(result, "time", "minutes in steps", minutes_at)},
+               .caption = "The same by operations and by time: lines that cross are choices that depend on the budget.",
+               .table = {}});
+}
+
+// Losses by a part of the text, averaged over the seeds of a variant.
+using PartsOf = std::vector<report::LossOfPart> report::EvaluatedLength::*;
+
+Series parts_of(const ComparisonResult& result, size_t v, PartsOf parts, report::IsEnough is_enough) {
+  const ComparedVariant& variant = result.variants[v];
+  Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .points = {}};
+  const auto list_of = [&](const report::RunData& run) {
+    const auto found = std::ranges::find(run.evaluations, kComparedEvaluation, &report::Evaluation::name);
+    return report::joined(found->results.back().*parts, is_enough);
+  };
+  const auto count = static_cast<double>(variant.runs.size());
+  for (const report::RunData& run : variant.runs) {
+    const std::vector<report::LossOfPart> list = list_of(run);
+    series.points.resize(list.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      series.points[i].x = 0.5 * static_cast<double>(list[i].from + list[i].to);
+      series.points[i].y += list[i].loss * result.bits_per_nat() / count;
+    }
+  }
+  return series;
+}
+
+bool is_wide(const report::LossOfPart& group) {
+  constexpr int64_t kPartOfPlace = 8;
+  return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
+}
+
+bool has_many_tokens(const report::LossOfPart& group) {
+  constexpr int64_t kMany = 512;
+  return group.tokens >= kMany && is_wide(group);
+}
+
+Plot parts_plot(const ComparisonResult& result, const std::string& what, const std::string& x_label, PartsOf parts,
+                report::IsEnough is_enough) {
+  Plot plot{.name = "loss-by-" + what,
+            .title = "Loss by " + what,
+            .x_label = x_label,
+            .y_label = result.bits_name(),
+            .x_scale = report::ScaleKind::kLogFromZero,
+            .series = {}};
+  for (size_t v = 0; v < result.variants.size(); ++v) plot.series.push_back(parts_of(result, v, parts, is_enough));
+  return plot;
+}
+
+void add_parts(Page& page, const ComparisonResult& result) {
+  page.section("parts", "Where in the text");
+  const VariantLoss& last = result.variants.front().losses.back();
+  page.figure({.charts = {parts_plot(result, "position", "position in the segment",
+                                     &report::EvaluatedLength::by_position, is_wide),
+                          parts_plot(result, "context", "tokens that could be attended to",
+                                     &report::EvaluatedLength::by_context, has_many_tokens)},
+               .caption = fmt::format("Loss by position in the segment, and by available context, the mean over seeds "
+                                      "({} for {}).",
+                                      lengths_text(last), result.variants.front().name),
+               .table = {}});
+}
+
+void add_configs(Page& page, const ComparisonResult& result) {
+  page.section("configs", "What differs");
+  report::Table table{.head = {"key"}, .rows = {}};
+  std::vector<Config> configs;
+  for (const ComparedVariant& variant : result.variants) {
+    table.head.push_back(variant.name);
+    configs.push_back(variant.runs.front().config);
+  }
+  for (const ConfigDifference& difference : differences_of(configs)) {
+    table.rows.push_back({difference.key});
+    table.rows.back().insert(table.rows.back().end(), difference.values.begin(), difference.values.end());
+  }
+  page.html(report::table_html(table));
+  page.details("The config of " + result.variants.front().name,
+               "<pre>" + report::escaped(to_json(configs.front()).dump(2)) + "</pre>\n");
+}
+
+std::string summary_of(const ComparisonResult& result) {
+  const auto loss_of = [](const ComparedVariant& variant) { return variant.losses.front().losses.mean(); };
+  const ComparedVariant& best = *std::ranges::min_element(result.variants, {}, loss_of);
+  const std::string of = fmt::format(
+      "{} at {} {}", best.name, report::fixed(loss_of(best) * result.bits_per_nat(), kDecimals), result.bits_name());
+  const VariantLoss& loss = best.losses.front();
+  if (!loss.difference) return fmt::format("None is below {}.", of);
+  return fmt::format("The lowest is {}: {}.", of, verdict_of(*loss.difference, result.variants.front().name));
+}
+
+}  // namespace
+
+std::string comparison_page(const ComparisonResult& result, const std::string& title) {
+  Page page({.kicker = fmt::format("Comparison \xC2\xB7 {} of {} runs measured \xC2\xB7 {:%Y-%m-%d %H:%M} UTC",
+                                   result.measured_runs, result.runs, fmt::gmtime(std::time(nullptr))),
+             .title = title,
+             .summary = fmt::format("{} {} variants, seeds {}.", summary_of(result), result.variants.size(),
+                                    fmt::join(result.seeds, ", ")),
+             .made_by = "segue compare"});
+  add_losses(page, result);
+  add_costs(page, result);
+  add_rates(page, result);
+  add_curves(page, result);
+  add_parts(page, result);
+  add_configs(page, result);
+  return page.finish();
+}
+
+}  // namespace segue

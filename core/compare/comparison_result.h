@@ -1,0 +1,113 @@
+// What a comparison found so far: every variant's losses over the seeds from which all of them have been trained and
+// measured, how far they lie apart, and what they cost.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_text.h"
+#include "core/compare/comparison.h"
+#include "core/evaluation/seed_differences.h"
+#include "core/report/run_data.h"
+
+namespace segue {
+
+// The name of every run's evaluation.
+inline constexpr const char* kComparedEvaluation = "compare";
+// And of those in which the learning rate is tried.
+inline constexpr const char* kSweptEvaluation = "sweep";
+
+// A line for every program that a comparison ran, in its directory.
+inline constexpr const char* kProcessesFile = "processes.jsonl";
+
+// What a variant took, on average over the seeds.
+struct VariantCost {
+  int64_t steps = 0;
+  int64_t parameters = 0;
+  double tokens = 0.0;
+  double flops = 0.0;
+  double seconds = 0.0;                    // in steps
+  double trained_per_second = 0.0;         // tokens
+  double evaluated_per_second = 0.0;       // tokens, at the first lengths
+  int64_t memory_bytes = 0;                // that a stream keeps from segment to segment
+  std::optional<int64_t> peak_bytes = {};  // of memory, in training; none where it was not seen
+};
+
+struct VariantLoss {
+  int64_t tgt_len = 0;
+  int64_t mem_len = 0;
+  LossMean losses = {};                           // averaged over seeds
+  std::vector<double> of_seeds = {};              // nats per token
+  std::optional<SeedDifference> difference = {};  // from the first variant, which has none
+};
+
+// How a variant came to its learning rate.
+struct SweptRate {
+  struct Tried {
+    double learning_rate = 0.0;
+    double loss = 0.0;  // on the validation split, nats per token
+  };
+  std::vector<Tried> tried = {};  // ascending
+  size_t best = 0;
+  double flops = 0.0;  // of all that were tried
+  double learning_rate() const { return tried[best].learning_rate; }
+  // A better one may lie beyond.
+  bool is_at_end() const { return best == 0 || best + 1 == tried.size(); }
+};
+
+struct ComparedVariant {
+  std::string name = {};
+  std::vector<std::string> set = {};
+  std::optional<SweptRate> rate = {};
+  VariantCost cost = {};
+  std::vector<VariantLoss> losses = {};    // one for each of the measured lengths
+  std::vector<report::RunData> runs = {};  // of the seeds
+};
+
+struct ComparisonResult {
+  std::string split = {};
+  std::string unit = {};         // what a token is
+  double tokens_per_byte = 0.0;  // 0: not known
+  int64_t tokens = 0;            // scored, the same of all
+  int64_t vocab_size = 0;
+  BudgetConfig budget = {};
+  std::vector<int64_t> seeds = {};  // from which all variants are there
+  int64_t runs = 0;                 // that the comparison asks for
+  int64_t measured_runs = 0;
+  std::vector<ComparedVariant> variants = {};
+
+  size_t points() const { return variants.empty() ? 0 : variants.front().losses.size(); }
+  double bits_per_nat() const;    // per byte where bytes are known, else per token
+  std::string bits_name() const;  // "bits/byte" or "bits/token"
+};
+
+bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
+                 std::string_view evaluation = kComparedEvaluation);
+
+// Of every variant, from its runs of the sweep (sweep_of); empty while one of them is not measured.
+std::vector<SweptRate> swept_rates(const Comparison& comparison, const std::vector<ComparedRun>& sweep,
+                                   int64_t vocab_size, const std::filesystem::path& directory);
+
+// Reads the runs in the directory of a comparison; `rates` of swept_rates. Throws DataError naming the file that is
+// broken, or two files that are not of the same tokens. Without a seed that all variants have been measured from, the
+// variants are empty.
+ComparisonResult read_result(const Comparison& comparison, const std::vector<ComparedRun>& runs,
+                             const std::vector<SweptRate>& rates, int64_t vocab_size,
+                             const std::filesystem::path& directory);
+
+// {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens", "seeds", "budget",
+//  "runs", "measured_runs", "variants": [{"name", "set", "cost": {...}, "sweep": null or {"learning_rate",
+//    "is_at_end", "flops", "tried": [{"learning_rate", "loss"}]}, "losses": [{"tgt_len", "mem_len", the losses of
+//    base units (loss_units.h), "confidence95", "seeds": nats per token, "difference": null of the first variant, else
+//    {"loss", "confidence95", "error_of_text", "error_of_seeds", "p", "p_of_all", "is_told_apart"}}]}]}
+// Losses, differences and their errors are in nats per token; what is not known is null.
+OrderedJson result_json(const ComparisonResult& result);
+
+// For people: a table for each of the measured lengths, in bits.
+std::string describe_result(const ComparisonResult& result);
+
+}  // namespace segue

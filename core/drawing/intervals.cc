@@ -1,0 +1,84 @@
+// A row for every interval: its name, a line as wide as it is with its value marked, and its text.
+#include "core/drawing/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/drawing/markup.h"
+#include "core/drawing/plot_layout.h"
+#include "core/drawing/svg.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr double kRowHeight = 26.0;
+constexpr double kGap = 12.0;
+constexpr double kCap = 5.0;  // half the height of an interval's ends
+constexpr double kLineWidth = 2.0;
+constexpr double kMarkerSize = 4.5;
+constexpr int64_t kTicks = 5;
+
+double widest(const IntervalChart& chart, const Sizes& sizes, std::string Interval::*text, int64_t longest) {
+  double width = 0.0;
+  for (const Interval& interval : chart.intervals)
+    width = std::max(width, text_width(shortened(interval.*text, longest), sizes.font));
+  return width;
+}
+
+Range domain_of(const IntervalChart& chart) {
+  constexpr double kRoom = 0.06;
+  std::vector<double> values{0.0};
+  for (const Interval& interval : chart.intervals) {
+    const double spread = interval.spread.value_or(0.0);
+    values.push_back(interval.value - spread);
+    values.push_back(interval.value + spread);
+  }
+  return padded(range_of(values, ScaleKind::kLinear), kRoom);
+}
+
+void draw_interval(Svg& svg, const Interval& interval, const Scale& scale, double y) {
+  if (!std::isfinite(interval.value)) return;
+  const std::string ink = series_colour(interval.colour, svg.ink());
+  if (interval.spread) {
+    const double low = scale(interval.value - *interval.spread);
+    const double high = scale(interval.value + *interval.spread);
+    svg.line({low, y}, {high, y}, ink, kLineWidth);
+    for (const double end : {low, high}) svg.line({end, y - kCap}, {end, y + kCap}, ink, kLineWidth);
+  }
+  svg.marker({scale(interval.value), y}, 0, kMarkerSize, ink);
+  svg.hover({scale(interval.value), y}, ink, interval.name + ": " + interval.text);
+}
+
+}  // namespace
+
+std::string draw(const IntervalChart& chart, const Canvas& canvas) {
+  const Sizes sizes = sizes_of(canvas.width);
+  const double left = widest(chart, sizes, &Interval::name, sizes.longest_name) + kGap;
+  const double right = sizes.width - widest(chart, sizes, &Interval::text, sizes.longest_name * 2) - kGap;
+  const double bottom = kRowHeight * static_cast<double>(chart.intervals.size());
+  Svg svg(sizes.width, bottom + 3.6 * sizes.font, canvas.ink, chart.title);
+  const Scale scale(ScaleKind::kLinear, domain_of(chart), {left, right});
+  std::vector<Tick> ticks = round_ticks(scale, kTicks);
+  thin_labels(ticks, scale, sizes.font);
+  for (const Tick& tick : ticks) {
+    svg.line({scale(tick.value), 0.0}, {scale(tick.value), bottom}, colour(Tone::kLine, canvas.ink), 1.0);
+    svg.text({scale(tick.value), bottom + 1.3 * sizes.font}, tick.label,
+             {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
+  }
+  svg.line({scale(0.0), 0.0}, {scale(0.0), bottom}, colour(Tone::kText, canvas.ink), 1.0);
+  double y = kRowHeight / 2.0;
+  for (const Interval& interval : chart.intervals) {
+    const double baseline = y + 0.34 * sizes.font;
+    svg.text({left - kGap, baseline}, shortened(interval.name, sizes.longest_name),
+             {.size = sizes.font, .anchor = Anchor::kEnd});
+    draw_interval(svg, interval, scale, y);
+    svg.text({right + kGap, baseline}, shortened(interval.text, sizes.longest_name * 2), {.size = sizes.font});
+    y += kRowHeight;
+  }
+  svg.text({(left + right) / 2.0, bottom + 2.9 * sizes.font}, chart.x_label,
+           {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
+  return svg.finish();
+}
+
+}  // namespace segue::report

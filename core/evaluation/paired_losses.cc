@@ -1,0 +1,59 @@
+// Sums by region of every file, one file in memory at a time.
+#include "core/evaluation/paired_losses.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace segue {
+
+void PairedLosses::add(const std::filesystem::path& path) {
+  PerTokenLosses read = read_per_token_file(path);
+  same_tokens_.check(path, read);
+  std::vector<bool> scored;
+  for (const float nll : read.nll) scored.push_back(!std::isnan(nll));
+  if (evaluations_.empty()) {
+    scored_ = std::move(scored);
+    tokens_ = std::ranges::count(scored_, true);
+    if (tokens_ == 0) throw DataError("{}: nll: expected a token that is scored, found none", path.string());
+  } else if (scored != scored_) {
+    refuse(path, scored);
+  }
+  evaluations_.push_back({.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
+}
+
+std::string PairedLosses::unit() const {
+  const std::string unit = same_tokens_.attribute("unit");
+  return unit.empty() ? "token" : unit;
+}
+
+double PairedLosses::tokens_per_byte() const {
+  if (unit() == "byte") return 1.0;
+  const std::string said = same_tokens_.attribute("bytes");
+  int64_t bytes = 0;
+  std::from_chars(said.data(), said.data() + said.size(), bytes);
+  return bytes > 0 ? static_cast<double>(scored_.size()) / static_cast<double>(bytes) : 0.0;
+}
+
+LossMean PairedLosses::by_region(const std::vector<float>& nll) const {
+  LossMean losses;
+  int64_t before = 0;
+  for (const float loss : nll)
+    if (!std::isnan(loss)) losses.add(before++ * LossMean::kRegions / tokens_, loss);
+  return losses;
+}
+
+void PairedLosses::refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const {
+  const auto place = std::ranges::mismatch(scored, scored_).in1 - scored.begin();
+  const bool here = scored[static_cast<size_t>(place)];
+  throw DataError(
+      "{}: scores {} tokens, {} {} among them, but {} scores {}, {} it; only losses of the same tokens can be "
+      "compared: evaluate both with the same --max-tokens, and with --warm-up auto or the same --batch-size and "
+      "--tgt-len",
+      path.string(), std::ranges::count(scored, true), here ? "token" : "without token", place,
+      evaluations_.front().path.string(), tokens_, here ? "without" : "with");
+}
+
+}  // namespace segue

@@ -1,0 +1,43 @@
+// Losses of several evaluations at the same tokens, by region of what they score.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/evaluation/loss_statistics.h"
+#include "core/evaluation/same_tokens.h"
+
+namespace segue {
+
+class PairedLosses {
+ public:
+  struct Evaluation {
+    std::filesystem::path path;
+    PerTokenInfo info;
+    LossMean losses;
+  };
+
+  // Adds those of a per-token file (per_token_file.h), of which no more than the regions' sums is kept. Throws
+  // DataError naming two files and how they differ when they are not about the same tokens or do not score the same
+  // ones.
+  void add(const std::filesystem::path& path);
+
+  const std::vector<Evaluation>& evaluations() const { return evaluations_; }  // in the order of the files
+  int64_t tokens() const { return tokens_; }                                   // that every file scores
+  std::string split() const { return same_tokens_.attribute("split"); }        // empty where no file says it
+  std::string unit() const;
+  double tokens_per_byte() const;  // 0 where no file says how many bytes its tokens are
+
+ private:
+  LossMean by_region(const std::vector<float>& nll) const;
+  [[noreturn]] void refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const;
+
+  std::vector<Evaluation> evaluations_;
+  SameTokens same_tokens_;
+  std::vector<bool> scored_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace segue

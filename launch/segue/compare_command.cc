@@ -1,0 +1,356 @@
+// segue compare
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "core/compare/comparison.h"
+#include "core/compare/comparison_page.h"
+#include "core/compare/comparison_result.h"
+#include "core/train/stop_signal.h"
+#include "data_pipeline/dataset.h"
+#include "launch/segue/commands.h"
+#include "launch/segue/flags.h"
+
+namespace segue {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
+    "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
+    "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
+    "  sbatch --array=1-30 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a job for every run\n"
+    "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
+    "page index.html, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1 save and stop; the "
+    "same\n"
+    "command goes on.";
+
+constexpr std::chrono::milliseconds kLook(50);  // between looks whether a program has ended
+
+struct CompareOptions {
+  std::string file;
+  std::string output;
+  std::string launcher;
+  std::optional<int64_t> only;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+
+  void describe(JsonFields& fields) {
+    fields.required("file", file,
+                    {.meaning = "what is compared, as JSON", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional(
+        "output", output,
+        {.meaning = "directory of the comparison; none: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
+    fields.optional(
+        "launcher", launcher,
+        {.meaning = "words before every segue train and segue eval, such as mpirun -np 4", .flag = {.value = "WORDS"}});
+    fields.optional("only", only,
+                    {.meaning = "train and measure this run alone, of those that --dry-run numbers", .minimum = 1});
+    fields.optional("dry_run", dry_run, {.meaning = "only say which runs there would be, and which are done"});
+    fields.optional("json", json, {.meaning = "print the result as JSON, as in result.json"});
+    fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only"});
+  }
+};
+
+struct Plan {
+  Comparison comparison = {};
+  std::filesystem::path base = {};
+  std::filesystem::path directory = {};
+  std::string source = {};
+  int64_t vocab_size = 0;
+  std::vector<ComparedRun> sweep = {};
+  std::vector<SweptRate> rates = {};   // empty while the sweep goes on
+  std::vector<ComparedRun> runs = {};  // after the sweep
+  bool is_swept() const { return sweep.empty() || !rates.empty(); }
+};
+
+// The runs, which come to know their learning rates.
+void plan_runs(Plan& plan) {
+  std::vector<double> found;
+  if (!plan.sweep.empty()) plan.rates = swept_rates(plan.comparison, plan.sweep, plan.vocab_size, plan.directory);
+  for (const SweptRate& rate : plan.rates) found.push_back(rate.learning_rate());
+  plan.runs = runs_of(plan.comparison, plan.base, plan.vocab_size, plan.source, found);
+}
+
+Plan make_plan(const CompareOptions& options) {
+  const std::filesystem::path file = options.file;
+  Plan plan{.comparison = load_comparison(file),
+            .base = {},
+            .directory = options.output.empty() ? std::filesystem::path("comparisons") / file.stem()
+                                                : std::filesystem::path(options.output),
+            .source = options.file};
+  plan.base = file.parent_path() / plan.comparison.base;
+  const Config base = load_config(plan.base);
+  const Dataset dataset(base.data.path);
+  static_cast<void>(dataset.split_info(plan.comparison.measure.split));
+  plan.vocab_size = dataset.vocabulary();
+  if (!plan.comparison.learning_rates.empty()) static_cast<void>(dataset.split_info(base.evaluation.split));
+  plan.sweep = sweep_of(plan.comparison, plan.base, plan.vocab_size, options.file);
+  plan_runs(plan);
+  const size_t count = plan.sweep.size() + plan.runs.size();
+  if (options.only && *options.only > static_cast<int64_t>(count))
+    throw UsageError("--only: expected 1 to {}, found {}", count, *options.only);
+  return plan;
+}
+
+std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
+  return plan.directory / "configs" / (run.name() + ".json");
+}
+
+// A run that has begun goes on as it began, and what was measured of it was asked for in the same words.
+void check_begun(const Plan& plan) {
+  std::vector<ComparedRun> all = plan.sweep;
+  if (plan.is_swept()) all.insert(all.end(), plan.runs.begin(), plan.runs.end());
+  for (const ComparedRun& run : all) {
+    const std::filesystem::path path = config_path(plan, run);
+    if (!path_exists(path)) continue;
+    const std::vector<std::string> differences = diff_configs(load_config(path), run.config);
+    if (!differences.empty())
+      throw ConfigError("{}: begun with another base, variant or budget: {}; name another --output", path.string(),
+                        fmt::join(differences, "; "));
+  }
+  const std::filesystem::path path = plan.directory / "measure.json";
+  if (!path_exists(path)) return;
+  const std::string found = read_file(path);
+  const std::string wanted = format_json(write_fields(plan.comparison.measure));
+  if (found != wanted)
+    throw ConfigError("{}: begun with another measure; expected {}, found {}; name another --output", path.string(),
+                      write_fields(plan.comparison.measure).dump(), OrderedJson::parse(found).dump());
+}
+
+std::string described(const Plan& plan, const ComparedRun& run, size_t number, bool is_done) {
+  const TrainingConfig& training = run.config.training;
+  std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
+  if (plan.sweep.empty()) rate = fmt::format("{}", run.config.optimizer.lr);
+  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}{}\n", number, run.variant, run.seed, rate,
+                     human_count(training.max_step), human_count(training.batch_size * training.tgt_len),
+                     flops_of_steps(run.config, plan.vocab_size, training.max_step), is_done ? "  done" : "");
+}
+
+std::string described(const Plan& plan) {
+  const std::string sweep =
+      plan.sweep.empty() ? "" : fmt::format("{} runs to find learning rates, then ", plan.sweep.size());
+  std::string text =
+      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11}\n", sweep,
+                  plan.runs.size(), plan.comparison.variants.size(), plan.comparison.budget.amount,
+                  name_of_choice(plan.comparison.budget.kind), "run", "variant", "seed", "learning rate", "steps",
+                  "tokens/step", "FLOP");
+  size_t number = 0;
+  for (const ComparedRun& run : plan.sweep)
+    text += described(plan, run, ++number, is_measured(plan.directory, run, kSweptEvaluation));
+  for (const ComparedRun& run : plan.runs)
+    text += described(plan, run, ++number, plan.is_swept() && is_measured(plan.directory, run));
+  return text;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+void add_list(std::vector<std::string>& words, const std::string& flag, const std::vector<int64_t>& list) {
+  if (!list.empty()) words.insert(words.end(), {flag, fmt::format("{}", fmt::join(list, ","))});
+}
+
+std::vector<std::string> training_words(const Plan& plan, const ComparedRun& run) {
+  const std::filesystem::path directory = plan.directory / run.directory();
+  std::vector<std::string> words{"train", config_path(plan, run).string(), "--run", directory.string()};
+  if (path_exists(directory / "config.json")) words.emplace_back("--resume");
+  return words;
+}
+
+// Of the program that evaluates a run under this name, all but what is evaluated.
+std::vector<std::string> evaluation_words(const Plan& plan, const ComparedRun& run, const char* name,
+                                          const std::string& split) {
+  const TrainingConfig& training = run.config.training;
+  return {"eval",
+          "--checkpoint",
+          (plan.directory / run.directory()).string(),
+          "--data",
+          run.config.data.path,
+          "--split",
+          split,
+          "--warm-up",
+          "auto",
+          "--name",
+          name,
+          "--device",
+          training.device,
+          "--precision",
+          std::string(name_of_choice(training.precision)),
+          "--threads",
+          std::to_string(training.threads)};
+}
+
+std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& run) {
+  const MeasureConfig& measure = plan.comparison.measure;
+  std::vector<std::string> words = evaluation_words(plan, run, kComparedEvaluation, measure.split);
+  words.insert(words.end(), {"--per-token", "--batch-size", std::to_string(measure.batch_size), "--max-tokens",
+                             std::to_string(measure.max_tokens)});
+  add_list(words, "--tgt-len", measure.tgt_len);
+  add_list(words, "--mem-len", measure.mem_len);
+  return words;
+}
+
+// As runs evaluate themselves on the way.
+std::vector<std::string> sweeping_words(const Plan& plan, const ComparedRun& run) {
+  const EvaluationConfig& evaluation = run.config.evaluation;
+  std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, evaluation.split);
+  words.insert(words.end(), {"--batch-size", std::to_string(evaluation.batch_size), "--max-tokens",
+                             std::to_string(evaluation.max_tokens)});
+  return words;
+}
+
+// Trains and measures runs one after the other, each as a program of its own.
+class Runner {
+ public:
+  Runner(Plan& plan, const CompareOptions& options)
+      : plan_(plan), options_(options), program_(std::filesystem::read_symlink("/proc/self/exe").string()) {}
+
+  void run_all() {
+    make_directories(plan_.directory / "configs");
+    write_file_atomically(plan_.directory / "measure.json", format_json(write_fields(plan_.comparison.measure)));
+    run_those(plan_.sweep, 0, kSweptEvaluation, sweeping_words);
+    plan_runs(plan_);
+    const auto before = static_cast<int64_t>(plan_.sweep.size());
+    if (!plan_.is_swept()) {
+      if (!options_.only || *options_.only <= before) return;
+      throw UsageError("--only {}: expected the learning rates to be known, which runs 1 to {} find first",
+                       *options_.only, before);
+    }
+    check_begun(plan_);
+    run_those(plan_.runs, before, kComparedEvaluation, measuring_words);
+  }
+
+ private:
+  using WordsOf = std::vector<std::string> (*)(const Plan& plan, const ComparedRun& run);
+
+  // Runs are numbered from `before` + 1 on.
+  void run_those(const std::vector<ComparedRun>& runs, int64_t before, const char* evaluation, WordsOf words_of_it) {
+    std::vector<size_t> left;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const int64_t number = before + static_cast<int64_t>(i) + 1;
+      if (options_.only.value_or(number) == number && !is_measured(plan_.directory, runs[i], evaluation))
+        left.push_back(i);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    for (size_t done = 0; done < left.size(); ++done) {
+      const ComparedRun& run = runs[left[done]];
+      tell(run, before + static_cast<int64_t>(left[done]) + 1, done, left.size(), seconds_since(start));
+      const std::filesystem::path config = config_path(plan_, run);
+      if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
+      run_program(run, training_words(plan_, run));
+      run_program(run, words_of_it(plan_, run));
+    }
+  }
+
+  void tell(const ComparedRun& run, int64_t number, size_t done, size_t all, double seconds) const {
+    if (options_.quiet) return;
+    std::string text = fmt::format("run {} of {}: {}", number, plan_.sweep.size() + plan_.runs.size(), run.name());
+    if (done > 0)
+      text += fmt::format("; about {} left",
+                          human_duration(seconds / static_cast<double>(done) * static_cast<double>(all - done)));
+    fmt::print(stderr, "{}\n", text);
+  }
+
+  void run_program(const ComparedRun& run, const std::vector<std::string>& arguments) {
+    if (stop_.requested()) stopped();
+    std::vector<std::string> words = words_of(options_.launcher);
+    words.push_back(program_);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    if (options_.quiet) words.emplace_back("--quiet");
+    const auto start = std::chrono::steady_clock::now();
+    ChildProcess child(words, ChildOutput::kNone);
+    const ProcessEnd end = wait_for(child);
+    note(run, arguments.front(), end, seconds_since(start));
+    if (end.code == 0) return;
+    if (stop_.requested() || end.code == static_cast<int>(ExitCode::kInterrupted)) stopped();
+    const std::string message =
+        fmt::format("{}: segue {} ended with code {}; mend what it says, and go on with: {}",
+                    (plan_.directory / run.directory()).string(), arguments.front(), end.code, command());
+    const bool is_known = end.code > 1 && end.code <= static_cast<int>(ExitCode::kDiverged);
+    throw Error(is_known ? static_cast<ExitCode>(end.code) : ExitCode::kUnexpected, message);
+  }
+
+  ProcessEnd wait_for(ChildProcess& child) const {
+    bool is_told = false;
+    while (true) {
+      if (const std::optional<ProcessEnd> end = child.ended()) return *end;
+      if (stop_.requested() && !is_told) {
+        child.send(SIGUSR1);  // which launchers pass on
+        is_told = true;
+      }
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+
+  void note(const ComparedRun& run, const std::string& command, const ProcessEnd& end, double seconds) const {
+    const OrderedJson line{{"run", run.name()},
+                           {"command", command},
+                           {"code", end.code},
+                           {"seconds", seconds},
+                           {"peak_bytes", end.peak_bytes}};
+    const std::filesystem::path path = plan_.directory / kProcessesFile;
+    std::ofstream file(path, std::ios::app);
+    if (!(file << line.dump() + "\n").flush()) throw FileError("{}: cannot be written to", path.string());
+  }
+
+  std::string command() const {
+    return fmt::format("segue compare {} --output {}", shell_word(options_.file), shell_word(plan_.directory.string()));
+  }
+
+  [[noreturn]] void stopped() const {
+    const std::string text = fmt::format("stopped; go on with: {}", command());
+    fmt::print(stderr, "segue: {}\n", text);
+    throw InterruptedError("{}", text);
+  }
+
+  Plan& plan_;
+  const CompareOptions& options_;
+  std::string program_;
+  StopSignal stop_;
+};
+
+void run_compare(const CompareOptions& options) {
+  Plan plan = make_plan(options);
+  check_begun(plan);
+  if (options.dry_run) {
+    fmt::print("{}", described(plan));
+    return;
+  }
+  Runner(plan, options).run_all();
+  const ComparisonResult result = read_result(plan.comparison, plan.runs, plan.rates, plan.vocab_size, plan.directory);
+  const OrderedJson json = result_json(result);
+  if (!result.variants.empty()) {
+    write_file_atomically(plan.directory / "result.json", format_json(json));
+    write_file_atomically(plan.directory / "index.html",
+                          comparison_page(result, std::filesystem::path(options.file).stem().string()));
+  }
+  fmt::print("{}", options.json ? format_json(json) : describe_result(result));
+  if (!options.json && !result.variants.empty()) fmt::print("\n{}\n", (plan.directory / "index.html").string());
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app) {
+  add_command(app, "compare", "Train variants within one budget, and tell which is better and how surely", kExamples,
+              run_compare);
+}
+
+}  // namespace segue

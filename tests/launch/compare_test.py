@@ -1,0 +1,157 @@
+"""segue compare: one table whatever stops it on the way, learning rates found on the validation split, and what it refuses."""
+
+import json
+import os
+import signal
+import time
+
+from program import TINY_MODEL, Program, check, refused
+from report_page import read_page
+
+USAGE, CONFIG, DATA, STOPPED = 2, 3, 4, 75
+CLOCK = ("seconds", "training_tokens_per_second", "evaluation_tokens_per_second", "peak_bytes")
+VARIANTS = [{"name": "xl"}, {"name": "alibi", "set": ["model.position.kind=alibi"]},
+            {"name": "memoryless", "set": ["model.mem_len=0"]}]
+
+
+def write(program, name="family.json", **changes):
+    file = {"base": "base.json", "variants": VARIANTS, "budget": {"amount": 4000}, "seeds": [1, 2],
+            "measure": {"max_tokens": 1500}, **changes}
+    return program.write(name, json.dumps({key: value for key, value in file.items() if value is not None}))
+
+
+def result(program, directory):
+    """Without what depends on the clock."""
+    with open(program.path(directory, "result.json")) as file:
+        found = json.load(file)
+    for variant in found["variants"]:
+        for key in CLOCK:
+            del variant["cost"][key]
+    return found
+
+
+def processes(program, directory):
+    with open(program.path(directory, "processes.jsonl")) as file:
+        return [json.loads(line) for line in file]
+
+
+def test_every_variant_is_trained_and_told_apart(program):
+    output, errors = program.run("compare", "family.json", "--dry-run")
+    check("6 runs of 3 variants" in output and not os.path.exists(program.path("comparisons")), f"dry run:\n{output}")
+    output, errors = program.run("compare", "family.json")
+    check(all(f"run {number} of 6" in errors for number in range(1, 7)) and "left" in errors, f"progress:\n{errors}")
+    found = result(program, "comparisons/family")
+    names = [variant["name"] for variant in found["variants"]]
+    check(names == ["xl", "alibi", "memoryless"] and found["seeds"] == [1, 2], f"variants {names}")
+    check(found["tokens"] == 1500 and found["runs"] == found["measured_runs"] == 6, f"{found['tokens']} tokens")
+    for variant in found["variants"]:
+        loss, cost = variant["losses"][0], variant["cost"]
+        check(abs(sum(loss["seeds"]) / 2 - loss["loss"]) < 1e-9, f"{variant['name']}: mean of {loss['seeds']}")
+        check(cost["tokens"] == cost["steps"] * 96 <= 4000 < cost["tokens"] + 96, f"{variant['name']}: {cost}")
+        check((loss["difference"] is None) == (variant["name"] == "xl"), f"{variant['name']}: {loss['difference']}")
+        if loss["difference"]:
+            first = found["variants"][0]["losses"][0]["loss"]
+            check(abs(loss["loss"] - first - loss["difference"]["loss"]) < 1e-9, f"{variant['name']}: difference")
+            check(loss["difference"]["p_of_all"] >= loss["difference"]["p"], f"{variant['name']}: Holm")
+    memory = [variant["cost"]["memory_bytes_per_stream"] for variant in found["variants"]]
+    check(memory == [2 * 24 * 32 * 4, 2 * 24 * 32 * 4, 0], f"memory of a stream: {memory}")
+    page, text, drawings = read_page(program.path("comparisons/family/index.html"))
+    check({"losses", "costs", "curves", "parts", "configs"} <= page.ids and len(drawings) >= 6, f"page: {page.ids}")
+    check("memoryless" in page.text and "model.position.kind" in text, "page: names and keys")
+    as_json, _ = program.run("compare", "family.json", "--json", "--quiet")
+    check(json.loads(as_json)["tokens"] == 1500, "--json")
+    check(len(processes(program, "comparisons/family")) == 12, "what is measured is not run again")
+
+
+def test_stopped_and_killed_it_ends_as_if_it_had_not_been(program):
+    for stop, code in ((signal.SIGINT, STOPPED), (signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, STOPPED)):
+        process = program.start("compare", "family.json", "--output", "stopped")
+        begun = program.path("stopped", "runs")
+        runs = len(os.listdir(begun)) if os.path.exists(begun) else 0
+        while process.poll() is None and (not os.path.exists(begun) or len(os.listdir(begun)) <= runs):
+            time.sleep(0.005)
+        time.sleep(0.05)
+        process.send_signal(stop)
+        _, errors = process.communicate()
+        check(process.returncode == code, f"{stop.name}: ended with {process.returncode}\n{errors}")
+        if code == STOPPED:
+            check("go on with: segue compare family.json --output stopped" in errors, f"{stop.name}:\n{errors}")
+        time.sleep(0.5)  # what a killed one began ends by itself
+    program.run("compare", "family.json", "--output", "stopped")
+    check(result(program, "stopped") == result(program, "comparisons/family"), "stopped three times: another result")
+
+
+def test_runs_of_an_array_make_the_same_table(program):
+    for number in (5, 2, 6, 1, 3, 4):
+        output, _ = program.run("compare", "family.json", "--output", "array", "--only", number, "--quiet")
+        check(("no seed of every variant yet" in output) == (number in (5, 2, 6, 1)), f"run {number}:\n{output}")
+    check(result(program, "array") == result(program, "comparisons/family"), "one by one: another result")
+
+
+def test_learning_rates_are_found_on_validation(program):
+    write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2])
+    refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "runs 1 to 9"])
+    output, _ = program.run("compare", "swept.json", "--quiet")
+    found = result(program, "comparisons/swept")
+    for variant in found["variants"]:
+        sweep = variant["sweep"]
+        losses = {one["learning_rate"]: one["loss"] for one in sweep["tried"]}
+        best = min(losses, key=losses.get)
+        check(sorted(losses) == [0.0001, 0.003, 0.01] and sweep["learning_rate"] == best, f"{variant['name']}: {sweep}")
+        check(sweep["is_at_end"] == (best != 0.003), f"{variant['name']}: {sweep}")
+        check(sweep["flops"] == 3 * variant["cost"]["flops"], f"{variant['name']}: what the sweep took")
+        for seed in (1, 2):
+            with open(program.path("comparisons/swept/runs", f"{variant['name']}-{best:g}-{seed}", "config.json")) as file:
+                check(json.load(file)["optimizer"]["lr"] == best, f"{variant['name']}: rate of seed {seed}")
+    trainings = [line["run"] for line in processes(program, "comparisons/swept") if line["command"] == "train"]
+    measured = [run for run in os.listdir(program.path("comparisons/swept/runs"))
+                if os.path.exists(program.path("comparisons/swept/runs", run, "evaluations", "compare"))]
+    check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
+
+
+def test_what_cannot_be_compared_is_refused(program):
+    quiet = ["--output", "refused", "--quiet"]
+    for changes, words in (({"variants": VARIANTS[:1]}, ["variants", "at least 2", "found 1"]),
+                           ({"variants": [VARIANTS[0], VARIANTS[0]]}, ["variants", '"xl" twice']),
+                           ({"variants": [VARIANTS[0], {"name": "b", "set": ["model.men_len=3"]}]}, ['"b"', "mem_len"]),
+                           ({"variants": [VARIANTS[0], {"name": "b", "set": ["data.read_ahead=9"]}]},
+                            ['"b"', "data.read_ahead", "may_differ"]),
+                           ({"variants": [VARIANTS[0], {"name": "it", "set": ["model.visibility.kind=window",
+                                                                             "model.visibility.window=99"]}]},
+                            ['"it"', "model.visibility.window", "model.mem_len"]),
+                           ({"budget": {"amount": 95}}, ["budget.amount", '"xl"', "96 tokens", "95"]),
+                           ({"budget": None}, ["budget"]),
+                           ({"learning_rates": [0.1]}, ["learning_rates", "found 1"]),
+                           ({"base": "nowhere.json"}, ["nowhere.json"])):
+        write(program, "wrong.json", **changes)
+        code = 6 if "nowhere.json" in words else CONFIG
+        refused(program, code, "compare", "wrong.json", *quiet, says=words, leaves_nothing_at="refused")
+    write(program, "wrong.json", measure={"split": "exam"})
+    refused(program, DATA, "compare", "wrong.json", *quiet, says=["exam"], leaves_nothing_at="refused")
+    refused(program, USAGE, "compare", "family.json", "--only", "7", *quiet, says=["1 to 6", "7"])
+    write(program, "family.json", budget={"amount": 8000})
+    refused(program, CONFIG, "compare", "family.json", "--quiet",
+            says=["configs/xl-1.json", "another base", "training.max_step: 41 -> 83", "--output"])
+    write(program, "family.json", measure={"max_tokens": 1400})
+    refused(program, CONFIG, "compare", "family.json", "--quiet", says=["measure.json", "1400", "1500"])
+    write(program, "family.json", variants=VARIANTS + [{"name": "rope", "set": ["model.position.kind=rope"]}])
+    program.run("compare", "family.json", "--quiet")
+    check(len(result(program, "comparisons/family")["variants"]) == 4, "a variant that comes later")
+
+
+def main():
+    program = Program()
+    program.prepare_text("text", 20000, seed=3)
+    program.config("base.json", data={"path": "text"}, model=TINY_MODEL, optimizer={"lr": 0.002},
+                   training={"batch_size": 4, "tgt_len": 24, "log_interval": 10, "device": "cpu", "threads": 1},
+                   evaluation={"interval": 20, "max_tokens": 500}, checkpoint={"interval": 10, "keep_last": 1})
+    write(program)
+    test_every_variant_is_trained_and_told_apart(program)
+    test_stopped_and_killed_it_ends_as_if_it_had_not_been(program)
+    test_runs_of_an_array_make_the_same_table(program)
+    test_learning_rates_are_found_on_validation(program)
+    test_what_cannot_be_compared_is_refused(program)
+
+
+if __name__ == "__main__":
+    main()
