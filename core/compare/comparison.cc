@@ -81,6 +81,14 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
   }
 }
 
+// Those of its stages, then the last ones.
+std::vector<StageLengths> all_lengths_of(const Config& config) {
+  std::vector<StageLengths> lengths;
+  for (const StageConfig& stage : config.training.stages) lengths.push_back({stage.tgt_len, stage.mem_len});
+  lengths.push_back({config.training.tgt_len, config.model.mem_len});
+  return lengths;
+}
+
 double flops_of_step(const Config& config, int64_t vocab_size, const StageLengths& lengths) {
   const Transformer model(config.model, vocab_size);
   Parameters parameters(model.parameter_specs());
@@ -97,11 +105,19 @@ ComparedRun run_of(const std::string& variant, int64_t seed, std::optional<doubl
   return run;
 }
 
-// What a step of these lengths takes of the budget.
-double cost_of_step(const BudgetConfig& budget, const Config& config, int64_t vocab_size, const StageLengths& lengths) {
-  const int64_t streams = config.training.batch_size;
-  if (budget.kind == BudgetKind::kTokens) return static_cast<double>(streams * lengths.tgt_len);
-  return flops_of_step(config, vocab_size, lengths);
+// What a step at the n-th of a config's lengths takes of the budget.
+double cost_of_step(const BudgetConfig& budget, const Config& config, int64_t vocab_size,
+                    std::span<const double> seconds, size_t n) {
+  const StageLengths lengths = all_lengths_of(config)[n];
+  switch (budget.kind) {
+    case BudgetKind::kTokens:
+      return static_cast<double>(config.training.batch_size * lengths.tgt_len);
+    case BudgetKind::kFlops:
+      return flops_of_step(config, vocab_size, lengths);
+    case BudgetKind::kSeconds:
+      return seconds[n];
+  }
+  throw ContractError("budget: kind {}", static_cast<int>(budget.kind));
 }
 
 void check_learning_rate(const Comparison& comparison, const VariantConfig& variant, std::string_view source) {
@@ -114,21 +130,26 @@ void check_learning_rate(const Comparison& comparison, const VariantConfig& vari
 }
 
 // Of every variant, with the steps that the budget pays for.
-std::vector<Config> configs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                               std::string_view source) {
+std::vector<Config> configs_of(const ComparisonPlan& plan) {
+  const Comparison& comparison = plan.comparison;
+  const bool is_timed = comparison.budget.kind != BudgetKind::kSeconds || !plan.seconds.empty();
   std::vector<Config> configs;
-  for (const VariantConfig& variant : comparison.variants) {
-    check_learning_rate(comparison, variant, source);
-    Config& config = configs.emplace_back(config_of(variant, base, source));
-    config.training.max_step = steps_within(comparison.budget, config, vocab_size);
+  for (size_t v = 0; v < comparison.variants.size(); ++v) {
+    const VariantConfig& variant = comparison.variants[v];
+    check_learning_rate(comparison, variant, plan.source);
+    Config& config = configs.emplace_back(config_of(variant, plan.base, plan.source));
+    check_combinations(config, fmt::format(R"({}: variant "{}")", plan.source, variant.name));
+    if (!is_timed) continue;
+    const std::span<const double> seconds = plan.seconds.empty() ? std::span<const double>() : plan.seconds[v];
+    config.training.max_step = steps_within(comparison.budget, config, plan.vocab_size, seconds);
     if (config.training.max_step == 0)
       throw ConfigError(
-          R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})", source,
-          variant.name, cost_of_step(comparison.budget, config, vocab_size, lengths_at(config, 1)),
+          R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})",
+          plan.source, variant.name, cost_of_step(comparison.budget, config, plan.vocab_size, seconds, 0),
           name_of_choice(comparison.budget.kind), comparison.budget.amount);
-    check_combinations(config, fmt::format(R"({}: variant "{}")", source, variant.name));
+    check_combinations(config, fmt::format(R"({}: variant "{}")", plan.source, variant.name));
   }
-  check_alike(comparison, configs, source);
+  check_alike(comparison, configs, plan.source);
   return configs;
 }
 
@@ -188,13 +209,40 @@ std::string ComparedRun::name() const {
   return learning_rate ? fmt::format("{}-{}-{}", variant, *learning_rate, seed) : fmt::format("{}-{}", variant, seed);
 }
 
-std::filesystem::path ComparedRun::directory() const { return std::filesystem::path("runs") / name(); }
+std::filesystem::path ComparedRun::directory() const { return std::filesystem::path(folder) / name(); }
 
-std::vector<ComparedRun> sweep_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                  std::string_view source) {
+std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {
+  constexpr int64_t kSteps = 40;
+  constexpr int64_t kLogged = 8;
+  std::vector<ComparedRun> runs;
+  const std::vector<Config> configs = configs_of(plan);
+  for (size_t v = 0; v < configs.size(); ++v) {
+    const std::vector<StageLengths> lengths = all_lengths_of(configs[v]);
+    for (size_t n = 0; n < lengths.size(); ++n) {
+      ComparedRun& run = runs.emplace_back();
+      run.variant = fmt::format("{}-lengths-{}", plan.comparison.variants[v].name, n + 1);
+      run.config = configs[v];
+      run.seed = run.config.seed;
+      run.folder = "timing";
+      run.config.model.mem_len = lengths[n].mem_len;
+      TrainingConfig& training = run.config.training;
+      training.tgt_len = lengths[n].tgt_len;
+      training.stages.clear();
+      training.max_step = kSteps;
+      training.log_interval = kLogged;
+      run.config.schedule.warmup_step = 0;
+      run.config.evaluation.interval = 0;
+      run.config.checkpoint.interval = 0;
+    }
+  }
+  return runs;
+}
+
+std::vector<ComparedRun> sweep_of(const ComparisonPlan& plan) {
+  const Comparison& comparison = plan.comparison;
   std::vector<ComparedRun> runs;
   if (comparison.learning_rates.empty()) return runs;
-  const std::vector<Config> configs = configs_of(comparison, base, vocab_size, source);
+  const std::vector<Config> configs = configs_of(plan);
   for (size_t v = 0; v < configs.size(); ++v) {
     for (const double rate : comparison.learning_rates)
       runs.push_back(run_of(comparison.variants[v].name, comparison.seeds.front(), rate, configs[v]));
@@ -202,14 +250,13 @@ std::vector<ComparedRun> sweep_of(const Comparison& comparison, const std::files
   return runs;
 }
 
-std::vector<ComparedRun> runs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                 std::string_view source, std::span<const double> learning_rates) {
-  const std::vector<Config> configs = configs_of(comparison, base, vocab_size, source);
+std::vector<ComparedRun> runs_of(const ComparisonPlan& plan, std::span<const double> learning_rates) {
+  const std::vector<Config> configs = configs_of(plan);
   std::vector<ComparedRun> runs;
-  for (const int64_t seed : comparison.seeds) {
+  for (const int64_t seed : plan.comparison.seeds) {
     for (size_t v = 0; v < configs.size(); ++v) {
       const auto rate = learning_rates.empty() ? std::nullopt : std::optional(learning_rates[v]);
-      runs.push_back(run_of(comparison.variants[v].name, seed, rate, configs[v]));
+      runs.push_back(run_of(plan.comparison.variants[v].name, seed, rate, configs[v]));
     }
   }
   return runs;
@@ -228,21 +275,21 @@ double flops_of_steps(const Config& config, int64_t vocab_size, int64_t steps) {
   return flops;
 }
 
-int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size) {
+int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size,
+                     std::span<const double> seconds) {
+  const std::vector<StageConfig>& stages = config.training.stages;
   int64_t steps = 0;
   double left = budget.amount;
-  const auto spend = [&](int64_t until_step) {
-    const double cost = cost_of_step(budget, config, vocab_size, lengths_at(config, steps + 1));
+  for (size_t n = 0; n <= stages.size(); ++n) {
+    const double cost = cost_of_step(budget, config, vocab_size, seconds, n);
     const double paid = std::floor(left / cost * (1.0 + 1e-12));
+    const int64_t until_step = n < stages.size() ? stages[n].until_step : static_cast<int64_t>(kMostSteps);
     const auto most = static_cast<double>(until_step - steps);
     const double taken = std::min(paid, most);
     steps += static_cast<int64_t>(taken);
     left -= taken * cost;
-    return taken == most;
-  };
-  for (const StageConfig& stage : config.training.stages)
-    if (!spend(stage.until_step)) return steps;
-  spend(static_cast<int64_t>(kMostSteps));
+    if (taken < most) return steps;
+  }
   return steps;
 }
 

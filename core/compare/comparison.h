@@ -14,12 +14,13 @@
 
 namespace segue {
 
-enum class BudgetKind : uint8_t { kTokens, kFlops };
+enum class BudgetKind : uint8_t { kTokens, kFlops, kSeconds };
 inline const auto& table_of(BudgetKind) {
   using enum BudgetKind;
-  static constexpr ChoiceTable<BudgetKind, 2> kTable(
+  static constexpr ChoiceTable<BudgetKind, 3> kTable(
       {{kTokens, "tokens", "as many of each variant"},
-       {kFlops, "flops", "as many operations, forward and backward, by the formulas of each variant's model"}});
+       {kFlops, "flops", "as many operations, forward and backward, by the formulas of each variant's model"},
+       {kSeconds, "seconds", "as many seconds in steps, by how long a step took where it was timed first"}});
   return kTable;
 }
 
@@ -60,34 +61,48 @@ struct Comparison {
 // Reads a file. Throws ConfigError naming file and key, and FileError.
 Comparison load_comparison(const std::filesystem::path& path);
 
+// Seconds that a step of each variant takes, for each of its lengths: those of its stages, then the last ones.
+using StepSeconds = std::vector<std::vector<double>>;
+
 // One training of a comparison.
 struct ComparedRun {
   std::string variant;
   int64_t seed = 0;
   std::optional<double> learning_rate;  // where it is swept
   Config config;
+  std::string folder = "runs";              // or "timing"
   std::string name() const;                 // "alibi-1", or "alibi-0.001-1" where learning rates are swept
   std::filesystem::path directory() const;  // within that of the comparison
 };
 
+// What a comparison's runs follow from.
+struct ComparisonPlan {
+  Comparison comparison = {};
+  std::filesystem::path base = {};
+  std::string source = {};   // what errors call the comparison's file
+  int64_t vocab_size = 0;    // the dataset's
+  StepSeconds seconds = {};  // of a budget of seconds; empty: not timed yet, and runs have the steps of their configs
+};
+
+// A short training for every entry of StepSeconds, variant by variant, in their order. Throws as runs_of does.
+std::vector<ComparedRun> timings_of(const ComparisonPlan& plan);
+
 // Those that find each variant's learning rate, from the first seed, by variant; none when they are not swept. Throws
 // as runs_of does.
-std::vector<ComparedRun> sweep_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                  std::string_view source);
+std::vector<ComparedRun> sweep_of(const ComparisonPlan& plan);
 
-// All that are compared, seed by seed, so that what has been trained can be compared at any time. `vocab_size` is the
-// dataset's; `learning_rates` has what the sweep found for every variant, so that those of the first seed are of the
-// sweep; it is empty when there was none, or when none is known yet.
-// Throws ConfigError naming `source`, variant and key when a variant is no config, when one differs from the first in
-// what must be the same of all (data and evaluation) and `may_differ` does not name it, or when a step takes more than
-// the budget.
-std::vector<ComparedRun> runs_of(const Comparison& comparison, const std::filesystem::path& base, int64_t vocab_size,
-                                 std::string_view source, std::span<const double> learning_rates = {});
+// All that are compared, seed by seed, so that what has been trained can be compared at any time. `learning_rates`
+// has what the sweep found for every variant, so that those of the first seed are of the sweep; it is empty when there
+// was none, or when none is known yet. Throws ConfigError naming file, variant and key when a
+// variant is no config, when one differs from the first in what must be the same of all (data and evaluation) and
+// `may_differ` does not name it, or when a step takes more than the budget.
+std::vector<ComparedRun> runs_of(const ComparisonPlan& plan, std::span<const double> learning_rates = {});
 
 // Operations of its first `steps` steps, forward and backward, by the formulas of the model.
 double flops_of_steps(const Config& config, int64_t vocab_size, int64_t steps);
 
-// Steps that a run may take.
-int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size);
+// Steps that a run may take; `seconds` of a step at each of its lengths, for a budget of seconds.
+int64_t steps_within(const BudgetConfig& budget, const Config& config, int64_t vocab_size,
+                     std::span<const double> seconds = {});
 
 }  // namespace segue

@@ -125,18 +125,44 @@ bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
   return path_exists(directory / run.directory() / "evaluations" / evaluation / "evaluation.json");
 }
 
-std::vector<SweptRate> swept_rates(const Comparison& comparison, const std::vector<ComparedRun>& sweep,
-                                   int64_t vocab_size, const std::filesystem::path& directory) {
+bool is_timed(const std::filesystem::path& directory, const ComparedRun& run) {
+  const std::filesystem::path path = directory / run.directory();
+  if (!path_exists(path / "config.json")) return false;
+  const std::vector<report::TrainingPoint> points = report::read_run(path).metrics.training;
+  return !points.empty() && points.back().step == run.config.training.max_step;
+}
+
+// The first lines are left out: memories fill and caches warm up.
+StepSeconds timed_seconds(const ComparisonPlan& plan, const std::vector<ComparedRun>& timings,
+                          const std::filesystem::path& directory) {
+  if (!std::ranges::all_of(timings, [&](const ComparedRun& run) { return is_timed(directory, run); })) return {};
+  StepSeconds seconds;
+  auto timing = timings.begin();
+  for (const VariantConfig& variant : plan.comparison.variants) {
+    std::vector<double>& of_variant = seconds.emplace_back();
+    for (; timing != timings.end() && timing->variant.starts_with(variant.name + "-lengths-"); ++timing) {
+      const std::vector<report::TrainingPoint> points =
+          report::read_run(directory / timing->directory()).metrics.training;
+      const report::TrainingPoint& from = points[points.size() / 2 - 1];
+      of_variant.push_back((points.back().seconds - from.seconds) /
+                           static_cast<double>(points.back().step - from.step));
+    }
+  }
+  return seconds;
+}
+
+std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector<ComparedRun>& sweep,
+                                   const std::filesystem::path& directory) {
   const auto is_known = [&](const ComparedRun& run) { return is_measured(directory, run, kSweptEvaluation); };
   if (!std::ranges::all_of(sweep, is_known)) return {};
   std::vector<SweptRate> rates;
-  for (const VariantConfig& variant : comparison.variants) {
+  for (const VariantConfig& variant : plan.comparison.variants) {
     SweptRate rate;
     for (const ComparedRun& run : sweep) {
       if (run.variant != variant.name) continue;
       const report::RunData read = report::read_run(directory / run.directory());
       rate.tried.push_back({run.config.optimizer.lr, evaluation_of(read, kSweptEvaluation).results.front().loss});
-      rate.flops += flops_of_steps(run.config, vocab_size, run.config.training.max_step);
+      rate.flops += flops_of_steps(run.config, plan.vocab_size, run.config.training.max_step);
     }
     if (rate.tried.empty()) return {};
     std::ranges::sort(rate.tried, {}, &SweptRate::Tried::learning_rate);
@@ -147,11 +173,11 @@ std::vector<SweptRate> swept_rates(const Comparison& comparison, const std::vect
   return rates;
 }
 
-ComparisonResult read_result(const Comparison& comparison, const std::vector<ComparedRun>& runs,
-                             const std::vector<SweptRate>& rates, int64_t vocab_size,
-                             const std::filesystem::path& directory) {
+ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs,
+                             const std::vector<SweptRate>& rates, const std::filesystem::path& directory) {
+  const Comparison& comparison = plan.comparison;
   ComparisonResult result{.split = comparison.measure.split,
-                          .vocab_size = vocab_size,
+                          .vocab_size = plan.vocab_size,
                           .budget = comparison.budget,
                           .seeds = whole_seeds(comparison, runs, directory),
                           .runs = std::ssize(runs)};
@@ -169,7 +195,7 @@ ComparisonResult read_result(const Comparison& comparison, const std::vector<Com
           runs, [&](const ComparedRun& of) { return of.variant == variant.name && of.seed == seed; });
       compared.runs.push_back(report::read_run(directory / run->directory()));
     }
-    compared.cost = cost_of(compared, vocab_size, peaks);
+    compared.cost = cost_of(compared, plan.vocab_size, peaks);
   }
   check_points(result.variants);
   PairedLosses paired;

@@ -88,16 +88,22 @@ struct ComparisonResult {
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
                  std::string_view evaluation = kComparedEvaluation);
 
+// Whether a short training that times steps has ended.
+bool is_timed(const std::filesystem::path& directory, const ComparedRun& run);
+
+// What the short trainings (timings_of) found; empty while one of them has not ended.
+StepSeconds timed_seconds(const ComparisonPlan& plan, const std::vector<ComparedRun>& timings,
+                          const std::filesystem::path& directory);
+
 // Of every variant, from its runs of the sweep (sweep_of); empty while one of them is not measured.
-std::vector<SweptRate> swept_rates(const Comparison& comparison, const std::vector<ComparedRun>& sweep,
-                                   int64_t vocab_size, const std::filesystem::path& directory);
+std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector<ComparedRun>& sweep,
+                                   const std::filesystem::path& directory);
 
 // Reads the runs in the directory of a comparison; `rates` of swept_rates. Throws DataError naming the file that is
 // broken, or two files that are not of the same tokens. Without a seed that all variants have been measured from, the
 // variants are empty.
-ComparisonResult read_result(const Comparison& comparison, const std::vector<ComparedRun>& runs,
-                             const std::vector<SweptRate>& rates, int64_t vocab_size,
-                             const std::filesystem::path& directory);
+ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs,
+                             const std::vector<SweptRate>& rates, const std::filesystem::path& directory);
 
 // {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens", "seeds", "budget",
 //  "runs", "measured_runs", "variants": [{"name", "set", "cost": {...}, "sweep": null or {"learning_rate",

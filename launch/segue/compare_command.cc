@@ -66,44 +66,47 @@ struct CompareOptions {
   }
 };
 
-struct Plan {
-  Comparison comparison = {};
-  std::filesystem::path base = {};
+struct Plan : ComparisonPlan {
   std::filesystem::path directory = {};
-  std::string source = {};
-  int64_t vocab_size = 0;
+  std::vector<ComparedRun> timings = {};
   std::vector<ComparedRun> sweep = {};
   std::vector<SweptRate> rates = {};   // empty while the sweep goes on
   std::vector<ComparedRun> runs = {};  // after the sweep
-  bool is_swept() const { return sweep.empty() || !rates.empty(); }
+  bool is_timed() const { return timings.empty() || !seconds.empty(); }
+  bool is_swept() const { return is_timed() && (sweep.empty() || !rates.empty()); }
+  size_t count() const { return timings.size() + sweep.size() + runs.size(); }
 };
 
-// The runs, which come to know their learning rates.
+// The runs, which come to know their steps and their learning rates.
 void plan_runs(Plan& plan) {
+  if (plan.comparison.budget.kind == BudgetKind::kSeconds) {
+    plan.seconds = {};
+    plan.timings = timings_of(plan);
+    plan.seconds = timed_seconds(plan, plan.timings, plan.directory);
+  }
+  plan.sweep = sweep_of(plan);
+  if (plan.is_timed() && !plan.sweep.empty()) plan.rates = swept_rates(plan, plan.sweep, plan.directory);
   std::vector<double> found;
-  if (!plan.sweep.empty()) plan.rates = swept_rates(plan.comparison, plan.sweep, plan.vocab_size, plan.directory);
   for (const SweptRate& rate : plan.rates) found.push_back(rate.learning_rate());
-  plan.runs = runs_of(plan.comparison, plan.base, plan.vocab_size, plan.source, found);
+  plan.runs = runs_of(plan, found);
 }
 
 Plan make_plan(const CompareOptions& options) {
   const std::filesystem::path file = options.file;
-  Plan plan{.comparison = load_comparison(file),
-            .base = {},
-            .directory = options.output.empty() ? std::filesystem::path("comparisons") / file.stem()
-                                                : std::filesystem::path(options.output),
-            .source = options.file};
+  Plan plan;
+  plan.comparison = load_comparison(file);
+  plan.source = options.file;
   plan.base = file.parent_path() / plan.comparison.base;
+  plan.directory = options.output.empty() ? std::filesystem::path("comparisons") / file.stem()
+                                          : std::filesystem::path(options.output);
   const Config base = load_config(plan.base);
   const Dataset dataset(base.data.path);
-  static_cast<void>(dataset.split_info(plan.comparison.measure.split));
   plan.vocab_size = dataset.vocabulary();
+  static_cast<void>(dataset.split_info(plan.comparison.measure.split));
   if (!plan.comparison.learning_rates.empty()) static_cast<void>(dataset.split_info(base.evaluation.split));
-  plan.sweep = sweep_of(plan.comparison, plan.base, plan.vocab_size, options.file);
   plan_runs(plan);
-  const size_t count = plan.sweep.size() + plan.runs.size();
-  if (options.only && *options.only > static_cast<int64_t>(count))
-    throw UsageError("--only: expected 1 to {}, found {}", count, *options.only);
+  if (options.only && *options.only > static_cast<int64_t>(plan.count()))
+    throw UsageError("--only: expected 1 to {}, found {}", plan.count(), *options.only);
   return plan;
 }
 
@@ -113,7 +116,8 @@ std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
 
 // A run that has begun goes on as it began, and what was measured of it was asked for in the same words.
 void check_begun(const Plan& plan) {
-  std::vector<ComparedRun> all = plan.sweep;
+  std::vector<ComparedRun> all;
+  if (plan.is_timed()) all = plan.sweep;
   if (plan.is_swept()) all.insert(all.end(), plan.runs.begin(), plan.runs.end());
   for (const ComparedRun& run : all) {
     const std::filesystem::path path = config_path(plan, run);
@@ -135,21 +139,24 @@ void check_begun(const Plan& plan) {
 std::string described(const Plan& plan, const ComparedRun& run, size_t number, bool is_done) {
   const TrainingConfig& training = run.config.training;
   std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
-  if (plan.sweep.empty()) rate = fmt::format("{}", run.config.optimizer.lr);
+  if (plan.sweep.empty() || run.folder == "timing") rate = fmt::format("{}", run.config.optimizer.lr);
   return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}{}\n", number, run.variant, run.seed, rate,
-                     human_count(training.max_step), human_count(training.batch_size * training.tgt_len),
+                     plan.is_timed() || run.folder == "timing" ? human_count(training.max_step) : "timed",
+                     human_count(training.batch_size * training.tgt_len),
                      flops_of_steps(run.config, plan.vocab_size, training.max_step), is_done ? "  done" : "");
 }
 
 std::string described(const Plan& plan) {
-  const std::string sweep =
-      plan.sweep.empty() ? "" : fmt::format("{} runs to find learning rates, then ", plan.sweep.size());
+  std::string before =
+      plan.timings.empty() ? "" : fmt::format("{} short runs to time steps, then ", plan.timings.size());
+  if (!plan.sweep.empty()) before += fmt::format("{} runs to find learning rates, then ", plan.sweep.size());
   std::string text =
-      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11}\n", sweep,
+      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11}\n", before,
                   plan.runs.size(), plan.comparison.variants.size(), plan.comparison.budget.amount,
                   name_of_choice(plan.comparison.budget.kind), "run", "variant", "seed", "learning rate", "steps",
                   "tokens/step", "FLOP");
   size_t number = 0;
+  for (const ComparedRun& run : plan.timings) text += described(plan, run, ++number, is_timed(plan.directory, run));
   for (const ComparedRun& run : plan.sweep)
     text += described(plan, run, ++number, is_measured(plan.directory, run, kSweptEvaluation));
   for (const ComparedRun& run : plan.runs)
@@ -226,14 +233,15 @@ class Runner {
   void run_all() {
     make_directories(plan_.directory / "configs");
     write_file_atomically(plan_.directory / "measure.json", format_json(write_fields(plan_.comparison.measure)));
-    run_those(plan_.sweep, 0, kSweptEvaluation, sweeping_words);
+    const auto timings = static_cast<int64_t>(plan_.timings.size());
+    const auto before = timings + static_cast<int64_t>(plan_.sweep.size());
+    run_those(plan_.timings, 0, "", nullptr);
     plan_runs(plan_);
-    const auto before = static_cast<int64_t>(plan_.sweep.size());
-    if (!plan_.is_swept()) {
-      if (!options_.only || *options_.only <= before) return;
-      throw UsageError("--only {}: expected the learning rates to be known, which runs 1 to {} find first",
-                       *options_.only, before);
-    }
+    if (!is_ready(plan_.is_timed(), "steps to be timed", timings)) return;
+    check_begun(plan_);
+    run_those(plan_.sweep, timings, kSweptEvaluation, sweeping_words);
+    plan_runs(plan_);
+    if (!is_ready(plan_.is_swept(), "learning rates to be found", before)) return;
     check_begun(plan_);
     run_those(plan_.runs, before, kComparedEvaluation, measuring_words);
   }
@@ -241,13 +249,23 @@ class Runner {
  private:
   using WordsOf = std::vector<std::string> (*)(const Plan& plan, const ComparedRun& run);
 
-  // Runs are numbered from `before` + 1 on.
+  // Whether what follows the first `runs` runs can begin. Throws UsageError when only one of these was asked for.
+  bool is_ready(bool are_done, const char* expected, int64_t runs) const {
+    if (are_done) return true;
+    if (!options_.only || *options_.only <= runs) return false;
+    throw UsageError("--only {}: expected {} first, by runs 1 to {}", *options_.only, expected, runs);
+  }
+
+  bool is_done(const ComparedRun& run, const char* evaluation) const {
+    return run.folder == "timing" ? is_timed(plan_.directory, run) : is_measured(plan_.directory, run, evaluation);
+  }
+
+  // Runs are numbered from `before` + 1 on; timings are not evaluated.
   void run_those(const std::vector<ComparedRun>& runs, int64_t before, const char* evaluation, WordsOf words_of_it) {
     std::vector<size_t> left;
     for (size_t i = 0; i < runs.size(); ++i) {
       const int64_t number = before + static_cast<int64_t>(i) + 1;
-      if (options_.only.value_or(number) == number && !is_measured(plan_.directory, runs[i], evaluation))
-        left.push_back(i);
+      if (options_.only.value_or(number) == number && !is_done(runs[i], evaluation)) left.push_back(i);
     }
     const auto start = std::chrono::steady_clock::now();
     for (size_t done = 0; done < left.size(); ++done) {
@@ -256,13 +274,13 @@ class Runner {
       const std::filesystem::path config = config_path(plan_, run);
       if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
       run_program(run, training_words(plan_, run));
-      run_program(run, words_of_it(plan_, run));
+      if (words_of_it != nullptr) run_program(run, words_of_it(plan_, run));
     }
   }
 
   void tell(const ComparedRun& run, int64_t number, size_t done, size_t all, double seconds) const {
     if (options_.quiet) return;
-    std::string text = fmt::format("run {} of {}: {}", number, plan_.sweep.size() + plan_.runs.size(), run.name());
+    std::string text = fmt::format("run {} of {}: {}", number, plan_.count(), run.name());
     if (done > 0)
       text += fmt::format("; about {} left",
                           human_duration(seconds / static_cast<double>(done) * static_cast<double>(all - done)));
@@ -335,7 +353,7 @@ void run_compare(const CompareOptions& options) {
     return;
   }
   Runner(plan, options).run_all();
-  const ComparisonResult result = read_result(plan.comparison, plan.runs, plan.rates, plan.vocab_size, plan.directory);
+  const ComparisonResult result = read_result(plan, plan.runs, plan.rates, plan.directory);
   const OrderedJson json = result_json(result);
   if (!result.variants.empty()) {
     write_file_atomically(plan.directory / "result.json", format_json(json));

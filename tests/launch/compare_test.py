@@ -90,7 +90,7 @@ def test_runs_of_an_array_make_the_same_table(program):
 
 def test_learning_rates_are_found_on_validation(program):
     write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2])
-    refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "runs 1 to 9"])
+    refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "learning rates to be found", "runs 1 to 9"])
     output, _ = program.run("compare", "swept.json", "--quiet")
     found = result(program, "comparisons/swept")
     for variant in found["variants"]:
@@ -107,6 +107,18 @@ def test_learning_rates_are_found_on_validation(program):
     measured = [run for run in os.listdir(program.path("comparisons/swept/runs"))
                 if os.path.exists(program.path("comparisons/swept/runs", run, "evaluations", "compare"))]
     check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
+
+
+def test_seconds_are_steps_that_were_timed_once(program):
+    write(program, "timed.json", budget={"kind": "seconds", "amount": 0.3}, seeds=[1, 2], variants=VARIANTS[:2])
+    refused(program, USAGE, "compare", "timed.json", "--only", "3", "--quiet", says=["steps to be timed", "runs 1 to 2"])
+    output, _ = program.run("compare", "timed.json", "--dry-run")
+    check("2 short runs to time steps, then 4 runs" in output and output.count("  timed") == 4, f"dry run:\n{output}")
+    program.run("compare", "timed.json", "--quiet")
+    first = result(program, "comparisons/timed")
+    check(all(variant["cost"]["steps"] > 10 for variant in first["variants"]), f"steps of 0.3 s: {first}")
+    program.run("compare", "timed.json", "--quiet")
+    check(result(program, "comparisons/timed") == first, "another number of steps the second time")
 
 
 def test_what_cannot_be_compared_is_refused(program):
@@ -150,6 +162,7 @@ def main():
     test_stopped_and_killed_it_ends_as_if_it_had_not_been(program)
     test_runs_of_an_array_make_the_same_table(program)
     test_learning_rates_are_found_on_validation(program)
+    test_seconds_are_steps_that_were_timed_once(program)
     test_what_cannot_be_compared_is_refused(program)
 
 

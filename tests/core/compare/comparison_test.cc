@@ -28,8 +28,9 @@ class ComparisonTest : public ::testing::Test {
     write_file_atomically(directory_ / "family.json", R"({"base": "base.json", "variants": )" + variants + rest + "}");
     return load_comparison(directory_ / "family.json");
   }
-  std::vector<ComparedRun> runs(const Comparison& comparison) {
-    return runs_of(comparison, directory_ / comparison.base, kVocabulary, "f");
+  std::vector<ComparedRun> runs(const Comparison& comparison) { return runs_of(plan(comparison)); }
+  ComparisonPlan plan(const Comparison& comparison) {
+    return {.comparison = comparison, .base = directory_ / comparison.base, .source = "f", .vocab_size = kVocabulary};
   }
   template <typename Work>
   std::string error_of(const Work& work) {
@@ -99,19 +100,36 @@ TEST_F(ComparisonTest, SweepsLearningRatesFromTheFirstSeed) {
     for (const ComparedRun& run : all) found.push_back(run.name());
     return found;
   };
-  const std::vector<ComparedRun> sweep = sweep_of(comparison, directory_ / comparison.base, kVocabulary, "f");
+  const std::vector<ComparedRun> sweep = sweep_of(plan(comparison));
   EXPECT_THAT(names(sweep), testing::ElementsAre("a-0.001-7", "a-0.02-7", "b-0.001-7", "b-0.02-7"));
   EXPECT_EQ(sweep[1].config.optimizer.lr, 0.02);
   const std::vector<double> chosen{0.02, 0.001};
-  const std::vector<ComparedRun> found = runs_of(comparison, directory_ / comparison.base, kVocabulary, "f", chosen);
+  const std::vector<ComparedRun> found = runs_of(plan(comparison), chosen);
   EXPECT_THAT(names(found), testing::ElementsAre("a-0.02-7", "b-0.001-7", "a-0.02-3", "b-0.001-3"));
   EXPECT_EQ(found[3].config.optimizer.lr, 0.001);
-  EXPECT_TRUE(sweep_of(load(kTokens, variants), directory_ / "base.json", kVocabulary, "f").empty());
+  EXPECT_TRUE(sweep_of(plan(load(kTokens, variants))).empty());
   EXPECT_EQ(error_of([&] {
               const std::string own = R"([{"name": "a"}, {"name": "b", "set": ["optimizer.lr=0.1"]}])";
               runs(load(R"(, "budget": {"amount": 1000}, "learning_rates": [0.001, 0.02])", own));
             }),
             R"(f: variant "b": optimizer.lr: expected none, as learning_rates are tried; found one)");
+}
+
+// A variant of stages is timed at each of its lengths.
+TEST_F(ComparisonTest, SecondsPayForAsManyStepsAsTheirTimingSays) {
+  const std::string variants =
+      R"([{"name": "a"}, {"name": "b", "set": ["training.stages=[{\"until_step\": 10, \"tgt_len\": 2, \"mem_len\": 16}]"]}])";
+  ComparisonPlan seconds = plan(load(R"(, "budget": {"kind": "seconds", "amount": 6}, "seeds": [1])", variants));
+  const std::vector<ComparedRun> timings = timings_of(seconds);
+  ASSERT_EQ(timings.size(), 3);
+  EXPECT_EQ(timings[1].directory(), "timing/b-lengths-1-1111");
+  EXPECT_EQ(timings[1].config.training.tgt_len, 2);
+  EXPECT_EQ(timings[2].config.training.tgt_len, 8);
+  EXPECT_TRUE(timings[2].config.training.stages.empty());
+  seconds.seconds = {{0.5}, {0.1, 0.5}};
+  const std::vector<ComparedRun> timed = runs_of(seconds);
+  EXPECT_EQ(timed[0].config.training.max_step, 12);
+  EXPECT_EQ(timed[1].config.training.max_step, 20);
 }
 
 // The presets are what the comparison's variants make of its base.
@@ -123,7 +141,9 @@ TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
     if (entry.path().filename() != "comparison.json") presets.push_back(entry.path().stem().string());
   }
   std::vector<std::string> variants;
-  for (const ComparedRun& run : runs_of(comparison, family / comparison.base, kVocabulary, "f")) {
+  ComparisonPlan of_family = plan(comparison);
+  of_family.base = family / comparison.base;
+  for (const ComparedRun& run : runs_of(of_family)) {
     if (run.seed != comparison.seeds.front()) continue;
     Config expected = load_config(family / (run.variant + ".json"));
     expected.seed = run.seed;
