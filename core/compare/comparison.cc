@@ -129,6 +129,20 @@ void check_learning_rate(const Comparison& comparison, const VariantConfig& vari
   }
 }
 
+// What is trained must also be measured at every length.
+void check_measure(const MeasureConfig& measure, const Config& config, const std::string& source) {
+  const std::vector<int64_t> tgt_lens =
+      measure.tgt_len.empty() ? std::vector{config.training.tgt_len} : measure.tgt_len;
+  const std::vector<int64_t> mem_lens = measure.mem_len.empty() ? std::vector{config.model.mem_len} : measure.mem_len;
+  for (const int64_t tgt_len : tgt_lens) {
+    for (const int64_t mem_len : mem_lens) {
+      ModelUse use = use_of(config.model);
+      use.mem_len = mem_len;
+      check_use(config.model, use, tgt_len, source, "measure.mem_len");
+    }
+  }
+}
+
 // Of every variant, with the steps that the budget pays for.
 std::vector<Config> configs_of(const ComparisonPlan& plan) {
   const Comparison& comparison = plan.comparison;
@@ -138,7 +152,9 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
     const VariantConfig& variant = comparison.variants[v];
     check_learning_rate(comparison, variant, plan.source);
     Config& config = configs.emplace_back(config_of(variant, plan.base, plan.source));
-    check_combinations(config, fmt::format(R"({}: variant "{}")", plan.source, variant.name));
+    const std::string source = fmt::format(R"({}: variant "{}")", plan.source, variant.name);
+    check_combinations(config, source);
+    check_measure(comparison.measure, config, source);
     if (!is_timed) continue;
     const std::span<const double> seconds = plan.seconds.empty() ? std::span<const double>() : plan.seconds[v];
     config.training.max_step = steps_within(comparison.budget, config, plan.vocab_size, seconds);
@@ -147,7 +163,7 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
           R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})",
           plan.source, variant.name, cost_of_step(comparison.budget, config, plan.vocab_size, seconds, 0),
           name_of_choice(comparison.budget.kind), comparison.budget.amount);
-    check_combinations(config, fmt::format(R"({}: variant "{}")", plan.source, variant.name));
+    check_combinations(config, source);
   }
   check_alike(comparison, configs, plan.source);
   return configs;

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "base/text.h"
+#include "core/attention/visibility.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/drawing/page.h"
@@ -28,6 +29,8 @@ std::string bits_text(double nats, const std::optional<double>& spread, double s
   if (spread) text += " \xC2\xB1 " + report::fixed(*spread * scale, kDecimals);
   return text;
 }
+
+std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
 
 std::string verdict_of(const SeedDifference& difference, const std::string& first) {
   if (!difference.confidence95) return "too few tokens to tell";
@@ -49,7 +52,7 @@ report::Table loss_table(const ComparisonResult& result, size_t point) {
         variant.name, lengths_text(loss), bits_text(loss.losses.mean(), loss.losses.confidence95(), scale), "", "", ""};
     if (loss.difference) {
       row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
-      if (loss.difference->p_of_all) row[4] = report::fixed(*loss.difference->p_of_all, 3);
+      if (loss.difference->p_of_all) row[4] = p_text(*loss.difference->p_of_all);
       row[5] = verdict_of(*loss.difference, first);
     }
     table.rows.push_back(std::move(row));
@@ -82,19 +85,21 @@ void add_losses(Page& page, const ComparisonResult& result) {
   const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
                                                   : "of both other text of this kind and other seeds";
   for (size_t point = 0; point < result.points(); ++point) {
-    page.figure({.charts = {differences_of_point(result, point)},
-                 .caption = fmt::format(
-                     "Differences from {} on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
-                     "marks those told apart with the chance of any mistake held at 5 % (Holm).",
-                     result.variants.front().name, human_count(result.tokens), result.split, of)});
+    page.figure(
+        {.charts = {differences_of_point(result, point)},
+         .caption = fmt::format(
+             "Differences from {} ({}) on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
+             "marks those told apart with the chance of any mistake held at 5 % (Holm).",
+             result.variants.front().name, lengths_text(result.variants.front().losses[point]),
+             human_count(result.tokens), result.split, of)});
     page.html(report::table_html(loss_table(result, point)));
   }
 }
 
 void add_costs(Page& page, const ComparisonResult& result) {
   page.section("costs", "What they cost");
-  report::Table table{.head = {"variant", "parameters", "steps", "tokens", "FLOP", "time", "training, tokens/s",
-                               "evaluation, tokens/s", "memory of a stream", "most memory"},
+  report::Table table{.head = {"variant", "parameters", "steps", "tokens", "FLOP", "time", "tokens/s", "in evaluation",
+                               "stream", "process"},
                       .rows = {}};
   for (const ComparedVariant& variant : result.variants) {
     const VariantCost& cost = variant.cost;
@@ -107,7 +112,9 @@ void add_costs(Page& page, const ComparisonResult& result) {
   page.html(report::table_html(table));
   page.paragraph(
       "Of one run, on average over the seeds. FLOP by the formulas of each model, forward and backward; time in steps; "
-      "the memory of a stream is what is kept from segment to segment.");
+      "tokens per second in training and in evaluation; bytes that a stream keeps from segment to segment, and the "
+      "most "
+      "that a process held in training.");
 }
 
 void add_rates(Page& page, const ComparisonResult& result) {
@@ -262,6 +269,41 @@ void add_parts(Page& page, const ComparisonResult& result) {
                .table = {}});
 }
 
+std::vector<report::VisiblePairs::Keys> keys_seen(const Config& config) {
+  const int64_t window = visible_window(use_of(config.model));
+  std::vector<report::VisiblePairs::Keys> keys;
+  for (int64_t token = 0; token < config.training.tgt_len; ++token) {
+    const int64_t oldest = window > 0 ? token - window + 1 : -config.model.mem_len;
+    keys.push_back({.first = std::max(oldest, -config.model.mem_len), .last = token});
+  }
+  return keys;
+}
+
+// One drawing for all variants that see the same.
+void add_visible_pairs(Page& page, const ComparisonResult& result) {
+  std::vector<report::VisiblePairs> drawings;
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const Config& config = result.variants[v].runs.front().config;
+    const std::vector<report::VisiblePairs::Keys> keys = keys_seen(config);
+    const auto same = std::ranges::find_if(drawings, [&](const report::VisiblePairs& drawn) {
+      return drawn.memory == config.model.mem_len && drawn.tokens == keys;
+    });
+    if (same != drawings.end()) {
+      same->title += ", " + result.variants[v].name;
+      continue;
+    }
+    drawings.push_back({.name = fmt::format("visible-pairs-{}", drawings.size() + 1),
+                        .title = result.variants[v].name,
+                        .memory = config.model.mem_len,
+                        .tokens = keys,
+                        .colour = static_cast<int64_t>(v)});
+  }
+  page.figure({.charts = {drawings.begin(), drawings.end()},
+               .caption = "Which keys each token of a segment can attend to in one layer, in training: a row for every "
+                          "token, the first above; memory lies left of the line.",
+               .table = {}});
+}
+
 void add_configs(Page& page, const ComparisonResult& result) {
   page.section("configs", "What differs");
   report::Table table{.head = {"key"}, .rows = {}};
@@ -275,6 +317,7 @@ void add_configs(Page& page, const ComparisonResult& result) {
     table.rows.back().insert(table.rows.back().end(), difference.values.begin(), difference.values.end());
   }
   page.html(report::table_html(table));
+  add_visible_pairs(page, result);
   page.details("The config of " + result.variants.front().name,
                "<pre>" + report::escaped(to_json(configs.front()).dump(2)) + "</pre>\n");
 }

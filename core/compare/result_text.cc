@@ -60,6 +60,8 @@ OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
   return json;
 }
 
+std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
+
 std::string verdict_of(const SeedDifference& difference) {
   if (!difference.confidence95) return "too few tokens to tell";
   if (!difference.is_told_apart()) return "not told apart";
@@ -98,7 +100,7 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
       const std::optional<double>& p = loss.difference->p_of_all;
       text += fmt::format("{}{:<8}{}",
                           padded(plus_minus(loss.difference->mean, loss.difference->confidence95, scale, true), 20),
-                          p ? fmt::format("{:.3f}", *p) : "", verdict_of(*loss.difference));
+                          p ? p_text(*p) : "", verdict_of(*loss.difference));
     }
     text += '\n';
   }

@@ -11,10 +11,11 @@
 #include "core/drawing/intervals.h"
 #include "core/drawing/plot.h"
 #include "core/drawing/table.h"
+#include "core/drawing/visible_pairs.h"
 
 namespace segue::report {
 
-using Chart = std::variant<Plot, BarChart, IntervalChart>;
+using Chart = std::variant<Plot, BarChart, IntervalChart, VisiblePairs>;
 
 struct Figure {
   std::vector<Chart> charts = {};  // one fills the page; several share it

@@ -131,6 +131,8 @@ def test_what_cannot_be_compared_is_refused(program):
                            ({"variants": [VARIANTS[0], {"name": "it", "set": ["model.visibility.kind=window",
                                                                              "model.visibility.window=99"]}]},
                             ['"it"', "model.visibility.window", "model.mem_len"]),
+                           ({"variants": [VARIANTS[0], {"name": "shaw", "set": ["model.position.kind=shaw"]}],
+                             "measure": {"mem_len": [24, 99]}}, ['"shaw"', "max_positions", "123", "mem_len 99"]),
                            ({"budget": {"amount": 95}}, ["budget.amount", '"xl"', "96 tokens", "95"]),
                            ({"budget": None}, ["budget"]),
                            ({"learning_rates": [0.1]}, ["learning_rates", "found 1"]),

@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "core/drawing/bars.h"
+#include "core/drawing/intervals.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/plot_layout.h"
+#include "core/drawing/visible_pairs.h"
 
 namespace segue::report {
 namespace {
@@ -163,6 +166,37 @@ TEST(BarsTest, AValueThatIsNotKnownHasNoBar) {
   EXPECT_EQ(count(svg, "<rect"), 1);
   EXPECT_NE(svg.find("not known"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+// The zero line and three ends: as wide as the spreads say.
+TEST(IntervalsTest, LiesWhereItsSpreadSays) {
+  const IntervalChart chart{.name = "intervals",
+                            .title = "t",
+                            .x_label = "x",
+                            .intervals = {{.name = "a", .value = -1.0, .spread = 0.5, .text = "a"},
+                                          {.name = "b", .value = 1.0, .spread = 1.0, .text = "b"},
+                                          {.name = "unknown", .value = kNaN, .text = "-"},
+                                          {.name = "alone", .value = 0.5, .text = "c"}}};
+  for (const Width width : {Width::kWide, Width::kNarrow}) {
+    const std::string svg = draw(chart, {width});
+    expect_numbers_within(svg, width);
+    const std::vector<double> centres = values_of(svg, "cx", "<circle ");
+    ASSERT_GE(centres.size(), 3U);
+    EXPECT_LT(*std::ranges::min_element(centres), *std::ranges::max_element(centres));
+  }
+  expect_numbers_within(draw(IntervalChart{}, {}), Width::kWide);
+}
+
+TEST(VisiblePairsTest, IsOneAreaWithin) {
+  VisiblePairs pairs{.name = "pairs", .title = "a, b", .memory = 4};
+  for (int64_t token = 0; token < 300; ++token) pairs.tokens.push_back({std::max<int64_t>(-4, token - 9), token});
+  const std::string svg = draw(pairs, {});
+  expect_numbers_within(svg, Width::kWide);
+  EXPECT_EQ(count(svg, "Z\" style=\"fill:"), 1);
+  EXPECT_NE(svg.find("4 in memory"), std::string::npos);
+  pairs = {.name = "pairs", .title = "no memory", .tokens = {{0, 0}}};
+  EXPECT_EQ(draw(pairs, {}).find("in memory"), std::string::npos);
+  EXPECT_EQ(count(draw(VisiblePairs{}, {}), "Z\""), 0);
 }
 
 }  // namespace
