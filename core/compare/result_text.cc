@@ -137,11 +137,12 @@ std::string describe_rates(const ComparisonResult& result) {
 
 constexpr const char* kMeaning =
     "\n\xC2\xB1 is half of a 95 % interval. That of a difference is of both: other text of this kind, which is paired, "
-    "and other\nseeds; p is held together over all variants (Holm). \"memory\" is what a stream keeps from segment to "
-    "segment.\n";
+    "and other\nseeds; p is held together over all variants at the same lengths (Holm). \"memory\" is what a stream "
+    "keeps from\nsegment to segment.\n";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
-    "held together\nover all variants (Holm). \"memory\" is what a stream keeps from segment to segment.\n";
+    "held together\nover all variants at the same lengths (Holm). \"memory\" is what a stream keeps from segment to "
+    "segment.\n";
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "tests/message_of.h"
@@ -132,7 +134,7 @@ TEST_F(ComparisonTest, SecondsPayForAsManyStepsAsTheirTimingSays) {
   EXPECT_EQ(timed[1].config.training.max_step, 20);
 }
 
-// The presets are what the comparison's variants make of its base.
+// The presets are what the comparison's variants make of its base; every kind of position has one.
 TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
   const std::filesystem::path family = std::filesystem::path(SEGUE_SOURCE_DIR) / "configs" / "family";
   const Comparison comparison = load_comparison(family / "comparison.json");
@@ -141,6 +143,7 @@ TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
     if (entry.path().filename() != "comparison.json") presets.push_back(entry.path().stem().string());
   }
   std::vector<std::string> variants;
+  std::set<std::string_view> positions;
   ComparisonPlan of_family = plan(comparison);
   of_family.base = family / comparison.base;
   for (const ComparedRun& run : runs_of(of_family)) {
@@ -149,8 +152,11 @@ TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
     expected.seed = run.seed;
     EXPECT_THAT(diff_configs(expected, run.config), testing::IsEmpty()) << run.variant;
     variants.push_back(run.variant);
+    positions.insert(name_of_choice(run.config.model.position.kind));
   }
   EXPECT_THAT(variants, testing::UnorderedElementsAreArray(presets));
+  EXPECT_THAT(positions, testing::IsSupersetOf(std::vector<std::string_view>(choices_of(PositionKind{}).begin(),
+                                                                             choices_of(PositionKind{}).end())));
 }
 
 TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
