@@ -198,7 +198,7 @@ void add_curves(Page& page, const ComparisonResult& result) {
   page.section("curves", "Along the way");
   const Plot by_tokens = curves_by(result, "tokens", "tokens trained on", tokens_at);
   if (!report::has_points(by_tokens)) {
-    page.missing("The runs were not evaluated on the way; they are with", "\"evaluation\": {\"interval\": 500}");
+    page.missing("The runs were not evaluated on the way; they are with", R"("evaluation": {"interval": 500})");
     return;
   }
   page.figure({.charts = {by_tokens},
