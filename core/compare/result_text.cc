@@ -60,7 +60,7 @@ OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
   return json;
 }
 
-std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
+std::string p_in_table(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
 std::string verdict_of(const SeedDifference& difference) {
   if (!difference.confidence95) return "too few tokens to tell";
@@ -100,7 +100,7 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
       const std::optional<double>& p = loss.difference->p_of_all;
       text += fmt::format("{}{:<8}{}",
                           padded(plus_minus(loss.difference->mean, loss.difference->confidence95, scale, true), 20),
-                          p ? p_text(*p) : "", verdict_of(*loss.difference));
+                          p ? p_in_table(*p) : "", verdict_of(*loss.difference));
     }
     text += '\n';
   }

@@ -12,12 +12,12 @@ namespace segue::report {
 
 namespace {
 
-constexpr double kRowHeight = 26.0;
-constexpr double kGap = 12.0;
+constexpr double kIntervalHeight = 26.0;
+constexpr double kIntervalGap = 12.0;
 constexpr double kCap = 5.0;  // half the height of an interval's ends
-constexpr double kLineWidth = 2.0;
-constexpr double kMarkerSize = 4.5;
-constexpr int64_t kTicks = 5;
+constexpr double kIntervalLine = 2.0;
+constexpr double kIntervalMarker = 4.5;
+constexpr int64_t kIntervalTicks = 5;
 
 double widest(const IntervalChart& chart, const Sizes& sizes, std::string Interval::*text, int64_t longest) {
   double width = 0.0;
@@ -43,10 +43,10 @@ void draw_interval(Svg& svg, const Interval& interval, const Scale& scale, doubl
   if (interval.spread) {
     const double low = scale(interval.value - *interval.spread);
     const double high = scale(interval.value + *interval.spread);
-    svg.line({low, y}, {high, y}, ink, kLineWidth);
-    for (const double end : {low, high}) svg.line({end, y - kCap}, {end, y + kCap}, ink, kLineWidth);
+    svg.line({low, y}, {high, y}, ink, kIntervalLine);
+    for (const double end : {low, high}) svg.line({end, y - kCap}, {end, y + kCap}, ink, kIntervalLine);
   }
-  svg.marker({scale(interval.value), y}, 0, kMarkerSize, ink);
+  svg.marker({scale(interval.value), y}, 0, kIntervalMarker, ink);
   svg.hover({scale(interval.value), y}, ink, interval.name + ": " + interval.text);
 }
 
@@ -54,12 +54,12 @@ void draw_interval(Svg& svg, const Interval& interval, const Scale& scale, doubl
 
 std::string draw(const IntervalChart& chart, const Canvas& canvas) {
   const Sizes sizes = sizes_of(canvas.width);
-  const double left = widest(chart, sizes, &Interval::name, sizes.longest_name) + kGap;
-  const double right = sizes.width - widest(chart, sizes, &Interval::text, sizes.longest_name * 2) - kGap;
-  const double bottom = kRowHeight * static_cast<double>(chart.intervals.size());
+  const double left = widest(chart, sizes, &Interval::name, sizes.longest_name) + kIntervalGap;
+  const double right = sizes.width - widest(chart, sizes, &Interval::text, sizes.longest_name * 2) - kIntervalGap;
+  const double bottom = kIntervalHeight * static_cast<double>(chart.intervals.size());
   Svg svg(sizes.width, bottom + 3.6 * sizes.font, canvas.ink, chart.title);
   const Scale scale(ScaleKind::kLinear, domain_of(chart), {left, right});
-  std::vector<Tick> ticks = round_ticks(scale, kTicks);
+  std::vector<Tick> ticks = round_ticks(scale, kIntervalTicks);
   thin_labels(ticks, scale, sizes.font);
   for (const Tick& tick : ticks) {
     svg.line({scale(tick.value), 0.0}, {scale(tick.value), bottom}, colour(Tone::kLine, canvas.ink), 1.0);
@@ -67,14 +67,14 @@ std::string draw(const IntervalChart& chart, const Canvas& canvas) {
              {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
   }
   svg.line({scale(0.0), 0.0}, {scale(0.0), bottom}, colour(Tone::kText, canvas.ink), 1.0);
-  double y = kRowHeight / 2.0;
+  double y = kIntervalHeight / 2.0;
   for (const Interval& interval : chart.intervals) {
     const double baseline = y + 0.34 * sizes.font;
-    svg.text({left - kGap, baseline}, shortened(interval.name, sizes.longest_name),
+    svg.text({left - kIntervalGap, baseline}, shortened(interval.name, sizes.longest_name),
              {.size = sizes.font, .anchor = Anchor::kEnd});
     draw_interval(svg, interval, scale, y);
-    svg.text({right + kGap, baseline}, shortened(interval.text, sizes.longest_name * 2), {.size = sizes.font});
-    y += kRowHeight;
+    svg.text({right + kIntervalGap, baseline}, shortened(interval.text, sizes.longest_name * 2), {.size = sizes.font});
+    y += kIntervalHeight;
   }
   svg.text({(left + right) / 2.0, bottom + 2.9 * sizes.font}, chart.x_label,
            {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});

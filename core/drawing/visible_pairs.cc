@@ -13,18 +13,18 @@ namespace segue::report {
 
 namespace {
 
-constexpr size_t kMostRows = 48;
-constexpr double kRowHeight = 3.0;
-constexpr double kOpacity = 0.6;
+constexpr size_t kMostTokenRows = 48;
+constexpr double kTokenRowHeight = 3.0;
+constexpr double kSeenOpacity = 0.6;
 
 }  // namespace
 
 std::string draw(const VisiblePairs& pairs, const Canvas& canvas) {
   const Sizes sizes = sizes_of(canvas.width);
-  const std::vector<size_t> rows = even_choice(pairs.tokens.size(), kMostRows);
+  const std::vector<size_t> rows = even_choice(pairs.tokens.size(), kMostTokenRows);
   const auto longest = static_cast<int64_t>(sizes.width / (0.58 * sizes.font));
   const double top = 1.8 * sizes.font;
-  const double bottom = top + kRowHeight * static_cast<double>(rows.size());
+  const double bottom = top + kTokenRowHeight * static_cast<double>(rows.size());
   Svg svg(sizes.width, bottom + 1.8 * sizes.font, canvas.ink, pairs.title);
   svg.text({0.0, sizes.font}, shortened(pairs.title, longest), {.size = sizes.font});
   const auto tokens = static_cast<double>(std::max<size_t>(pairs.tokens.size(), 1));
@@ -34,14 +34,14 @@ std::string draw(const VisiblePairs& pairs, const Canvas& canvas) {
   double y = top;
   for (const size_t row : rows) {
     const VisiblePairs::Keys& keys = pairs.tokens[row];
-    for (const double edge : {y, y + kRowHeight}) {
+    for (const double edge : {y, y + kTokenRowHeight}) {
       left.push_back({x(static_cast<double>(keys.first)), edge});
       right.push_back({x(static_cast<double>(keys.last + 1)), edge});
     }
-    y += kRowHeight;
+    y += kTokenRowHeight;
   }
   left.insert(left.end(), right.rbegin(), right.rend());
-  if (!left.empty()) svg.area(left, series_colour(pairs.colour, canvas.ink), kOpacity);
+  if (!left.empty()) svg.area(left, series_colour(pairs.colour, canvas.ink), kSeenOpacity);
   svg.line({x(0.0), top}, {x(0.0), bottom}, colour(Tone::kText, canvas.ink), 1.0);
   const double baseline = bottom + 1.3 * sizes.font;
   if (pairs.memory > 0)
