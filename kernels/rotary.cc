@@ -18,6 +18,7 @@ void check_turn(const Contract& contract, const RotaryTurn& turn, const Shape& s
   contract.number("width", number(turn.width), turn.width >= 0 && turn.width <= widest && turn.width % 2 == 0,
                   "an even number in [0, {}]", widest);
   contract.number("base", turn.base, turn.base >= 1.0 && std::isfinite(turn.base), "finite and at least 1");
+  contract.number("scaling", turn.scaling, turn.scaling >= 1.0 && std::isfinite(turn.scaling), "finite and at least 1");
   contract.number("first_position", number(turn.first_position),
                   std::max(turn.first_position, -turn.first_position) <= kFarthestRotaryPosition, "in [-2^52, 2^52]");
 }
@@ -26,7 +27,7 @@ RotaryFrequencies frequencies_of(const RotaryTurn& turn) {
   RotaryFrequencies frequencies{};
   for (int64_t j = 0; j < turn.width / 2; ++j) {
     const double exponent = -2.0 * static_cast<double>(j) / static_cast<double>(turn.width);
-    frequencies[static_cast<size_t>(j)] = std::pow(turn.base, exponent) / kFullTurn;
+    frequencies[static_cast<size_t>(j)] = std::pow(turn.base, exponent) / kFullTurn / turn.scaling;
   }
   return frequencies;
 }

@@ -2,7 +2,7 @@
 // the position of their row, so that products of two turned vectors know the distance between their rows alone.
 //
 // forward   row i of every stream stands at position p = first_position + i. Of each of its first `heads` vectors, and
-//           for every pair j < width / 2 of columns, with the angle a = p * base^(-2j / width):
+//           for every pair j < width / 2 of columns, with the angle a = p / scaling * base^(-2j / width):
 //           y[2j]     = x[2j] * cos(a) - x[2j + 1] * sin(a)
 //           y[2j + 1] = x[2j] * sin(a) + x[2j + 1] * cos(a)
 //           Columns from `width` on, and all other vectors, are copied.
@@ -27,6 +27,7 @@ struct RotaryTurn {
   int64_t heads = 0;  // of G that are turned: the first ones
   int64_t width = 0;  // columns of each that are turned: an even number of the first ones
   double base = 10000.0;
+  double scaling = 1.0;  // by which positions are divided (Chen et al. 2023, arXiv:2306.15595)
 };
 
 struct RotaryForward {

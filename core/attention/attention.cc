@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/attention/relative_attention.h"
+#include "core/attention/visibility.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
@@ -24,9 +25,9 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
 
 // Queries come from the segment only; keys and values of hidden states are made with today's weights.
 Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
-                                      const Value& encoding, int64_t window) const {
-  const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0);
-  const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden);
+                                      const Value& encoding, const ModelUse& use) const {
+  const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0, use);
+  const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden, use);
   const Value distances =
       memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
   const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding);
@@ -38,15 +39,15 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .u = biases.u,
                                                    .w = biases.w,
                                                    .bias = distance_biases,
-                                                   .window = window,
+                                                   .window = visible_window(use),
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
 }
 
-Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const {
+Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const {
   const int64_t width = heads_.elements();
   const Value kv = linear(tape, hidden, parameters[prefix_ + "qkv"].rows(width, 2 * width));
-  return position_.turn(tape, kv, -tape.shape(hidden.data)[1]);
+  return position_.turn(tape, kv, -tape.shape(hidden.data)[1], use);
 }
 
 }  // namespace segue

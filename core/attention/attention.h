@@ -29,13 +29,12 @@ class Attention {
     Value output;  // [B, T, D]
     Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
   };
-  // Records attention from x [B, T, D] to itself and the memory. `encoding` is that of the positions; of the keys up to
-  // its own a query sees the `window` newest, or all of them (0).
+  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions.
   Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  int64_t window) const;
+                  const ModelUse& use) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
-  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const;
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
 
  private:
   Shape heads_;  // N, H

@@ -14,7 +14,9 @@ Value Position::enter(Tape& /*tape*/, Parameters& /*parameters*/, const Value& e
   return embedded;
 }
 
-Value Position::turn(Tape& /*tape*/, const Value& rows, int64_t /*first*/) const { return rows; }
+Value Position::turn(Tape& /*tape*/, const Value& rows, int64_t /*first*/, const ModelUse& /*use*/) const {
+  return rows;
+}
 
 Position::Biases Position::biases(Parameters& /*parameters*/, int64_t /*layer*/) const { return {}; }
 

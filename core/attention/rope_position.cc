@@ -11,13 +11,14 @@ class RopePosition : public Position {
   using Position::Position;
 
   // All vectors of a row but those of its values, which come last.
-  Value turn(Tape& tape, const Value& rows, int64_t first) const override {
+  Value turn(Tape& tape, const Value& rows, int64_t first, const ModelUse& use) const override {
     const int64_t vectors = tape.shape(rows.data)[2] / model_.d_head;
     return rotary(tape, rows, model_.d_head,
                   {.first_position = first,
                    .heads = vectors - model_.n_head,
                    .width = rotary_width(model_),
-                   .base = model_.position.rotary_base});
+                   .base = use.rotary_base,
+                   .scaling = use.rotary_scaling});
   }
 };
 

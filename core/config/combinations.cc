@@ -201,6 +201,8 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   check_same_length(use, mem_len_key, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
+  used.position.rotary_base = use.rotary_base;
+  used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
   check_kinds_of(std::move(used), source);
   check_position_table(model.position, use, tgt_len, source);

@@ -45,8 +45,17 @@ void PositionConfig::describe(JsonFields& fields) {
                    .maximum = 2 * kLongest,
                    .kinds = Kinds(kLearned, kShaw)});
   fields.optional("rotary_base", rotary_base,
-                  {.meaning = "pair j of w turned columns turns by rotary_base^(-2j / w) radians a token",
+                  {.meaning = "pair j of w turned columns turns by rotary_base^(-2j / w) radians a token; "
+                              "a larger one in an evaluation stretches slow turns more than fast ones, for contexts "
+                              "longer than in training",
                    .minimum = 1,
+                   .role = kUse,
+                   .kinds = Kinds(kRope)});
+  fields.optional("rotary_scaling", rotary_scaling,
+                  {.meaning = "positions are divided by it, so that a context so many times longer than in training "
+                              "has no angles that training had not",
+                   .minimum = 1,
+                   .role = kUse,
                    .kinds = Kinds(kRope)});
   fields.optional("rotary_share", rotary_share,
                   {.meaning = "share of a head's columns that are turned, the first ones; an even number of columns",
@@ -189,6 +198,8 @@ void ModelConfig::describe(JsonFields& fields) {
 ModelUse use_of(const ModelConfig& model) {
   return {.mem_len = model.mem_len,
           .clamp_len = model.position.clamp_len,
+          .rotary_base = model.position.rotary_base,
+          .rotary_scaling = model.position.rotary_scaling,
           .same_length = model.visibility.same_length,
           .same_length_extra_key = model.visibility.same_length_extra_key,
           .window = model.visibility.kind == VisibilityKind::kWindow ? model.visibility.window : 0,

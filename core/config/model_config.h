@@ -17,8 +17,9 @@ struct PositionConfig {
   PositionKind kind = PositionKind::kRelative;
   int64_t clamp_len = -1;  // none unless above 0
   bool untie_r = false;
-  int64_t max_positions = 0;  // rows of a learned table; a config that has been read names them
-  double rotary_base = 10000.0;
+  int64_t max_positions = 0;     // rows of a learned table; a config that has been read names them
+  double rotary_base = 10000.0;  // read it and its scaling through use_of
+  double rotary_scaling = 1.0;
   double rotary_share = 1.0;  // read it through rotary_width
   int64_t t5_buckets = 32;
   int64_t t5_max_distance = 128;
@@ -109,6 +110,8 @@ int64_t rotary_width(const ModelConfig& model);
 struct ModelUse {
   int64_t mem_len = 0;     // tokens of memory, in every layer
   int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
+  double rotary_base = 10000.0;
+  double rotary_scaling = 1.0;  // positions are divided by it
   bool same_length = false;
   bool same_length_extra_key = false;
   int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length says

@@ -27,14 +27,14 @@ void check_keys_of_overrides(std::span<const std::string> overrides, std::string
   static_cast<void>(use_of(ModelConfig{}, overrides, given));
 }
 
-// Refuses what is said twice, and what a window, which has no memory, would not read.
+// Refuses what is said twice, and what a window, which has no memory, would not read: all but positions.
 void check_overrides(const EvaluationSettings& settings) {
   if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
   if (settings.clamp_len) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
   if (settings.same_length) refuse_override(settings.set, "model.visibility.same_length", "same_length");
   check_keys_of_overrides(settings.set, "--set");
   for (const std::string& key : overridden_keys(settings.set)) {
-    if (settings.recompute && key != "model.position.clamp_len")
+    if (settings.recompute && !key.starts_with("model.position."))
       throw ConfigError(
           "recompute and set {}: windows have no memory, and each of their rows sees all that came before it", key);
   }

@@ -12,8 +12,8 @@ namespace segue {
 // The inputs of a layer besides the residual.
 struct LayerInputs {
   LayerMemory memory;
-  Value encoding;      // of positions, shared by all layers
-  int64_t window = 0;  // newest keys a query sees, its own included; 0: all
+  Value encoding;  // of positions, shared by all layers
+  ModelUse use;
 };
 
 // The outputs of a layer: the residual, and what may become its memory.
@@ -31,7 +31,7 @@ class Block {
   virtual LayerOutputs apply(Tape& tape, Parameters& parameters, const Residual& input,
                              const LayerInputs& inputs) const = 0;
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
-  virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const = 0;
+  virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const = 0;
 };
 
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position, int64_t layer);

@@ -63,11 +63,10 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   const bool is_encoded = remembers_states || position_->is_absolute() || position_->has_distance_biases();
   const Value encoding =
       is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, use.clamp_len) : Value();
-  const int64_t window = visible_window(use);
 
   Residual residual{.sum = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
   for (const auto& layer : layers_) {
-    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .window = window};
+    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .use = use};
     const LayerOutputs outputs = layer->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
     tape.keep(fresh);
@@ -134,7 +133,7 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     keep(position_->distances(tape, parameters, layer, encoding), frozen->distances);
     if (use.starts_full())
-      keep(layers_[static_cast<size_t>(layer)]->keys_and_values(tape, parameters, hidden), frozen->zeros);
+      keep(layers_[static_cast<size_t>(layer)]->keys_and_values(tape, parameters, hidden, use), frozen->zeros);
   }
   tape.seal();
   return frozen;

@@ -31,8 +31,8 @@ class TransformerBlock : public Block {
                                   : post_norm(tape, parameters, input, inputs);
   }
 
-  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden) const override {
-    return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden));
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const override {
+    return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden), use);
   }
 
  private:
@@ -59,7 +59,7 @@ class TransformerBlock : public Block {
   Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
     LayerMemory memory = inputs.memory;
     if (!memory.is_frozen()) memory.hidden = as_read(tape, parameters, memory.hidden);
-    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.window);
+    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.use);
   }
 
   // A memory of hidden states as attention reads it: like x, from behind the same layer norm.

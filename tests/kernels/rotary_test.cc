@@ -12,13 +12,14 @@ struct Case {
   int64_t streams, rows, vectors, head;
   int64_t heads, width;
   int64_t first_position;
+  double scaling = 1.0;
 };
 
 class RotaryTest : public testing::TestWithParam<Case> {
  protected:
   Case case_ = GetParam();
   Shape shape_{case_.streams, case_.rows, case_.vectors, case_.head};
-  RotaryTurn turn_{case_.first_position, case_.heads, case_.width, 1000.0};
+  RotaryTurn turn_{case_.first_position, case_.heads, case_.width, 1000.0, case_.scaling};
   TestTensor x_ = random_tensor(shape_, 1);
   Queue queue_{test_device(), 2};
 
@@ -33,7 +34,8 @@ class RotaryTest : public testing::TestWithParam<Case> {
                                                                  .heads = case_.heads,
                                                                  .width = case_.width,
                                                                  .base = turn_.base,
-                                                                 .first_position = case_.first_position},
+                                                                 .first_position = case_.first_position,
+                                                                 .scaling = case_.scaling},
                                                                 direction);
       all.insert(all.end(), turned.begin(), turned.end());
     }
@@ -68,15 +70,16 @@ TEST_P(RotaryTest, TheTurnBackLeavesWhatWas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RotaryTest,
-                         testing::Values(Case{1, 1, 1, 1, 1, 0, 5},          // no pair
-                                         Case{1, 1, 1, 2, 1, 2, 1},          // one
-                                         Case{2, 3, 3, 5, 2, 4, -3},         // the odd column stays
-                                         Case{3, 31, 6, 8, 4, 8, 0},         // queries and keys of a segment
-                                         Case{2, 32, 4, 16, 2, 16, -32},     // keys of a memory
-                                         Case{2, 33, 6, 12, 4, 6, 1000},     // a share that ends within 16 bytes
-                                         Case{1, 7, 11, 13, 7, 10, 997},     // rows begin anywhere
-                                         Case{1, 2, 2, 256, 2, 256, 50000},  // the widest
-                                         Case{2, 5, 3, 8, 0, 8, 9},          // no vector
+                         testing::Values(Case{1, 1, 1, 1, 1, 0, 5},           // no pair
+                                         Case{1, 1, 1, 2, 1, 2, 1},           // one
+                                         Case{2, 3, 3, 5, 2, 4, -3},          // the odd column stays
+                                         Case{3, 31, 6, 8, 4, 8, 0},          // queries and keys of a segment
+                                         Case{2, 32, 4, 16, 2, 16, -32},      // keys of a memory
+                                         Case{2, 33, 6, 12, 4, 6, 1000},      // a share that ends within 16 bytes
+                                         Case{1, 7, 11, 13, 7, 10, 997},      // rows begin anywhere
+                                         Case{1, 2, 2, 256, 2, 256, 50000},   // the widest
+                                         Case{2, 5, 3, 8, 0, 8, 9},           // no vector
+                                         Case{2, 17, 4, 16, 3, 14, -5, 3.7},  // nearer than they stand
                                          Case{4, 64, 24, 64, 16, 64, 128}));
 
 TEST(Rotary, PositionZeroChangesNothing) {
@@ -118,6 +121,24 @@ TEST(Rotary, ProductsOfTurnedVectorsKnowTheirDistanceAlone) {
     expect_close("products", products_from(first_position), near, kReduction);
 }
 
+// Scaled by s, a row at s times a position is turned as that position's, and so products know s times the distance as
+// that distance.
+TEST(Rotary, ScaledPositionsTurnLikeNearerOnes) {
+  Queue queue(test_device(), 1);
+  const TestTensor x = random_tensor({1, 1, 2, 64}, 1);
+  const auto turned = [&](int64_t position, double scaling) {
+    TestTensor y = unset_tensor(x.shape());
+    const RotaryTurn turn{.first_position = position, .heads = 2, .width = 64, .scaling = scaling};
+    rotary_forward(queue, {.x = x.view(), .turn = turn, .y = y.view()});
+    return y;
+  };
+  for (const int64_t position : {-1000, -1, 1, 7, 4096}) {
+    const TestTensor expected = turned(position, 1.0);
+    expect_identical("y", turned(8 * position, 8.0).view(), expected.view());  // halves lose nothing
+    expect_close("y", turned(3 * position, 3.0).view(), oracle_values(expected.view()), kElementwise);
+  }
+}
+
 TEST(Rotary, AnglesAreExactFarFromTheStart) {
   Queue queue(test_device(), 1);
   for (const int64_t first_position : {(int64_t{1} << 30) - 3, -(int64_t{1} << 30), (int64_t{1} << 32) + 1}) {
@@ -151,6 +172,7 @@ TEST(Rotary, RefusesWhatItsContractForbids) {
   refused({.heads = 4, .width = 5}, {"width", "even", "[0, 6]", "5"});
   refused({.heads = 4, .width = 8}, {"width", "[0, 6]", "8"});
   refused({.heads = 4, .width = 6, .base = 0.5}, {"base", "at least 1", "0.5"});
+  refused({.heads = 4, .width = 6, .scaling = 0.5}, {"scaling", "at least 1", "0.5"});
   refused({.first_position = kFarthestRotaryPosition + 1, .heads = 4, .width = 6}, {"first_position", "2^52"});
   expect_contract_error(
       [&] { rotary_forward(queue, {.x = x.view(), .turn = {.heads = 4, .width = 6}, .y = shorter.view()}); },

@@ -102,6 +102,8 @@ def test_a_model_is_used_otherwise(program):
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=0", "--same-length"),
             says=["segue eval: model.mem_len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.n_layer=3", "--recompute"), says=["how weights are used"])
+    refused(program, CONFIG, "eval", *given("--set", "model.position.rotary_scaling=2"),
+            says=["model.position.rotary_scaling", "expected 1.0", '"relative"', "found 2.0"])
     for key, value in (("model.mem_len", 8), ("model.memory.initial", "zeros"), ("model.visibility.same_length", "true")):
         refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"recompute and set {key}"])
 

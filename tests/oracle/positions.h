@@ -70,7 +70,8 @@ class Positions {
                                    .heads = 2 * config_.n_head,
                                    .width = rotary_width(config_),
                                    .base = config_.position.rotary_base,
-                                   .first_position = -memory});
+                                   .first_position = -memory,
+                                   .scaling = config_.position.rotary_scaling});
   }
 
   // Column d: what is added to the scores of keys at distance d, [N, K].

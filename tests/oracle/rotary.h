@@ -13,6 +13,7 @@ struct RotaryRows {
   int64_t heads, width;
   double base;
   int64_t first_position;
+  double scaling = 1.0;
 };
 
 // With `direction` -1 by the opposite angles, which is what gradients are turned by.
@@ -20,7 +21,8 @@ template <typename Scalar>
 std::vector<Scalar> rotary(std::vector<Scalar> x, const RotaryRows& rows, int direction = 1) {
   const int64_t row = rows.vectors * rows.head;
   for (int64_t first = 0; first < static_cast<int64_t>(x.size()); first += row) {
-    const auto position = static_cast<long double>(rows.first_position + first / row);
+    const long double position =
+        static_cast<long double>(rows.first_position + first / row) / static_cast<long double>(rows.scaling);
     for (int64_t g = 0; g < rows.heads; ++g) {
       for (int64_t c = 0; c + 1 < rows.width; c += 2) {
         const long double exponent = -static_cast<long double>(c) / static_cast<long double>(rows.width);

@@ -88,6 +88,12 @@ TEST(Combinations, RopeTurnsPairsOfColumns) {
       error_with({"model.position.rotary_base=500"}),
       "c: model.position.rotary_base: expected 10000.0 with model.position.kind = \"relative\" (read by \"rope\"), "
       "found 500.0");
+  EXPECT_EQ(
+      error_with({"model.position.kind=t5", "model.position.rotary_scaling=2"}),
+      "c: model.position.rotary_scaling: expected 1.0 with model.position.kind = \"t5\" (read by \"rope\"), found 2.0");
+  EXPECT_EQ(error_with({rope, "model.position.rotary_scaling=0.5"}),
+            "--set model.position.rotary_scaling=0.5: model.position.rotary_scaling: expected a number >= 1, found "
+            "0.5");
   EXPECT_EQ(error_with({rope, "model.position.clamp_len=8"}),
             "c: model.position.clamp_len: expected -1 with model.position.kind = \"rope\" (read by \"relative\", "
             "\"shaw\"), found 8");

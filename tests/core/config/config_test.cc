@@ -179,7 +179,8 @@ TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
   const nlohmann::ordered_json model = config_schema()["properties"]["model"];
   // These are the keys of ModelUse.
   EXPECT_THAT(keys_of_role(model, "use"),
-              testing::UnorderedElementsAre("mem_len", "position.clamp_len", "visibility.same_length",
+              testing::UnorderedElementsAre("mem_len", "position.clamp_len", "position.rotary_base",
+                                            "position.rotary_scaling", "visibility.same_length",
                                             "visibility.same_length_extra_key", "visibility.window", "memory.initial"));
   EXPECT_THAT(keys_of_role(model, "training"),
               testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",

@@ -159,6 +159,10 @@ inline std::vector<ModelVariant> key_variants() {
          m.block.pre_lnorm = true;
          m.memory.initial = InitialMemory::kZeros;
        }},
+      {"rope_scaled",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kRope, .rotary_base = 50.0, .rotary_scaling = 2.5, .rotary_share = 0.8};
+       }},
       {"rope_no_memory",
        [](ModelConfig& m) {
          m.position = {.kind = PositionKind::kRope, .rotary_share = 0.4};

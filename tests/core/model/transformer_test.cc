@@ -147,14 +147,8 @@ TEST(Transformer, EvaluationDropsNothing) {
   EXPECT_EQ(without.run(engine_without, 0, 7, *memory_without), with.run(engine_with, 0, 7, *memory_with));
 }
 
-// Lengths of memory, clamped distances and windows come with the recording: one model serves them all.
-TEST(Transformer, OneModelServesEveryUse) {
-  const ModelConfig trained = model_variant("untie_r").config();
-  ModelConfig other = trained;
-  other.mem_len = 9;
-  other.position.clamp_len = 5;
-  other.visibility.same_length = true;
-  other.memory.initial = InitialMemory::kZeros;
+// A model used like another is that other one, as far as its weights are the same, and not the one that was trained.
+void expect_used_like(const ModelConfig& other, const ModelConfig& trained) {
   ModelProblem problem(trained, 2, 21);
   ModelProblem expected(other, 2, 21);
   SegmentEngine as_trained = problem.engine(Tape::Mode::kEvaluation);
@@ -171,6 +165,25 @@ TEST(Transformer, OneModelServesEveryUse) {
     EXPECT_THAT(problem.run(otherwise, begin, 7, *frozen), testing::Pointwise(testing::FloatNear(1e-5F), found));
     EXPECT_NE(found, problem.run(as_trained, begin, 7, *memory));
   }
+}
+
+// Lengths of memory, clamped distances, windows and turns come with the recording: one model serves them all.
+TEST(Transformer, OneModelServesEveryUse) {
+  ModelConfig other = model_variant("untie_r").config();
+  other.mem_len = 9;
+  other.position.clamp_len = 5;
+  other.visibility.same_length = true;
+  other.memory.initial = InitialMemory::kZeros;
+  expect_used_like(other, model_variant("untie_r").config());
+}
+
+TEST(Transformer, RotaryPositionsAreScaledInUse) {
+  const ModelConfig trained = model_variant("position_rope").config();
+  ModelConfig other = trained;
+  other.position.rotary_scaling = 4.0;
+  expect_used_like(other, trained);
+  other.position = {.kind = PositionKind::kRope, .rotary_base = 500.0, .rotary_share = 0.8};
+  expect_used_like(other, trained);
 }
 
 // The losses of one stream of 512 tokens, cut into segments of `tgt_len`.
