@@ -12,7 +12,6 @@ namespace segue {
 class AbsolutePosition : public Position {
  public:
   using Position::Position;
-  bool is_absolute() const override { return true; }
   Value enter(Tape& tape, Parameters& parameters, const Value& embedded, const Value& encoding,
               Slot positions) const override;
 

@@ -19,7 +19,6 @@ double slope(int64_t head, int64_t heads) {
 class AlibiPosition : public Position {
  public:
   using Position::Position;
-  bool has_distance_biases() const override { return true; }
 
   // The biases themselves, [N, keys] float32.
   Value encode(Tape& tape, int64_t keys, int64_t /*clamp_len*/) const override {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/position_terms.h"
 #include "core/tape/operations.h"
 
 namespace segue {
@@ -20,11 +21,10 @@ class Position {
   virtual void declare_shared(std::vector<ParameterSpec>& specs) const;
   virtual void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const;
 
-  // Whether tokens carry their position in the segment through all layers; otherwise attention alone knows of
-  // distances, if the kind has them.
-  virtual bool is_absolute() const { return false; }
+  const PositionConfig& config() const { return model_.position; }
+  PositionTerms terms() const { return offered_by(model_.position.kind); }
 
-  // Records what all layers share for a segment whose queries see up to `keys` keys (position tables and their
+  // Records what layers share for a segment whose queries see up to `keys` keys (position tables and their
   // dropout). A distance beyond `clamp_len` counts as clamp_len; 0 or less: none does.
   virtual Value encode(Tape& tape, int64_t keys, int64_t clamp_len) const;
 
@@ -42,9 +42,7 @@ class Position {
   // None of a kind whose attention knows nothing of distances.
   virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
-  // Whether scores have biases by distance; and the record of those of layer `layer`: [N, E] float32, column d for
-  // distance d.
-  virtual bool has_distance_biases() const { return false; }
+  // Records the biases by distance of scores in layer `layer`: [N, E] float32, column d for distance d.
   virtual Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
   // The biases u and w that queries meet keys and distances with in layer `layer`, of kinds that have them.

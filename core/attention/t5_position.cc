@@ -26,7 +26,6 @@ int32_t bucket_of(int64_t distance, const PositionConfig& config) {
 class T5Position : public Position {
  public:
   using Position::Position;
-  bool has_distance_biases() const override { return true; }
 
   void declare_shared(std::vector<ParameterSpec>& specs) const override {
     if (!model_.position.untie_r) declare_table("attention", specs);

@@ -13,4 +13,7 @@ namespace segue {
 // that would be none.
 int64_t visible_window(const ModelUse& use);
 
+// The most of them that a query sees in any layer; 0: all.
+int64_t widest_window(const ModelConfig& model, const ModelUse& use);
+
 }  // namespace segue

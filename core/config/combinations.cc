@@ -8,6 +8,8 @@
 #include "base/json_fields.h"
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
+#include "core/config/layers.h"
+#include "core/config/position_terms.h"
 #include "kernels/token_clusters.h"
 
 namespace segue {
@@ -24,21 +26,32 @@ void check_names(const Config& config, std::string_view source) {
 
 // With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory. `key`
 // says where the memory's length comes from.
-void check_same_length(const ModelUse& use, std::string_view key, std::string_view source) {
-  if (!use.same_length || use.same_length_extra_key || use.mem_len > 0) return;
-  throw ConfigError(
-      "{}: {}: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = false, or no "
-      "query sees a key; found 0",
-      source, key);
+void check_same_length(const ModelConfig& model, const ModelUse& use, std::string_view key, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const ModelUse here = use_of_layer(model, use, layer);
+    if (here.same_length && !here.same_length_extra_key && here.mem_len == 0)
+      throw ConfigError(
+          "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, or no query sees "
+          "a key; found 0",
+          source, key, visibility_key(model, layer));
+  }
 }
 
 // The first tokens of a segment see a whole window through the memory alone. `key` says where its length comes from.
 void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
-  if (model.visibility.kind != VisibilityKind::kWindow || mem_len >= model.visibility.window - 1) return;
+  int64_t widest = 0;
+  std::string visibility;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& seen = visibility_of_layer(model, layer);
+    if (seen.kind != VisibilityKind::kWindow || seen.window <= widest) continue;
+    widest = seen.window;
+    visibility = visibility_key(model, layer);
+  }
+  if (mem_len >= widest - 1) return;
   throw ConfigError(
-      R"({}: {}: expected at least {}, one less than model.visibility.window, with model.visibility.kind = "window", or )"
-      "tokens see fewer keys the earlier they stand in their segment; found {}",
-      source, key, model.visibility.window - 1, mem_len);
+      R"({}: {}: expected at least {}, one less than {}.window, with {}.kind = "window", or tokens see fewer keys the )"
+      "earlier they stand in their segment; found {}",
+      source, key, widest - 1, visibility, visibility, mem_len);
 }
 
 void check_lengths(const Config& config, std::string_view source) {
@@ -72,7 +85,7 @@ void check_stages(const Config& config, std::string_view source) {
     ModelUse use = use_of(config.model);
     use.mem_len = stage.mem_len;
     const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
-    check_same_length(use, mem_len_key, source);
+    check_same_length(config.model, use, mem_len_key, source);
     check_window(config.model, stage.mem_len, mem_len_key, source);
     after = stage.until_step;
   }
@@ -108,41 +121,71 @@ void check_optimization(const Config& config, std::string_view source) {
 
 // Keys that a kind does not read are as in a config without them; a clamp_len of 0 says as much as the default.
 void check_kinds_of(ModelConfig model, std::string_view source) {
-  if (model.position.clamp_len <= 0) model.position.clamp_len = PositionConfig{}.clamp_len;
+  const auto with_default_limit = [](PositionConfig position) {
+    if (position.clamp_len <= 0) position.clamp_len = PositionConfig{}.clamp_len;
+    return position;
+  };
+  model.position = with_default_limit(model.position);
   check_kinds<ConfigError>(model, source, "model");
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerOverride& layers = model.layers[i];
+    const std::string key = fmt::format("model.layers[{}].", i);
+    if (layers.position) check_kinds<ConfigError>(with_default_limit(*layers.position), source, key + "position");
+    if (layers.visibility) check_kinds<ConfigError>(*layers.visibility, source, key + "visibility");
+  }
 }
 
 // A share written in decimals need not be exact.
-void check_rotary_share(const ModelConfig& model, std::string_view source) {
+void check_rotary_share(const ModelConfig& model, std::string_view key, std::string_view source) {
   constexpr double kRounding = 1e-6;
   const double share = model.position.rotary_share;
   const double columns = share * static_cast<double>(model.d_head);
   const int64_t width = rotary_width(model);
   if (width > 0 && width % 2 == 0 && std::abs(columns - static_cast<double>(width)) < kRounding) return;
   throw ConfigError(
-      "{}: model.position.rotary_share: expected a share that is an even number of model.d_head = {} columns, found "
-      "{}, which is {}",
-      source, model.d_head, share, columns);
+      "{}: {}.rotary_share: expected a share that is an even number of model.d_head = {} columns, found {}, which is "
+      "{}",
+      source, key, model.d_head, share, columns);
 }
 
-void check_position(const ModelConfig& model, std::string_view source) {
+// The score takes what the position offers.
+void check_terms(const ModelConfig& model, const std::string& position_key, std::string_view source) {
+  const std::string_view term = refused_term(offered_by(model.position.kind), accepted_by(model.score.kind));
+  if (!term.empty())
+    throw ConfigError(R"({}: {}.kind: expected a kind without {} with model.score.kind = "{}", found "{}")", source,
+                      position_key, term, name_of_choice(model.score.kind), name_of_choice(model.position.kind));
+}
+
+// The model's, or with it in place of that a layer's, which `position_key` leads to.
+void check_position(const ModelConfig& model, const std::string& position_key, std::string_view source) {
   using enum PositionKind;
   const PositionConfig& position = model.position;
   const bool has_table = position.kind == kLearned || position.kind == kShaw;
   const bool has_sinusoids = position.kind == kRelative || position.kind == kSinusoidal;
   const auto expect = [&](bool is_right, std::string_view key, std::string_view expected, int64_t found) {
     if (!is_right)
-      throw ConfigError(R"({}: {}: expected {} with model.position.kind = "{}", found {})", source, key, expected,
+      throw ConfigError(R"({}: {}: expected {} with {}.kind = "{}", found {})", source, key, expected, position_key,
                         name_of_choice(position.kind), found);
   };
   expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model", "an even number (half sines, half cosines)",
          model.d_model);
-  expect(!has_table || position.max_positions > 0, "model.position.max_positions", "at least 1",
+  expect(!has_table || position.max_positions > 0, position_key + ".max_positions", "at least 1",
          position.max_positions);
-  if (position.kind == kRope) check_rotary_share(model, source);
+  if (position.kind == kRope) check_rotary_share(model, position_key, source);
   const int64_t exact = position.t5_buckets / 2;
-  expect(position.kind != kT5 || position.t5_max_distance > exact, "model.position.t5_max_distance",
-         fmt::format("above half of model.position.t5_buckets = {}", position.t5_buckets), position.t5_max_distance);
+  expect(position.kind != kT5 || position.t5_max_distance > exact, position_key + ".t5_max_distance",
+         fmt::format("above half of {}.t5_buckets = {}", position_key, position.t5_buckets), position.t5_max_distance);
+  check_terms(model, position_key, source);
+}
+
+void check_positions(const ModelConfig& model, std::string_view source) {
+  check_position(model, "model.position", source);
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (!model.layers[i].position) continue;
+    ModelConfig of_layers = model;
+    of_layers.position = *model.layers[i].position;
+    check_position(of_layers, fmt::format("model.layers[{}].position", i), source);
+  }
 }
 
 void check_block(const BlockConfig& block, std::string_view source) {
@@ -186,40 +229,49 @@ void check_head(const ModelConfig& model, std::string_view source) {
         adaptive ? fmt::format(" and {} cutoffs", head.cutoffs.size()) : "", head.tie_projs.size());
 }
 
+void check_position_table(const PositionConfig& position, const ModelUse& use, int64_t tgt_len,
+                          std::string_view position_key, std::string_view source) {
+  const int64_t rows = position.max_positions;
+  const int64_t needed = position_rows(position, use, tgt_len);
+  if (needed <= rows) return;
+  if (position.kind == PositionKind::kLearned)
+    throw ConfigError("{}: {}.max_positions: expected at least {}, the segment's tgt_len, found {}", source,
+                      position_key, needed, rows);
+  throw ConfigError(
+      "{}: {}.max_positions: expected at least {} for tgt_len {} and mem_len {}, or a {}.clamp_len from 1 to {}; found "
+      "{} and clamp_len {}",
+      source, position_key, needed, tgt_len, use.mem_len, position_key, rows - 1, rows, use.clamp_len);
+}
+
 }  // namespace
 
 void check_model(const ModelConfig& model, std::string_view source) {
   check_kinds_of(model, source);
-  check_position(model, source);
+  check_layers(model, source);
+  check_positions(model, source);
   check_block(model.block, source);
   check_head(model, source);
-  check_same_length(use_of(model), "model.mem_len", source);
+  check_same_length(model, use_of(model), "model.mem_len", source);
 }
 
 void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
                std::string_view mem_len_key) {
-  check_same_length(use, mem_len_key, source);
+  check_same_length(model, use, mem_len_key, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
   used.position.rotary_base = use.rotary_base;
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
   check_kinds_of(std::move(used), source);
-  check_position_table(model.position, use, tgt_len, source);
+  check_position_tables(model, use, tgt_len, source);
 }
 
-void check_position_table(const PositionConfig& position, const ModelUse& use, int64_t tgt_len,
-                          std::string_view source) {
-  const int64_t rows = position.max_positions;
-  const int64_t needed = position_rows(position, use, tgt_len);
-  if (needed <= rows) return;
-  if (position.kind == PositionKind::kLearned)
-    throw ConfigError("{}: model.position.max_positions: expected at least {}, the segment's tgt_len, found {}", source,
-                      needed, rows);
-  throw ConfigError(
-      "{}: model.position.max_positions: expected at least {} for tgt_len {} and mem_len {}, or a "
-      "model.position.clamp_len from 1 to {}; found {} and clamp_len {}",
-      source, needed, tgt_len, use.mem_len, rows - 1, rows, use.clamp_len);
+void check_position_tables(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
+  if (offered_by(model.position.kind).vectors)
+    check_position_table(model.position, use, tgt_len, "model.position", source);
+  for (int64_t layer = 0; layer < model.n_layer; ++layer)
+    check_position_table(position_of_layer(model, layer), use_of_layer(model, use, layer), tgt_len,
+                         position_key(model, layer), source);
 }
 
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source) {
@@ -236,10 +288,10 @@ void check_combinations(const Config& config, std::string_view source) {
   if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
   check_stages(config, source);
-  check_position_table(config.model.position, use_of(config.model), config.training.tgt_len, source);
+  check_position_tables(config.model, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
-  check_position_table(config.model.position, evaluation, evaluation_tgt_len(config), source);
-  check_same_length(evaluation, "evaluation.mem_len", source);
+  check_position_tables(config.model, evaluation, evaluation_tgt_len(config), source);
+  check_same_length(config.model, evaluation, "evaluation.mem_len", source);
   check_window(config.model, config.model.mem_len, "model.mem_len", source);
   check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);
   check_optimization(config, source);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "core/config/config.h"
+#include "core/config/layers.h"
 
 namespace segue {
 namespace {
@@ -111,13 +112,6 @@ void check_roles(const Json& part, const OrderedJson& schema, const std::string&
   }
 }
 
-// A table's size is part of the model, which later goes without the lengths of its training.
-void name_position_rows(Config& config) {
-  PositionConfig& position = config.model.position;
-  if (position.max_positions == 0)
-    position.max_positions = position_rows(position, use_of(config.model), config.training.tgt_len);
-}
-
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
@@ -125,7 +119,7 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
   check_part(document, source);
   for (const std::string& override_text : overrides) document.merge_patch(parse_override(override_text));
   auto config = read_fields<ConfigError, Config>(document, source);
-  name_position_rows(config);
+  name_position_rows(config.model, config.training.tgt_len);
   check_combinations(config, source);
   return config;
 }

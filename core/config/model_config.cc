@@ -100,6 +100,17 @@ void VisibilityConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kWindow)});
 }
 
+void LayerOverride::describe(JsonFields& fields) {
+  fields.required("only", only,
+                  {.meaning = "the layers, counted from 0 as in names of parameters; each in one list at most",
+                   .minimum = 0,
+                   .maximum = kMostLayers - 1});
+  fields.optional("position", position,
+                  {.meaning = "in place of all that model.position says, of the kinds that "
+                              "attention knows: not sinusoidal and learned, which all layers share"});
+  fields.optional("visibility", visibility, {.meaning = "in place of all that model.visibility says"});
+}
+
 void MemoryConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what is remembered"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
@@ -192,18 +203,30 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional("block", block, {.meaning = "axis: what a layer is"});
   fields.optional("score", score, {.meaning = "axis: how attention weighs keys"});
   fields.optional("head", head, {.meaning = "axis: the output distribution"});
+  fields.optional("layers", layers,
+                  {.meaning = "layers with axis objects of their own; a key that one of these does not name is as in a "
+                              "config without it, not as in the model's object, and what an evaluation sets is the "
+                              "model's alone"});
   fields.optional("init", init, {.meaning = "weights at the start"});
 }
 
+void take_over(const PositionConfig& position, ModelUse& use) {
+  use.clamp_len = position.clamp_len;
+  use.rotary_base = position.rotary_base;
+  use.rotary_scaling = position.rotary_scaling;
+}
+
+void take_over(const VisibilityConfig& visibility, ModelUse& use) {
+  use.same_length = visibility.same_length;
+  use.same_length_extra_key = visibility.same_length_extra_key;
+  use.window = visibility.kind == VisibilityKind::kWindow ? visibility.window : 0;
+}
+
 ModelUse use_of(const ModelConfig& model) {
-  return {.mem_len = model.mem_len,
-          .clamp_len = model.position.clamp_len,
-          .rotary_base = model.position.rotary_base,
-          .rotary_scaling = model.position.rotary_scaling,
-          .same_length = model.visibility.same_length,
-          .same_length_extra_key = model.visibility.same_length_extra_key,
-          .window = model.visibility.kind == VisibilityKind::kWindow ? model.visibility.window : 0,
-          .initial_memory = model.memory.initial};
+  ModelUse use{.mem_len = model.mem_len, .initial_memory = model.memory.initial};
+  take_over(model.position, use);
+  take_over(model.visibility, use);
+  return use;
 }
 
 int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys; }

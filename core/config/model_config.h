@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct PositionConfig {
   int64_t t5_buckets = 32;
   int64_t t5_max_distance = 128;
   void describe(JsonFields& fields);
+  bool operator==(const PositionConfig&) const = default;
 };
 
 struct VisibilityConfig {
@@ -31,6 +33,14 @@ struct VisibilityConfig {
   bool same_length = false;
   bool same_length_extra_key = false;
   int64_t window = 128;  // read it through use_of
+  void describe(JsonFields& fields);
+};
+
+// What some layers have in place of the model's own; see core/config/layers.h.
+struct LayerOverride {
+  std::vector<int64_t> only = {};  // the layers, counted from 0
+  std::optional<PositionConfig> position = {};
+  std::optional<VisibilityConfig> visibility = {};
   void describe(JsonFields& fields);
 };
 
@@ -96,6 +106,7 @@ struct ModelConfig {
   BlockConfig block = {};
   ScoreConfig score = {};
   HeadConfig head = {};
+  std::vector<LayerOverride> layers = {};
   InitConfig init = {};
   void describe(JsonFields& fields);
 };
@@ -106,7 +117,8 @@ int64_t effective_d_embed(const ModelConfig& model);
 int64_t rotary_width(const ModelConfig& model);
 
 // How weights are used, which may differ from one use of the same weights to another, as between training and an
-// evaluation. Nothing of it shapes a parameter.
+// evaluation. Nothing of it shapes a parameter. What it says of positions and visibility is of layers without axis
+// objects of their own.
 struct ModelUse {
   int64_t mem_len = 0;     // tokens of memory, in every layer
   int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
@@ -124,6 +136,10 @@ struct ModelUse {
 // As a config says it: its training's, and that of whoever asks for no other.
 ModelUse use_of(const ModelConfig& model);
 
+// Says of a use what the axis object says.
+void take_over(const PositionConfig& position, ModelUse& use);
+void take_over(const VisibilityConfig& visibility, ModelUse& use);
+
 // Throws ConfigError naming `source` and both keys when values that are right alone cannot go together.
 void check_model(const ModelConfig& model, std::string_view source);
 
@@ -138,10 +154,9 @@ int64_t distances_of(int64_t keys, int64_t clamp_len);
 // Rows of a learned table of positions that segments of `tgt_len` take when used like this; 0 without a table.
 int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len);
 
-// Throws ConfigError naming `source` and the lengths when a segment, or a segment and its memory, reach beyond the
-// model's learned table of positions.
-void check_position_table(const PositionConfig& position, const ModelUse& use, int64_t tgt_len,
-                          std::string_view source);
+// Throws ConfigError naming `source` and the lengths when a segment, or a segment and its memory, reach beyond a
+// learned table of positions.
+void check_position_tables(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source);
 
 // Throws ConfigError naming `source` when the clusters do not fit into a vocabulary of this size.
 void check_cutoffs(const ModelConfig& model, int64_t vocab_size, std::string_view source);

@@ -309,6 +309,7 @@ void check_exportable(WeightFormat format, const ModelConfig& model) {
   const auto refuse = [&traits](std::string_view key, const auto& expected, const auto& has) {
     throw ConfigError("{} computes model.{} {} only, this model has {}", traits.program, key, expected, has);
   };
+  if (!model.layers.empty()) refuse("layers", "[]", fmt::format("a list of {}", model.layers.size()));
   const OrderedJson usual = write_fields(ModelConfig{}).flatten();
   const OrderedJson found = write_fields(model).flatten();
   for (const auto& [pointer, value] : found.items()) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/attention/visibility.h"
+#include "core/config/layers.h"
 #include "core/evaluation/document_boundaries.h"
 #include "core/evaluation/per_token_file.h"
 
@@ -23,6 +24,16 @@ Share middle_of(const EvaluationPlan& plan) {
   const Lane scored = lane.rows() > 0 ? lane : plan.group(0).front();
   const int64_t row = std::max(scored.scored, std::min((scored.scored + scored.end) / 2, scored.end - kSampleTokens));
   return {.first = row + 1, .count = std::min(kSampleTokens, plan.rows() - row)};
+}
+
+// A window's rows all see what came before them in it: layers, too, whose own visibility says otherwise, would not do.
+void check_windows(const ModelConfig& model, const ModelUse& use) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (use_of_layer(model, use, layer).same_length)
+      throw ConfigError(
+          "recompute and {}.same_length: every row of a window sees all that came before it in the window",
+          visibility_key(model, layer));
+  }
 }
 
 // Puts the losses of tokens [first, first + kept.size()) of the split where they belong.
@@ -59,9 +70,11 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   use.clamp_len = settings_.clamp_len.value_or(use.clamp_len);
   // A window's rows all see what came before them in it.
   use.same_length = !settings_.recompute && settings_.same_length.value_or(use.same_length);
+  if (settings_.recompute) check_windows(trained_.model, use);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
-  const ContextRule context{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = visible_window(use)};
+  const ContextRule context{
+      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = widest_window(trained_.model, use)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())
     warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)

@@ -39,20 +39,21 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   const Shape rows{streams, capacity_, 2 * model.n_head * model.d_head};
   for (int64_t l = 0; l < model.n_layer; ++l) rows_.emplace_back(compute.activations, rows, compute.device);
   frozen_->tape.forward(queue_);
-  for (const Slot slot : frozen_->distances) distances_.push_back(own(queue_, frozen_->tape.read(slot)));
+  for (const Slot slot : frozen_->distances)
+    distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
   reset();
 }
 
 void KvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKeysAndValues;
   shape.memory_length = capacity_;
-  shape.distances = distances_.empty() ? 0 : distances_.front().shape()[0];
+  shape.distances = use_.mem_len + tgt_len_;
 }
 
 void KvCache::bind(SegmentTape& segment) {
   for (size_t l = 0; l < rows_.size(); ++l) {
     segment.tape.bind(segment.memories[l], rows_[l].view());
-    if (!distances_.empty()) segment.tape.bind(segment.distances[l], distances_[l].view());
+    if (segment.distances[l].exists()) segment.tape.bind(segment.distances[l], distances_[l].view());
   }
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
   segment.tape.info().first_position = tokens_;

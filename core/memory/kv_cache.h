@@ -40,7 +40,7 @@ class KvCache final : public FrozenMemory {
   int64_t tgt_len_;
   int64_t capacity_;
   std::unique_ptr<FrozenTape> frozen_;
-  std::vector<OwnedTensor> distances_;  // per layer [P, N*H]
+  std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
   std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]
   OwnedTensor positions_;               // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to

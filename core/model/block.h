@@ -12,7 +12,7 @@ namespace segue {
 // The inputs of a layer besides the residual.
 struct LayerInputs {
   LayerMemory memory;
-  Value encoding;  // of positions, shared by all layers
+  Value encoding;  // of its position
   ModelUse use;
 };
 

@@ -22,7 +22,7 @@ struct SegmentShape {
   int64_t memory_length = 0;  // rows of memory that are bound; of a KV cache all there is room for
   int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
   Remembered remembered = Remembered::kHiddenStates;
-  int64_t distances = 0;  // rows that are bound of each layer's distances, with a KV cache alone
+  int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
@@ -35,17 +35,18 @@ struct SegmentTape {
   Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
   Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
-  std::vector<Slot> distances;  // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances
-  std::vector<Slot> fresh;      // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
-  Slot nll;                     // [B*S], kept
-  std::vector<Slot> logits;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
+  std::vector<Slot>
+      distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
+  std::vector<Slot> fresh;   // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
+  Slot nll;                  // [B*S], kept
+  std::vector<Slot> logits;  // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 
 // The tensors that depend on weights alone.
 struct FrozenTape {
   FrozenTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
   Tape tape;
-  std::vector<Slot> distances;  // per layer [P, N*H], kept; none of kinds of positions that have none
+  std::vector<Slot> distances;  // per layer [P, N*H], kept; none where its kind of position has none
   std::vector<Slot> zeros;      // per layer [B, mem_len, 2*N*H], kept; none unless the memory starts full
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/attention/visibility.h"
+#include "core/config/layers.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
@@ -26,13 +27,14 @@ OwnedTensor first_positions(const Shape& shape) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
-    : config_(model), vocab_size_(vocab_size), position_(make_position(model)), head_(make_head(model, vocab_size)) {
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) layers_.push_back(make_block(model, *position_, layer));
+    : config_(model), vocab_size_(vocab_size), positions_(model), head_(make_head(model, vocab_size)) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer)
+    layers_.push_back(make_block(model, positions_.of_layer(layer), layer));
 }
 
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
   std::vector<ParameterSpec> specs;
-  position_->declare_shared(specs);
+  positions_.declare_shared(specs);
   declare_embedding(config_, vocab_size_, specs);
   for (const auto& layer : layers_) layer->declare(specs);
   if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
@@ -43,11 +45,11 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
 // Dropout acts once: on the embedding, or on its sum with absolute positions.
 Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const {
   Tape& tape = segment.tape;
-  if (position_->is_absolute())
-    segment.positions = tape.constant(first_positions(tape.shape(segment.tokens)), DType::kInt32);
-  const double p = position_->is_absolute() ? 0.0 : config_.dropout;
+  const bool is_absolute = positions_.entry().terms().vectors;
+  if (is_absolute) segment.positions = tape.constant(first_positions(tape.shape(segment.tokens)), DType::kInt32);
+  const double p = is_absolute ? 0.0 : config_.dropout;
   const Value embedded = head_->embed_tokens(tape, parameters, segment.tokens, {.p = p, .site = kEmbeddingDropoutSite});
-  return position_->enter(tape, parameters, embedded, encoding, segment.positions);
+  return positions_.entry().enter(tape, parameters, embedded, encoding, segment.positions);
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
@@ -55,19 +57,26 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
   const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0, .clamp_len = use.clamp_len};
-  check_position_table(config_.position, reach, shape.tgt_len, "positions");
+  check_position_tables(config_, reach, shape.tgt_len, "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
-  const bool is_encoded = remembers_states || position_->is_absolute() || position_->has_distance_biases();
-  const Value encoding =
-      is_encoded ? position_->encode(tape, shape.memory_length + shape.tgt_len, use.clamp_len) : Value();
+  const auto is_read = [&](const PositionTerms& offered) {  // rows of distances come with a KV cache
+    return remembers_states || offered.vectors || offered.biases;
+  };
+  const LayerPositions::Encodings encodings =
+      positions_.encode(tape, use, shape.memory_length + shape.tgt_len, is_read);
 
-  Residual residual{.sum = record_entry(*segment, parameters, encoding), .branch = {}, .site = {}};
-  for (const auto& layer : layers_) {
-    const LayerInputs inputs{.memory = record_memory(*segment, shape), .encoding = encoding, .use = use};
-    const LayerOutputs outputs = layer->apply(tape, parameters, residual, inputs);
+  Residual residual{.sum = record_entry(*segment, parameters, encodings.entry), .branch = {}, .site = {}};
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    const ModelUse here = use_of_layer(config_, use, layer);
+    const bool has_rows = positions_.of_layer(layer).terms().rows;
+    const int64_t distances = has_rows ? distances_of(shape.distances, here.clamp_len) : 0;
+    const LayerInputs inputs{.memory = record_memory(*segment, shape, distances),
+                             .encoding = encodings.layers[static_cast<size_t>(layer)],
+                             .use = here};
+    const LayerOutputs outputs = layers_[static_cast<size_t>(layer)]->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
     tape.keep(fresh);
     segment->fresh.push_back(fresh);
@@ -86,7 +95,7 @@ Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residua
   return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
 }
 
-LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape& shape) const {
+LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape& shape, int64_t distances) const {
   Tape& tape = segment.tape;
   LayerMemory memory;
   const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
@@ -98,10 +107,8 @@ LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape&
   const int64_t heads = config_.n_head * config_.d_head;
   memory.kv = bound({shape.streams, shape.memory_length, 2 * heads});
   segment.memories.push_back(memory.kv.data);
-  if (shape.distances > 0) {
-    memory.distances = bound({shape.distances, heads});
-    segment.distances.push_back(memory.distances.data);
-  }
+  if (distances > 0) memory.distances = bound({distances, heads});
+  segment.distances.push_back(memory.distances.data);
   return memory;
 }
 
@@ -119,21 +126,23 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
 
 std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use,
                                                        int64_t streams, int64_t tgt_len) const {
-  check_position_table(config_.position, use, tgt_len, "positions");
+  check_position_tables(config_, use, tgt_len, "positions");
   auto frozen = std::make_unique<FrozenTape>(arena, parameters.compute().activations);
   Tape& tape = frozen->tape;
   const auto keep = [&tape](const Value& value, std::vector<Slot>& slots) {
-    if (!value.data.exists()) return;
-    tape.keep(value.data);
+    if (value.data.exists()) tape.keep(value.data);
     slots.push_back(value.data);
   };
   const OwnedTensor zeros(DType::kFloat32, {streams, use.starts_full() ? use.mem_len : 0, config_.d_model});
   const Value hidden{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
-  const Value encoding = position_->encode(tape, use.mem_len + tgt_len, use.clamp_len);
+  const LayerPositions::Encodings encodings =
+      positions_.encode(tape, use, use.mem_len + tgt_len, [](const PositionTerms& offered) { return offered.rows; });
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    keep(position_->distances(tape, parameters, layer, encoding), frozen->distances);
-    if (use.starts_full())
-      keep(layers_[static_cast<size_t>(layer)]->keys_and_values(tape, parameters, hidden, use), frozen->zeros);
+    const auto l = static_cast<size_t>(layer);
+    keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
+    if (!use.starts_full()) continue;
+    const ModelUse here = use_of_layer(config_, use, layer);
+    keep(layers_[l]->keys_and_values(tape, parameters, hidden, here), frozen->zeros);
   }
   tape.seal();
   return frozen;
@@ -152,9 +161,9 @@ namespace {
 
 // The position of the oldest token that reaches a query, both counted from the first of the query's segment.
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
-  const int64_t window = visible_window(use);
   int64_t oldest = query;
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+  for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
+    const int64_t window = visible_window(use_of_layer(model, use, layer));
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
     const int64_t oldest_key = -segments_back * tgt_len - use.mem_len;
     oldest = window > 0 ? std::max(oldest_key, oldest - window + 1) : oldest_key;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/attention/position.h"
+#include "core/attention/layer_positions.h"
 #include "core/head/head.h"
 #include "core/model/block.h"
 #include "core/model/segment_tape.h"
@@ -39,13 +39,13 @@ class Transformer {
  private:
   Value record_last(Tape& tape, Parameters& parameters, const Residual& residual) const;
   Value record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const;
-  LayerMemory record_memory(SegmentTape& segment, const SegmentShape& shape) const;
+  LayerMemory record_memory(SegmentTape& segment, const SegmentShape& shape, int64_t distances) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                      const SegmentShape& shape) const;
 
   ModelConfig config_;
   int64_t vocab_size_;
-  std::unique_ptr<Position> position_;
+  LayerPositions positions_;
   std::vector<std::unique_ptr<Block>> layers_;
   std::unique_ptr<Head> head_;
 };

@@ -22,9 +22,7 @@ struct StreamTokens {
 };
 
 // Causal; of a window only its newest keys, and with same_length the newest `mem_len`, or one more.
-inline Visibility segment_mask(const ModelConfig& model) {
-  const VisibilityConfig visibility = model.visibility;
-  const int64_t mem_len = model.mem_len;
+inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len) {
   return [visibility, mem_len](int64_t query, int64_t key) {
     if (key > query) return false;
     if (visibility.kind == VisibilityKind::kWindow) return key > query - visibility.window;
@@ -33,14 +31,23 @@ inline Visibility segment_mask(const ModelConfig& model) {
   };
 }
 
-// The pairs that segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s with
-// floor(t / T) * T - M <= s <= t. Rows of an initial memory stand before token 0.
-inline Visibility dense_mask(const ModelConfig& model, int64_t tgt_len) {
-  const Visibility in_segment = segment_mask(model);
-  const int64_t mem_len = model.mem_len;
-  return [in_segment, mem_len, tgt_len](int64_t query, int64_t key) {
-    return query / tgt_len * tgt_len - mem_len <= key && in_segment(query, key);
-  };
+// That of every layer.
+inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
+  std::vector<Visibility> masks;
+  for (const ModelConfig& layer : layers_of(model)) masks.push_back(segment_mask(layer.visibility, model.mem_len));
+  return masks;
+}
+
+// The pairs that in every layer segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s
+// with floor(t / T) * T - M <= s <= t. Rows of an initial memory stand before token 0.
+inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt_len) {
+  std::vector<Visibility> masks = segment_masks(model);
+  for (Visibility& mask : masks) {
+    mask = [in_segment = mask, mem_len = model.mem_len, tgt_len](int64_t query, int64_t key) {
+      return query / tgt_len * tgt_len - mem_len <= key && in_segment(query, key);
+    };
+  }
+  return masks;
 }
 
 inline Memory initial_memory(const ModelConfig& model) {
@@ -62,7 +69,7 @@ inline std::vector<double> segmented_nll(const ModelConfig& model, const Transfo
   std::vector<double> nll;
   for (int64_t begin = 0; begin < stream.length(); begin += tgt_len) {
     const StreamTokens part = stream.part(begin, tgt_len);
-    const auto segment = oracle.segment(part.tokens, part.targets, memory, segment_mask(model));
+    const auto segment = oracle.segment(part.tokens, part.targets, memory, segment_masks(model));
     update_memory(model, segment.hidden, memory);
     nll.insert(nll.end(), segment.nll.begin(), segment.nll.end());
   }
@@ -71,7 +78,7 @@ inline std::vector<double> segmented_nll(const ModelConfig& model, const Transfo
 
 inline std::vector<double> dense_nll(const ModelConfig& model, const TransformerXl<double>& oracle,
                                      const StreamTokens& stream, int64_t tgt_len) {
-  return oracle.segment(stream.tokens, stream.targets, initial_memory(model), dense_mask(model, tgt_len), tgt_len).nll;
+  return oracle.segment(stream.tokens, stream.targets, initial_memory(model), dense_masks(model, tgt_len), tgt_len).nll;
 }
 
 }  // namespace segue::oracle

@@ -16,6 +16,7 @@
 #include "core/tape/dropout_sites.h"
 #include "tests/oracle/feed_forward.h"
 #include "tests/oracle/layer_norm.h"
+#include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"
 #include "tests/oracle/positions.h"
 #include "tests/oracle/vocabulary_clusters.h"
@@ -39,7 +40,7 @@ class TransformerXl {
   using Weights = std::map<std::string, Rows>;  // by Segue's names
 
   TransformerXl(const ModelConfig& config, Weights weights, const std::optional<StreamRandom>& random = {})
-      : config_(config), weights_(std::move(weights)), random_(random) {}
+      : config_(config), layers_(layers_of(config)), weights_(std::move(weights)), random_(random) {}
 
   Rows& weight(const std::string& name) { return weights_.at(name); }
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
@@ -48,15 +49,14 @@ class TransformerXl {
     Rows nll;                  // [T]
     std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory
   };
-  // Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
+  // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
-                  const Visibility& sees, int64_t tgt_len = 0) const {
+                  const std::vector<Visibility>& sees, int64_t tgt_len = 0) const {
     Segment out;
     Rows x = embedded(tokens, tgt_len);
-    const Rows encoding = encoded_distances(row_count(memory[0]) + row_count(x));
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       out.hidden.push_back(x);
-      x = layer_output(layer, x, {memory[layer], encoding, sees});
+      x = layer_output(layer, x, {memory[layer], sees[layer]});
     }
     if (config_.block.final_norm)
       x = layer_norm(x, weight("final_norm.gain"), weight("final_norm.bias"), config_.block.layer_norm_epsilon).y;
@@ -89,23 +89,23 @@ class TransformerXl {
     return multiply(x, stream_mask(config_.dropout, site, rows * columns));
   }
 
-  Positions<Scalar> positions() const { return {config_, weights_}; }
+  Positions<Scalar> positions(int64_t layer) const { return {layers_[layer], weights_}; }
 
   Rows embedded(const std::vector<int32_t>& tokens, int64_t tgt_len) const {
     Rows rows = VocabularyClusters<Scalar>(config_, weights_).embedded(tokens);
-    positions().add_positions(rows, tgt_len);
+    Positions<Scalar>(config_, weights_).add_positions(rows, tgt_len);
     return dropped(std::move(rows), config_.d_model, kEmbeddingDropoutSite);
   }
 
-  // One mask for all streams.
-  Rows encoded_distances(int64_t keys) const {
-    return positions().encoded_distances(keys, mask(config_.dropout, kPositionDropoutSite, 0, keys * config_.d_model));
+  // One mask for all streams and layers.
+  Rows encoded_distances(int64_t layer, int64_t keys) const {
+    return positions(layer).encoded_distances(keys,
+                                              mask(config_.dropout, kPositionDropoutSite, 0, keys * config_.d_model));
   }
 
   // The inputs of a layer besides the residual.
   struct Surroundings {
     const std::vector<double>& memory;
-    const Rows& encoding;
     const Visibility& sees;
   };
 
@@ -140,12 +140,12 @@ class TransformerXl {
         .queries = keys - memory,
         .heads = config_.n_head,
         .width = config_.d_head,
-        .qkv = positions().turned(matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true),
-                                  memory),
-        .r = positions().distance_rows(prefix, keys, around.encoding),
-        .u = positions().bias(prefix, "u"),
-        .w = positions().bias(prefix, "w"),
-        .bias = positions().distance_biases(prefix, keys)};
+        .qkv = positions(layer).turned(
+            matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true), memory),
+        .r = positions(layer).distance_rows(prefix, keys, encoded_distances(layer, keys)),
+        .u = positions(layer).bias(prefix, "u"),
+        .w = positions(layer).bias(prefix, "w"),
+        .bias = positions(layer).distance_biases(prefix, keys)};
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys);
@@ -165,6 +165,7 @@ class TransformerXl {
   }
 
   ModelConfig config_;
+  std::vector<ModelConfig> layers_;
   Weights weights_;
   std::optional<StreamRandom> random_;
 };

@@ -307,6 +307,9 @@ TEST_F(TransformerXlTest, ExportRefusesWhatTheProgramDoesNotCompute) {
             "the authors' PyTorch code computes model.position.kind relative only, this model has shaw");
   EXPECT_EQ(complaint(kPytorch, [](ModelConfig& model) { model.block.final_norm = true; }),  // as of any new key
             "the authors' PyTorch code computes model.block.final_norm false only, this model has true");
+  EXPECT_EQ(
+      complaint(kPytorch, [](ModelConfig& model) { model.layers = {{.only = {0}, .visibility = model.visibility}}; }),
+      "the authors' PyTorch code computes model.layers [] only, this model has a list of 1");
   const auto other_epsilon = [](ModelConfig& model) { model.block.layer_norm_epsilon = 1e-6; };
   EXPECT_EQ(complaint(kPytorch, other_epsilon),
             "the authors' PyTorch code computes model.block.layer_norm_epsilon 1e-05 only, this model has 1e-06");

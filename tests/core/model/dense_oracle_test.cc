@@ -54,6 +54,16 @@ TEST_P(DenseOracle, EqualsSegmentsOfEveryPositionKind) {
   }
 }
 
+TEST_P(DenseOracle, EqualsSegmentsOfLayersApart) {
+  for (const ModelVariant& variant : layer_variants()) {
+    SCOPED_TRACE(variant.name);
+    ModelConfig config = small_model();
+    variant.change(config);
+    config.mem_len = GetParam().mem_len;
+    expect_equal(with_position_rows(std::move(config), GetParam().tgt_len));
+  }
+}
+
 TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPositionsAndZeros) {
   ModelConfig config = small_model();
   config.position.kind = PositionKind::kSinusoidal;

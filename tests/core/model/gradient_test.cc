@@ -12,12 +12,17 @@ namespace {
 constexpr int64_t kTgtLen = 4;
 constexpr int64_t kBefore = 2 * kTgtLen;  // tokens of the segments before
 
+// Of rope, which turns a share of its heads.
+bool turns_heads(const ModelConfig& config) {
+  return std::ranges::any_of(oracle::layers_of(config),
+                             [](const ModelConfig& layer) { return layer.position.kind == PositionKind::kRope; });
+}
+
 ModelConfig tiny(const ModelVariant& variant) {
   ModelConfig config = variant.config();
   config.n_layer = std::min<int64_t>(config.n_layer, 2);
   config.n_head = std::min<int64_t>(config.n_head, 2);
-  if (config.position.kind != PositionKind::kRope)  // which turns a share of its heads
-    config.d_head = std::min<int64_t>(config.d_head, 3);
+  if (!turns_heads(config)) config.d_head = std::min<int64_t>(config.d_head, 3);
   config.d_model = std::min<int64_t>(config.d_model, 8);
   config.d_inner = std::min<int64_t>(config.d_inner, 7);
   config.d_embed = config.d_embed == 0 ? 0 : (config.d_embed < 14 ? 5 : 9);
@@ -60,14 +65,14 @@ class SegmentLoss {
     std::complex<double> total = 0.0;
     for (OneStream& each : streams_) {
       each.oracle.weight(name) = values;
-      const auto segment =
-          each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, oracle::segment_mask(config_));
+      const auto segment = each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, masks_);
       total = std::accumulate(segment.nll.end() - scored_, segment.nll.end(), total);
     }
     return total / static_cast<double>(std::ssize(streams_) * scored_);
   }
 
   ModelConfig config_;
+  std::vector<oracle::Visibility> masks_ = oracle::segment_masks(config_);
   int64_t scored_;
   std::vector<OneStream> streams_;
 };

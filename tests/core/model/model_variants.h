@@ -196,10 +196,54 @@ inline std::vector<ModelVariant> key_variants() {
   };
 }
 
+// Layers with axis objects of their own, in models of two layers.
+inline std::vector<ModelVariant> layer_variants() {
+  using enum PositionKind;
+  constexpr VisibilityConfig kWindow{.kind = VisibilityKind::kWindow, .window = 4};
+  return {
+      {"layers_rope_then_none",
+       [](ModelConfig& m) {
+         m.position = {.kind = kRope, .rotary_share = 0.8};
+         m.layers = {{.only = {1}, .position = PositionConfig{.kind = kNone}}};
+       }},
+      {"layers_relative_first_with_a_window",
+       [](ModelConfig& m) { m.layers = {{.only = {0}, .visibility = kWindow}}; }},
+      {"layers_alibi_then_t5_zeros",
+       [](ModelConfig& m) {
+         m.position.kind = kAlibi;
+         m.layers = {{.only = {1}, .position = PositionConfig{.kind = kT5}}};
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"layers_none_then_relative_pre_norm",
+       [](ModelConfig& m) {
+         m.position.kind = kNone;
+         m.layers = {{.only = {1}, .position = PositionConfig{.kind = kRelative}, .visibility = kWindow}};
+         m.block.pre_lnorm = true;
+       }},
+      {"layers_relative_clamped_apart",
+       [](ModelConfig& m) {
+         m.layers = {{.only = {0}, .position = PositionConfig{.kind = kRelative, .clamp_len = 3}}};
+       }},
+      {"layers_shaw_then_rope_scaled_same_length",
+       [](ModelConfig& m) {
+         m.position.kind = kShaw;
+         m.layers = {
+             {.only = {1}, .position = PositionConfig{.kind = kRope, .rotary_scaling = 3.0, .rotary_share = 0.4}},
+             {.only = {0}, .visibility = VisibilityConfig{.same_length = true}}};
+       }},
+      {"layers_learned_then_shaw",
+       [](ModelConfig& m) {
+         m.position.kind = kLearned;
+         m.layers = {{.only = {1}, .position = PositionConfig{.kind = kShaw, .clamp_len = 4}}};
+       }},
+  };
+}
+
 inline const std::vector<ModelVariant>& model_variants() {
   static const std::vector<ModelVariant> kVariants = [] {
     std::vector<ModelVariant> all = key_variants();
     const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
+    append(layer_variants());
     append(position_variants());
     append(kind_variants("visibility", &ModelConfig::visibility));
     append(memory_variants());

@@ -10,11 +10,13 @@ struct ReachCase {
   std::string name;
   int64_t n_layer, tgt_len, mem_len, length;
   VisibilityConfig visibility = {};
+  std::vector<LayerOverride> layers = {};
   ModelConfig config() const {
     ModelConfig model = small_model();
     model.n_layer = n_layer;
     model.mem_len = mem_len;
     model.visibility = visibility;
+    model.layers = layers;
     return model;
   }
 };
@@ -24,11 +26,12 @@ void PrintTo(const ReachCase& c, std::ostream* out) { *out << c.name; }
 using Reach = std::vector<std::vector<bool>>;
 
 Reach composed_mask(const ReachCase& c) {
-  const oracle::Visibility sees = oracle::dense_mask(c.config(), c.tgt_len);
+  const std::vector<oracle::Visibility> masks = oracle::dense_masks(c.config(), c.tgt_len);
   Reach reach(c.length, std::vector<bool>(c.length));
   for (int64_t t = 0; t < c.length; ++t) reach[t][t] = true;
   for (int64_t layer = 0; layer < c.n_layer; ++layer) {
     const Reach below = reach;
+    const oracle::Visibility& sees = masks[layer];
     for (int64_t t = 0; t < c.length; ++t) {
       for (int64_t k = 0; k <= t; ++k) {
         for (int64_t s = 0; sees(t, k) && s <= k; ++s) reach[t][s] = reach[t][s] || below[k][s];
@@ -81,6 +84,15 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
 }
 
 constexpr VisibilityConfig kSameLength{.same_length = true};
+constexpr VisibilityConfig kWindow{.kind = VisibilityKind::kWindow, .window = 3};
+
+std::vector<LayerOverride> window_in(std::vector<int64_t> layers, int64_t window) {
+  return {
+      {.only = std::move(layers), .visibility = VisibilityConfig{.kind = VisibilityKind::kWindow, .window = window}}};
+}
+std::vector<LayerOverride> causal_in(std::vector<int64_t> layers) {
+  return {{.only = std::move(layers), .visibility = VisibilityConfig{}}};
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, ReachTest,
@@ -92,7 +104,10 @@ INSTANTIATE_TEST_SUITE_P(
         ReachCase{"same_length", 2, 4, 6, 26, kSameLength}, ReachCase{"same_length_short", 3, 5, 3, 25, kSameLength},
         ReachCase{"window", 3, 5, 3, 25, {.kind = VisibilityKind::kWindow, .window = 4}},
         ReachCase{"window_of_more_than_memory", 2, 4, 5, 26, {.kind = VisibilityKind::kWindow, .window = 8}},
-        ReachCase{"window_of_less_than_memory", 2, 4, 9, 26, {.kind = VisibilityKind::kWindow, .window = 3}}),
+        ReachCase{"window_of_less_than_memory", 2, 4, 9, 26, {.kind = VisibilityKind::kWindow, .window = 3}},
+        ReachCase{"window_in_the_first_layer", 3, 5, 3, 25, {}, window_in({0}, 2)},
+        ReachCase{"window_in_the_last_layer", 3, 5, 3, 25, {}, window_in({2}, 4)},
+        ReachCase{"all_in_one_layer_of_windows", 3, 4, 6, 26, kWindow, causal_in({1})}),
     [](const auto& case_info) { return case_info.param.name; });
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/config/model_config.h"
+#include "core/config/layers.h"
 
 namespace segue {
 
@@ -29,8 +29,7 @@ constexpr int64_t kLongestSegment = 7;
 
 // A table of positions whose size is not given has the rows that segments of `tgt_len` need.
 inline ModelConfig with_position_rows(ModelConfig model, int64_t tgt_len) {
-  int64_t& rows = model.position.max_positions;
-  if (rows == 0) rows = position_rows(model.position, use_of(model), tgt_len);
+  name_position_rows(model, tgt_len);
   return model;
 }
 

@@ -1,0 +1,140 @@
+// What a layer has, and which overrides can stand together.
+#include "core/config/layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "core/config/position_terms.h"
+
+namespace segue {
+namespace {
+
+std::string override_key(size_t index) { return fmt::format("model.layers[{}]", index); }
+
+// The override that names the layer, by its index.
+std::optional<size_t> override_of(const ModelConfig& model, int64_t layer) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const std::vector<int64_t>& only = model.layers[i].only;
+    if (std::find(only.begin(), only.end(), layer) != only.end()) return i;
+  }
+  return {};
+}
+
+std::optional<size_t> position_override(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = override_of(model, layer);
+  return own && model.layers[*own].position ? own : std::nullopt;
+}
+
+std::optional<size_t> visibility_override(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = override_of(model, layer);
+  return own && model.layers[*own].visibility ? own : std::nullopt;
+}
+
+void check_names_of_layers(const ModelConfig& model, size_t index, std::string_view source) {
+  const std::vector<int64_t>& only = model.layers[index].only;
+  const std::string key = override_key(index) + ".only";
+  if (only.empty()) throw ConfigError("{}: {}: expected the numbers of layers, found an empty list", source, key);
+  for (size_t i = 0; i < only.size(); ++i) {
+    const int64_t layer = only[i];
+    if (layer >= model.n_layer)
+      throw ConfigError("{}: {}: expected numbers below model.n_layer = {}, as the first layer is 0; found {}", source,
+                        key, model.n_layer, layer);
+    const size_t named = override_of(model, layer).value_or(index);
+    const bool is_repeated = std::count(only.begin(), only.end(), layer) > 1;
+    if (named != index || is_repeated)
+      throw ConfigError("{}: {}: expected every layer once, found {}, which {}.only names too", source, key, layer,
+                        override_key(named));
+  }
+}
+
+void check_override(const ModelConfig& model, size_t index, std::string_view source) {
+  const LayerOverride& layers = model.layers[index];
+  if (!layers.position && !layers.visibility)
+    throw ConfigError("{}: {}: expected position, visibility or both, found neither", source, override_key(index));
+  if (!layers.position) return;
+  const auto refuse = [&](std::string_view expected) {
+    throw ConfigError(R"({}: {}.position.kind: expected {}; found "{}")", source, override_key(index), expected,
+                      name_of_choice(layers.position->kind));
+  };
+  const PositionTerms terms = offered_by(layers.position->kind);
+  if (terms.vectors)
+    refuse("a kind that attention knows, as what is added to embeddings is all layers', by model.position.kind");
+  if (terms == PositionTerms{} && offered_by(model.position.kind).vectors)
+    refuse(fmt::format(R"(a kind with terms of its own beside model.position.kind = "{}", whose vectors tokens carry )"
+                       "through every layer",
+                       name_of_choice(model.position.kind)));
+}
+
+// A table that layers share has one meaning.
+void check_shared_buckets(const ModelConfig& model, std::string_view source) {
+  std::optional<int64_t> first;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const PositionConfig& position = position_of_layer(model, layer);
+    if (position.kind != PositionKind::kT5 || position.untie_r) continue;
+    if (!first) first = layer;
+    const PositionConfig& shared = position_of_layer(model, *first);
+    const auto expect = [&](std::string_view key, int64_t expected, int64_t found) {
+      if (found != expected)
+        throw ConfigError(
+            "{}: {}.{}: expected {} as in {}, since layers with untie_r = false share one table; found {}", source,
+            position_key(model, layer), key, expected, position_key(model, *first), found);
+    };
+    expect("t5_buckets", shared.t5_buckets, position.t5_buckets);
+    expect("t5_max_distance", shared.t5_max_distance, position.t5_max_distance);
+  }
+}
+
+}  // namespace
+
+const PositionConfig& position_of_layer(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = position_override(model, layer);
+  return own ? *model.layers[*own].position : model.position;
+}
+
+const VisibilityConfig& visibility_of_layer(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = visibility_override(model, layer);
+  return own ? *model.layers[*own].visibility : model.visibility;
+}
+
+std::string position_key(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = position_override(model, layer);
+  return own ? override_key(*own) + ".position" : "model.position";
+}
+
+std::string visibility_key(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = visibility_override(model, layer);
+  return own ? override_key(*own) + ".visibility" : "model.visibility";
+}
+
+ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer) {
+  ModelUse here = use;
+  if (position_override(model, layer)) take_over(position_of_layer(model, layer), here);
+  if (visibility_override(model, layer)) take_over(visibility_of_layer(model, layer), here);
+  return here;
+}
+
+void name_position_rows(ModelConfig& model, int64_t tgt_len) {
+  const auto name = [&](PositionConfig& position) {
+    ModelUse use = use_of(model);
+    take_over(position, use);
+    if (position.max_positions == 0) position.max_positions = position_rows(position, use, tgt_len);
+  };
+  name(model.position);
+  for (LayerOverride& layers : model.layers) {
+    if (layers.position) name(*layers.position);
+  }
+}
+
+void check_layers(const ModelConfig& model, std::string_view source) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    check_names_of_layers(model, i, source);
+    check_override(model, i, source);
+  }
+  check_shared_buckets(model, source);
+}
+
+}  // namespace segue

@@ -1,0 +1,30 @@
+// A model's layers one by one: those that `model.layers` names have axis objects of their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/config/model_config.h"
+
+namespace segue {
+
+// The axis objects of layer `layer`: its own or the model's.
+const PositionConfig& position_of_layer(const ModelConfig& model, int64_t layer);
+const VisibilityConfig& visibility_of_layer(const ModelConfig& model, int64_t layer);
+
+// How layer `layer` is used when the model is used like this: what its own axis objects say of that, they go on saying.
+ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer);
+
+// The keys that lead to them: "model.position" or "model.layers[2].position", and so on.
+std::string position_key(const ModelConfig& model, int64_t layer);
+std::string visibility_key(const ModelConfig& model, int64_t layer);
+
+// Gives every table of positions whose size is not given the rows that training with segments of `tgt_len` needs: the
+// size is part of the model, which later goes without the lengths of its training.
+void name_position_rows(ModelConfig& model, int64_t tgt_len);
+
+// Throws ConfigError naming `source` and both keys when the overrides of layers contradict one another or the model.
+void check_layers(const ModelConfig& model, std::string_view source);
+
+}  // namespace segue

@@ -1,0 +1,43 @@
+// The tables of terms.
+#include "core/config/position_terms.h"
+
+#include "base/error.h"
+
+namespace segue {
+
+PositionTerms offered_by(PositionKind kind) {
+  switch (kind) {
+    case PositionKind::kRelative:
+    case PositionKind::kShaw:
+      return {.rows = true};
+    case PositionKind::kRope:
+      return {.turns = true};
+    case PositionKind::kAlibi:
+    case PositionKind::kT5:
+      return {.biases = true};
+    case PositionKind::kSinusoidal:
+    case PositionKind::kLearned:
+      return {.vectors = true};
+    case PositionKind::kNone:
+      return {};
+  }
+  throw ContractError("unknown position kind");
+}
+
+PositionTerms accepted_by(ScoreKind kind) {
+  switch (kind) {
+    case ScoreKind::kSoftmax:
+      return {.vectors = true, .turns = true, .rows = true, .biases = true};
+  }
+  throw ContractError("unknown score kind");
+}
+
+std::string_view refused_term(const PositionTerms& offered, const PositionTerms& accepted) {
+  if (offered.vectors && !accepted.vectors) return "vectors added to embeddings";
+  if (offered.turns && !accepted.turns) return "turned queries and keys";
+  if (offered.rows && !accepted.rows) return "rows of distances";
+  if (offered.biases && !accepted.biases) return "biases by distance";
+  return {};
+}
+
+}  // namespace segue

@@ -1,0 +1,25 @@
+// What kinds of positions give a model to know by where tokens stand, and what kinds of scores take of it: the one
+// place that says which of them go together.
+#pragma once
+
+#include <string_view>
+
+#include "core/config/kinds.h"
+
+namespace segue {
+
+struct PositionTerms {
+  bool vectors = false;  // added to the embeddings, with which tokens carry them through all layers
+  bool turns = false;    // of queries and keys, by their positions
+  bool rows = false;     // one for each distance, which queries meet as they meet keys
+  bool biases = false;   // one for each distance, added to scores
+  bool operator==(const PositionTerms&) const = default;
+};
+
+PositionTerms offered_by(PositionKind kind);
+PositionTerms accepted_by(ScoreKind kind);
+
+// In words, the first term that is offered and not accepted; empty: all are.
+std::string_view refused_term(const PositionTerms& offered, const PositionTerms& accepted);
+
+}  // namespace segue
