@@ -8,7 +8,7 @@ namespace segue::kernels {
 
 namespace {
 
-// The letters of the contract, as the shapes of qkv, memory_kv, r and bias give them.
+// The letters of the contract, as the shapes of qkv, memory_kv, r, bias and gain give them.
 struct Extents {
   DType a;
   int64_t b, t, m, n, h, p, e;
@@ -19,6 +19,8 @@ Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in) 
   contract.activation("memory_kv", in.memory_kv, 5);
   if (!in.r.empty()) contract.activation("r", in.r, 3);
   if (!in.bias.empty()) contract.rank("bias", in.bias, 2);
+  if (!in.gain.empty()) contract.rank("gain", in.gain, 2);
+  const ConstTensorView& by_distance = in.gain.empty() ? in.bias : in.gain;
   return {.a = a,
           .b = in.qkv.shape[0],
           .t = in.qkv.shape[1],
@@ -26,7 +28,7 @@ Extents extents_of(const Contract& contract, const RelativeAttentionInputs& in) 
           .n = in.qkv.shape[3],
           .h = in.qkv.shape[4],
           .p = in.r.empty() ? 0 : in.r.shape[0],
-          .e = in.bias.empty() ? 0 : in.bias.shape[1]};
+          .e = by_distance.empty() ? 0 : by_distance.shape[1]};
 }
 
 void check_row_per_head(const Contract& contract, std::string_view name, ConstTensorView bias, const Extents& e) {
@@ -37,6 +39,23 @@ void check_row_per_head(const Contract& contract, std::string_view name, ConstTe
 void check_gradient(const Contract& contract, std::string_view name, TensorView found, ConstTensorView of) {
   if (of.empty()) return contract.absent(name, found, "without its input");
   contract.tensor(name, found, of.dtype, of.shape);
+}
+
+void check_distance_terms(const Contract& contract, const RelativeAttentionInputs& in, const Extents& e) {
+  check_row_per_head(contract, "u", in.u, e);
+  check_row_per_head(contract, "w", in.w, e);
+  if (e.p > 0) {
+    contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
+    contract.absent("bias", in.bias, "with r");
+    contract.absent("gain", in.gain, "with r");
+  } else {
+    contract.absent("w", in.w, "without r");
+  }
+  if (!in.bias.empty()) contract.floats("bias", in.bias, {e.n, e.e});
+  if (in.gain.empty()) return;
+  contract.absent("u", in.u, "with gain");
+  contract.absent("bias", in.bias, "with gain");
+  contract.floats("gain", in.gain, {e.n, e.e});
 }
 
 void check_inputs(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
@@ -53,15 +72,7 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
     throw ContractError("{}: memory_pitch: expected 0 or at least {} rows, found {}", operation, e.m, in.memory_pitch);
   contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
-  check_row_per_head(contract, "u", in.u, e);
-  check_row_per_head(contract, "w", in.w, e);
-  if (e.p > 0) {
-    contract.tensor("r", in.r, e.a, {e.p, e.n, e.h});
-    contract.absent("bias", in.bias, "with r");
-  } else {
-    contract.absent("w", in.w, "without r");
-  }
-  if (e.e > 0) contract.floats("bias", in.bias, {e.n, e.e});
+  check_distance_terms(contract, in, e);
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }
 
@@ -94,7 +105,13 @@ void relative_attention_forward(Queue& queue, const RelativeAttentionForward& ar
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
-              {{"qkv", in.qkv}, {"memory_kv", in.memory_kv}, {"r", in.r}, {"u", in.u}, {"w", in.w}, {"bias", in.bias}});
+              {{"qkv", in.qkv},
+               {"memory_kv", in.memory_kv},
+               {"r", in.r},
+               {"u", in.u},
+               {"w", in.w},
+               {"bias", in.bias},
+               {"gain", in.gain}});
   queue.operations().relative_attention_forward(queue, args);
 }
 
@@ -108,14 +125,15 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
   if (!args.dbias.empty()) check_gradient(contract, "dbias", args.dbias, in.bias);
-  check_workspace(args.workspace,
-                  queue.operations().relative_attention_workspace({.streams = e.b,
-                                                                   .tgt_len = e.t,
-                                                                   .keys = e.m + e.t,
-                                                                   .positions = e.p,
-                                                                   .biases = args.dbias.empty() ? 0 : e.e,
-                                                                   .heads = e.n,
-                                                                   .d_head = e.h}));
+  if (!args.dgain.empty()) check_gradient(contract, "dgain", args.dgain, in.gain);
+  check_workspace(args.workspace, queue.operations().relative_attention_workspace(
+                                      {.streams = e.b,
+                                       .tgt_len = e.t,
+                                       .keys = e.m + e.t,
+                                       .positions = e.p,
+                                       .biases = args.dbias.empty() && args.dgain.empty() ? 0 : e.e,
+                                       .heads = e.n,
+                                       .d_head = e.h}));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_gradient(contract, "dr", args.dr, in.r);
@@ -128,7 +146,8 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
                {"dr", args.dr},
                {"du", args.du},
                {"dw", args.dw},
-               {"dbias", args.dbias}},
+               {"dbias", args.dbias},
+               {"dgain", args.dgain}},
               {{"doutput", args.doutput},
                {"qkv", in.qkv},
                {"memory_kv", in.memory_kv},
@@ -136,6 +155,7 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
                {"u", in.u},
                {"w", in.w},
                {"bias", in.bias},
+               {"gain", in.gain},
                {"output", args.output},
                {"lse", args.lse}});
   queue.operations().relative_attention_backward(queue, args);

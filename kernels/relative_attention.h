@@ -6,6 +6,7 @@
 //
 // forward   s[i,j] = scale * ((q[i] + u) · k[j] + (q[i] + w) · r[min(d, P-1)])      for visible (i, j)
 //           or, without r, s[i,j] = scale * (q[i] + u) · k[j] + bias[n, min(d, E-1)]
+//           or, without r, u and bias, s[i,j] = gain[n, min(d, E-1)] * max(0, c[i,j]),  c[i,j] = scale * q[i] · k[j]
 //           visible: d >= 0, and d < window when window > 0
 //           p = softmax of s over visible j;  o[i] = sum_j m[i,j] p[i,j] v[j]    (m: dropout multiplier, "dropatt")
 // backward  dp[i,j] = m[i,j] (do[i] · v[j]);  delta[i] = sum_j p[i,j] dp[i,j] = do[i] · o[i];  ds = p * (dp - delta)
@@ -14,13 +15,15 @@
 //           dr[e] = scale * sum over streams and pairs (i,j) with min(d, P-1) = e of ds[i,j] (q[i] + w)
 //           du += scale * sum of ds[i,j] k[j];  dw += scale * sum of ds[i,j] r[min(d, P-1)]  (sums over streams, i, j)
 //           dbias[n,e] = sum over streams and pairs (i,j) with min(d, E-1) = e of ds[i,j]; 0 where there is none
+//           with gain, dgain[n,e] is the same sum of ds[i,j] * max(0, c[i,j]), and what dq and dk see for ds[i,j] is
+//           gain[n, min(d, E-1)] * ds[i,j] where c[i,j] > 0, otherwise 0
 //
 // Saved for backward: output and the log-sum of exp(s) of every row. The element of dropatt is
 // ((stream * N + n) * T + i) * K + j with `first_element` the one of the view's first stream.
 // P = K normally; fewer rows clamp the distance (clamp_len = P - 1). Without r the terms of r and w are absent, and
-// cost nothing, and so does a bias that is absent; an empty u or w stands for zeros. E may exceed K. H at most 256, on
-// a GPU 128. No output aliases an input. fp32 accumulation. Deterministic, also over thread counts. A: the dtype of
-// activations, float32 or bfloat16, one for all of a call.
+// cost nothing, and so does a bias or a gain that is absent; an empty u or w stands for zeros. E may exceed K. H at
+// most 256, on a GPU 128. No output aliases an input. fp32 accumulation. Deterministic, also over thread counts. A: the
+// dtype of activations, float32 or bfloat16, one for all of a call.
 #pragma once
 
 #include "kernels/dropout.h"
@@ -36,9 +39,11 @@ struct RelativeAttentionInputs {
   ConstTensorView u;          // [N, H] float32 in: r_w_bias; or empty
   ConstTensorView w;          // [N, H] float32 in: r_r_bias; or empty, as without r
   ConstTensorView bias =
-      {};              // [N, E] float32 in: column d is added to scores at distance d; 1 <= E; or empty, as with r
-  int64_t window = 0;  // 0: every earlier key; otherwise the number of keys a query sees, its own included
-  Dropout dropout;     // of the weights
+      {};  // [N, E] float32 in: column d is added to scores at distance d; 1 <= E; or empty, as with r
+  ConstTensorView gain = {};  // [N, E] float32 in: column d multiplies scores at distance d; 1 <= E; or empty, as with
+                              // r, u, w or bias
+  int64_t window = 0;         // 0: every earlier key; otherwise the number of keys a query sees, its own included
+  Dropout dropout;            // of the weights
 };
 
 struct RelativeAttentionForward {
@@ -60,6 +65,7 @@ struct RelativeAttentionBackward {
   TensorView du;                   // [N, H] float32 inout, accumulated
   TensorView dw;                   // [N, H] float32 inout, accumulated
   TensorView dbias = {};           // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
+  TensorView dgain = {};           // [N, E] float32 out, overwritten; empty without gain, or where it is not wanted
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
@@ -69,7 +75,7 @@ struct RelativeAttentionExtents {
   int64_t tgt_len = 0;
   int64_t keys = 0;
   int64_t positions = 0;  // 0: without r
-  int64_t biases = 0;     // 0: without dbias
+  int64_t biases = 0;     // 0: without dbias and dgain
   int64_t heads = 0;
   int64_t d_head = 0;
 };

@@ -27,7 +27,7 @@ struct AttentionShape {
   int64_t heads = 0;       // N
   int64_t width = 0;       // H
   int64_t positions = 0;   // P; 0: scores have no distance term
-  int64_t biases = 0;      // E; 0: distances have no biases
+  int64_t biases = 0;      // E; 0: distances have neither biases nor gains
   int64_t window = 0;      // 0: unlimited
   int64_t row_stride = 0;  // of a tile of rows: H in whole vectors
   int64_t tile = 0;        // queries and keys of a full tile
@@ -93,12 +93,16 @@ struct HeadInputs {
   const float* content_bias;   // u; null: zeros
   const float* position_bias;  // w; null: zeros
   const float* distance_bias;  // [E]; null: none
+  const float* distance_gain;  // [E]; null: none
 };
 
 template <typename A>
 HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
                           int64_t head) {
   const int64_t offset = head * shape.width;
+  const auto by_distance = [&shape, head](ConstTensorView of) {
+    return of.empty() ? nullptr : of.as<float>() + head * shape.biases;
+  };
   const auto bias_of = [offset](ConstTensorView bias) { return bias.empty() ? nullptr : bias.as<float>() + offset; };
   return {
       .rows = {shape, in.qkv.as<A>(), in.memory_kv.as<A>(), in.memory_pitch > 0 ? in.memory_pitch : shape.memory,
@@ -106,7 +110,8 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
       .positions = {shape.has_distances() ? in.r.as<A>() + offset : nullptr, shape.heads * shape.width},
       .content_bias = bias_of(in.u),
       .position_bias = bias_of(in.w),
-      .distance_bias = in.bias.empty() ? nullptr : in.bias.as<float>() + head * shape.biases,
+      .distance_bias = by_distance(in.bias),
+      .distance_gain = by_distance(in.gain),
   };
 }
 

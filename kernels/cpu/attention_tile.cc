@@ -65,24 +65,27 @@ void advance_band(const AttentionShape& shape, const Tile& tile, ScoreBuffers& b
   compute_band_block(shape, tile.place, tile.queries, farthest, columns, buffers);
 }
 
-// The biases of a tile's distances: column c is nearer by c than the farthest.
-using BandBiases = std::array<float, 2 * kMaxTile>;
-
-BandBiases biases_of(const AttentionShape& shape, const Tile& tile, const float* distance_bias) {
-  BandBiases band{};
-  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
-  const int64_t end = std::min(2 * shape.tile, farthest + 1);  // beyond lies the future, which is hidden
-  for (int64_t column = 0; column < end; ++column)
-    band[static_cast<size_t>(column)] = distance_bias[std::min(farthest - column, shape.biases - 1)];
-  return band;
-}
-
-void add_biases(const AttentionShape& shape, const BandBiases& band, Range rows, Range columns, Rows<float> scores) {
+void add_biases(const AttentionShape& shape, const BandColumns& band, Range rows, Range columns, Rows<float> scores) {
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     float* to = scores(row) + columns.first;
-    const float* from = band.data() + shape.tile - 1 - row + columns.first;
+    const float* from = run_of(shape, band, row, columns.first);
 #pragma omp simd
     for (int64_t column = 0; column < columns.count; ++column) to[column] += from[column];
+  }
+}
+
+// Scores become gains times rectified scores, which are kept.
+void apply_gains(const AttentionShape& shape, const BandColumns& band, Range rows, Range columns, Rows<float> scores,
+                 Rows<float> rectified) {
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    float* to = scores(row) + columns.first;
+    float* kept = rectified(row) + columns.first;
+    const float* gains = run_of(shape, band, row, columns.first);
+#pragma omp simd
+    for (int64_t column = 0; column < columns.count; ++column) {
+      kept[column] = std::max(to[column], 0.0F);
+      to[column] = gains[column] * kept[column];
+    }
   }
 }
 
@@ -98,6 +101,8 @@ void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Rang
   }
 }
 
+int64_t columns_of(ConstTensorView by_distance) { return by_distance.empty() ? 0 : by_distance.shape[1]; }
+
 }  // namespace
 
 AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
@@ -107,7 +112,7 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
       heads(in.qkv.shape[3]),
       width(in.qkv.shape[4]),
       positions(in.r.empty() ? 0 : in.r.shape[0]),
-      biases(in.bias.empty() ? 0 : in.bias.shape[1]),
+      biases(columns_of(in.bias.empty() ? in.gain : in.bias)),
       window(in.window),
       row_stride(padded(width)),
       tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
@@ -138,7 +143,17 @@ void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range st
     load_block(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, buffers);
 }
 
-void score_tile(const AttentionShape& shape, const Tile& tile, const float* distance_bias, ScoreBuffers& buffers) {
+BandColumns columns_by_distance(const AttentionShape& shape, const Tile& tile, const float* by_distance) {
+  BandColumns band{};
+  const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
+  const int64_t end = std::min(2 * shape.tile, farthest + 1);  // beyond lies the future, which is hidden
+  for (int64_t column = 0; column < end; ++column)
+    band[static_cast<size_t>(column)] = by_distance[std::min(farthest - column, shape.biases - 1)];
+  return band;
+}
+
+template <typename A>
+void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   if (shape.has_distances()) advance_band(shape, tile, buffers);
   const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.depth = shape.width,
@@ -148,23 +163,30 @@ void score_tile(const AttentionShape& shape, const Tile& tile, const float* dist
                          .c = scores.data,
                          .c_stride = scores.stride,
                          .accumulate = shape.has_distances()};
-  const auto visit = [&](auto add_biases_to) {
+  const auto visit = [&](auto finish) {
     visit_row_blocks(tile.queries.count, [&](Range rows) {
       const Range columns = seen_columns(shape, tile, rows);
       tile_gemm(product.for_rows(rows).for_columns(columns));
-      add_biases_to(rows, columns);
+      finish(rows, columns);
       hide_unseen(shape, tile, rows, columns, scores);
     });
   };
-  if (distance_bias == nullptr) return visit([](Range, Range) {});
-  const BandBiases band = biases_of(shape, tile, distance_bias);
-  visit([&](Range rows, Range columns) { add_biases(shape, band, rows, columns, scores); });
+  if (head.distance_bias != nullptr) {
+    const BandColumns band = columns_by_distance(shape, tile, head.distance_bias);
+    return visit([&](Range rows, Range columns) { add_biases(shape, band, rows, columns, scores); });
+  }
+  if (head.distance_gain == nullptr) return visit([](Range, Range) {});
+  const BandColumns band = columns_by_distance(shape, tile, head.distance_gain);
+  const Rows<float> rectified = buffers.rectified(shape, tile);
+  visit([&](Range rows, Range columns) { apply_gains(shape, band, rows, columns, scores, rectified); });
 }
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);
 template void begin_scores(const AttentionShape&, const HeadInputs<BFloat16>&, Range, ScoreBuffers&);
 template void begin_keys(const AttentionShape&, const HeadInputs<float>&, Range, Range, ScoreBuffers&);
 template void begin_keys(const AttentionShape&, const HeadInputs<BFloat16>&, Range, Range, ScoreBuffers&);
+template void score_tile(const AttentionShape&, const HeadInputs<float>&, const Tile&, ScoreBuffers&);
+template void score_tile(const AttentionShape&, const HeadInputs<BFloat16>&, const Tile&, ScoreBuffers&);
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

@@ -20,8 +20,9 @@
 //
 // The block that is new to one tile of queries was new to the one before it in their strip a tile of keys ago.
 //
-// Without distance terms there is no band: a tile's scores are one product. Biases by distance, which need none, are
-// laid out in the order of a band's columns, so that each row of scores takes a run of them.
+// Without distance terms there is no band: a tile's scores are one product. Biases and gains by distance, which need
+// none, are laid out in the order of a band's columns, so that each row of scores takes a run of them. Rectified
+// scores, which gains multiply, are kept where a band would have its second half.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +59,19 @@ struct ScoreBuffers {
   Rows<float> scores(const AttentionShape& shape, const Tile& tile) {
     return diagonals(shape, bands[static_cast<size_t>(tile.place)].data());
   }
+  Rows<float> rectified(const AttentionShape& shape, const Tile& tile) {
+    return {bands[static_cast<size_t>(tile.place)].data() + shape.tile * shape.tile, shape.tile};
+  }
 };
+
+// The biases or gains of a tile's distances: column c is nearer by c than the farthest.
+using BandColumns = std::array<float, 2 * kMaxTile>;
+BandColumns columns_by_distance(const AttentionShape& shape, const Tile& tile, const float* by_distance);
+
+// Those of row `row` of the tile, from its column `first` on.
+inline const float* run_of(const AttentionShape& shape, const BandColumns& band, int64_t row, int64_t first) {
+  return band.data() + shape.tile - 1 - row + first;
+}
 
 // Where a strip's tile of queries begins in a tile of rows.
 template <typename AnyTile>
@@ -104,9 +117,10 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
 template <typename A>
 void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys, ScoreBuffers& buffers);
 
-// The tile's scores on the diagonals of its band, with the biases of their distances unless that is null, and -infinity
-// where query and key do not see each other. The band has moved on by one block.
-void score_tile(const AttentionShape& shape, const Tile& tile, const float* distance_bias, ScoreBuffers& buffers);
+// The tile's scores on the diagonals of its band, with the biases or the gains of their distances if there are some,
+// and -infinity where query and key do not see each other. The band has moved on by one block.
+template <typename A>
+void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers);
 
 }  // namespace SEGUE_CPU_LEVEL
 }  // namespace segue::kernels::cpu

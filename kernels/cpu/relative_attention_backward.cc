@@ -2,7 +2,8 @@
 //
 // A tile costs eight products: two for its scores, one for dp, and one each for dv, dk, dq by keys, dq by positions and
 // dr. The gradient of a band is gathered as the band is read: two tiles add to each block, which is multiplied once,
-// when it is complete. Without distance terms five products remain.
+// when it is complete. Without distance terms five products remain. Gains by distance turn the ds of the tile's scores
+// into that of their products before these are multiplied.
 #include <atomic>
 
 #include "kernels/cpu/attention_tile.h"
@@ -53,13 +54,13 @@ struct PositionSums {
   float* content_bias;    // du
   float* position_bias;   // dw
   Rows<float> positions;  // dr before the clamp: row e is distance K - 1 - e
-  float* distance_bias;   // dbias before the clamp, in the same order; in place of the two before
+  float* by_distance;     // dbias or dgain before the clamp, in the same order; in place of the two before
 
   PositionSums(const AttentionShape& shape, float* rows)
       : content_bias(rows),
         position_bias(rows + shape.row_stride),
         positions{rows + (2 + kMaxTile) * shape.row_stride, shape.row_stride},
-        distance_bias(rows + shape.row_stride) {}
+        by_distance(rows + shape.row_stride) {}
   static int64_t elements(const RelativeAttentionExtents& e) {
     const int64_t rows = e.positions > 0 ? e.keys + 2 * kMaxTile + 2 : 1;
     return rows * padded(e.d_head) + (e.biases > 0 ? padded(e.keys) + kMaxTile : 0);
@@ -86,6 +87,9 @@ Workspace workspace_in(float* data, const RelativeAttentionExtents& e) {
           .key_size = KeySums::rows(e.keys) * padded(e.d_head)};
 }
 
+// Whether sums by distance, of biases or gains, are wanted.
+bool wants_distances(const RelativeAttentionBackward& args) { return !args.dbias.empty() || !args.dgain.empty(); }
+
 // The gradients of one stream and head: the tensors read besides the inputs, and those written.
 template <typename A>
 struct HeadGradients {
@@ -95,7 +99,7 @@ struct HeadGradients {
   uint64_t first_element;  // of dropatt
   HeadRows<A> rows;        // dq, dk, dv
   PositionSums sums;
-  bool has_distance_bias;  // whether dbias is wanted
+  bool wants_distances;  // whether dbias or dgain is
 };
 
 template <typename A>
@@ -111,7 +115,7 @@ HeadGradients<A> head_gradients(const AttentionShape& shape, const RelativeAtten
       .first_element = static_cast<uint64_t>(pair * shape.queries * shape.keys()),
       .rows = {shape, args.dqkv.as<A>(), args.dmemory_kv.as<A>(), shape.memory, stream, head},
       .sums = {shape, workspace.of_pair(pair)},
-      .has_distance_bias = !args.dbias.empty(),
+      .wants_distances = wants_distances(args),
   };
 }
 
@@ -199,15 +203,34 @@ void compute_dscores(const AttentionShape& shape, const HeadGradients<A>& gradie
   }
 }
 
-// Adds ds of the tile to the sums of their distances.
-void add_to_biases(const AttentionShape& shape, const PositionSums& sums, const Tile& tile, Rows<float> dscores) {
+// ds becomes that of the scores that gains multiply, and rectified scores become each pair's part of dgain.
+void apply_gains(const AttentionShape& shape, const Tile& tile, const float* distance_gain, BackwardBuffers& buffers) {
+  const BandColumns band = columns_by_distance(shape, tile, distance_gain);
+  visit_row_blocks(tile.queries.count, [&](Range rows) {
+    const Range columns = seen_columns(shape, tile, rows);
+    for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+      float* dscores = buffers.dscores(shape, tile)(row) + columns.first;
+      float* rectified = buffers.rectified(shape, tile)(row) + columns.first;
+      const float* gains = run_of(shape, band, row, columns.first);
+#pragma omp simd
+      for (int64_t column = 0; column < columns.count; ++column) {
+        const float ds = dscores[column];
+        dscores[column] = rectified[column] > 0.0F ? ds * gains[column] : 0.0F;
+        rectified[column] *= ds;
+      }
+    }
+  });
+}
+
+// Adds what belongs to the tile's pairs to the sums of their distances.
+void add_to_distances(const AttentionShape& shape, const PositionSums& sums, const Tile& tile, Rows<float> pairs) {
   const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
   const int64_t first = shape.keys() - 1 - farthest;  // where column 0 of a band lies among the sums
   visit_row_blocks(tile.queries.count, [&](Range rows) {
     const Range columns = seen_columns(shape, tile, rows);
     for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-      const float* from = dscores(row) + columns.first;
-      float* to = sums.distance_bias + (first + shape.tile - 1 - row + columns.first);
+      const float* from = pairs(row) + columns.first;
+      float* to = sums.by_distance + (first + shape.tile - 1 - row + columns.first);
 #pragma omp simd
       for (int64_t column = 0; column < columns.count; ++column) to[column] += from[column];
     }
@@ -337,18 +360,21 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
     begin_keys(shape, head, strip, keys, buffers);
     if (shape.has_distances())
       load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
-    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, tile, head.distance_bias, buffers); });
+    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, head, tile, buffers); });
     load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
     load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
     visit_tiles(shape, strip, keys, [&](const Tile& tile) {
       compute_dprobabilities(shape, head, tile, buffers);
       visit_row_blocks(tile.queries.count,
                        [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });
+      const bool has_gain = head.distance_gain != nullptr;
+      if (has_gain) apply_gains(shape, tile, head.distance_gain, buffers);
       add_to_keys(shape, tile, buffers.scores(shape, tile), buffers.doutput, key_sums.values(keys.first));
       add_to_keys(shape, tile, buffers.dscores(shape, tile), buffers.content_queries, key_sums.keys(keys.first));
       add_content_gradients(shape, gradients.rows, tile, buffers);
       if (shape.has_distances()) pass_on_positions(shape, gradients.sums, tile, buffers);
-      if (gradients.has_distance_bias) add_to_biases(shape, gradients.sums, tile, buffers.dscores(shape, tile));
+      const Rows<float> by_distance = has_gain ? buffers.rectified(shape, tile) : buffers.dscores(shape, tile);
+      if (gradients.wants_distances) add_to_distances(shape, gradients.sums, tile, by_distance);
     });
   });
   finish_strip(shape, gradients, strip, buffers);
@@ -404,15 +430,15 @@ void finish_position(const AttentionShape& shape, const Workspace& workspace, Te
   for (int64_t h = 0; h < shape.width; ++h) store(to + h, sums[h]);
 }
 
-// dbias of one head: each distance's sum over the streams in their order, that of the last also of all beyond.
-void finish_distance_biases(const AttentionShape& shape, const Workspace& workspace, TensorView dbias, int64_t head) {
-  float* to = dbias.as<float>() + head * shape.biases;
+// dbias or dgain of one head: each distance's sum over the streams in their order, that of the last also of all beyond.
+void finish_distances(const AttentionShape& shape, const Workspace& workspace, TensorView by_distance, int64_t head) {
+  float* to = by_distance.as<float>() + head * shape.biases;
   std::fill_n(to, shape.biases, 0.0F);
   for (int64_t distance = 0; distance < shape.keys(); ++distance) {
     float& sum = to[std::min(distance, shape.biases - 1)];
     for (int64_t stream = 0; stream < shape.streams; ++stream) {
       const PositionSums of(shape, workspace.of_pair(stream * shape.heads + head));
-      sum += of.distance_bias[shape.keys() - 1 - distance];
+      sum += of.by_distance[shape.keys() - 1 - distance];
     }
   }
 }
@@ -424,19 +450,21 @@ void finish_biases(const AttentionShape& shape, const Workspace& workspace, cons
   const auto position = [](const PositionSums& of) { return of.position_bias; };
   if (!args.du.empty()) add_streams(shape, workspace, head, content, args.du.as<float>() + offset);
   if (!args.dw.empty()) add_streams(shape, workspace, head, position, args.dw.as<float>() + offset);
-  if (!args.dbias.empty()) finish_distance_biases(shape, workspace, args.dbias, head);
+  for (const TensorView& by_distance : {args.dbias, args.dgain})
+    if (!by_distance.empty()) finish_distances(shape, workspace, by_distance, head);
 }
 
 template <typename A>
 void attend_backward(const Queue& queue, const RelativeAttentionBackward& args) {
   const AttentionShape shape(args.inputs);
-  const Workspace workspace = workspace_in(args.workspace.as<float>(), {.streams = shape.streams,
-                                                                        .tgt_len = shape.queries,
-                                                                        .keys = shape.keys(),
-                                                                        .positions = shape.positions,
-                                                                        .biases = args.dbias.empty() ? 0 : shape.biases,
-                                                                        .heads = shape.heads,
-                                                                        .d_head = shape.width});
+  const Workspace workspace =
+      workspace_in(args.workspace.as<float>(), {.streams = shape.streams,
+                                                .tgt_len = shape.queries,
+                                                .keys = shape.keys(),
+                                                .positions = shape.positions,
+                                                .biases = wants_distances(args) ? shape.biases : 0,
+                                                .heads = shape.heads,
+                                                .d_head = shape.width});
   const auto threads = std::min<int64_t>(threads_for(queue, shape.scores()), workspace.team());
   std::atomic<int64_t> threads_here = 0;
 #pragma omp parallel num_threads(static_cast <int>(threads))

@@ -143,7 +143,7 @@ void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const Head
     begin_keys(shape, inputs, strip, keys, buffers);
     load_rows(shape, keys.count, rows_from(inputs.rows.values, keys.first), buffers.values.data());
     visit_tiles(shape, strip, keys, [&](const Tile& tile) {
-      score_tile(shape, tile, inputs.distance_bias, buffers);
+      score_tile(shape, inputs, tile, buffers);
       raise_maxima(shape, tile, buffers);
       visit_row_blocks(tile.queries.count, [&](Range rows) {
         exponentiate(shape, tile, rows, buffers);

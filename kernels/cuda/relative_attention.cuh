@@ -79,10 +79,11 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
   }
 }
 
-// Adds the biases of distances to the warp's scores, which are yet to be scaled, with key_of(row) at column 0.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void add_biases(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                           const KeyOf& key_of, Accumulators<kColumns>& scores) {
+// Calls visit(value, block, i) with the bias or gain of each of the warp's pairs of queries from first_query on, with
+// key_of(row) at column 0.
+template <KeyOrder kOrder, int kColumns, typename Element, typename KeyOf, typename Visit>
+__device__ __forceinline__ void visit_distances(const AttentionInputs<Element>& in, const HeadPlace& at,
+                                                int first_query, const KeyOf& key_of, const Visit& visit) {
   constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
   const LaneOfAccumulators lane;
 #pragma unroll
@@ -91,9 +92,22 @@ __device__ __forceinline__ void add_biases(const AttentionInputs<Element>& in, c
     for (int i = 0; i < 4; ++i) {
       const int row = lane.row(i);
       const int distance = in.mem_len + first_query + row - key_of(row) - kStep * lane.column(block, i);
-      scores.value[block][i] += in.unscale * in.distance_bias(at.n, distance);
+      visit(in.at_distance(at.n, distance), block, i);
     }
   }
+}
+
+// What the warp's scores have by distance, and their mask. They are yet to be scaled.
+template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                              const KeyOf& key_of, Accumulators<kColumns>& scores) {
+  if constexpr (kTerms != ByDistance::kNothing) {
+    visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float value, int block, int i) {
+      float& score = scores.value[block][i];
+      score = kTerms == ByDistance::kBiases ? score + in.unscale * value : value * fmaxf(score, 0.0F);
+    });
+  }
+  mask_scores<kOrder>(in, first_query, key_of, scores);
 }
 
 // scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.
@@ -121,17 +135,20 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
   }
 }
 
-// call(kWidth, kBand, kBias as constants): kBand says whether scores have distance terms, kBias, in place of these,
-// whether distances have biases.
+// call(kWidth, kBand, kTerms as constants): kBand says whether scores have distance terms, kTerms, in place of these,
+// what else they have by distance.
 template <typename Element, typename Call>
 void with_variant(const AttentionInputs<Element>& in, const Call& call) {
   with_head_width(in.d_head, [&](auto width) {
+    using enum ByDistance;
     if (in.positions > 0) {
-      call(width, std::true_type(), std::false_type());
-    } else if (in.biases > 0) {
-      call(width, std::false_type(), std::true_type());
+      call(width, std::true_type(), std::integral_constant<ByDistance, kNothing>());
+    } else if (in.terms == kBiases) {
+      call(width, std::false_type(), std::integral_constant<ByDistance, kBiases>());
+    } else if (in.terms == kGains) {
+      call(width, std::false_type(), std::integral_constant<ByDistance, kGains>());
     } else {
-      call(width, std::false_type(), std::false_type());
+      call(width, std::false_type(), std::integral_constant<ByDistance, kNothing>());
     }
   });
 }

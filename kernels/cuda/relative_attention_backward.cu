@@ -1,12 +1,12 @@
 // Backward of relative attention: one kernel for each axis that a gradient is summed along, each recomputing the
 // scores. No two blocks add to the same element, so the sums have one order and need no atomics.
 //
-//   rows       of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
-//   queries    a block holds queries and walks over keys: dq
-//   keys       a block holds keys and walks over queries: dk, dv, and its part of du
-//   distances  a block holds distances and walks over queries: its stream's part of dr and dw; if there are any
-//   biases     a block holds distances and walks over queries: its stream's part of dbias; if that is wanted
-//   reduce     dr, du, dw, dbias: the parts of all streams and blocks, in their order
+//   rows         of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
+//   queries      a block holds queries and walks over keys: dq
+//   keys         a block holds keys and walks over queries: dk, dv, and its part of du
+//   distances    a block holds distances and walks over queries: its stream's part of dr and dw; if there are any
+//   by distance  a block holds distances and walks over queries: its stream's part of dbias or dgain; if that is wanted
+//   reduce       dr, du, dw, dbias, dgain: the parts of all streams and blocks, in their order
 #include <algorithm>
 
 #include "kernels/cuda/reduce.cuh"
@@ -41,11 +41,11 @@ template <typename Element>
 struct ReduceArguments {
   AttentionInputs<Element> in;
   Workspace<Element> parts;
-  int tiles;     // that have parts of bias gradients
-  Element* dr;   // [P, N, H]
-  float* du;     // [N, H], or null
-  float* dw;     // [N, H], or null
-  float* dbias;  // [N, E], or null
+  int tiles;           // that have parts of bias gradients
+  Element* dr;         // [P, N, H]
+  float* du;           // [N, H], or null
+  float* dw;           // [N, H], or null
+  float* by_distance;  // dbias or dgain [N, E], or null
 };
 
 // Beyond the last position, all distances share its row.
@@ -66,20 +66,20 @@ __global__ void relative_attention_reduce_positions_kernel(ReduceArguments<Eleme
   args.dr[element] = static_cast<Element>(sum);
 }
 
-// The same of biases; those of distances that do not occur get zeros.
+// The same of biases or gains; those of distances that do not occur get zeros.
 template <typename Element>
-__global__ void relative_attention_reduce_distance_biases_kernel(ReduceArguments<Element> args) {
+__global__ void relative_attention_reduce_by_distance_kernel(ReduceArguments<Element> args) {
   const AttentionInputs<Element>& in = args.in;
   const int64_t element = static_cast<int64_t>(simt::block()) * simt::block_threads() + simt::thread();
-  if (element >= static_cast<int64_t>(in.heads) * in.biases) return;
-  const int64_t n = element / in.biases;
-  const auto column = static_cast<int>(element % in.biases);
-  const int end = column + 1 == in.biases ? in.keys : std::min(column + 1, in.keys);
+  if (element >= static_cast<int64_t>(in.heads) * in.columns) return;
+  const int64_t n = element / in.columns;
+  const auto column = static_cast<int>(element % in.columns);
+  const int end = column + 1 == in.columns ? in.keys : std::min(column + 1, in.keys);
   float sum = 0.0F;
   for (int e = column; e < end; ++e) {
-    for (int64_t b = 0; b < in.streams; ++b) sum += args.parts.dbias[(b * in.heads + n) * in.keys + e];
+    for (int64_t b = 0; b < in.streams; ++b) sum += args.parts.by_distance[(b * in.heads + n) * in.keys + e];
   }
-  args.dbias[element] = sum;
+  args.by_distance[element] = sum;
 }
 
 constexpr int kReduceWarps = 16;
@@ -116,7 +116,7 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
 // Floats of each part of the workspace. Queries have room for elements of any dtype, and end where rows that are copied
 // 16 bytes at a time may begin.
 struct WorkspaceSizes {
-  int64_t content, position, delta, dr, du, dw, dbias;
+  int64_t content, position, delta, dr, du, dw, by_distance;
 
   // `all_heads`: of all streams.
   WorkspaceSizes(int64_t all_heads, const RelativeAttentionExtents& e, int64_t tile)
@@ -126,8 +126,8 @@ struct WorkspaceSizes {
         dr(e.positions > 0 ? all_heads * e.keys * e.d_head : 0),
         du(all_heads * simt::divide_up(e.keys, tile) * e.d_head),
         dw(e.positions > 0 ? du : 0),
-        dbias(e.biases > 0 ? all_heads * e.keys : 0) {}
-  int64_t all() const { return content + position + delta + dr + du + dw + dbias; }
+        by_distance(e.biases > 0 ? all_heads * e.keys : 0) {}
+  int64_t all() const { return content + position + delta + dr + du + dw + by_distance; }
 };
 
 template <typename Element>
@@ -142,8 +142,13 @@ Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Elem
   parts.dr = parts.delta + sizes.delta;
   parts.du = parts.dr + sizes.dr;
   parts.dw = parts.du + sizes.du;
-  parts.dbias = parts.dw + sizes.dw;
+  parts.by_distance = parts.dw + sizes.dw;
   return parts;
+}
+
+// The gradient by distance that is wanted, if one is.
+TensorView by_distance_of(const RelativeAttentionBackward& args) {
+  return args.dgain.empty() ? args.dbias : args.dgain;
 }
 
 template <typename Element>
@@ -155,7 +160,7 @@ void run_reduce(Queue& queue, const RelativeAttentionBackward& args, const Backw
                                         .dr = simt::data_of<Element>(args.dr),
                                         .du = simt::data_of<float>(args.du),
                                         .dw = simt::data_of<float>(args.dw),
-                                        .dbias = simt::data_of<float>(args.dbias)};
+                                        .by_distance = simt::data_of<float>(by_distance_of(args))};
   constexpr int kReduceThreads = 128;
   const int64_t model = static_cast<int64_t>(in.heads) * in.d_head;
   if (in.positions > 0) {
@@ -163,11 +168,11 @@ void run_reduce(Queue& queue, const RelativeAttentionBackward& args, const Backw
                  {.x = simt::divide_up(in.positions * model, kReduceThreads), .threads = kReduceThreads},
                  relative_attention_reduce_positions_kernel<Element>, reduce);
   }
-  if (reduce.dbias != nullptr) {
+  if (reduce.by_distance != nullptr) {
     simt::launch(
-        queue.cuda(), "relative_attention_reduce_distance_biases",
-        {.x = simt::divide_up(static_cast<int64_t>(in.heads) * in.biases, kReduceThreads), .threads = kReduceThreads},
-        relative_attention_reduce_distance_biases_kernel<Element>, reduce);
+        queue.cuda(), "relative_attention_reduce_by_distance",
+        {.x = simt::divide_up(static_cast<int64_t>(in.heads) * in.columns, kReduceThreads), .threads = kReduceThreads},
+        relative_attention_reduce_by_distance_kernel<Element>, reduce);
   }
   if (reduce.du == nullptr && reduce.dw == nullptr) return;
   simt::launch(queue.cuda(), "relative_attention_reduce_biases",
@@ -197,7 +202,7 @@ void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
   launch_queries(queue, arguments);
   launch_keys(queue, arguments);
   if (in.positions > 0) launch_distances(queue, arguments);
-  if (!args.dbias.empty()) launch_biases(queue, arguments);
+  if (!by_distance_of(args).empty()) launch_by_distance(queue, arguments);
   run_reduce(queue, args, arguments);
 }
 

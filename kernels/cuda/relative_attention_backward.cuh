@@ -8,13 +8,13 @@ namespace segue::kernels::cuda {
 // The parts of the workspace.
 template <typename Element>
 struct Workspace {
-  Element* content;   // [B, N, T, H]: queries + u
-  Element* position;  // [B, N, T, H]: queries + w; this, dr and dw are not there without distance terms
-  float* delta;       // [B, N, T]
-  float* dr;          // [B, N, K, H]
-  float* du;          // [B, N, tiles of keys, H]
-  float* dw;          // [B, N, tiles of distances, H]
-  float* dbias;       // [B, N, K], where it is wanted
+  Element* content;    // [B, N, T, H]: queries + u
+  Element* position;   // [B, N, T, H]: queries + w; this, dr and dw are not there without distance terms
+  float* delta;        // [B, N, T]
+  float* dr;           // [B, N, K, H]
+  float* du;           // [B, N, tiles of keys, H]
+  float* dw;           // [B, N, tiles of distances, H]
+  float* by_distance;  // [B, N, K], where dbias or dgain is wanted
 };
 
 template <typename Element>
@@ -52,7 +52,7 @@ void launch_keys(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
 void launch_distances(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
-void launch_biases(Queue& queue, const BackwardArguments<Element>& args);
+void launch_by_distance(Queue& queue, const BackwardArguments<Element>& args);
 
 // How the kernels of the backward divide a tile of rows kWidth wide among a block's warps.
 template <typename Element, int kWidth>
@@ -86,15 +86,14 @@ struct QueryStatistics {
 
 // From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row) is the
 // key of the warp's row and column 0.
-template <KeyOrder kOrder, bool kBias, typename Element, int kColumns, typename KeyOf>
+template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, const HeadPlace& at,
                                                       int first_query, const KeyOf& key_of,
                                                       const QueryStatistics<Element>& query,
                                                       const WeightDropout<Element>& dropout,
                                                       Accumulators<kColumns>& scores,
                                                       Accumulators<kColumns>& dweights) {
-  if constexpr (kBias) add_biases<kOrder>(in, at, first_query, key_of, scores);
-  mask_scores<kOrder>(in, first_query, key_of, scores);
+  finish_scores<kOrder, kTerms>(in, at, first_query, key_of, scores);
   dropout.apply(dweights);
 #pragma unroll
   for (int block = 0; block < kColumns / 8; ++block) {
@@ -106,6 +105,17 @@ __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Elem
     }
   }
   dropout.apply(scores);
+}
+
+// ds of scores becomes that of the products they were made of by gains.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void pass_gains(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                           const KeyOf& key_of, const Accumulators<kColumns>& products,
+                                           Accumulators<kColumns>& dscores) {
+  visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float gain, int block, int i) {
+    float& dscore = dscores.value[block][i];
+    dscore = products.value[block][i] > 0.0F ? gain * dscore : 0.0F;
+  });
 }
 
 // A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
@@ -171,7 +181,7 @@ struct PairTiles : Division<Element, kWidth> {
                                                         distance);
   }
   // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
-  template <bool kBias>
+  template <ByDistance kTerms>
   __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
                                         const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
                                         [[maybe_unused]] float* scratch, Accumulators<kColumns>& weights,
@@ -180,9 +190,14 @@ struct PairTiles : Division<Element, kWidth> {
     const int column = warp.part * kColumns;
     multiply_straight(weights, queries.content, warp.row, keys, column);
     if constexpr (kBand) multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
+    [[maybe_unused]] Accumulators<kColumns> products;
+    if constexpr (kTerms == ByDistance::kGains) products = weights;
     multiply_straight(dscores, queries.doutput, warp.row, values, column);
-    weights_and_gradients<KeyOrder::kAscending, kBias>(
-        in, at, i0 + warp.row, [&](int) { return j0 + column; }, query, dropout, weights, dscores);
+    const auto key_of = [&](int) { return j0 + column; };
+    weights_and_gradients<KeyOrder::kAscending, kTerms>(in, at, i0 + warp.row, key_of, query, dropout, weights,
+                                                        dscores);
+    if constexpr (kTerms == ByDistance::kGains)
+      pass_gains<KeyOrder::kAscending>(in, at, i0 + warp.row, key_of, products, dscores);
   }
 };
 

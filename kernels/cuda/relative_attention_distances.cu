@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
     multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
     multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
-    weights_and_gradients<KeyOrder::kDescending, false>(in, at, i0 + warp.row, key_of, query, dropout, scores,
-                                                        dweights);
+    weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, query, dropout,
+                                                                       scores, dweights);
     store_tile(tiles.dscores, warp.row, dweights, column);
     simt::sync_block();
     multiply_transposed(dpositions, &row_sums, tiles.dscores, warp.row, tiles.queries.position, feature);

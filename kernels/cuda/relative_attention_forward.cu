@@ -97,7 +97,7 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
   });
 }
 
-template <typename Element, int kWidth, bool kBand, bool kBias>
+template <typename Element, int kWidth, bool kBand, ByDistance kTerms>
 __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -150,8 +150,7 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     }
     simt::async_commit();
     const auto key_of = [&](int) { return j0; };
-    if constexpr (kBias) add_biases<KeyOrder::kAscending>(in, at, first_query, key_of, scores);
-    mask_scores<KeyOrder::kAscending>(in, first_query, key_of, scores);
+    finish_scores<KeyOrder::kAscending, kTerms>(in, at, first_query, key_of, scores);
     softmax.add(scores, in.scale);
     dropout.apply(scores);
     simt::async_wait<1>();
@@ -167,12 +166,12 @@ template <typename Element>
 void run_forward(Queue& queue, const RelativeAttentionForward& args) {
   const ForwardArguments<Element> arguments{
       .in = inputs_of<Element>(args.inputs), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
-  with_variant(arguments.in, [&](auto width, auto band, auto bias) {
+  with_variant(arguments.in, [&](auto width, auto band, auto terms) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<ForwardTiles<Element, kWidth, kBand>>(
         queue, "relative_attention_forward", arguments, arguments.in.tgt_len,
-        relative_attention_forward_kernel<Element, kWidth, kBand, decltype(bias)::value>);
+        relative_attention_forward_kernel<Element, kWidth, kBand, decltype(terms)::value>);
   });
 }
 

@@ -58,6 +58,9 @@ struct PositionRows {
   __device__ __forceinline__ RowRun<Element> run(int distance, int count) const { return rows.run(distance, count); }
 };
 
+// What scores have by distance in place of distance terms.
+enum class ByDistance : uint8_t { kNothing, kBiases, kGains };
+
 // Where this block works.
 struct HeadPlace {
   int n = simt::block_y();
@@ -70,17 +73,18 @@ struct AttentionInputs {
   const Element* qkv;
   const Element* memory_kv;
   const Element* r;
-  const float* u;  // or null: zeros
-  const float* w;  // or null: zeros
-  const float* bias;
+  const float* u;            // or null: zeros
+  const float* w;            // or null: zeros
+  const float* by_distance;  // [N, columns]: biases or gains
   int tgt_len, mem_len, keys, heads, d_head;
   int positions;     // 0: scores have no distance terms
-  int biases;        // 0: distances have no biases
+  int columns;       // by distance; 0: there are none
   int memory_pitch;  // rows from one stream's memory to the next one's
   int window;        // larger than any distance when there is none
   float scale;       // 1 / sqrt(H)
   float unscale;     // sqrt(H)
   bool vectorised;   // rows can be copied 16 bytes at a time
+  ByDistance terms;  // what by_distance holds
   int streams;
   simt::DropoutMask dropatt;
 
@@ -98,10 +102,11 @@ struct AttentionInputs {
   __device__ __forceinline__ float bias_at(const float* u_or_w, int n, int h) const {
     return u_or_w == nullptr ? 0.0F : u_or_w[n * d_head + h];
   }
-  // The bias of a distance; that of the first or the last for those beyond, which are in the future or share it.
-  __device__ __forceinline__ float distance_bias(int n, int distance) const {
-    const int column = distance < biases ? distance : biases - 1;
-    return bias[static_cast<int64_t>(n) * biases + (column < 0 ? 0 : column)];
+  // The bias or gain of a distance; that of the first or the last for those beyond, which are in the future or share
+  // it.
+  __device__ __forceinline__ float at_distance(int n, int distance) const {
+    const int column = distance < columns ? distance : columns - 1;
+    return by_distance[static_cast<int64_t>(n) * columns + (column < 0 ? 0 : column)];
   }
   // Offsets into a tensor [B, T, N, H] (row) and into its float statistics [B, N, T] (statistic).
   __device__ __forceinline__ int64_t row(int b, int n, int i) const {
@@ -180,24 +185,27 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const Shape& qkv = args.qkv.shape;
   const auto extent = [](int64_t value) { return static_cast<int>(value); };
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
+  const ConstTensorView by_distance = args.gain.empty() ? args.bias : args.gain;
+  const ByDistance terms = args.gain.empty() ? ByDistance::kBiases : ByDistance::kGains;
   return {.qkv = args.qkv.as<Element>(),
           .memory_kv = (args.memory_kv.empty() ? args.qkv : args.memory_kv).as<Element>(),  // not null: counted from
           .r = simt::data_of<Element>(args.r),
           .u = simt::data_of<float>(args.u),
           .w = simt::data_of<float>(args.w),
-          .bias = simt::data_of<float>(args.bias),
+          .by_distance = simt::data_of<float>(by_distance),
           .tgt_len = extent(qkv[1]),
           .mem_len = extent(args.memory_kv.shape[1]),
           .keys = extent(keys),
           .heads = extent(qkv[3]),
           .d_head = extent(qkv[4]),
           .positions = args.r.empty() ? 0 : extent(args.r.shape[0]),
-          .biases = args.bias.empty() ? 0 : extent(args.bias.shape[1]),
+          .columns = by_distance.empty() ? 0 : extent(by_distance.shape[1]),
           .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
           .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .unscale = static_cast<float>(std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
+          .terms = by_distance.empty() ? ByDistance::kNothing : terms,
           .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};
 }

@@ -22,7 +22,7 @@ struct KeysTiles : PairTiles<Element, kWidth, kBand> {
         scratch(memory, kBand) {}
 };
 
-template <typename Element, int kWidth, bool kBand, bool kBias>
+template <typename Element, int kWidth, bool kBand, ByDistance kTerms>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     simt::sync_block();
     Accumulators<Part::kColumns> weights;
     Accumulators<Part::kColumns> dscores;
-    tiles.template weigh<kBias>(in, at, i0, j0, query, dropout, scratch, weights, dscores);
+    tiles.template weigh<kTerms>(in, at, i0, j0, query, dropout, scratch, weights, dscores);
     store_tile(tiles.weights, warp.row, weights, column);
     store_tile(tiles.dscores, warp.row, dscores, column);
     simt::sync_block();
@@ -90,12 +90,12 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_keys(Queue& queue, const BackwardArguments<Element>& args) {
-  with_variant(args.in, [&](auto width, auto band, auto bias) {
+  with_variant(args.in, [&](auto width, auto band, auto terms) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<KeysTiles<Element, kWidth, kBand>>(
         queue, "relative_attention_keys", args, args.in.keys,
-        relative_attention_keys_kernel<Element, kWidth, kBand, decltype(bias)::value>);
+        relative_attention_keys_kernel<Element, kWidth, kBand, decltype(terms)::value>);
   });
 }
 template void launch_keys(Queue&, const BackwardArguments<float>&);

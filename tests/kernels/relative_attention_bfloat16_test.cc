@@ -28,6 +28,7 @@ TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
   for (const int64_t h : {8, 64, 128}) {
     expect_near_as_unfused(
         {.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F, .has_distances = false, .e = 137});
+    expect_near_as_unfused(with_gains({.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F}, 137));
   }
 }
 

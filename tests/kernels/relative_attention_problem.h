@@ -24,6 +24,7 @@ struct AttentionCase {
   bool has_distances = true;  // false: neither r nor w
   bool has_biases = true;     // false: neither u nor w
   int64_t e = 0;              // biases by distance, of cases without distances; 0: none
+  int64_t g = 0;              // gains by distance, of cases with none of these (with_gains); 0: none
 
   int64_t keys() const { return m + t; }
   int64_t positions() const {
@@ -33,11 +34,19 @@ struct AttentionCase {
   Shape u_shape() const { return {has_biases ? n : 0, h}; }
   Shape w_shape() const { return {has_biases && has_distances ? n : 0, h}; }
   Shape bias_shape() const { return {e > 0 ? n : 0, e}; }
+  Shape gain_shape() const { return {g > 0 ? n : 0, g}; }
 };
 
+// The same with gains: attention by content alone but for them.
+inline AttentionCase with_gains(AttentionCase c, int64_t g) {
+  c.has_distances = c.has_biases = false;
+  c.g = g;
+  return c;
+}
+
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {}", c.b, c.t, c.m, c.n, c.h,
-                     c.positions(), c.window, c.dropatt, c.has_biases, c.e);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {}", c.b, c.t, c.m, c.n,
+                     c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g);
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -49,7 +58,7 @@ inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
                                        .tgt_len = c.t,
                                        .keys = c.keys(),
                                        .positions = c.positions(),
-                                       .biases = c.e,
+                                       .biases = c.e + c.g,
                                        .heads = c.n,
                                        .d_head = c.h},
                                       device);
@@ -57,7 +66,7 @@ inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
 
 struct AttentionProblem {
   AttentionCase extents;
-  TestTensor qkv, memory_kv, r, u, w, bias, doutput;
+  TestTensor qkv, memory_kv, r, u, w, bias, gain, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
@@ -67,12 +76,13 @@ struct AttentionProblem {
         u(random_tensor(c.u_shape(), 4)),
         w(random_tensor(c.w_shape(), 5)),
         bias(random_tensor(c.bias_shape(), 7)),
+        gain(random_tensor(c.gain_shape(), 8)),
         doutput(cast(random_tensor({c.b, c.t, c.n, c.h}, 6), c.dtype)) {}
 };
 
 // Overwritten outputs begin as NaN; the accumulated ones as `before`.
 struct AttentionSolution {
-  TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw, dbias;
+  TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw, dbias, dgain;
 
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
       : output(cast(unset_tensor({c.b, c.t, c.n, c.h}), c.dtype)),
@@ -83,11 +93,13 @@ struct AttentionSolution {
         dr(cast(unset_tensor({c.positions(), c.n, c.h}), c.dtype)),
         du(filled_tensor(c.u_shape(), before)),
         dw(filled_tensor(c.w_shape(), before)),
-        dbias(unset_tensor(c.bias_shape())) {}
+        dbias(unset_tensor(c.bias_shape())),
+        dgain(unset_tensor(c.gain_shape())) {}
 
   std::vector<std::pair<std::string, ConstTensorView>> results() const {
     return {{"output", output.view()}, {"lse", lse.view()}, {"dqkv", dqkv.view()}, {"dmemory_kv", dmemory_kv.view()},
-            {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()},     {"dbias", dbias.view()}};
+            {"dr", dr.view()},         {"du", du.view()},   {"dw", dw.view()},     {"dgain", dgain.view()},
+            {"dbias", dbias.view()}};
   }
 };
 
@@ -98,6 +110,7 @@ inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
           .u = x.u.view(),
           .w = x.w.view(),
           .bias = x.bias.view(),
+          .gain = x.gain.view(),
           .window = x.extents.window,
           .dropout = dropatt_of(x.extents)};
 }
@@ -117,7 +130,8 @@ inline RelativeAttentionBackward backward_args(const AttentionProblem& x, Attent
           .dr = y.dr.view(),
           .du = y.du.view(),
           .dw = y.dw.view(),
-          .dbias = y.dbias.view()};
+          .dbias = y.dbias.view(),
+          .dgain = y.dgain.view()};
 }
 
 inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float before = 0.0F) {
@@ -137,13 +151,15 @@ oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
     return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
                                           : oracle_values<Scalar>(tensor.view());
   };
-  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window), size(c.e)},
-          oracle_values<Scalar>(x.qkv.view()),
-          oracle_values<Scalar>(x.memory_kv.view()),
-          values_or_zeros(x.r, positions * c.n * c.h),
-          values_or_zeros(x.u, c.n * c.h),
-          values_or_zeros(x.w, c.n * c.h),
-          values_or_zeros(x.bias, 0)};
+  return {
+      {size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window), size(c.e), size(c.g)},
+      oracle_values<Scalar>(x.qkv.view()),
+      oracle_values<Scalar>(x.memory_kv.view()),
+      values_or_zeros(x.r, positions * c.n * c.h),
+      values_or_zeros(x.u, c.n * c.h),
+      values_or_zeros(x.w, c.n * c.h),
+      values_or_zeros(x.bias, 0),
+      values_or_zeros(x.gain, 0)};
 }
 
 // dropatt's multipliers, one element at a time as the contract numbers them.
@@ -170,7 +186,8 @@ inline AttentionResults oracle_results(const AttentionProblem& problem) {
       oracle::relative_attention_gradients(inputs, multipliers, oracle_values(problem.doutput.view()));
   return {
       {"output", forward.output}, {"lse", forward.lse}, {"dqkv", gradients.qkv}, {"dmemory_kv", gradients.memory_kv},
-      {"dr", gradients.r},        {"du", gradients.u},  {"dw", gradients.w},     {"dbias", gradients.bias}};
+      {"dr", gradients.r},        {"du", gradients.u},  {"dw", gradients.w},     {"dgain", gradients.gain},
+      {"dbias", gradients.bias}};
 }
 
 }  // namespace segue::kernels

@@ -69,6 +69,7 @@ void expect_complex_step(const AttentionCase& c) {
   expect_gradient("u", std::pair(&Real::u, &Complex::u));
   expect_gradient("w", std::pair(&Real::w, &Complex::w));
   if (c.e > 0) expect_gradient("bias", std::pair(&Real::bias, &Complex::bias));
+  if (c.g > 0) expect_gradient("gain", std::pair(&Real::gain, &Complex::gain));
 }
 
 TEST(RelativeAttentionOracle, GradientsEqualComplexStep) {
@@ -76,6 +77,7 @@ TEST(RelativeAttentionOracle, GradientsEqualComplexStep) {
   for (const int64_t e : {5, 9}) {
     expect_complex_step(
         {.b = 2, .t = 4, .m = 3, .n = 2, .h = 3, .window = 6, .dropatt = 0.3F, .has_distances = false, .e = e});
+    expect_complex_step(with_gains({.b = 2, .t = 4, .m = 3, .n = 2, .h = 3, .window = 6, .dropatt = 0.3F}, e));
   }
 }
 
@@ -163,6 +165,50 @@ TEST(RelativeAttention, EqualsOracleForFewerAndForMoreBiasesThanDistances) {
   }
 }
 
+TEST(RelativeAttention, EqualsOracleWithGainsByDistance) {
+  for (const int64_t t : {1, 2, 31, 33, 64, 131}) {
+    for (const int64_t m : {0, 1, 32, 33, 97}) expect_oracle(with_gains({.t = t, .m = m}, t + m));
+  }
+  for (const int64_t h : {1, 31, 64, 80, 128, 256}) {
+    if (h > widest_head()) continue;
+    const int64_t window = h % 2 == 0 ? 60 : 0;
+    expect_oracle(with_gains({.b = 2, .t = 70, .m = 101, .n = 2, .h = h, .window = window, .dropatt = 0.3F}, 171));
+  }
+}
+
+TEST(RelativeAttention, EqualsOracleForFewerAndForMoreGainsThanDistances) {
+  for (const int64_t g : {1, 2, 31, 33, 65, 100, 170, 172, 300}) {
+    for (const int64_t window : {0, 60})
+      expect_oracle(with_gains({.b = 2, .t = 70, .m = 101, .n = 2, .h = 16, .window = window}, g));
+  }
+}
+
+void drop_signs(TestTensor& tensor) {
+  for (int64_t e = 0; e < tensor.shape().elements(); ++e) {
+    if (tensor.view().dtype == DType::kFloat32) {
+      tensor.as<float>()[e] = std::abs(tensor.as<float>()[e]);
+    } else {
+      tensor.as<BFloat16>()[e] = BFloat16(std::abs(static_cast<float>(tensor.as<BFloat16>()[e])));
+    }
+  }
+}
+
+// Queries and keys without negative elements, whose products are none either: to the bit what there is without gains.
+TEST(RelativeAttention, GainsOfOneChangeNotABitOfScoresAboveZero) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    const AttentionCase c{.b = 2, .t = 70, .m = 67, .n = 2, .h = 40, .window = 90, .dropatt = 0.3F, .dtype = dtype};
+    AttentionProblem plain(with_gains(c, 0)), ones(with_gains(c, 1));
+    for (AttentionProblem* problem : {&plain, &ones}) {
+      drop_signs(problem->qkv);
+      drop_signs(problem->memory_kv);
+    }
+    std::fill_n(ones.gain.as<float>(), ones.gain.shape().elements(), 1.0F);
+    const AttentionSolution without = solve(plain), with = solve(ones);
+    for (size_t i = 0; i + 2 < with.results().size(); ++i)
+      expect_identical(with.results()[i].first, with.results()[i].second, without.results()[i].second);
+  }
+}
+
 // Those of the gradients, too, that there are without them.
 TEST(RelativeAttention, BiasesOfZeroChangeNotABit) {
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
@@ -178,18 +224,22 @@ TEST(RelativeAttention, BiasesOfZeroChangeNotABit) {
   }
 }
 
-TEST(RelativeAttention, GradientOfBiasesMayBeLeftOut) {
-  const AttentionProblem problem(
-      {.b = 2, .t = 40, .m = 57, .n = 2, .h = 16, .dropatt = 0.3F, .has_distances = false, .e = 97});
-  const AttentionSolution all = solve(problem);
-  AttentionSolution found(problem.extents);
-  RelativeAttentionBackward backward = backward_args(problem, found);
-  backward.dbias = {};
-  Queue queue(test_device(), 2);
-  relative_attention_forward(queue, forward_args(problem, found));
-  relative_attention_backward(queue, backward);
-  for (size_t i = 0; i + 1 < all.results().size(); ++i)
-    expect_identical(all.results()[i].first, found.results()[i].second, all.results()[i].second);
+TEST(RelativeAttention, GradientOfBiasesOrGainsMayBeLeftOut) {
+  AttentionCase biased{.b = 2, .t = 40, .m = 57, .n = 2, .h = 16, .dropatt = 0.3F, .has_distances = false, .e = 97};
+  AttentionCase gained = with_gains(biased, 97);
+  gained.e = 0;
+  for (const AttentionCase& c : {biased, gained}) {
+    const AttentionProblem problem(c);
+    const AttentionSolution all = solve(problem);
+    AttentionSolution found(problem.extents);
+    RelativeAttentionBackward backward = backward_args(problem, found);
+    backward.dbias = backward.dgain = {};
+    Queue queue(test_device(), 2);
+    relative_attention_forward(queue, forward_args(problem, found));
+    relative_attention_backward(queue, backward);
+    for (size_t i = 0; i + 2 < all.results().size(); ++i)
+      expect_identical(all.results()[i].first, found.results()[i].second, all.results()[i].second);
+  }
 }
 
 TEST(RelativeAttention, EqualsUnfusedOperations) {
@@ -197,6 +247,7 @@ TEST(RelativeAttention, EqualsUnfusedOperations) {
   expect_unfused({.b = 1, .t = 128, .m = 128, .n = 2, .h = 64, .dropatt = 0.3F});
   expect_unfused({.b = 1, .t = 70, .m = 90, .n = 2, .h = 20, .p = 64, .window = 90, .dropatt = 0.3F});
   expect_unfused({.b = 2, .t = 70, .m = 90, .n = 2, .h = 20, .dropatt = 0.3F, .has_distances = false, .e = 64});
+  expect_unfused(with_gains({.b = 2, .t = 70, .m = 90, .n = 2, .h = 20, .dropatt = 0.3F}, 64));
 }
 
 TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
@@ -222,8 +273,11 @@ TEST(RelativeAttention, ThreadsDoNotChangeABit) {
   }
   const AttentionProblem biased(
       {.b = 3, .t = 150, .m = 33, .n = 2, .h = 33, .dropatt = 0.3F, .has_distances = false, .e = 183});
-  const AttentionSolution alone = solve(biased, 1);
-  for (const int threads : {2, 3, 8}) expect_same(alone, solve(biased, threads));
+  const AttentionProblem gained(with_gains({.b = 3, .t = 150, .m = 33, .n = 2, .h = 33, .dropatt = 0.3F}, 183));
+  for (const AttentionProblem* problem : {&biased, &gained}) {
+    const AttentionSolution alone = solve(*problem, 1);
+    for (const int threads : {2, 3, 8}) expect_same(alone, solve(*problem, threads));
+  }
 }
 
 // exp(s) of these scores overflows without the running maximum; with all values 1 the output is 1 whatever they are.
@@ -362,6 +416,15 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   expect_forward([&](auto& a) { without_r(a), a.inputs.bias = biases.view().rows(0, 1); },
                  {"bias", "[2, 8]", "[1, 8]"});
   expect_backward([&](auto& a) { a.dbias = dbiases.view(); }, {"dbias", "empty without its input", "[2, 8]"});
+  const auto only_gain = [&](auto& a) {
+    a.inputs.r = {}, a.inputs.u = {}, a.inputs.w = {}, a.inputs.gain = biases.view();
+  };
+  expect_forward([&](auto& a) { a.inputs.gain = biases.view(); }, {"gain", "empty with r", "[2, 8]"});
+  expect_forward([&](auto& a) { only_gain(a), a.inputs.u = x.u.view(); }, {"u", "empty with gain", "[2, 4]"});
+  expect_forward([&](auto& a) { only_gain(a), a.inputs.bias = biases.view(); }, {"bias", "empty with gain", "[2, 8]"});
+  expect_forward([&](auto& a) { only_gain(a), a.inputs.gain = a.inputs.gain.rows(0, 1); },
+                 {"gain", "[2, 8]", "[1, 8]"});
+  expect_backward([&](auto& a) { a.dgain = dbiases.view(); }, {"dgain", "empty without its input", "[2, 8]"});
   expect_forward([&](auto& a) { a.inputs.window = -1; }, {"window", "-1"});
   expect_forward([&](auto& a) { a.inputs.memory_pitch = 2; }, {"memory_pitch", "at least 3", "2"});
   expect_forward([&](auto& a) { a.inputs.dropout.p = 1.5F; }, {"dropout", "1.5"});

@@ -34,7 +34,9 @@ class UnfusedHead {
     }
     for (int64_t d = 0; d < c_.positions(); ++d) gather(r_, x.r, d);
     for (int64_t e = 0; e < c_.e; ++e) bias_.push_back(x.bias.as<float>()[n * c_.e + e]);
+    for (int64_t e = 0; e < c_.g; ++e) gain_.push_back(x.gain.as<float>()[n * c_.g + e]);
     dbias.resize(bias_.size());
+    dgain.resize(gain_.size());
     for (int64_t i = 0; i < c_.t; ++i) {
       gather(qu_, x.qkv, (b * c_.t + i) * 3);
       gather(doutput_, x.doutput, b * c_.t + i);
@@ -70,8 +72,13 @@ class UnfusedHead {
         delta += p_[size(j)] * (ds[size(j)] = round(ds[size(j)] * m_[size(j)]));
       for (int64_t j = 0; j < c_.keys(); ++j) {
         float& element = ds[size(i * c_.keys() + j)];
-        const float dscore = p_[size(i * c_.keys() + j)] * (element - delta);
+        float dscore = p_[size(i * c_.keys() + j)] * (element - delta);
         if (c_.e > 0 && sees(i, j)) dbias[size(at_bias(i, j))] += round(dscore);
+        if (c_.g > 0 && sees(i, j)) {
+          const float rectified = rectified_[size(i * c_.keys() + j)];
+          dgain[size(at_gain(i, j))] += round(round(dscore) * rectified);
+          dscore = rectified > 0.0F ? round(dscore) * gain_[size(at_gain(i, j))] : 0.0F;
+        }
         element = round(scale_ * dscore);
         if (c_.has_distances && sees(i, j)) dposition[size(at_position(i, j))] += element;
       }
@@ -84,7 +91,7 @@ class UnfusedHead {
     dr = product(dposition, true, qw_, false, c_.positions(), c_.h, c_.t);
   }
 
-  Floats output, dcontent_q, dposition_q, dk, dv, dr, dbias;
+  Floats output, dcontent_q, dposition_q, dk, dv, dr, dbias, dgain;
 
  private:
   static size_t size(int64_t extent) { return static_cast<size_t>(extent); }
@@ -93,6 +100,7 @@ class UnfusedHead {
     return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
   }
   int64_t at_bias(int64_t i, int64_t j) const { return std::min(c_.m + i - j, c_.e - 1); }
+  int64_t at_gain(int64_t i, int64_t j) const { return std::min(c_.m + i - j, c_.g - 1); }
   static float element_of(const TestTensor& tensor, int64_t e) {
     return tensor.view().dtype == DType::kFloat32 ? tensor.as<float>()[e]
                                                   : static_cast<float>(tensor.as<BFloat16>()[e]);
@@ -101,15 +109,19 @@ class UnfusedHead {
   void settle(Floats& values) const {
     for (float& value : values) value = round(value);
   }
-  Floats score() const {
+  Floats score() {
     Floats scores = product(qu_, false, k_, true, c_.t, c_.keys(), c_.h);
     const Floats position = product(qw_, false, r_, true, c_.t, c_.positions(), c_.h);
+    rectified_.resize(scores.size());
     for (int64_t i = 0; i < c_.t; ++i) {
       float* row = scores.data() + i * c_.keys();
       for (int64_t j = 0; j < c_.keys(); ++j) {
         if (c_.has_distances && sees(i, j)) row[j] = round(row[j] + position[size(at_position(i, j))]);
         row[j] = sees(i, j) ? round(scale_ * row[j]) : -INFINITY;
         if (c_.e > 0 && sees(i, j)) row[j] = round(row[j] + bias_[size(at_bias(i, j))]);
+        if (c_.g == 0 || !sees(i, j)) continue;
+        const float rectified = rectified_[size(i * c_.keys() + j)] = std::max(row[j], 0.0F);
+        row[j] = round(gain_[size(at_gain(i, j))] * rectified);
       }
     }
     return scores;
@@ -137,7 +149,8 @@ class UnfusedHead {
   AttentionCase c_;
   bool rounds_;
   float scale_;
-  Floats m_, k_, v_, r_, qu_, qw_, bias_, doutput_, p_;
+  Floats m_, k_, v_, r_, qu_, qw_, bias_, gain_, doutput_, p_;
+  Floats rectified_;  // the scores that gains multiply
 };
 
 // All streams and heads, each result where the fused operation puts it.
@@ -153,6 +166,7 @@ class UnfusedSolution {
     du_.resize(static_cast<size_t>(model));
     dw_.resize(static_cast<size_t>(model));
     dbias_.resize(static_cast<size_t>(c_.n * c_.e));
+    dgain_.resize(static_cast<size_t>(c_.n * c_.g));
     for (int64_t b = 0; b < c_.b; ++b) {
       for (int64_t n = 0; n < c_.n; ++n) {
         UnfusedHead head(x, multipliers, b, n);
@@ -165,8 +179,8 @@ class UnfusedSolution {
 
   // Without the log-sums, which nothing here computes.
   AttentionResults results() const {
-    return {{"output", output_}, {"dqkv", dqkv_},  {"dmemory_kv", dmemory_kv_}, {"dr", dr_}, {"du", du_},
-            {"dw", dw_},         {"dbias", dbias_}};
+    return {{"output", output_}, {"dqkv", dqkv_}, {"dmemory_kv", dmemory_kv_}, {"dr", dr_},
+            {"du", du_},         {"dw", dw_},     {"dbias", dbias_},           {"dgain", dgain_}};
   }
 
  private:
@@ -192,10 +206,12 @@ class UnfusedSolution {
     for (int64_t d = 0; d < c_.positions(); ++d) add_row(dr_, d, n, head.dr, d);
     for (int64_t e = 0; e < c_.e; ++e)
       dbias_[static_cast<size_t>(n * c_.e + e)] += static_cast<double>(head.dbias[static_cast<size_t>(e)]);
+    for (int64_t e = 0; e < c_.g; ++e)
+      dgain_[static_cast<size_t>(n * c_.g + e)] += static_cast<double>(head.dgain[static_cast<size_t>(e)]);
   }
 
   AttentionCase c_;
-  std::vector<double> output_, dqkv_, dmemory_kv_, dr_, du_, dw_, dbias_;
+  std::vector<double> output_, dqkv_, dmemory_kv_, dr_, du_, dw_, dbias_, dgain_;
 };
 
 }  // namespace segue::kernels

@@ -10,21 +10,22 @@
 
 namespace segue::oracle {
 
-// T queries, M memory keys, P positions, H features a head, E biases, as in the contract.
+// T queries, M memory keys, P positions, H features a head, E biases or gains, as in the contract.
 struct AttentionExtents {
-  size_t streams, queries, memory, heads, width, positions, window, biases;
+  size_t streams, queries, memory, heads, width, positions, window, biases, gains = 0;
 
   size_t keys() const { return memory + queries; }
   bool sees(size_t i, size_t j) const { return j <= memory + i && (window == 0 || memory + i - j < window); }
   size_t position(size_t i, size_t j) const { return std::min(memory + i - j, positions - 1); }
   size_t biased(size_t i, size_t j) const { return std::min(memory + i - j, biases - 1); }
+  size_t gained(size_t i, size_t j) const { return std::min(memory + i - j, gains - 1); }
 };
 
 // The inputs, or a gradient for each of them.
 template <typename Scalar>
 struct AttentionTensors {
   AttentionExtents extents;
-  std::vector<Scalar> qkv, memory_kv, r, u, w, bias;
+  std::vector<Scalar> qkv, memory_kv, r, u, w, bias, gain;
 
   static AttentionTensors zeros(const AttentionExtents& e) {
     const size_t model = e.heads * e.width;
@@ -34,7 +35,8 @@ struct AttentionTensors {
             std::vector<Scalar>(e.positions * model),
             std::vector<Scalar>(model),
             std::vector<Scalar>(model),
-            std::vector<Scalar>(e.heads * e.biases)};
+            std::vector<Scalar>(e.heads * e.biases),
+            std::vector<Scalar>(e.heads * e.gains)};
   }
 
   Scalar& query(size_t b, size_t n, size_t i, size_t h) { return segment(b, i, 0, n, h); }
@@ -44,6 +46,7 @@ struct AttentionTensors {
   Scalar& content_bias(size_t n, size_t h) { return u[n * extents.width + h]; }
   Scalar& position_bias(size_t n, size_t h) { return w[n * extents.width + h]; }
   Scalar& distance_bias(size_t n, size_t e) { return bias[n * extents.biases + e]; }
+  Scalar& distance_gain(size_t n, size_t e) { return gain[n * extents.gains + e]; }
 
  private:
   Scalar& segment(size_t b, size_t i, size_t part, size_t n, size_t h) {
@@ -57,14 +60,20 @@ struct AttentionTensors {
 
 template <typename Scalar>
 struct AttentionRow {
-  std::vector<Scalar> p;  // over all keys, 0 where not seen
+  std::vector<Scalar> p;          // over all keys, 0 where not seen
+  std::vector<Scalar> rectified;  // what gains multiply
   Scalar lse;
 };
 
 template <typename Scalar>
+Scalar rectified(const Scalar& x) {
+  return std::real(x) > 0.0 ? x : Scalar(0.0);
+}
+
+template <typename Scalar>
 AttentionRow<Scalar> attention_row(AttentionTensors<Scalar>& x, size_t b, size_t n, size_t i) {
   const AttentionExtents& e = x.extents;
-  std::vector<Scalar> scores(e.keys());
+  std::vector<Scalar> scores(e.keys()), kept(e.keys());
   double largest = std::numeric_limits<double>::lowest();
   for (size_t j = 0; j < e.keys(); ++j) {
     if (!e.sees(i, j)) continue;
@@ -75,9 +84,13 @@ AttentionRow<Scalar> attention_row(AttentionTensors<Scalar>& x, size_t b, size_t
     }
     scores[j] /= std::sqrt(static_cast<double>(e.width));
     if (e.biases > 0) scores[j] += x.distance_bias(n, e.biased(i, j));
+    if (e.gains > 0) {
+      kept[j] = rectified(scores[j]);
+      scores[j] = x.distance_gain(n, e.gained(i, j)) * kept[j];
+    }
     largest = std::max(largest, std::real(scores[j]));
   }
-  AttentionRow<Scalar> row{std::vector<Scalar>(e.keys()), 0.0};
+  AttentionRow<Scalar> row{std::vector<Scalar>(e.keys()), kept, 0.0};
   Scalar sum = 0.0;
   for (size_t j = 0; j < e.keys(); ++j) {
     if (e.sees(i, j)) row.p[j] = std::exp(scores[j] - largest);
@@ -132,7 +145,11 @@ inline void add_attention_row_gradients(AttentionTensors<double>& x, size_t b, s
   for (size_t j = 0; j < e.keys(); ++j) {
     if (!e.sees(i, j)) continue;
     if (e.biases > 0) dx.distance_bias(n, e.biased(i, j)) += row.p[j] * (dp[j] - delta);
-    const double ds = scale * row.p[j] * (dp[j] - delta);
+    double ds = scale * row.p[j] * (dp[j] - delta);
+    if (e.gains > 0) {
+      dx.distance_gain(n, e.gained(i, j)) += row.p[j] * (dp[j] - delta) * row.rectified[j];
+      ds = row.rectified[j] > 0.0 ? ds * x.distance_gain(n, e.gained(i, j)) : 0.0;
+    }
     const size_t d = e.position(i, j);
     for (size_t h = 0; h < e.width; ++h) {
       const double q = x.query(b, n, i, h);

@@ -13,6 +13,7 @@ def attention(file: str, meaning: str, text: str, replacement: str, tests: str =
 ATTENTION = "RelativeAttention.EqualsOracleForAllLengths:RelativeAttention.EqualsOracleForAllHeadWidths"
 ATTENTION_CLAMPED = "RelativeAttention.EqualsOracleForClampedDistances"
 BIASED = "RelativeAttention.EqualsOracleWithBiasesByDistance"
+GAINED = "RelativeAttention.EqualsOracleWithGainsByDistance"
 BIASED_CLAMPED = "RelativeAttention.EqualsOracleForFewerAndForMoreBiasesThanDistances"
 WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
@@ -132,7 +133,7 @@ ATTENTION_MUTATIONS = [
         unit="forward",
     ),
     attention(
-        "relative_attention_backward.cuh",
+        "relative_attention.cuh",
         "no mask in the backward",
         "  mask_scores<kOrder>(in, first_query, key_of, scores);\n",
         "",
@@ -277,35 +278,35 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "biases scaled with the scores",
-        "in.unscale * in.distance_bias",
-        "in.distance_bias",
+        "score + in.unscale * value",
+        "score + value",
         BIASED,
         "keys",
     ),
     attention(
         "relative_attention_inputs.cuh",
         "distances beyond the last bias given the first",
-        "distance < biases ? distance : biases - 1",
-        "distance < biases ? distance : 0",
+        "distance < columns ? distance : columns - 1",
+        "distance < columns ? distance : 0",
         BIASED_CLAMPED,
         "queries",
     ),
     attention(
-        "relative_attention_biases.cu",
+        "relative_attention_by_distance.cu",
         "no barrier before queries are replaced",
         "    simt::sync_block();  // all threads are done with these queries, keys and values\n",
         "",
         BIASED,
     ),
     attention(
-        "relative_attention_biases.cu",
+        "relative_attention_by_distance.cu",
         "sums of half of the rows",
         "mask >= 4; mask /= 2",
         "mask > 4; mask /= 2",
         BIASED,
     ),
     attention(
-        "relative_attention_biases.cu",
+        "relative_attention_by_distance.cu",
         "the first warp's rows alone",
         "rows < WarpPlace<Element>::kRowWarps",
         "rows < 1",
@@ -314,9 +315,55 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cu",
         "distances beyond the last bias left out",
-        "column + 1 == in.biases ? in.keys : ",
+        "column + 1 == in.columns ? in.keys : ",
         "",
         BIASED_CLAMPED,
+    ),
+    attention(
+        "relative_attention.cuh",
+        "gains of scores as they are",
+        "value * fmaxf(score, 0.0F)",
+        "value * score",
+        GAINED,
+        "forward",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "gains one distance off",
+        "const int distance = in.mem_len + first_query + row - key_of(row)",
+        "const int distance = 1 + in.mem_len + first_query + row - key_of(row)",
+        GAINED,
+        "queries",
+    ),
+    attention(
+        "relative_attention_backward.cuh",
+        "gradients of scores below zero passed on",
+        "products.value[block][i] > 0.0F ? gain * dscore : 0.0F",
+        "gain * dscore",
+        GAINED,
+        "keys",
+    ),
+    attention(
+        "relative_attention_backward.cuh",
+        "gradients of scores passed on without gains",
+        "? gain * dscore",
+        "? dscore",
+        GAINED,
+        "queries",
+    ),
+    attention(
+        "relative_attention_by_distance.cu",
+        "gradients of gains not scaled",
+        "sum *= in.scale",
+        "sum *= 1.0F",
+        GAINED,
+    ),
+    attention(
+        "relative_attention_by_distance.cu",
+        "gradients of gains by scores as they are",
+        "*= fmaxf(products.value[block][i], 0.0F)",
+        "*= products.value[block][i]",
+        GAINED,
     ),
     attention(
         "dropout_mask.cuh",

@@ -1,0 +1,146 @@
+// Gradient of the biases or gains by distance: a block holds kTile distances and walks over the queries of one stream
+// and head. A distance's scores are a column of its tiles: lanes sum what they hold of one, the warps' sums are added
+// at the end.
+#include <algorithm>
+
+#include "kernels/cuda/relative_attention_backward.cuh"
+
+namespace segue::kernels::cuda {
+
+namespace {
+
+template <typename Element, int kWidth>
+struct ByDistanceTiles : Division<Element, kWidth> {
+  QueryTiles<Element, kWidth, false> queries;
+  Band<Element, kWidth> keys;
+  Band<Element, kWidth> values;
+  typename Division<Element, kWidth>::Scratch scratch;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit ByDistanceTiles(Memory& memory)
+      : queries(memory), keys(memory), values(memory), scratch(memory) {}
+};
+
+// A lane's two columns of every eight: their sums over rows of ds.
+template <int kColumns>
+struct ColumnSums {
+  float value[kColumns / 8][2] = {};
+
+  __device__ __forceinline__ void add(const Accumulators<kColumns>& dscores) {
+#pragma unroll
+    for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) value[block][i % 2] += dscores.value[block][i];
+    }
+  }
+  // The sums of the warp's 16 rows, in each of the lanes that hold a column.
+  __device__ __forceinline__ void reduce() {
+#pragma unroll
+    for (auto& pair : value) {
+      for (float& sum : pair) {
+        for (int mask = simt::kWarp / 2; mask >= 4; mask /= 2) sum += simt::shuffle_xor(sum, mask);
+      }
+    }
+  }
+};
+
+// A gain's part of every pair, but for the scale: ds times what the gain multiplies.
+template <int kColumns>
+__device__ __forceinline__ void multiply_rectified(Accumulators<kColumns>& dscores,
+                                                   const Accumulators<kColumns>& products) {
+#pragma unroll
+  for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) dscores.value[block][i] *= fmaxf(products.value[block][i], 0.0F);
+  }
+}
+
+template <typename Element, int kWidth, ByDistance kTerms>
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+    relative_attention_by_distance_kernel(BackwardArguments<Element> args) {
+  constexpr int kRows = kTile<Element>;
+  const AttentionInputs<Element>& in = args.in;
+  const HeadPlace at;
+  simt::SharedMemory memory;
+  ByDistanceTiles<Element, kWidth> tiles(memory);
+  float* scratch = tiles.scratch.of_warp();
+
+  using Part = Division<Element, kWidth>;
+  const WarpPlace<Element> warp;
+  const int column = warp.part * Part::kColumns;
+  const int e0 = simt::block() * kRows;
+  const int first_query = std::max(0, e0 - in.mem_len) / kRows * kRows;
+  const int end = e0 < in.window ? in.tgt_len : 0;
+  const KeyRows<Element> keys = in.key_rows(at);
+  const KeyRows<Element> values = in.value_rows(at);
+  const auto load_keys_and_values = [&](int i0, int row) {  // half a band
+    const int first_key = in.mem_len + i0 - e0 - (kRows - 1) + row;
+    load_rows<Part::kBlockThreads>(in, tiles.keys.tile, tiles.keys.place(row), keys, first_key);
+    load_rows<Part::kBlockThreads>(in, tiles.values.tile, tiles.values.place(row), values, first_key);
+  };
+
+  load_keys_and_values(first_query, 0);
+  tiles.keys.turn(), tiles.values.turn();
+  ColumnSums<Part::kColumns> sums;
+  WeightDropout<Element> dropout(in);
+  for (int i0 = first_query; i0 < end; i0 += kRows) {
+    tiles.queries.load(args, at, i0);
+    tiles.keys.turn(), tiles.values.turn();
+    load_keys_and_values(i0, kRows);
+    simt::async_commit();
+    const QueryStatistics<Element> query(args, at, i0 + warp.row);
+    const int first_key = in.mem_len + i0 + warp.row - e0;
+    const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
+    dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
+    simt::async_wait<0>();
+    simt::sync_block();
+    Accumulators<Part::kColumns> scores;
+    Accumulators<Part::kColumns> dweights;
+    multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
+    multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
+    [[maybe_unused]] Accumulators<Part::kColumns> products;
+    if constexpr (kTerms == ByDistance::kGains) products = scores;
+    weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, query, dropout, scores,
+                                                         dweights);
+    if constexpr (kTerms == ByDistance::kGains) multiply_rectified(dweights, products);
+    sums.add(dweights);
+    simt::sync_block();  // all threads are done with these queries, keys and values
+  }
+  simt::async_commit();
+  simt::async_wait<0>();
+
+  sums.reduce();
+  const LaneOfAccumulators lane;
+  float* of_rows = tiles.scratch.of_block;  // [16 queries at a time, kTile]
+  if (simt::lane() < 4) {
+    for (int block = 0; block < Part::kColumns / 8; ++block) {
+      for (int i = 0; i < 2; ++i)
+        of_rows[warp.row / 16 * kRows + column + lane.column(block, i)] = sums.value[block][i];
+    }
+  }
+  simt::sync_block();
+  const int e = e0 + simt::thread();
+  if (simt::thread() >= kRows || e >= in.keys) return;
+  float sum = 0.0F;
+  for (int rows = 0; rows < WarpPlace<Element>::kRowWarps; ++rows) sum += of_rows[rows * kRows + simt::thread()];
+  if constexpr (kTerms == ByDistance::kGains) sum *= in.scale;
+  args.workspace.by_distance[(static_cast<int64_t>(at.b) * in.heads + at.n) * in.keys + e] = sum;
+}
+
+}  // namespace
+
+template <typename Element>
+void launch_by_distance(Queue& queue, const BackwardArguments<Element>& args) {
+  with_head_width(args.in.d_head, [&](auto width) {
+    using enum ByDistance;
+    constexpr int kWidth = decltype(width)::value;
+    launch_tiles<ByDistanceTiles<Element, kWidth>>(
+        queue, "relative_attention_by_distance", args, args.in.keys,
+        args.in.terms == kGains ? relative_attention_by_distance_kernel<Element, kWidth, kGains>
+                                : relative_attention_by_distance_kernel<Element, kWidth, kBiases>);
+  });
+}
+template void launch_by_distance(Queue&, const BackwardArguments<float>&);
+template void launch_by_distance(Queue&, const BackwardArguments<BFloat16>&);
+
+}  // namespace segue::kernels::cuda
