@@ -13,6 +13,7 @@ def listed(meaning: str, text: str, replacement: str, header: bool = False) -> M
 BUCKET_BIAS = "*BucketBiasTest.*"
 COPY_BLOCK = "*CopyBlockTest.*"
 CROSS_ENTROPY = "*/CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
+DISTANCE_GAIN = "*DistanceGain*"
 DROPOUT = "*DropoutTest.*:Dropout.*"
 EMBEDDING = "*EmbeddingTest.*"
 FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
@@ -45,6 +46,34 @@ MUTATIONS = [
         COPY_BLOCK,
     ),
     kernel("copy_block", "adding forgets what was there", "values[i] += before[i]", "values[i] += values[i]", COPY_BLOCK),
+    kernel(
+        "distance_gain",
+        "beyond what floats hold",
+        "exp(fmin(softplus(beta) - softplus(exponent(distance)), kLargest))",
+        "exp(softplus(beta) - softplus(exponent(distance)))",
+        DISTANCE_GAIN,
+    ),
+    kernel(
+        "distance_gain",
+        "distances counted from one",
+        "element % args.distances)",
+        "element % args.distances + 1)",
+        DISTANCE_GAIN,
+    ),
+    kernel(
+        "distance_gain",
+        "the first lane's distances alone",
+        "simt::reduce_warp(by_beta, simt::Sum())",
+        "by_beta",
+        DISTANCE_GAIN,
+    ),
+    kernel(
+        "distance_gain",
+        "overwriting for adding",
+        "args.dalpha[n] += by_alpha",
+        "args.dalpha[n] = by_alpha",
+        DISTANCE_GAIN,
+    ),
     header(
         "reduce",
         "no barrier before the sums of warps are read",
