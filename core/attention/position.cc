@@ -30,6 +30,10 @@ Value Position::distance_biases(Tape& /*tape*/, Parameters& /*parameters*/, int6
   return {};
 }
 
+Value Position::distance_gains(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/, int64_t /*keys*/) const {
+  return {};
+}
+
 // One in the file of each kind.
 PositionMaker make_relative_position;
 PositionMaker make_sinusoidal_position;
@@ -38,6 +42,7 @@ PositionMaker make_rope_position;
 PositionMaker make_shaw_position;
 PositionMaker make_alibi_position;
 PositionMaker make_t5_position;
+PositionMaker make_distance_aware_position;
 
 std::unique_ptr<Position> make_position(const ModelConfig& model) {
   switch (model.position.kind) {
@@ -55,6 +60,8 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_alibi_position(model);
     case PositionKind::kT5:
       return make_t5_position(model);
+    case PositionKind::kDistanceAware:
+      return make_distance_aware_position(model);
     case PositionKind::kNone:  // a causal mask alone lets later layers know positions (Haviv et al. 2022)
       return std::make_unique<Position>(model);
   }

@@ -45,6 +45,9 @@ class Position {
   // Records the biases by distance of scores in layer `layer`: [N, E] float32, column d for distance d.
   virtual Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
+  // Records the gains of scores in layer `layer`, of kinds that have them: [N, keys] float32, column d for distance d.
+  virtual Value distance_gains(Tape& tape, Parameters& parameters, int64_t layer, int64_t keys) const;
+
   // The biases u and w that queries meet keys and distances with in layer `layer`, of kinds that have them.
   struct Biases {
     Parameter u, w;

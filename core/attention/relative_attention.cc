@@ -50,7 +50,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const int64_t positions = in.r.data.exists() ? tape.shape(in.r.data)[0] : 0;
   const Shape r_shape{positions, heads[0], heads[1]};
   const Shape output_shape{streams, tgt_len, heads[0], heads[1]};
-  const int64_t biases = in.bias.gradient.exists() ? tape.shape(in.bias.data)[1] : 0;
+  const Value& by_distance = in.gain.data.exists() ? in.gain : in.bias;
+  const int64_t biases = by_distance.gradient.exists() ? tape.shape(by_distance.data)[1] : 0;
   const int64_t workspace_size = kernels::relative_attention_workspace({.streams = streams,
                                                                         .tgt_len = tgt_len,
                                                                         .keys = mem_len + tgt_len,
@@ -71,6 +72,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
   const GradientUse dr = tape.overwrite_gradient(in.r);
   const GradientUse dbias = tape.overwrite_gradient(in.bias);
+  const GradientUse dgain = tape.overwrite_gradient(in.gain);
   std::vector<ConstTensorView> gradients;
   for (const Parameter& bias : {in.u, in.w})
     if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
@@ -85,20 +87,21 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .u = in.u.value,
                                             .w = in.w.value,
                                             .bias = tape.read(in.bias.data),
+                                            .gain = tape.read(in.gain.data),
                                             .window = in.window,
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({
       .name = "relative_attention",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, in.bias.data, output.data, lse},
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, output.data, lse},
       .forward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_forward(
                 queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
-      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, in.bias.data, output.data, lse,
-                         workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot},
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, output.data, lse,
+                         workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot, dgain.slot},
       .backward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_backward(
@@ -112,7 +115,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
                         .du = in.u.gradient,
                         .dw = in.w.gradient,
-                        .dbias = tape.write(dbias)});
+                        .dbias = tape.write(dbias),
+                        .dgain = tape.write(dgain)});
           },
       .parameter_gradients = gradients,
       .flops = {.forward = once, .backward = 2.0 * once},

@@ -14,6 +14,7 @@ struct RelativeAttentionInputs {
   Value r;          // [P, N*H], or missing: scores have no distance terms
   Parameter u, w;   // [N, H], or missing: zeros
   Value bias = {};  // [N, E] float32 of distances, or missing; not with r
+  Value gain = {};  // likewise, and not with u, w or bias
   int64_t window = 0;
   DropoutSite dropatt;
 };

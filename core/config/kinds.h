@@ -12,20 +12,32 @@
 
 namespace segue {
 
-enum class PositionKind : uint8_t { kRelative, kSinusoidal, kLearned, kShaw, kRope, kAlibi, kT5, kNone };
+enum class PositionKind : uint8_t {
+  kRelative,
+  kSinusoidal,
+  kLearned,
+  kShaw,
+  kRope,
+  kAlibi,
+  kT5,
+  kDistanceAware,
+  kNone
+};
 inline const auto& table_of(PositionKind) {
   using enum PositionKind;
   static constexpr std::string_view kAbsolute =
       "something for a token's position in its segment is added to its embedding, and what is in memory keeps the "
       "position "
       "that it had";
-  static constexpr ChoiceTable<PositionKind, 8> kTable(
+  static constexpr ChoiceTable<PositionKind, 9> kTable(
       {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and w"},
        {kShaw, "shaw", "a learned row for every distance, in every layer"},
        {kRope, "rope",
         "queries and keys turned by angles that grow with their position, so that scores know distances"},
        {kAlibi, "alibi", "every head takes a slope of its own, fixed, times the distance from each score"},
        {kT5, "t5", "every head adds a learned bias to each score, by the bucket that the distance falls into"},
+       {kDistanceAware, "distance_aware",
+        "every head of every layer clips scores below zero and multiplies them by a learned curve of the distance"},
        {kSinusoidal, "sinusoidal", kAbsolute},
        {kLearned, "learned", kAbsolute},
        {kNone, "none", "attention knows keys by their content alone"}});

@@ -15,6 +15,8 @@ PositionTerms offered_by(PositionKind kind) {
     case PositionKind::kAlibi:
     case PositionKind::kT5:
       return {.biases = true};
+    case PositionKind::kDistanceAware:
+      return {.gains = true};
     case PositionKind::kSinusoidal:
     case PositionKind::kLearned:
       return {.vectors = true};
@@ -27,7 +29,7 @@ PositionTerms offered_by(PositionKind kind) {
 PositionTerms accepted_by(ScoreKind kind) {
   switch (kind) {
     case ScoreKind::kSoftmax:
-      return {.vectors = true, .turns = true, .rows = true, .biases = true};
+      return {.vectors = true, .turns = true, .rows = true, .biases = true, .gains = true};
   }
   throw ContractError("unknown score kind");
 }
@@ -37,6 +39,7 @@ std::string_view refused_term(const PositionTerms& offered, const PositionTerms&
   if (offered.turns && !accepted.turns) return "turned queries and keys";
   if (offered.rows && !accepted.rows) return "rows of distances";
   if (offered.biases && !accepted.biases) return "biases by distance";
+  if (offered.gains && !accepted.gains) return "gains by distance";
   return {};
 }
 

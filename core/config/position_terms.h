@@ -13,6 +13,7 @@ struct PositionTerms {
   bool turns = false;    // of queries and keys, by their positions
   bool rows = false;     // one for each distance, which queries meet as they meet keys
   bool biases = false;   // one for each distance, added to scores
+  bool gains = false;    // one for each distance, which multiplies rectified scores
   bool operator==(const PositionTerms&) const = default;
 };
 

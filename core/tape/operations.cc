@@ -9,6 +9,7 @@
 #include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/distance_gain.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
@@ -164,6 +165,31 @@ Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table) {
       .parameter_gradients = {table.gradient},
   });
   return bias;
+}
+
+Value distance_gain(Tape& tape, const GainCurve& curve, int64_t distances) {
+  const Shape shape{curve.alpha.value.shape[0], distances};
+  const Value gain{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
+  tape.record({
+      .name = "distance_gain",
+      .forward_slots = {gain.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::distance_gain_forward(
+                queue, {.alpha = curve.alpha.value, .beta = curve.beta.value, .gain = tape.write(gain.data)});
+          },
+      .backward_slots = {gain.gradient},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::distance_gain_backward(queue, {.alpha = curve.alpha.value,
+                                                    .beta = curve.beta.value,
+                                                    .dgain = tape.read(gain.gradient),
+                                                    .dalpha = curve.alpha.gradient,
+                                                    .dbeta = curve.beta.gradient});
+          },
+      .parameter_gradients = {curve.alpha.gradient, curve.beta.gradient},
+  });
+  return gain;
 }
 
 Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }

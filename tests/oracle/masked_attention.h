@@ -22,20 +22,24 @@ struct MaskedAttention {
   std::vector<Scalar> r;     // [K, N, H]: row d for distance d
   std::vector<Scalar> u, w;  // [N, H]
   std::vector<Scalar> bias;  // [N, K]: column d for distance d
+  std::vector<Scalar> gain;  // likewise, of scores without those below zero; or empty: scores are as they are
 
   int64_t keys() const { return memory + queries; }
   Scalar query(int64_t i, int64_t n, int64_t h) const { return qkv[((memory + i) * 3 * heads + n) * width + h]; }
   Scalar key(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 1) * heads + n) * width + h]; }
   Scalar value(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 2) * heads + n) * width + h]; }
 
-  // ((q + u) · k + (q + w) · r[distance]) / sqrt(H) + bias[distance]
+  // ((q + u) · k + (q + w) · r[distance]) / sqrt(H) + bias[distance]; gain[distance] times that where it is above zero
   Scalar score(int64_t i, int64_t j, int64_t n) const {
     Scalar sum = 0.0;
     for (int64_t h = 0; h < width; ++h) {
       sum += (query(i, n, h) + u[n * width + h]) * key(j, n, h);
       sum += (query(i, n, h) + w[n * width + h]) * r[((memory + i - j) * heads + n) * width + h];
     }
-    return sum / std::sqrt(static_cast<double>(width)) + bias[n * keys() + memory + i - j];
+    const int64_t at_distance = n * keys() + memory + i - j;
+    const Scalar s = sum / std::sqrt(static_cast<double>(width)) + bias[at_distance];
+    if (gain.empty()) return s;
+    return std::real(s) > 0.0 ? gain[at_distance] * s : Scalar(0.0);
   }
 
   // The softmax of a query's scores over the keys it sees; 0 for the others.

@@ -112,12 +112,15 @@ TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
   EXPECT_EQ(error_with({"model.position.max_positions=8"}),
             "c: model.position.max_positions: expected 0 with model.position.kind = \"relative\" (read by \"learned\", "
             "\"shaw\"), found 8");
-  for (const std::string kind : {"alibi", "t5"})
+  for (const std::string kind : {"alibi", "t5", "distance_aware"})
     EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.position.clamp_len=8"}),
               "c: model.position.clamp_len: expected -1 with model.position.kind = \"" + kind +
                   "\" (read by \"relative\", \"shaw\"), found 8");
   EXPECT_EQ(error_with({"model.position.kind=alibi", "model.position.t5_buckets=8"}),
             "c: model.position.t5_buckets: expected 32 with model.position.kind = \"alibi\" (read by \"t5\"), found 8");
+  EXPECT_EQ(error_with({"model.position.kind=distance_aware", "model.position.untie_r=true"}),
+            "c: model.position.untie_r: expected false with model.position.kind = \"distance_aware\" (read by "
+            "\"relative\", \"t5\"), found true");
   EXPECT_EQ(error_with({"model.position.kind=t5", "model.position.untie_r=true", "model.position.t5_max_distance=17"}),
             "no error");
   EXPECT_EQ(error_with({"model.position.kind=t5", "model.position.t5_max_distance=16"}),

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
+#include <string>
 
 #include "tests/core/model/model_problem.h"
 
@@ -276,8 +278,10 @@ double last_loss(const PositionConfig& position, bool reversed) {
 TEST(NoPositions, OneLayerDoesNotKnowTheOrderOfTokens) {
   using enum PositionKind;
   EXPECT_NEAR(last_loss({.kind = kNone}, true), last_loss({.kind = kNone}, false), 1e-5);
-  for (const PositionConfig& position :
-       {PositionConfig{.kind = kRelative}, {.kind = kSinusoidal}, {.kind = kRope, .rotary_share = 0.8}})
+  for (const PositionConfig& position : {PositionConfig{.kind = kRelative},
+                                         {.kind = kSinusoidal},
+                                         {.kind = kRope, .rotary_share = 0.8},
+                                         {.kind = kDistanceAware}})
     EXPECT_GT(std::abs(last_loss(position, true) - last_loss(position, false)), 1e-3) << name_of_choice(position.kind);
 }
 
@@ -309,29 +313,35 @@ TEST(RopePositions, DistancesAloneMatter) {
   }
 }
 
-// The losses of 14 tokens in two segments, of a model whose other weights are those of the small one, by name.
-std::vector<float> losses_with(const PositionConfig& position, const std::function<float(int64_t, int64_t)>& biases,
-                               int64_t mem_len) {
+// What becomes of an element of the weight of this name; `drawn` is the small model's, or 0 where it has no such
+// weight.
+using Weight = std::function<float(const std::string& name, int64_t element, float drawn)>;
+
+void set_weights(ModelProblem& problem, ModelProblem& source, const Weight& weight) {
+  for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = problem.parameters.specs()[i];
+    OwnedTensor values(DType::kFloat32, spec.shape);
+    for (size_t j = 0; j < source.parameters.specs().size(); ++j) {
+      if (source.parameters.specs()[j].name != spec.name) continue;
+      const ConstTensorView drawn = source.parameters.part_of(source.parameters.values(), j);
+      std::copy_n(drawn.as<float>(), spec.shape.elements(), values.as<float>());
+    }
+    for (int64_t e = 0; e < spec.shape.elements(); ++e)
+      values.as<float>()[e] = weight(spec.name, e, values.as<float>()[e]);
+    problem.parameters.upload(problem.parameters.values(), i, values.view());
+  }
+  problem.parameters.refresh_compute_copy();
+}
+
+// The losses of 14 tokens in two segments, of a small model of so many layers with these positions and weights.
+std::vector<float> losses_with(const PositionConfig& position, const Weight& weight, int64_t mem_len,
+                               int64_t layers = 2) {
   ModelConfig config = small_model();
+  config.n_layer = layers;
   ModelProblem source(config, 2, 14);
   config.position = position;
   ModelProblem problem(config, 2, 14);
-  for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = problem.parameters.specs()[i];
-    if (spec.name == "attention.buckets") {
-      OwnedTensor table(DType::kFloat32, spec.shape);
-      for (int64_t e = 0; e < spec.shape.elements(); ++e)
-        table.as<float>()[e] = biases(e / spec.shape[1], e % spec.shape[1]);
-      problem.parameters.upload(problem.parameters.values(), i, table.view());
-      continue;
-    }
-    for (size_t j = 0; j < source.parameters.specs().size(); ++j) {
-      if (source.parameters.specs()[j].name != spec.name) continue;
-      const TensorView values = source.parameters.part_of(source.parameters.values(), j);
-      problem.parameters.upload(problem.parameters.values(), i, values);
-    }
-  }
-  problem.parameters.refresh_compute_copy();
+  set_weights(problem, source, weight);
   ModelUse use = use_of(config);
   use.mem_len = mem_len;
   SegmentEngine engine({problem.model, use, problem.parameters, problem.arena, problem.queue}, Tape::Mode::kEvaluation);
@@ -342,25 +352,57 @@ std::vector<float> losses_with(const PositionConfig& position, const std::functi
   return losses;
 }
 
+float as_drawn(const std::string& /*name*/, int64_t /*element*/, float drawn) { return drawn; }
+
 // Beyond the lengths of training too: the memory holds 6 tokens there.
 TEST(BiasesByDistance, AT5TableOfAlibisSlopesIsAlibiToTheBit) {
   const PositionConfig exact{.kind = PositionKind::kT5, .t5_buckets = 64, .t5_max_distance = 128};
-  const auto slopes = [](int64_t distance, int64_t head) {
+  const auto slopes = [](const std::string& name, int64_t element, float drawn) {
     constexpr std::array<float, 3> kOfThreeHeads{1.0F / 16.0F, 1.0F / 256.0F, 1.0F / 4.0F};
-    return -kOfThreeHeads[static_cast<size_t>(head)] * static_cast<float>(distance);
+    if (name != "attention.buckets") return drawn;
+    return -kOfThreeHeads[static_cast<size_t>(element % 3)] * static_cast<float>(element / 3);
   };
   for (const int64_t mem_len : {0, 6, 20}) {
-    const std::vector<float> alibi = losses_with({.kind = PositionKind::kAlibi}, nullptr, mem_len);
+    const std::vector<float> alibi = losses_with({.kind = PositionKind::kAlibi}, as_drawn, mem_len);
     EXPECT_EQ(alibi, losses_with(exact, slopes, mem_len));
-    EXPECT_NE(alibi, losses_with({.kind = PositionKind::kNone}, nullptr, mem_len));
+    EXPECT_NE(alibi, losses_with({.kind = PositionKind::kNone}, as_drawn, mem_len));
   }
 }
 
 TEST(BiasesByDistance, AT5TableOfZerosIsNoPositionsToTheBit) {
-  const auto zeros = [](int64_t, int64_t) { return 0.0F; };
   for (const int64_t mem_len : {0, 6, 20})
-    EXPECT_EQ(losses_with({.kind = PositionKind::kT5}, zeros, mem_len),
-              losses_with({.kind = PositionKind::kNone}, nullptr, mem_len));
+    EXPECT_EQ(losses_with({.kind = PositionKind::kT5}, as_drawn, mem_len),
+              losses_with({.kind = PositionKind::kNone}, as_drawn, mem_len));
+}
+
+// The losses of a distance-aware model whose heads all have this curve.
+std::vector<float> losses_of_curve(float alpha, float beta, int64_t mem_len) {
+  const auto curve = [=](const std::string& name, int64_t /*element*/, float drawn) {
+    if (name.ends_with(".alpha")) return alpha;
+    return name.ends_with(".beta") ? beta : drawn;
+  };
+  return losses_with({.kind = PositionKind::kDistanceAware}, curve, mem_len);
+}
+
+TEST(DistanceAware, WithoutSlopeOrWithADropLongPastDistancesDoNotMatter) {
+  for (const int64_t mem_len : {0, 6, 20}) {
+    const std::vector<float> rectified = losses_of_curve(0.0F, 0.0F, mem_len);
+    for (const float beta : {-2.0F, 1.0F, 200.0F}) EXPECT_EQ(losses_of_curve(0.0F, beta, mem_len), rectified) << beta;
+    for (const float beta : {-200.0F, -1e6F}) EXPECT_EQ(losses_of_curve(0.3F, beta, mem_len), rectified) << beta;
+    for (const float alpha : {-0.3F, 0.3F}) EXPECT_NE(losses_of_curve(alpha, 0.0F, mem_len), rectified) << alpha;
+    EXPECT_NE(losses_with({.kind = PositionKind::kNone}, as_drawn, mem_len), rectified) << "no score below zero";
+  }
+}
+
+// One layer whose embeddings, queries and keys have no negative element, nor has a product of them.
+TEST(DistanceAware, WithoutSlopeIsNoPositionsToTheBitWhereNoScoreIsBelowZero) {
+  const auto above_zero = [](const std::string& name, int64_t /*element*/, float drawn) {
+    const bool makes_scores = name.starts_with("embedding.") || name.ends_with(".attention.qkv");
+    return makes_scores ? std::abs(drawn) : drawn;
+  };
+  for (const int64_t mem_len : {0, 6, 20})
+    EXPECT_EQ(losses_with({.kind = PositionKind::kDistanceAware}, above_zero, mem_len, 1),
+              losses_with({.kind = PositionKind::kNone}, above_zero, mem_len, 1));
 }
 
 }  // namespace
