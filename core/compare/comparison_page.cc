@@ -46,17 +46,18 @@ std::string lengths_text(const VariantLoss& loss) {
 report::Table loss_table(const ComparisonResult& result, size_t point) {
   const std::string& first = result.variants.front().name;
   report::Table table{.head = {"variant", "lengths", result.bits_name(), "above " + first, "p", ""}, .rows = {}};
+  const double scale = result.bits_per_nat();
   for (const ComparedVariant& variant : result.variants) {
+    std::vector<std::string>& row =
+        table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
+    if (variant.losses.empty()) continue;
     const VariantLoss& loss = variant.losses[point];
-    const double scale = result.bits_per_nat();
-    std::vector<std::string> row{
-        variant.name, lengths_text(loss), bits_text(loss.losses.mean(), loss.losses.confidence95(), scale), "", "", ""};
-    if (loss.difference) {
-      row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
-      if (loss.difference->p_of_all) row[4] = p_text(*loss.difference->p_of_all);
-      row[5] = verdict_of(*loss.difference, first);
-    }
-    table.rows.push_back(std::move(row));
+    row[1] = lengths_text(loss);
+    row[2] = bits_text(loss.losses.mean(), loss.losses.confidence95(), scale);
+    if (!loss.difference) continue;
+    row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
+    if (loss.difference->p_of_all) row[4] = p_text(*loss.difference->p_of_all);
+    row[5] = verdict_of(*loss.difference, first) + (row[5].empty() ? "" : "; " + row[5]);
   }
   return table;
 }
@@ -69,6 +70,7 @@ report::IntervalChart differences_of_point(const ComparisonResult& result, size_
       .x_label = fmt::format("{} above {}; better is left", result.bits_name(), result.variants.front().name),
       .intervals = {}};
   for (size_t v = 1; v < result.variants.size(); ++v) {
+    if (result.variants[v].losses.empty() || !result.variants[v].losses[point].difference) continue;
     const SeedDifference& difference = *result.variants[v].losses[point].difference;
     report::Interval interval{.name = result.variants[v].name,
                               .colour = static_cast<int64_t>(v),
@@ -81,20 +83,39 @@ report::IntervalChart differences_of_point(const ComparisonResult& result, size_
   return chart;
 }
 
-void add_losses(Page& page, const ComparisonResult& result) {
-  page.section("losses", "Which is better, and how surely");
+// Which variants diverged, from which seeds.
+std::string diverged_text(const ComparisonResult& result) {
+  std::string text;
+  for (const ComparedVariant& variant : result.variants) {
+    if (variant.diverged.empty()) continue;
+    text += fmt::format("{}{} from seed{} {}", text.empty() ? "" : "; ", variant.name,
+                        variant.diverged.size() == 1 ? "" : "s", fmt::join(variant.diverged, ", "));
+  }
+  return text;
+}
+
+void add_point(Page& page, const ComparisonResult& result, size_t point) {
+  const ComparedVariant& first = result.variants.front();
   const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
                                                   : "of both other text of this kind and other seeds";
-  for (size_t point = 0; point < result.points(); ++point) {
+  const report::IntervalChart chart = differences_of_point(result, point);
+  if (!chart.intervals.empty())
     page.figure(
-        {.charts = {differences_of_point(result, point)},
+        {.charts = {chart},
          .caption = fmt::format(
              "Differences from {} ({}) on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
              "marks those told apart with the chance of any mistake held at 5 % (Holm).",
-             result.variants.front().name, lengths_text(result.variants.front().losses[point]),
-             human_count(result.tokens), result.split, of)});
-    page.html(report::table_html(loss_table(result, point)));
-  }
+             first.name, lengths_text(first.losses[point]), human_count(result.tokens), result.split, of)});
+  page.html(report::table_html(loss_table(result, point)));
+}
+
+void add_losses(Page& page, const ComparisonResult& result) {
+  page.section("losses", "Which is better, and how surely");
+  if (const std::string diverged = diverged_text(result); !diverged.empty())
+    page.paragraph("Diverged: " + diverged +
+                   ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
+                   "of trainings that end.");
+  for (size_t point = 0; point < result.points(); ++point) add_point(page, result, point);
 }
 
 void add_costs(Page& page, const ComparisonResult& result) {
@@ -104,10 +125,12 @@ void add_costs(Page& page, const ComparisonResult& result) {
                       .rows = {}};
   for (const ComparedVariant& variant : result.variants) {
     const VariantCost& cost = variant.cost;
+    const auto measured = [&](const std::string& text) { return variant.runs.empty() ? "diverged" : text; };
     table.rows.push_back({variant.name, report::with_prefix(static_cast<double>(cost.parameters)),
-                          human_count(cost.steps), report::with_prefix(cost.tokens), fmt::format("{:.3g}", cost.flops),
-                          human_duration(cost.seconds), report::with_prefix(cost.trained_per_second),
-                          report::with_prefix(cost.evaluated_per_second), human_bytes(cost.memory_bytes),
+                          human_count(cost.steps), measured(report::with_prefix(cost.tokens)),
+                          fmt::format("{:.3g}", cost.flops), measured(human_duration(cost.seconds)),
+                          measured(report::with_prefix(cost.trained_per_second)),
+                          measured(report::with_prefix(cost.evaluated_per_second)), human_bytes(cost.memory_bytes),
                           cost.peak_bytes ? human_bytes(*cost.peak_bytes) : "not seen"});
   }
   page.html(report::table_html(table));
@@ -128,21 +151,28 @@ void add_rates(Page& page, const ComparisonResult& result) {
             .x_scale = report::ScaleKind::kLog,
             .series = {}};
   std::string at_end;
+  std::string diverged;
   double flops = 0.0;
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
     Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
-    for (const SweptRate::Tried& one : variant.rate->tried)
-      series.points.push_back({.x = one.learning_rate, .y = one.loss * result.bits_per_nat()});
+    for (const SweptRate::Tried& one : variant.rate->tried) {
+      if (one.loss) {
+        series.points.push_back({.x = one.learning_rate, .y = *one.loss * result.bits_per_nat()});
+      } else {
+        diverged += fmt::format("{}{} at {}", diverged.empty() ? "" : ", ", variant.name, one.learning_rate);
+      }
+    }
     plot.series.push_back(std::move(series));
     flops += variant.rate->flops;
     if (variant.rate->is_at_end()) at_end += (at_end.empty() ? "" : ", ") + variant.name;
   }
   if (!at_end.empty()) at_end = " A better one may lie beyond those tried for " + at_end + ".";
+  if (!diverged.empty()) diverged = " Diverged: " + diverged + ".";
   page.figure({.charts = {plot},
                .caption = fmt::format("Every variant takes the learning rate with the lowest loss on the validation "
-                                      "split, of those tried from the first seed, which took {:.3g} FLOP.{}",
-                                      flops, at_end),
+                                      "split, of those tried from the first seed, which took {:.3g} FLOP.{}{}",
+                                      flops, diverged, at_end),
                .table = {}});
 }
 
@@ -155,7 +185,7 @@ double tokens_at(const ComparisonResult& /*result*/, const ComparedVariant& /*va
 }
 
 double flops_at(const ComparisonResult& result, const ComparedVariant& variant, const report::ValidationPoint& point) {
-  return flops_of_steps(variant.runs.front().config, result.vocab_size, point.step);
+  return flops_of_steps(variant.config, result.vocab_size, point.step);
 }
 
 double minutes_at(const ComparisonResult& /*result*/, const ComparedVariant& variant,
@@ -169,6 +199,7 @@ double minutes_at(const ComparisonResult& /*result*/, const ComparedVariant& var
 Series validation_of(const ComparisonResult& result, size_t v, Where where) {
   const ComparedVariant& variant = result.variants[v];
   Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
+  if (variant.runs.empty()) return series;
   for (const report::ValidationPoint& point : variant.runs.front().metrics.validation) {
     double sum = 0.0;
     size_t found = 0;
@@ -259,14 +290,15 @@ Plot parts_plot(const ComparisonResult& result, const std::string& what, const s
 
 void add_parts(Page& page, const ComparisonResult& result) {
   page.section("parts", "Where in the text");
-  const VariantLoss& last = result.variants.front().losses.back();
+  const auto is_known = [](const ComparedVariant& variant) { return !variant.losses.empty(); };
+  const ComparedVariant& known = *std::ranges::find_if(result.variants, is_known);
   page.figure({.charts = {parts_plot(result, "position", "position in the segment",
                                      &report::EvaluatedLength::by_position, is_wide),
                           parts_plot(result, "context", "tokens that could be attended to",
                                      &report::EvaluatedLength::by_context, has_many_tokens)},
                .caption = fmt::format("Loss by position in the segment, and by available context, the mean over seeds "
                                       "({} for {}).",
-                                      lengths_text(last), result.variants.front().name),
+                                      lengths_text(known.losses.back()), known.name),
                .table = {}});
 }
 
@@ -330,7 +362,7 @@ void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePai
 void add_visible_pairs(Page& page, const ComparisonResult& result) {
   std::vector<report::VisiblePairs> drawings;
   for (size_t v = 0; v < result.variants.size(); ++v) {
-    const Config& config = result.variants[v].runs.front().config;
+    const Config& config = result.variants[v].config;
     const std::string& name = result.variants[v].name;
     const std::vector<SeenInLayers> seen = seen_in_layers(config);
     for (const auto& [keys, layers] : seen)
@@ -351,7 +383,7 @@ void add_configs(Page& page, const ComparisonResult& result) {
   std::vector<Config> configs;
   for (const ComparedVariant& variant : result.variants) {
     table.head.push_back(variant.name);
-    configs.push_back(variant.runs.front().config);
+    configs.push_back(variant.config);
   }
   for (const ConfigDifference& difference : differences_of(configs)) {
     table.rows.push_back({difference.key});
@@ -364,13 +396,20 @@ void add_configs(Page& page, const ComparisonResult& result) {
 }
 
 std::string summary_of(const ComparisonResult& result) {
+  const ComparedVariant* best = nullptr;
   const auto loss_of = [](const ComparedVariant& variant) { return variant.losses.front().losses.mean(); };
-  const ComparedVariant& best = *std::ranges::min_element(result.variants, {}, loss_of);
+  for (const ComparedVariant& variant : result.variants) {
+    if (!variant.losses.empty() && (best == nullptr || loss_of(variant) < loss_of(*best))) best = &variant;
+  }
+  if (best == nullptr) return "All diverged.";
   const std::string of = fmt::format(
-      "{} at {} {}", best.name, report::fixed(loss_of(best) * result.bits_per_nat(), kDecimals), result.bits_name());
-  const VariantLoss& loss = best.losses.front();
-  if (!loss.difference) return fmt::format("None is below {}.", of);
-  return fmt::format("The lowest is {}: {}.", of, verdict_of(*loss.difference, result.variants.front().name));
+      "{} at {} {}", best->name, report::fixed(loss_of(*best) * result.bits_per_nat(), kDecimals), result.bits_name());
+  const std::string diverged =
+      best->diverged.empty() ? "" : fmt::format(" where it did not diverge ({})", divergence_of(result, *best));
+  if (best == &result.variants.front()) return fmt::format("None is below {}{}.", of, diverged);
+  const std::optional<SeedDifference>& difference = best->losses.front().difference;
+  if (!difference) return fmt::format("The lowest is {}{}.", of, diverged);
+  return fmt::format("The lowest is {}{}: {}.", of, diverged, verdict_of(*difference, result.variants.front().name));
 }
 
 }  // namespace
@@ -385,8 +424,10 @@ std::string comparison_page(const ComparisonResult& result, const std::string& t
   add_losses(page, result);
   add_costs(page, result);
   add_rates(page, result);
-  add_curves(page, result);
-  add_parts(page, result);
+  if (result.points() > 0) {
+    add_curves(page, result);
+    add_parts(page, result);
+  }
   add_configs(page, result);
   return page.finish();
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -25,13 +26,13 @@ const report::Evaluation& evaluation_of(const report::RunData& run, std::string_
   return *found;
 }
 
-// Seeds from which every variant has been measured.
+// Seeds from which every variant has ended.
 std::vector<int64_t> whole_seeds(const Comparison& comparison, const std::vector<ComparedRun>& runs,
                                  const std::filesystem::path& directory) {
   std::vector<int64_t> seeds;
   for (const int64_t seed : comparison.seeds) {
     const bool is_whole = std::ranges::all_of(
-        runs, [&](const ComparedRun& run) { return run.seed != seed || is_measured(directory, run); });
+        runs, [&](const ComparedRun& run) { return run.seed != seed || has_ended(directory, run); });
     if (is_whole) seeds.push_back(seed);
   }
   return seeds;
@@ -57,10 +58,10 @@ std::map<std::string, int64_t> peaks_of(const std::filesystem::path& file) {
   return peaks;
 }
 
-VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size, const std::map<std::string, int64_t>& peaks) {
-  const Config& config = variant.runs.front().config;
+VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
+  const Config& config = variant.config;
   VariantCost cost{.steps = config.training.max_step,
-                   .parameters = variant.runs.front().parameters.value_or(0),
+                   .parameters = report::count_parameters(config.model, vocab_size),
                    .flops = flops_of_steps(config, vocab_size, config.training.max_step),
                    .memory_bytes = make_training_memory(config.model, use_of(config.model), 1)->bytes()};
   const auto count = static_cast<double>(variant.runs.size());
@@ -71,8 +72,6 @@ VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size, const st
       cost.seconds += last.seconds / count;
     }
     cost.evaluated_per_second += evaluation_of(run).results.front().tokens_per_second / count;
-    const auto peak = peaks.find(run.path.filename().string());
-    if (peak != peaks.end()) cost.peak_bytes = std::max(cost.peak_bytes.value_or(0), peak->second);
   }
   if (cost.seconds > 0.0) cost.trained_per_second = cost.tokens / cost.seconds;
   return cost;
@@ -83,8 +82,12 @@ std::filesystem::path losses_file(const report::RunData& run, size_t point) {
   return run.path / "evaluations" / kComparedEvaluation / evaluation_of(run).results[point].per_token;
 }
 
-void check_points(const std::vector<ComparedVariant>& variants) {
-  const report::RunData& first = variants.front().runs.front();
+const report::RunData* first_run(const std::vector<ComparedVariant>& variants) {
+  const auto found = std::ranges::find_if(variants, [](const ComparedVariant& of) { return !of.runs.empty(); });
+  return found == variants.end() ? nullptr : &found->runs.front();
+}
+
+void check_points(const std::vector<ComparedVariant>& variants, const report::RunData& first) {
   const size_t points = evaluation_of(first).results.size();
   for (const ComparedVariant& variant : variants) {
     for (const report::RunData& run : variant.runs) {
@@ -96,23 +99,76 @@ void check_points(const std::vector<ComparedVariant>& variants) {
   }
 }
 
+// What a variant lost at one of the measured lengths, from every seed.
+LossesOfSeeds add_losses(ComparedVariant& variant, const std::vector<int64_t>& seeds, size_t point,
+                         PairedLosses& paired) {
+  LossesOfSeeds way(seeds.size());
+  if (variant.runs.empty()) return way;
+  const report::EvaluatedLength& lengths = evaluation_of(variant.runs.front()).results[point];
+  VariantLoss& loss = variant.losses.emplace_back(VariantLoss{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len});
+  std::vector<LossMean> known;
+  auto run = variant.runs.begin();
+  for (size_t s = 0; s < seeds.size(); ++s) {
+    std::optional<double>& of_seed = loss.of_seeds.emplace_back();
+    if (std::ranges::count(variant.diverged, seeds[s]) > 0) continue;
+    paired.add(losses_file(*run++, point));
+    way[s] = known.emplace_back(paired.evaluations().back().losses);
+    of_seed = way[s]->mean();
+  }
+  loss.losses = LossMean::average(known);
+  return way;
+}
+
 // Adds what all variants lost at one of the measured lengths.
 void add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
-  std::vector<std::vector<LossMean>> ways;
-  for (ComparedVariant& variant : result.variants) {
-    const report::EvaluatedLength& lengths = evaluation_of(variant.runs.front()).results[point];
-    VariantLoss& loss =
-        variant.losses.emplace_back(VariantLoss{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len});
-    std::vector<LossMean>& way = ways.emplace_back();
-    for (const report::RunData& run : variant.runs) {
-      paired.add(losses_file(run, point));
-      way.push_back(paired.evaluations().back().losses);
-      loss.of_seeds.push_back(way.back().mean());
-    }
-    loss.losses = LossMean::average(way);
-  }
+  std::vector<LossesOfSeeds> ways;
+  for (ComparedVariant& variant : result.variants) ways.push_back(add_losses(variant, result.seeds, point, paired));
   const std::vector<SeedDifference> differences = differences_over_seeds(ways);
-  for (size_t v = 1; v < result.variants.size(); ++v) result.variants[v].losses[point].difference = differences[v - 1];
+  for (size_t v = 1; v < result.variants.size(); ++v) {
+    if (differences[v - 1].seeds > 0) result.variants[v].losses[point].difference = differences[v - 1];
+  }
+}
+
+// Its runs from these seeds, and what they took.
+ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs, size_t v,
+                             const std::vector<int64_t>& seeds, const std::filesystem::path& directory) {
+  const VariantConfig& variant = plan.comparison.variants[v];
+  ComparedVariant compared{.name = variant.name, .set = variant.set};
+  const std::map<std::string, int64_t> peaks = peaks_of(directory / kProcessesFile);
+  std::optional<int64_t> most;
+  for (const ComparedRun& run : runs) {
+    if (run.variant != variant.name || std::ranges::count(seeds, run.seed) == 0) continue;
+    if (run.seed == seeds.front()) compared.config = run.config;
+    if (const auto peak = peaks.find(run.name()); peak != peaks.end()) most = std::max(most.value_or(0), peak->second);
+    if (has_diverged(directory, run)) {
+      compared.diverged.push_back(run.seed);
+    } else {
+      compared.runs.push_back(report::read_run(directory / run.directory()));
+    }
+  }
+  compared.cost = cost_of(compared, plan.vocab_size);
+  compared.cost.peak_bytes = most;
+  return compared;
+}
+
+// What a run of the sweep found, and took.
+void add_tried(SweptRate& rate, const ComparedRun& run, int64_t vocab_size, const std::filesystem::path& directory) {
+  const report::RunData read = report::read_run(directory / run.directory());
+  SweptRate::Tried& tried = rate.tried.emplace_back(SweptRate::Tried{.learning_rate = run.config.optimizer.lr});
+  int64_t steps = run.config.training.max_step;
+  if (is_measured(directory, run, kSweptEvaluation)) {
+    tried.loss = evaluation_of(read, kSweptEvaluation).results.front().loss;
+  } else {
+    steps = read.metrics.training.empty() ? 0 : read.metrics.training.back().step;
+  }
+  rate.flops += flops_of_steps(run.config, vocab_size, steps);
+}
+
+size_t best_of(const std::vector<SweptRate::Tried>& tried) {
+  const auto loss_of = [](const SweptRate::Tried& one) {
+    return one.loss.value_or(std::numeric_limits<double>::infinity());
+  };
+  return static_cast<size_t>(std::ranges::min_element(tried, {}, loss_of) - tried.begin());
 }
 
 }  // namespace
@@ -121,8 +177,22 @@ double ComparisonResult::bits_per_nat() const { return bits_per_token(tokens_per
 
 std::string ComparisonResult::bits_name() const { return "bits/" + (tokens_per_byte > 0.0 ? "byte" : unit); }
 
+size_t ComparisonResult::points() const {
+  size_t points = 0;
+  for (const ComparedVariant& variant : variants) points = std::max(points, variant.losses.size());
+  return points;
+}
+
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run, std::string_view evaluation) {
   return path_exists(directory / run.directory() / "evaluations" / evaluation / "evaluation.json");
+}
+
+bool has_diverged(const std::filesystem::path& directory, const ComparedRun& run) {
+  return path_exists(directory / run.directory() / kDivergedFile);
+}
+
+bool has_ended(const std::filesystem::path& directory, const ComparedRun& run, std::string_view evaluation) {
+  return is_measured(directory, run, evaluation) || has_diverged(directory, run);
 }
 
 bool is_timed(const std::filesystem::path& directory, const ComparedRun& run) {
@@ -153,21 +223,17 @@ StepSeconds timed_seconds(const ComparisonPlan& plan, const std::vector<Compared
 
 std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector<ComparedRun>& sweep,
                                    const std::filesystem::path& directory) {
-  const auto is_known = [&](const ComparedRun& run) { return is_measured(directory, run, kSweptEvaluation); };
+  const auto is_known = [&](const ComparedRun& run) { return has_ended(directory, run, kSweptEvaluation); };
   if (!std::ranges::all_of(sweep, is_known)) return {};
   std::vector<SweptRate> rates;
   for (const VariantConfig& variant : plan.comparison.variants) {
     SweptRate rate;
     for (const ComparedRun& run : sweep) {
-      if (run.variant != variant.name) continue;
-      const report::RunData read = report::read_run(directory / run.directory());
-      rate.tried.push_back({run.config.optimizer.lr, evaluation_of(read, kSweptEvaluation).results.front().loss});
-      rate.flops += flops_of_steps(run.config, plan.vocab_size, run.config.training.max_step);
+      if (run.variant == variant.name) add_tried(rate, run, plan.vocab_size, directory);
     }
     if (rate.tried.empty()) return {};
     std::ranges::sort(rate.tried, {}, &SweptRate::Tried::learning_rate);
-    const auto best = std::ranges::min_element(rate.tried, {}, &SweptRate::Tried::loss);
-    rate.best = static_cast<size_t>(best - rate.tried.begin());
+    rate.best = best_of(rate.tried);
     rates.push_back(std::move(rate));
   }
   return rates;
@@ -181,25 +247,23 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
                           .budget = comparison.budget,
                           .seeds = whole_seeds(comparison, runs, directory),
                           .runs = std::ssize(runs)};
-  result.measured_runs =
-      std::ranges::count_if(runs, [&](const ComparedRun& run) { return is_measured(directory, run); });
-  if (result.seeds.empty()) return result;
-  const std::map<std::string, int64_t> peaks = peaks_of(directory / kProcessesFile);
-  for (const VariantConfig& variant : comparison.variants) {
-    ComparedVariant& compared = result.variants.emplace_back();
-    compared.name = variant.name;
-    compared.set = variant.set;
-    if (!rates.empty()) compared.rate = rates[result.variants.size() - 1];
-    for (const int64_t seed : result.seeds) {
-      const auto run = std::ranges::find_if(
-          runs, [&](const ComparedRun& of) { return of.variant == variant.name && of.seed == seed; });
-      compared.runs.push_back(report::read_run(directory / run->directory()));
+  for (const ComparedRun& run : runs) {
+    if (has_diverged(directory, run)) {
+      ++result.diverged_runs;
+    } else if (is_measured(directory, run)) {
+      ++result.measured_runs;
     }
-    compared.cost = cost_of(compared, plan.vocab_size, peaks);
   }
-  check_points(result.variants);
+  if (result.seeds.empty()) return result;
+  for (size_t v = 0; v < comparison.variants.size(); ++v) {
+    ComparedVariant& compared = result.variants.emplace_back(read_variant(plan, runs, v, result.seeds, directory));
+    if (!rates.empty()) compared.rate = rates[v];
+  }
+  const report::RunData* first = first_run(result.variants);
+  if (first == nullptr) return result;
+  check_points(result.variants, *first);
   PairedLosses paired;
-  const size_t points = evaluation_of(result.variants.front().runs.front()).results.size();
+  const size_t points = evaluation_of(*first).results.size();
   for (size_t point = 0; point < points; ++point) add_point(result, point, paired);
   result.unit = paired.unit();
   result.tokens_per_byte = paired.tokens_per_byte();

@@ -21,10 +21,13 @@ inline constexpr const char* kComparedEvaluation = "compare";
 // And of those in which the learning rate is tried.
 inline constexpr const char* kSweptEvaluation = "sweep";
 
+// In the directory of a run whose loss became no finite number, in training or when it was measured: the run has ended.
+inline constexpr const char* kDivergedFile = "diverged.json";
+
 // A line for every program that a comparison ran, in its directory.
 inline constexpr const char* kProcessesFile = "processes.jsonl";
 
-// What a variant took, on average over the seeds.
+// What a variant took, on average over the seeds from which it was measured; what only they tell is 0 without any.
 struct VariantCost {
   int64_t steps = 0;
   int64_t parameters = 0;
@@ -40,20 +43,20 @@ struct VariantCost {
 struct VariantLoss {
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
-  LossMean losses = {};                           // averaged over seeds
-  std::vector<double> of_seeds = {};              // nats per token
-  std::optional<SeedDifference> difference = {};  // from the first variant, which has none
+  LossMean losses = {};                              // averaged over the seeds that did not diverge
+  std::vector<std::optional<double>> of_seeds = {};  // nats per token; none where training diverged
+  std::optional<SeedDifference> difference = {};  // from the first variant, which has none; none without seeds of both
 };
 
 // How a variant came to its learning rate.
 struct SweptRate {
   struct Tried {
     double learning_rate = 0.0;
-    double loss = 0.0;  // on the validation split, nats per token
+    std::optional<double> loss = {};  // on the validation split, nats per token; none: diverged
   };
   std::vector<Tried> tried = {};  // ascending
-  size_t best = 0;
-  double flops = 0.0;  // of all that were tried
+  size_t best = 0;                // the lowest rate when all diverged
+  double flops = 0.0;             // of all that were tried
   double learning_rate() const { return tried[best].learning_rate; }
   // A better one may lie beyond.
   bool is_at_end() const { return best == 0 || best + 1 == tried.size(); }
@@ -63,9 +66,11 @@ struct ComparedVariant {
   std::string name = {};
   std::vector<std::string> set = {};
   std::optional<SweptRate> rate = {};
+  Config config = {};  // of its first run
   VariantCost cost = {};
-  std::vector<VariantLoss> losses = {};    // one for each of the measured lengths
-  std::vector<report::RunData> runs = {};  // of the seeds
+  std::vector<int64_t> diverged = {};      // seeds
+  std::vector<VariantLoss> losses = {};    // one for each of the measured lengths; none when all seeds diverged
+  std::vector<report::RunData> runs = {};  // of the seeds that did not diverge
 };
 
 struct ComparisonResult {
@@ -75,18 +80,25 @@ struct ComparisonResult {
   int64_t tokens = 0;            // scored, the same of all
   int64_t vocab_size = 0;
   BudgetConfig budget = {};
-  std::vector<int64_t> seeds = {};  // from which all variants are there
+  std::vector<int64_t> seeds = {};  // from which all variants have ended, measured or diverged
   int64_t runs = 0;                 // that the comparison asks for
   int64_t measured_runs = 0;
+  int64_t diverged_runs = 0;
   std::vector<ComparedVariant> variants = {};
 
-  size_t points() const { return variants.empty() ? 0 : variants.front().losses.size(); }
+  size_t points() const;          // measured lengths; 0 when all runs diverged
   double bits_per_nat() const;    // per byte where bytes are known, else per token
   std::string bits_name() const;  // "bits/byte" or "bits/token"
 };
 
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
                  std::string_view evaluation = kComparedEvaluation);
+
+bool has_diverged(const std::filesystem::path& directory, const ComparedRun& run);
+
+// Whether nothing is left to do for a run.
+bool has_ended(const std::filesystem::path& directory, const ComparedRun& run,
+               std::string_view evaluation = kComparedEvaluation);
 
 // Whether a short training that times steps has ended.
 bool is_timed(const std::filesystem::path& directory, const ComparedRun& run);
@@ -95,23 +107,28 @@ bool is_timed(const std::filesystem::path& directory, const ComparedRun& run);
 StepSeconds timed_seconds(const ComparisonPlan& plan, const std::vector<ComparedRun>& timings,
                           const std::filesystem::path& directory);
 
-// Of every variant, from its runs of the sweep (sweep_of); empty while one of them is not measured.
+// Of every variant, from its runs of the sweep (sweep_of); empty while one of them has not ended.
 std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector<ComparedRun>& sweep,
                                    const std::filesystem::path& directory);
 
 // Reads the runs in the directory of a comparison; `rates` of swept_rates. Throws DataError naming the file that is
-// broken, or two files that are not of the same tokens. Without a seed that all variants have been measured from, the
-// variants are empty.
+// broken, or two files that are not of the same tokens. Without a seed from which all variants have ended, the variants
+// are empty.
 ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs,
                              const std::vector<SweptRate>& rates, const std::filesystem::path& directory);
 
 // {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens", "seeds", "budget",
-//  "runs", "measured_runs", "variants": [{"name", "set", "cost": {...}, "sweep": null or {"learning_rate",
-//    "is_at_end", "flops", "tried": [{"learning_rate", "loss"}]}, "losses": [{"tgt_len", "mem_len", the losses of
-//    base units (loss_units.h), "confidence95", "seeds": nats per token, "difference": null of the first variant, else
-//    {"loss", "confidence95", "error_of_text", "error_of_seeds", "p", "p_of_all", "is_told_apart"}}]}]}
+//  "runs", "measured_runs", "diverged_runs", "variants": [{"name", "set", "diverged": seeds, "cost": {...},
+//    "sweep": null or {"learning_rate", "is_at_end", "flops", "tried": [{"learning_rate", "loss": null if it
+//    diverged}]}, "losses": of each of the measured lengths, none when all seeds diverged, [{"tgt_len", "mem_len", the
+//    losses of base units (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged,
+//    "difference": null of the first variant and without seeds of both, else {"loss", "seeds": how many,
+//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_of_all", "is_told_apart"}}]}]}
 // Losses, differences and their errors are in nats per token; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
+
+// "2 of 3 seeds diverged"; empty when none did.
+std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant);
 
 // For people: a table for each of the measured lengths, in bits.
 std::string describe_result(const ComparisonResult& result);

@@ -17,14 +17,16 @@ OrderedJson known(const std::optional<T>& value) {
   return value ? OrderedJson(*value) : OrderedJson();
 }
 
-OrderedJson cost_json(const VariantCost& cost) {
+OrderedJson cost_json(const ComparedVariant& variant) {
+  const VariantCost& cost = variant.cost;
+  const auto measured = [&](double value) { return variant.runs.empty() ? OrderedJson() : OrderedJson(value); };
   return {{"steps", cost.steps},
           {"parameters", cost.parameters},
-          {"tokens", cost.tokens},
+          {"tokens", measured(cost.tokens)},
           {"flops", cost.flops},
-          {"seconds", cost.seconds},
-          {"training_tokens_per_second", cost.trained_per_second},
-          {"evaluation_tokens_per_second", cost.evaluated_per_second},
+          {"seconds", measured(cost.seconds)},
+          {"training_tokens_per_second", measured(cost.trained_per_second)},
+          {"evaluation_tokens_per_second", measured(cost.evaluated_per_second)},
           {"memory_bytes_per_stream", cost.memory_bytes},
           {"peak_bytes", known(cost.peak_bytes)}};
 }
@@ -33,7 +35,7 @@ OrderedJson sweep_json(const std::optional<SweptRate>& rate) {
   if (!rate) return {};
   OrderedJson tried = OrderedJson::array();
   for (const SweptRate::Tried& one : rate->tried)
-    tried.push_back({{"learning_rate", one.learning_rate}, {"loss", one.loss}});
+    tried.push_back({{"learning_rate", one.learning_rate}, {"loss", known(one.loss)}});
   return {{"learning_rate", rate->learning_rate()},
           {"is_at_end", rate->is_at_end()},
           {"flops", rate->flops},
@@ -43,6 +45,7 @@ OrderedJson sweep_json(const std::optional<SweptRate>& rate) {
 OrderedJson difference_json(const std::optional<SeedDifference>& difference) {
   if (!difference) return {};
   return {{"loss", difference->mean},
+          {"seeds", difference->seeds},
           {"confidence95", known(difference->confidence95)},
           {"error_of_text", known(difference->error_of_text)},
           {"error_of_seeds", known(difference->error_of_seeds)},
@@ -55,7 +58,8 @@ OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
   OrderedJson json{{"tgt_len", loss.tgt_len}, {"mem_len", loss.mem_len}};
   add_loss(json, loss.losses.mean(), units);
   json["confidence95"] = known(loss.losses.confidence95());
-  json["seeds"] = loss.of_seeds;
+  json["seeds"] = OrderedJson::array();
+  for (const std::optional<double>& of_seed : loss.of_seeds) json["seeds"].push_back(known(of_seed));
   json["difference"] = difference_json(loss.difference);
   return json;
 }
@@ -93,6 +97,11 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
   std::string text = fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len",
                                  result.bits_name(), "above " + result.variants.front().name, "p");
   for (const ComparedVariant& variant : result.variants) {
+    const std::string diverged = divergence_of(result, variant);
+    if (variant.losses.empty()) {
+      text += fmt::format("{:<{}}{:>8}{:>8}  {}\n", variant.name, name, "", "", diverged);
+      continue;
+    }
     const VariantLoss& loss = variant.losses[point];
     text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, loss.tgt_len, loss.mem_len,
                         padded(plus_minus(loss.losses.mean(), loss.losses.confidence95(), scale, false), 18));
@@ -102,6 +111,7 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
                           padded(plus_minus(loss.difference->mean, loss.difference->confidence95, scale, true), 20),
                           p ? p_in_table(*p) : "", verdict_of(*loss.difference));
     }
+    if (!diverged.empty()) text += (loss.difference ? "; " : "") + diverged;
     text += '\n';
   }
   return text;
@@ -110,14 +120,17 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
 std::string describe_costs(const ComparisonResult& result) {
   const size_t name = name_width(result);
   std::string text =
-      fmt::format("\n{:<{}}{:>12}{:>9}{:>12}{:>10}{:>14}{:>14}{:>14}{:>12}\n", "variant", name, "parameters", "steps",
-                  "tokens", "FLOP", "time", "train tok/s", "eval tok/s", "memory");
+      fmt::format("\n{:<{}}{:>12}{:>9}{:>12}{:>10}{:>14}{:>14}{:>14}{:>12}{:>12}\n", "variant", name, "parameters",
+                  "steps", "tokens", "FLOP", "time", "train tok/s", "eval tok/s", "stream", "process");
   for (const ComparedVariant& variant : result.variants) {
     const VariantCost& cost = variant.cost;
-    text += fmt::format("{:<{}}{:>12}{:>9}{:>12}{:>10.3g}{:>14}{:>14.0f}{:>14.0f}{:>12}\n", variant.name, name,
-                        human_count(cost.parameters), human_count(cost.steps),
-                        human_count(static_cast<int64_t>(cost.tokens)), cost.flops, human_duration(cost.seconds),
-                        cost.trained_per_second, cost.evaluated_per_second, human_bytes(cost.memory_bytes));
+    const auto measured = [&](const std::string& value) { return variant.runs.empty() ? "" : value; };
+    text += fmt::format(
+        "{:<{}}{:>12}{:>9}{:>12}{:>10.3g}{:>14}{:>14}{:>14}{:>12}{:>12}\n", variant.name, name,
+        human_count(cost.parameters), human_count(cost.steps), measured(human_count(static_cast<int64_t>(cost.tokens))),
+        cost.flops, measured(human_duration(cost.seconds)), measured(fmt::format("{:.0f}", cost.trained_per_second)),
+        measured(fmt::format("{:.0f}", cost.evaluated_per_second)), human_bytes(cost.memory_bytes),
+        cost.peak_bytes ? human_bytes(*cost.peak_bytes) : "");
   }
   return text;
 }
@@ -125,24 +138,31 @@ std::string describe_costs(const ComparisonResult& result) {
 std::string describe_rates(const ComparisonResult& result) {
   if (!result.variants.front().rate) return "";
   const size_t name = name_width(result);
-  std::string text = fmt::format("\n{:<{}}{:>14}  tried, by loss on validation\n", "variant", name, "learning rate");
+  std::string text =
+      fmt::format("\n{:<{}}{:>14}{:>10}  tried, by loss on validation\n", "variant", name, "learning rate", "FLOP");
   for (const ComparedVariant& variant : result.variants) {
-    text += fmt::format("{:<{}}{:>14}  ", variant.name, name, variant.rate->learning_rate());
+    text +=
+        fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
     for (const SweptRate::Tried& one : variant.rate->tried)
-      text += fmt::format("{}: {:.4f}  ", one.learning_rate, one.loss * result.bits_per_nat());
+      text += one.loss ? fmt::format("{}: {:.4f}  ", one.learning_rate, *one.loss * result.bits_per_nat())
+                       : fmt::format("{}: diverged  ", one.learning_rate);
     text += variant.rate->is_at_end() ? "the end of what was tried: a better one may lie beyond\n" : "\n";
   }
   return text;
 }
 
 constexpr const char* kMeaning =
-    "\n\xC2\xB1 is half of a 95 % interval. That of a difference is of both: other text of this kind, which is paired, "
-    "and other\nseeds; p is held together over all variants at the same lengths (Holm). \"memory\" is what a stream "
-    "keeps from\nsegment to segment.\n";
+    "\n\xC2\xB1 is half of a 95 % interval: that of a loss is of the text, that of a difference of other text of this "
+    "kind, which\nis paired, and of other seeds. p is held together over all variants at the same lengths (Holm).";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
-    "held together\nover all variants at the same lengths (Holm). \"memory\" is what a stream keeps from segment to "
-    "segment.\n";
+    "held together\nover all variants at the same lengths (Holm).";
+constexpr const char* kMeaningOfCosts =
+    " \"stream\" is what a stream keeps from segment to\nsegment, \"process\" the most memory of a program that "
+    "trained.\n";
+constexpr const char* kMeaningOfDiverged =
+    "Means leave out the seeds that diverged, and a difference is of the seeds that both have: of trainings that "
+    "end.\n";
 
 }  // namespace
 
@@ -159,28 +179,39 @@ OrderedJson result_json(const ComparisonResult& result) {
       {"budget", write_fields(result.budget)},
       {"runs", result.runs},
       {"measured_runs", result.measured_runs},
+      {"diverged_runs", result.diverged_runs},
       {"variants", OrderedJson::array()}};
   for (const ComparedVariant& variant : result.variants) {
     OrderedJson losses = OrderedJson::array();
     for (const VariantLoss& loss : variant.losses) losses.push_back(loss_json(loss, units));
     json["variants"].push_back({{"name", variant.name},
                                 {"set", variant.set},
-                                {"cost", cost_json(variant.cost)},
+                                {"diverged", variant.diverged},
+                                {"cost", cost_json(variant)},
                                 {"sweep", sweep_json(variant.rate)},
                                 {"losses", losses}});
   }
   return json;
 }
 
+std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant) {
+  if (variant.diverged.empty()) return "";
+  return fmt::format("{} of {} seeds diverged", variant.diverged.size(), result.seeds.size());
+}
+
 std::string describe_result(const ComparisonResult& result) {
   std::string text = fmt::format("{} of {} runs are measured", result.measured_runs, result.runs);
+  if (result.diverged_runs > 0) text += fmt::format(", {} diverged", result.diverged_runs);
   if (result.variants.empty()) return text + "; no seed of every variant yet\n";
-  text += fmt::format("; compared: {} variants from seed{} {}, by {} tokens of split {}, the same of all\n",
-                      result.variants.size(), result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "),
-                      human_count(result.tokens), result.split);
+  text += fmt::format("; compared: {} variants from seed{} {}", result.variants.size(),
+                      result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
+  if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
+  text += fmt::format(", by {} tokens of split {}, the same of all\n", human_count(result.tokens), result.split);
   for (size_t point = 0; point < result.points(); ++point) text += describe_point(result, point);
+  const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
   return text + describe_costs(result) + describe_rates(result) +
-         (result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning);
+         (result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning) + kMeaningOfCosts +
+         (std::ranges::any_of(result.variants, has_diverged) ? kMeaningOfDiverged : "");
 }
 
 }  // namespace segue

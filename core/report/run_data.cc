@@ -62,12 +62,6 @@ std::optional<int64_t> vocabulary_of(const std::filesystem::path& path, const Co
   return config.data.vocab_size > 0 ? std::optional(config.data.vocab_size) : std::nullopt;
 }
 
-int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
-  int64_t count = 0;
-  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs()) count += spec.shape.elements();
-  return count;
-}
-
 std::vector<Evaluation> read_evaluations(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   if (!path_exists(directory)) return {};
@@ -111,6 +105,12 @@ void name_runs(std::vector<RunData>& runs) {
 }
 
 }  // namespace
+
+int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
+  int64_t count = 0;
+  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs()) count += spec.shape.elements();
+  return count;
+}
 
 Metrics parse_metrics(std::string_view text, const std::string& source) {
   Metrics metrics;

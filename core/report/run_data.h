@@ -57,6 +57,9 @@ RunData read_run(const std::filesystem::path& path);
 // All of them, with names that differ.
 std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths);
 
+// The scalars of a model's parameters.
+int64_t count_parameters(const ModelConfig& model, int64_t vocab_size);
+
 // Reads the text of a metrics.jsonl.
 Metrics parse_metrics(std::string_view text, const std::string& source);
 

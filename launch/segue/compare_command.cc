@@ -136,14 +136,19 @@ void check_begun(const Plan& plan) {
                       write_fields(plan.comparison.measure).dump(), OrderedJson::parse(found).dump());
 }
 
-std::string described(const Plan& plan, const ComparedRun& run, size_t number, bool is_done) {
+std::string described(const Plan& plan, const ComparedRun& run, size_t number, const std::string& state) {
   const TrainingConfig& training = run.config.training;
   std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
   if (plan.sweep.empty() || run.folder == "timing") rate = fmt::format("{}", run.config.optimizer.lr);
-  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}{}\n", number, run.variant, run.seed, rate,
+  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}  {}\n", number, run.variant, run.seed, rate,
                      plan.is_timed() || run.folder == "timing" ? human_count(training.max_step) : "timed",
                      human_count(training.batch_size * training.tgt_len),
-                     flops_of_steps(run.config, plan.vocab_size, training.max_step), is_done ? "  done" : "");
+                     flops_of_steps(run.config, plan.vocab_size, training.max_step), state);
+}
+
+std::string state_of(const Plan& plan, const ComparedRun& run, std::string_view evaluation) {
+  if (has_diverged(plan.directory, run)) return "diverged";
+  return is_measured(plan.directory, run, evaluation) ? "done" : "";
 }
 
 std::string described(const Plan& plan) {
@@ -156,11 +161,12 @@ std::string described(const Plan& plan) {
                   name_of_choice(plan.comparison.budget.kind), "run", "variant", "seed", "learning rate", "steps",
                   "tokens/step", "FLOP");
   size_t number = 0;
-  for (const ComparedRun& run : plan.timings) text += described(plan, run, ++number, is_timed(plan.directory, run));
+  for (const ComparedRun& run : plan.timings)
+    text += described(plan, run, ++number, is_timed(plan.directory, run) ? "done" : "");
   for (const ComparedRun& run : plan.sweep)
-    text += described(plan, run, ++number, is_measured(plan.directory, run, kSweptEvaluation));
+    text += described(plan, run, ++number, state_of(plan, run, kSweptEvaluation));
   for (const ComparedRun& run : plan.runs)
-    text += described(plan, run, ++number, plan.is_swept() && is_measured(plan.directory, run));
+    text += described(plan, run, ++number, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
   return text;
 }
 
@@ -257,7 +263,7 @@ class Runner {
   }
 
   bool is_done(const ComparedRun& run, const char* evaluation) const {
-    return run.folder == "timing" ? is_timed(plan_.directory, run) : is_measured(plan_.directory, run, evaluation);
+    return run.folder == "timing" ? is_timed(plan_.directory, run) : has_ended(plan_.directory, run, evaluation);
   }
 
   // Runs are numbered from `before` + 1 on; timings are not evaluated.
@@ -273,8 +279,8 @@ class Runner {
       tell(run, before + static_cast<int64_t>(left[done]) + 1, done, left.size(), seconds_since(start));
       const std::filesystem::path config = config_path(plan_, run);
       if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
-      run_program(run, training_words(plan_, run));
-      if (words_of_it != nullptr) run_program(run, words_of_it(plan_, run));
+      if (run_program(run, training_words(plan_, run)) && words_of_it != nullptr)
+        run_program(run, words_of_it(plan_, run));
     }
   }
 
@@ -287,7 +293,8 @@ class Runner {
     fmt::print(stderr, "{}\n", text);
   }
 
-  void run_program(const ComparedRun& run, const std::vector<std::string>& arguments) {
+  // False when the run diverged, which is what was found of it.
+  bool run_program(const ComparedRun& run, const std::vector<std::string>& arguments) {
     if (stop_.requested()) stopped();
     std::vector<std::string> words = words_of(options_.launcher);
     words.push_back(program_);
@@ -297,7 +304,11 @@ class Runner {
     ChildProcess child(words, ChildOutput::kNone);
     const ProcessEnd end = wait_for(child);
     note(run, arguments.front(), end, seconds_since(start));
-    if (end.code == 0) return;
+    if (end.code == 0) return true;
+    if (end.code == static_cast<int>(ExitCode::kDiverged) && run.folder != "timing") {
+      note_divergence(run, arguments.front());
+      return false;
+    }
     if (stop_.requested() || end.code == static_cast<int>(ExitCode::kInterrupted)) stopped();
     const std::string message =
         fmt::format("{}: segue {} ended with code {}; mend what it says, and go on with: {}",
@@ -327,6 +338,12 @@ class Runner {
     const std::filesystem::path path = plan_.directory / kProcessesFile;
     std::ofstream file(path, std::ios::app);
     if (!(file << line.dump() + "\n").flush()) throw FileError("{}: cannot be written to", path.string());
+  }
+
+  void note_divergence(const ComparedRun& run, const std::string& command) const {
+    const std::filesystem::path directory = plan_.directory / run.directory();
+    write_file_atomically(directory / kDivergedFile, format_json({{"command", command}}));
+    if (!options_.quiet) fmt::print(stderr, "{} diverged, as the comparison will tell\n", run.name());
   }
 
   std::string command() const {

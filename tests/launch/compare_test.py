@@ -109,6 +109,51 @@ def test_learning_rates_are_found_on_validation(program):
     check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
 
 
+def test_divergence_is_a_result(program):
+    """A rate of 1e30 makes the first losses that are no numbers."""
+    hot = {"name": "hot", "set": ["optimizer.lr=1e30"]}
+    write(program, "hot.json", variants=VARIANTS + [hot])
+    output, errors = program.run("compare", "hot.json")
+    check("6 of 8 runs are measured, 2 diverged" in output and "2 of 2 seeds diverged" in output, f"table:\n{output}")
+    check("hot-1 diverged" in errors and "run 8 of 8" in errors, f"progress:\n{errors}")
+    found = result(program, "comparisons/hot")
+    hottest = found["variants"].pop()
+    check(hottest["diverged"] == [1, 2] and hottest["losses"] == [] and found["diverged_runs"] == 2, f"{hottest}")
+    check(hottest["cost"]["tokens"] is None and hottest["cost"]["parameters"] > 0, f"{hottest['cost']}")
+    check(found["variants"] == result(program, "comparisons/family")["variants"], "one that diverged changed others")
+    page, _, _ = read_page(program.path("comparisons/hot/index.html"))
+    check("hot from seeds 1, 2" in page.text and "2 of 2 seeds diverged" in page.text, "page: who diverged")
+    ran = len(processes(program, "comparisons/hot"))
+    output, _ = program.run("compare", "hot.json", "--dry-run")
+    check(output.count("  diverged") == 2 and output.count("  done") == 6, f"dry run:\n{output}")
+    program.write("comparisons/hot/runs/alibi-2/diverged.json", "{}")
+    output, _ = program.run("compare", "hot.json", "--quiet")
+    check(len(processes(program, "comparisons/hot")) == ran, "what diverged is trained again")
+    alibi, memoryless = result(program, "comparisons/hot")["variants"][1:3]
+    loss = alibi["losses"][0]
+    check("1 of 2 seeds diverged" in output and alibi["diverged"] == [2], f"one of two:\n{output}")
+    check(loss["seeds"][1] is None and loss["loss"] == loss["seeds"][0] and loss["difference"]["seeds"] == 1, f"{loss}")
+    check(memoryless["losses"][0]["difference"]["seeds"] == 2, f"{memoryless}")
+    read_page(program.path("comparisons/hot/index.html"))
+
+
+def test_rates_that_diverge_lose(program):
+    write(program, "hot.json", variants=VARIANTS[:2], seeds=[1], learning_rates=[0.003, 1e30])
+    output, _ = program.run("compare", "hot.json", "--output", "hot", "--quiet")
+    for variant in result(program, "hot")["variants"]:
+        sweep = variant["sweep"]
+        check(sweep["learning_rate"] == 0.003 and sweep["tried"][1]["loss"] is None, f"{variant['name']}: {sweep}")
+        check(variant["diverged"] == [] and sweep["flops"] < 2 * variant["cost"]["flops"], f"{variant['name']}: {variant}")
+    check("1e+30: diverged" in output, f"rates:\n{output}")
+    page, _, _ = read_page(program.path("hot/index.html"))
+    check("Diverged: xl at 1e+30, alibi at 1e+30" in page.text, "page: rates that diverged")
+    write(program, "hot.json", variants=VARIANTS[:2], seeds=[1], learning_rates=[1e29, 1e30])
+    output, _ = program.run("compare", "hot.json", "--output", "all", "--quiet")
+    check("0 of 2 runs are measured, 2 diverged" in output and "all of which diverged" in output, f"all:\n{output}")
+    check(result(program, "all")["variants"][0]["sweep"]["learning_rate"] == 1e29, "the lowest where all diverged")
+    read_page(program.path("all/index.html"))
+
+
 def test_seconds_are_steps_that_were_timed_once(program):
     write(program, "timed.json", budget={"kind": "seconds", "amount": 0.3}, seeds=[1, 2], variants=VARIANTS[:2])
     refused(program, USAGE, "compare", "timed.json", "--only", "3", "--quiet", says=["steps to be timed", "runs 1 to 2"])
@@ -164,6 +209,8 @@ def main():
     test_stopped_and_killed_it_ends_as_if_it_had_not_been(program)
     test_runs_of_an_array_make_the_same_table(program)
     test_learning_rates_are_found_on_validation(program)
+    test_divergence_is_a_result(program)
+    test_rates_that_diverge_lose(program)
     test_seconds_are_steps_that_were_timed_once(program)
     test_what_cannot_be_compared_is_refused(program)
 

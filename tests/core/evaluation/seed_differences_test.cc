@@ -15,7 +15,7 @@
 namespace segue {
 namespace {
 
-using Ways = std::vector<std::vector<LossMean>>;
+using Ways = std::vector<LossesOfSeeds>;
 
 // Standard deviations of what each way of training meets by itself: with a seed, in a region of the text, in both.
 struct Spread {
@@ -30,14 +30,14 @@ Ways train(uint64_t trial, size_t ways, int64_t seeds, const Spread& spread, dou
     const auto site = static_cast<uint16_t>(4 * way + kind);
     return random_normal({.seed = trial, .step = 0, .site = site}, static_cast<uint64_t>(element));
   };
-  Ways trained(ways, std::vector<LossMean>(static_cast<size_t>(seeds)));
+  Ways trained(ways, LossesOfSeeds(static_cast<size_t>(seeds), LossMean()));
   for (size_t way = 0; way < ways; ++way) {
     for (int64_t s = 0; s < seeds; ++s) {
       for (int64_t region = 0; region < LossMean::kRegions; ++region) {
         const double common = 3.0 + draw(ways, 0, region) + 0.2 * draw(ways, 1, s) + (way == 1 ? apart : 0.0);
         const double own = spread.of_seeds * draw(way, 1, s) + spread.of_text * draw(way, 2, region) +
                            spread.of_both * draw(way, 3, s * LossMean::kRegions + region);
-        trained[way][static_cast<size_t>(s)].add(region, common + own);
+        trained[way][static_cast<size_t>(s)]->add(region, common + own);
       }
     }
   }
@@ -52,11 +52,11 @@ TEST(StudentT, IsThatOfTheTables) {
 }
 
 TEST(SeedDifferences, OfTwoWaysAreAsUncertainAsTheMeanOfTheSeeds) {
-  Ways ways(2, std::vector<LossMean>(3));
+  Ways ways(2, LossesOfSeeds(3, LossMean()));
   for (size_t s = 0; s < 3; ++s) {
     for (int64_t region = 0; region < LossMean::kRegions; ++region) {
-      ways[0][s].add(region, 2.0);
-      ways[1][s].add(region, 2.0 + 0.1 * static_cast<double>(s + 1));
+      ways[0][s]->add(region, 2.0);
+      ways[1][s]->add(region, 2.0 + 0.1 * static_cast<double>(s + 1));
     }
   }
   const std::vector<SeedDifference> found = differences_over_seeds(ways);
@@ -82,14 +82,41 @@ TEST(SeedDifferences, OneSeedIsOfTheTextAlone) {
   const Ways ways = train(5, 2, 1, {.of_text = 0.3});
   const SeedDifference found = differences_over_seeds(ways).front();
   EXPECT_FALSE(found.error_of_seeds);
-  EXPECT_EQ(found.confidence95, ways[1][0].above(ways[0][0])->confidence95());
+  EXPECT_EQ(found.confidence95, ways[1][0]->above(*ways[0][0])->confidence95());
 }
 
-// How often the interval of the first difference holds the truth, over 1000 comparisons.
-double share_covered(size_t ways, int64_t seeds, const Spread& spread) {
+// Of two ways what one has alone tells nothing of how they differ; a way that has no seed changes nothing of others.
+TEST(SeedDifferences, WhereSomeDivergedTheyAreOfTheSeedsThatBothHave) {
+  const Spread spread{0.05, 0.4, 0.2};
+  Ways ways = train(6, 2, 3, spread);
+  Ways shared = ways;
+  ways[1][2].reset();
+  for (LossesOfSeeds& way : shared) way.pop_back();
+  const SeedDifference found = differences_over_seeds(ways).front();
+  const SeedDifference expected = differences_over_seeds(shared).front();
+  EXPECT_EQ(found.seeds, 2);
+  EXPECT_NEAR(found.mean, expected.mean, 1e-12);
+  EXPECT_NEAR(found.error_of_seeds.value_or(0.0), expected.error_of_seeds.value_or(1.0), 1e-9);
+  EXPECT_NEAR(found.confidence95.value_or(0.0), expected.confidence95.value_or(1.0), 1e-9);
+  ways.emplace_back(3);
+  const std::vector<SeedDifference> beside = differences_over_seeds(ways);
+  EXPECT_NEAR(beside[0].confidence95.value_or(0.0), found.confidence95.value_or(1.0), 1e-9);
+  EXPECT_EQ(beside[0].p, beside[0].p_of_all);
+  EXPECT_EQ(beside[1].seeds, 0);
+  EXPECT_FALSE(beside[1].confidence95 || beside[1].p || beside[1].is_told_apart());
+}
+
+// How often the interval of the first difference holds the truth, over 1000 comparisons; in half of them one of its
+// seeds is missing, and one of the last way's.
+double share_covered(size_t ways, int64_t seeds, const Spread& spread, bool diverges = false) {
   int covered = 0;
   for (uint64_t trial = 1; trial <= 1000; ++trial) {
-    const SeedDifference found = differences_over_seeds(train(trial, ways, seeds, spread)).front();
+    Ways trained = train(trial, ways, seeds, spread);
+    if (diverges && trial % 2 == 0) {
+      trained[1].front().reset();
+      trained.back().back().reset();
+    }
+    const SeedDifference found = differences_over_seeds(trained).front();
     covered += std::abs(found.mean - kApart) <= found.confidence95.value_or(0.0) ? 1 : 0;
   }
   return covered / 1000.0;
@@ -106,6 +133,11 @@ TEST(SeedDifferences, CoverTheTruthWhateverItIsThatVaries) {
             << spread.of_both;
     }
   }
+}
+
+TEST(SeedDifferences, CoverTheTruthWhereSomeDiverged) {
+  for (const Spread& spread : {Spread{.of_seeds = 0.05}, Spread{.of_text = 0.4}, Spread{0.05, 0.4, 0.2}})
+    EXPECT_GT(share_covered(4, 3, spread, true), 0.95 - 0.021) << spread.of_seeds << ", " << spread.of_text;
 }
 
 // An interval of the text alone is right about these two sets of weights, and wrong about others.
@@ -145,7 +177,7 @@ TEST(SeedDifferences, NoneIsToldApartThatDoesNotDiffer) {
 
 TEST(SeedDifferences, OtherSeedsOrTokensAreRefused) {
   Ways ways = train(1, 2, 2, {.of_text = 0.1});
-  ways[1][1].add(3, 1.0);
+  ways[1][1]->add(3, 1.0);
   EXPECT_THROW(differences_over_seeds(ways), ContractError);
   ways[1].pop_back();
   EXPECT_THROW(differences_over_seeds(ways), ContractError);
