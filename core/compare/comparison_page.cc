@@ -266,16 +266,6 @@ Series parts_of(const ComparisonResult& result, size_t v, PartsOf parts, report:
   return series;
 }
 
-bool is_wide(const report::LossOfPart& group) {
-  constexpr int64_t kPartOfPlace = 8;
-  return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
-}
-
-bool has_many_tokens(const report::LossOfPart& group) {
-  constexpr int64_t kMany = 512;
-  return group.tokens >= kMany && is_wide(group);
-}
-
 Plot parts_plot(const ComparisonResult& result, const std::string& what, const std::string& x_label, PartsOf parts,
                 report::IsEnough is_enough) {
   Plot plot{.name = "loss-by-" + what,
@@ -293,9 +283,9 @@ void add_parts(Page& page, const ComparisonResult& result) {
   const auto is_known = [](const ComparedVariant& variant) { return !variant.losses.empty(); };
   const ComparedVariant& known = *std::ranges::find_if(result.variants, is_known);
   page.figure({.charts = {parts_plot(result, "position", "position in the segment",
-                                     &report::EvaluatedLength::by_position, is_wide),
+                                     &report::EvaluatedLength::by_position, report::is_wide_for_its_place),
                           parts_plot(result, "context", "tokens that could be attended to",
-                                     &report::EvaluatedLength::by_context, has_many_tokens)},
+                                     &report::EvaluatedLength::by_context, report::has_many_tokens)},
                .caption = fmt::format("Loss by position in the segment, and by available context, the mean over seeds "
                                       "({} for {}).",
                                       lengths_text(known.losses.back()), known.name),

@@ -171,4 +171,14 @@ EffectiveContext read_effective_context(const std::filesystem::path& path) {
   return result;
 }
 
+bool is_wide_for_its_place(const LossOfPart& group) {
+  constexpr int64_t kPartOfPlace = 8;
+  return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
+}
+
+bool has_many_tokens(const LossOfPart& group) {
+  constexpr int64_t kMany = 512;
+  return group.tokens >= kMany && is_wide_for_its_place(group);
+}
+
 }  // namespace segue::report

@@ -24,6 +24,11 @@ struct LossOfPart {
 using IsEnough = bool (*)(const LossOfPart& group);
 std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is_enough);
 
+// Each of the first places by itself, then ever more of them: as many as a logarithmic axis can show.
+bool is_wide_for_its_place(const LossOfPart& group);
+// And so many tokens that their mean says something.
+bool has_many_tokens(const LossOfPart& group);
+
 struct EvaluatedLength {
   bool is_recomputed = false;  // windows without memory
   int64_t mem_len = 0;

@@ -90,18 +90,6 @@ std::vector<PlacedResult> by_context_results(const ReportData& data) {
   return results;
 }
 
-// Each of the first positions by itself, then ever more of them: as many as a logarithmic axis can show.
-bool is_wide_for_its_position(const LossOfPart& group) {
-  constexpr int64_t kPartOfPlace = 8;
-  return kPartOfPlace * (group.to - group.from + 1) >= group.from + 1;
-}
-
-// And so many tokens that their mean says something.
-bool has_many_tokens(const LossOfPart& group) {
-  constexpr int64_t kMany = 512;
-  return group.tokens >= kMany && is_wide_for_its_position(group);
-}
-
 double middle_of(const LossOfPart& part) { return 0.5 * static_cast<double>(part.from + part.to); }
 
 std::string position_text(const LossOfPart& part) {
@@ -175,7 +163,7 @@ void add_loss_by_position(Page& page, const ReportData& data) {
     page.missing("No evaluation tells the loss by position yet; one comes with", kCommand);
     return;
   }
-  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_position, "position", unit);
+  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_place, "position", unit);
   by_position.name = "loss-by-position";
   by_position.title = "Loss by position in the segment";
   by_position.x_label = "position in the segment";
