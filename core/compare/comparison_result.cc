@@ -60,10 +60,12 @@ std::map<std::string, int64_t> peaks_of(const std::filesystem::path& file) {
 
 VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
   const Config& config = variant.config;
+  const bool is_short = config.training.precision == PrecisionKind::kBf16;
+  const Compute stored{.activations = is_short ? DType::kBFloat16 : DType::kFloat32};
   VariantCost cost{.steps = config.training.max_step,
                    .parameters = report::count_parameters(config.model, vocab_size),
                    .flops = flops_of_steps(config, vocab_size, config.training.max_step),
-                   .memory_bytes = make_training_memory(config.model, use_of(config.model), 1)->bytes()};
+                   .memory_bytes = make_training_memory(config.model, use_of(config.model), 1, stored)->bytes()};
   const auto count = static_cast<double>(variant.runs.size());
   for (const report::RunData& run : variant.runs) {
     if (!run.metrics.training.empty()) {
