@@ -9,8 +9,7 @@
 #include <ctime>
 
 #include "base/text.h"
-#include "core/attention/visibility.h"
-#include "core/config/layers.h"
+#include "core/compare/variant_drawings.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/drawing/page.h"
@@ -292,81 +291,6 @@ void add_parts(Page& page, const ComparisonResult& result) {
                .table = {}});
 }
 
-using KeysSeen = std::vector<report::VisiblePairs::Keys>;
-
-KeysSeen keys_seen(const Config& config, int64_t layer) {
-  const int64_t window = visible_window(use_of_layer(config.model, use_of(config.model), layer));
-  KeysSeen keys;
-  for (int64_t token = 0; token < config.training.tgt_len; ++token) {
-    const int64_t oldest = window > 0 ? token - window + 1 : -config.model.mem_len;
-    keys.push_back({.first = std::max(oldest, -config.model.mem_len), .last = token});
-  }
-  return keys;
-}
-
-// What layers of a model see, and which ones.
-struct SeenInLayers {
-  KeysSeen keys;
-  std::vector<int64_t> layers;
-};
-
-std::vector<SeenInLayers> seen_in_layers(const Config& config) {
-  std::vector<SeenInLayers> seen;
-  for (int64_t layer = 0; layer < config.model.n_layer; ++layer) {
-    KeysSeen keys = keys_seen(config, layer);
-    const auto same = std::ranges::find(seen, keys, &SeenInLayers::keys);
-    if (same != seen.end())
-      same->layers.push_back(layer);
-    else
-      seen.push_back({.keys = std::move(keys), .layers = {layer}});
-  }
-  return seen;
-}
-
-// "layers 0-2, 4"
-std::string layers_text(const std::vector<int64_t>& layers) {
-  std::vector<std::string> parts;
-  for (size_t first = 0; first < layers.size();) {
-    size_t last = first;
-    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
-    parts.push_back(last == first ? fmt::format("{}", layers[first])
-                                  : fmt::format("{}-{}", layers[first], layers[last]));
-    first = last + 1;
-  }
-  return fmt::format("layer{} {}", layers.size() == 1 ? "" : "s", fmt::join(parts, ", "));
-}
-
-// One drawing for all that see the same.
-void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePairs drawing) {
-  const auto same = std::ranges::find_if(drawings, [&](const report::VisiblePairs& drawn) {
-    return drawn.memory == drawing.memory && drawn.tokens == drawing.tokens;
-  });
-  if (same != drawings.end()) {
-    same->title += ", " + drawing.title;
-    return;
-  }
-  drawing.name = fmt::format("visible-pairs-{}", drawings.size() + 1);
-  drawings.push_back(std::move(drawing));
-}
-
-void add_visible_pairs(Page& page, const ComparisonResult& result) {
-  std::vector<report::VisiblePairs> drawings;
-  for (size_t v = 0; v < result.variants.size(); ++v) {
-    const Config& config = result.variants[v].config;
-    const std::string& name = result.variants[v].name;
-    const std::vector<SeenInLayers> seen = seen_in_layers(config);
-    for (const auto& [keys, layers] : seen)
-      add_drawing(drawings, {.title = seen.size() == 1 ? name : fmt::format("{} ({})", name, layers_text(layers)),
-                             .memory = config.model.mem_len,
-                             .tokens = keys,
-                             .colour = static_cast<int64_t>(v)});
-  }
-  page.figure({.charts = {drawings.begin(), drawings.end()},
-               .caption = "Which keys each token of a segment can attend to in one layer, in training: a row for every "
-                          "token, the first above; memory lies left of the line.",
-               .table = {}});
-}
-
 void add_configs(Page& page, const ComparisonResult& result) {
   page.section("configs", "What differs");
   report::Table table{.head = {"key"}, .rows = {}};
@@ -380,7 +304,8 @@ void add_configs(Page& page, const ComparisonResult& result) {
     table.rows.back().insert(table.rows.back().end(), difference.values.begin(), difference.values.end());
   }
   page.html(report::table_html(table));
-  add_visible_pairs(page, result);
+  page.figure(visible_pairs_of(result));
+  if (const report::Figure biases = biases_of(result); !biases.charts.empty()) page.figure(biases);
   page.details("The config of " + result.variants.front().name,
                "<pre>" + report::escaped(to_json(configs.front()).dump(2)) + "</pre>\n");
 }

@@ -9,9 +9,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/checkpoint/checkpoint_store.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/paired_losses.h"
 #include "core/memory/memory.h"
+#include "core/model/stored_model.h"
+#include "core/model/transformer.h"
 #include "core/report/json_node.h"
 
 namespace segue {
@@ -131,6 +134,16 @@ void add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
   }
 }
 
+DistanceBiases read_biases(const report::RunData& run, int64_t vocab_size) {
+  const ModelConfig& model = run.config.model;
+  const CheckpointStore store(run.path / "checkpoints");
+  const std::optional<int64_t> newest = store.newest();
+  if (!newest || !has_distance_biases(model)) return {};
+  Parameters parameters(Transformer(model, vocab_size).parameter_specs());
+  read_weights(store.open(*newest), parameters);
+  return distance_biases(model, parameters, model.mem_len + run.config.training.tgt_len);
+}
+
 // Its runs from these seeds, and what they took.
 ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs, size_t v,
                              const std::vector<int64_t>& seeds, const std::filesystem::path& directory) {
@@ -150,6 +163,7 @@ ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<Compa
   }
   compared.cost = cost_of(compared, plan.vocab_size);
   compared.cost.peak_bytes = most;
+  if (!compared.runs.empty()) compared.biases = read_biases(compared.runs.front(), plan.vocab_size);
   return compared;
 }
 

@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "core/compare/comparison.h"
 #include "core/evaluation/seed_differences.h"
+#include "core/model/distance_biases.h"
 #include "core/report/run_data.h"
 
 namespace segue {
@@ -71,6 +72,7 @@ struct ComparedVariant {
   std::vector<int64_t> diverged = {};      // seeds
   std::vector<VariantLoss> losses = {};    // one for each of the measured lengths; none when all seeds diverged
   std::vector<report::RunData> runs = {};  // of the seeds that did not diverge
+  DistanceBiases biases = {};              // of the first of these runs; none when its checkpoints are gone
 };
 
 struct ComparisonResult {

@@ -57,6 +57,8 @@ def test_every_variant_is_trained_and_told_apart(program):
     check(memory == [2 * 24 * 32 * 4, 2 * 24 * 32 * 4, 0], f"memory of a stream: {memory}")
     page, text, drawings = read_page(program.path("comparisons/family/index.html"))
     check({"losses", "costs", "curves", "parts", "configs"} <= page.ids and len(drawings) >= 6, f"page: {page.ids}")
+    biased = [drawing for drawing in drawings if "Biases by distance" in drawing]
+    check(biased and all("alibi: added to scores" in drawing and "head 2" in drawing for drawing in biased), "page: biases")
     check("memoryless" in page.text and "model.position.kind" in text, "page: names and keys")
     as_json, _ = program.run("compare", "family.json", "--json", "--quiet")
     check(json.loads(as_json)["tokens"] == 1500, "--json")

@@ -1,0 +1,143 @@
+// A drawing for each way of seeing, and for each table of biases.
+#include "core/compare/variant_drawings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/attention/visibility.h"
+#include "core/config/layers.h"
+#include "core/drawing/curves.h"
+
+namespace segue {
+
+namespace {
+
+constexpr size_t kMostLayers = 3;     // of a variant whose layers differ
+constexpr int64_t kMostPoints = 250;  // of a line
+
+using KeysSeen = std::vector<report::VisiblePairs::Keys>;
+
+KeysSeen keys_seen(const Config& config, int64_t layer) {
+  const int64_t window = visible_window(use_of_layer(config.model, use_of(config.model), layer));
+  KeysSeen keys;
+  for (int64_t token = 0; token < config.training.tgt_len; ++token) {
+    const int64_t oldest = window > 0 ? token - window + 1 : -config.model.mem_len;
+    keys.push_back({.first = std::max(oldest, -config.model.mem_len), .last = token});
+  }
+  return keys;
+}
+
+// What layers of a model see, and which ones.
+struct SeenInLayers {
+  KeysSeen keys;
+  std::vector<int64_t> layers;
+};
+
+std::vector<SeenInLayers> seen_in_layers(const Config& config) {
+  std::vector<SeenInLayers> seen;
+  for (int64_t layer = 0; layer < config.model.n_layer; ++layer) {
+    KeysSeen keys = keys_seen(config, layer);
+    const auto same = std::ranges::find(seen, keys, &SeenInLayers::keys);
+    if (same != seen.end())
+      same->layers.push_back(layer);
+    else
+      seen.push_back({.keys = std::move(keys), .layers = {layer}});
+  }
+  return seen;
+}
+
+// "layers 0-2, 4"
+std::string layers_text(const std::vector<int64_t>& layers) {
+  std::vector<std::string> parts;
+  for (size_t first = 0; first < layers.size();) {
+    size_t last = first;
+    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
+    parts.push_back(last == first ? fmt::format("{}", layers[first])
+                                  : fmt::format("{}-{}", layers[first], layers[last]));
+    first = last + 1;
+  }
+  return fmt::format("layer{} {}", layers.size() == 1 ? "" : "s", fmt::join(parts, ", "));
+}
+
+// One drawing for all that see the same.
+void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePairs drawing) {
+  const auto same = std::ranges::find_if(drawings, [&](const report::VisiblePairs& drawn) {
+    return drawn.memory == drawing.memory && drawn.tokens == drawing.tokens;
+  });
+  if (same != drawings.end()) {
+    same->title += ", " + drawing.title;
+    return;
+  }
+  drawing.name = fmt::format("visible-pairs-{}", drawings.size() + 1);
+  drawings.push_back(std::move(drawing));
+}
+
+std::vector<size_t> layers_with_biases(const DistanceBiases& biases) {
+  std::vector<size_t> layers;
+  for (size_t layer = 0; layer < biases.size(); ++layer)
+    if (!biases[layer].empty()) layers.push_back(layer);
+  return layers;
+}
+
+// Of one layer, a line for each head.
+report::Plot plot_of(const std::string& variant, const std::vector<std::vector<float>>& heads) {
+  report::Plot plot{.title = "Biases by distance: " + variant,
+                    .x_label = "distance in tokens",
+                    .y_label = variant + ": added to scores",
+                    .x_scale = report::ScaleKind::kLogFromZero,
+                    .series = {}};
+  for (size_t head = 0; head < heads.size(); ++head) {
+    std::vector<report::Point> points;
+    for (size_t d = 0; d < heads[head].size(); ++d)
+      points.push_back({.x = static_cast<double>(d), .y = heads[head][d]});
+    plot.series.push_back({.name = fmt::format("head {}", head + 1),
+                           .colour = static_cast<int64_t>(head),
+                           .points = report::thinned(points, kMostPoints, plot.x_scale)});
+  }
+  return plot;
+}
+
+}  // namespace
+
+report::Figure visible_pairs_of(const ComparisonResult& result) {
+  std::vector<report::VisiblePairs> drawings;
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const Config& config = result.variants[v].config;
+    const std::string& name = result.variants[v].name;
+    const std::vector<SeenInLayers> seen = seen_in_layers(config);
+    for (const auto& [keys, layers] : seen)
+      add_drawing(drawings, {.title = seen.size() == 1 ? name : fmt::format("{} ({})", name, layers_text(layers)),
+                             .memory = config.model.mem_len,
+                             .tokens = keys,
+                             .colour = static_cast<int64_t>(v)});
+  }
+  return {.charts = {drawings.begin(), drawings.end()},
+          .caption =
+              "Which keys each token of a segment can attend to in one layer, in training: a row for every "
+              "token, the first above; memory lies left of the line.",
+          .table = {}};
+}
+
+report::Figure biases_of(const ComparisonResult& result) {
+  report::Figure figure{
+      .charts = {},
+      .caption =
+          "What is added to a score for the distance between query and key, by head; where it is learned, as the "
+          "run of the first seed that did not diverge learned it, and of layers that differ no more than three.",
+      .table = {}};
+  for (const ComparedVariant& variant : result.variants) {
+    const std::vector<size_t> biased = layers_with_biases(variant.biases);
+    for (const size_t i : report::even_choice(biased.size(), kMostLayers)) {
+      const size_t layer = biased[i];
+      const std::string name = variant.name + (variant.biases.size() > 1 ? fmt::format(", layer {}", layer) : "");
+      report::Plot plot = plot_of(name, variant.biases[layer]);
+      plot.name = fmt::format("biases-{}", figure.charts.size() + 1);
+      figure.charts.emplace_back(std::move(plot));
+    }
+  }
+  return figure;
+}
+
+}  // namespace segue
