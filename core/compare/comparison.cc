@@ -230,6 +230,7 @@ std::filesystem::path ComparedRun::directory() const { return std::filesystem::p
 std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {
   constexpr int64_t kSteps = 40;
   constexpr int64_t kLogged = 8;
+  constexpr double kRate = 1e-9;  // at which nothing diverges: steps are timed, not learned from
   std::vector<ComparedRun> runs;
   const std::vector<Config> configs = configs_of(plan);
   for (size_t v = 0; v < configs.size(); ++v) {
@@ -246,7 +247,9 @@ std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {
       training.stages.clear();
       training.max_step = kSteps;
       training.log_interval = kLogged;
+      run.config.optimizer.lr = kRate;
       run.config.schedule.warmup_step = 0;
+      run.config.schedule.eta_min = 0.0;
       run.config.evaluation.interval = 0;
       run.config.checkpoint.interval = 0;
     }

@@ -116,8 +116,8 @@ std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
 
 // A run that has begun goes on as it began, and what was measured of it was asked for in the same words.
 void check_begun(const Plan& plan) {
-  std::vector<ComparedRun> all;
-  if (plan.is_timed()) all = plan.sweep;
+  std::vector<ComparedRun> all = plan.timings;
+  if (plan.is_timed()) all.insert(all.end(), plan.sweep.begin(), plan.sweep.end());
   if (plan.is_swept()) all.insert(all.end(), plan.runs.begin(), plan.runs.end());
   for (const ComparedRun& run : all) {
     const std::filesystem::path path = config_path(plan, run);

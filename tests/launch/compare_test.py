@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -166,6 +167,13 @@ def test_seconds_are_steps_that_were_timed_once(program):
     check(all(variant["cost"]["steps"] > 10 for variant in first["variants"]), f"steps of 0.3 s: {first}")
     program.run("compare", "timed.json", "--quiet")
     check(result(program, "comparisons/timed") == first, "another number of steps the second time")
+    shutil.rmtree(program.path("comparisons/timed/runs"))
+    for config in os.listdir(program.path("comparisons/timed/configs")):
+        if "lengths" not in config:
+            os.remove(program.path("comparisons/timed/configs", config))
+    wider = [{"name": "xl", "set": ["model.d_inner=96"]}, VARIANTS[1]]
+    write(program, "timed.json", budget={"kind": "seconds", "amount": 0.3}, seeds=[1, 2], variants=wider)
+    refused(program, CONFIG, "compare", "timed.json", "--quiet", says=["xl-lengths-1", "model.d_inner: 48 -> 96"])
 
 
 def test_what_cannot_be_compared_is_refused(program):

@@ -128,6 +128,7 @@ TEST_F(ComparisonTest, SecondsPayForAsManyStepsAsTheirTimingSays) {
   EXPECT_EQ(timings[1].config.training.tgt_len, 2);
   EXPECT_EQ(timings[2].config.training.tgt_len, 8);
   EXPECT_TRUE(timings[2].config.training.stages.empty());
+  EXPECT_LT(timings[1].config.optimizer.lr, 1e-6);  // nothing diverges while it is timed
   seconds.seconds = {{0.5}, {0.1, 0.5}};
   const std::vector<ComparedRun> timed = runs_of(seconds);
   EXPECT_EQ(timed[0].config.training.max_step, 12);
