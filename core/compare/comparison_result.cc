@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -41,24 +41,20 @@ std::vector<int64_t> whole_seeds(const Comparison& comparison, const std::vector
   return seeds;
 }
 
-// The most memory that training of each run was seen to hold.
-std::map<std::string, int64_t> peaks_of(const std::filesystem::path& file) {
-  std::map<std::string, int64_t> peaks;
-  if (!path_exists(file)) return peaks;
-  const std::string text = read_file(file);
+// The most memory that training of a run was seen to hold.
+std::optional<int64_t> peak_of(const std::filesystem::path& directory, const ComparedRun& run) {
+  const std::filesystem::path file = directory / kProcessesFolder / (run.name() + ".jsonl");
+  std::optional<int64_t> peak;
+  if (!path_exists(file)) return peak;
+  std::istringstream lines(read_file(file));
   int64_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
+  for (std::string text; std::getline(lines, text);) {
     const std::string source = fmt::format("{}, line {}", file.string(), ++number);
-    const Json json = parse_json<DataError>(std::string_view(text).substr(begin, end - begin), source);
+    const Json json = parse_json<DataError>(text, source);
     const report::JsonNode line(json, source);
-    if (line.at("command").text() == "train") {
-      int64_t& peak = peaks[line.at("run").text()];
-      peak = std::max(peak, line.at("peak_bytes").integer());
-    }
-    begin = end + 1;
+    if (line.at("command").text() == "train") peak = std::max(peak.value_or(0), line.at("peak_bytes").integer());
   }
-  return peaks;
+  return peak;
 }
 
 VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
@@ -149,12 +145,11 @@ ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<Compa
                              const std::vector<int64_t>& seeds, const std::filesystem::path& directory) {
   const VariantConfig& variant = plan.comparison.variants[v];
   ComparedVariant compared{.name = variant.name, .set = variant.set};
-  const std::map<std::string, int64_t> peaks = peaks_of(directory / kProcessesFile);
-  std::optional<int64_t> most;
+  std::vector<std::optional<int64_t>> peaks;
   for (const ComparedRun& run : runs) {
     if (run.variant != variant.name || std::ranges::count(seeds, run.seed) == 0) continue;
     if (run.seed == seeds.front()) compared.config = run.config;
-    if (const auto peak = peaks.find(run.name()); peak != peaks.end()) most = std::max(most.value_or(0), peak->second);
+    peaks.push_back(peak_of(directory, run));
     if (has_diverged(directory, run)) {
       compared.diverged.push_back(run.seed);
     } else {
@@ -162,7 +157,7 @@ ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<Compa
     }
   }
   compared.cost = cost_of(compared, plan.vocab_size);
-  compared.cost.peak_bytes = most;
+  compared.cost.peak_bytes = std::ranges::max(peaks);  // one that is not known is below all
   if (!compared.runs.empty()) compared.biases = read_biases(compared.runs.front(), plan.vocab_size);
   return compared;
 }

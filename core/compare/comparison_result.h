@@ -25,8 +25,8 @@ inline constexpr const char* kSweptEvaluation = "sweep";
 // In the directory of a run whose loss became no finite number, in training or when it was measured: the run has ended.
 inline constexpr const char* kDivergedFile = "diverged.json";
 
-// A line for every program that a comparison ran, in its directory.
-inline constexpr const char* kProcessesFile = "processes.jsonl";
+// In the directory of a comparison: of every run a file NAME.jsonl with a line for each program that was run for it.
+inline constexpr const char* kProcessesFolder = "processes";
 
 // What a variant took, on average over the seeds from which it was measured; what only they tell is 0 without any.
 struct VariantCost {

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -335,9 +334,9 @@ class Runner {
                            {"code", end.code},
                            {"seconds", seconds},
                            {"peak_bytes", end.peak_bytes}};
-    const std::filesystem::path path = plan_.directory / kProcessesFile;
-    std::ofstream file(path, std::ios::app);
-    if (!(file << line.dump() + "\n").flush()) throw FileError("{}: cannot be written to", path.string());
+    const std::filesystem::path path = plan_.directory / kProcessesFolder / (run.name() + ".jsonl");
+    make_directories(path.parent_path());
+    write_file_atomically(path, (path_exists(path) ? read_file(path) : "") + line.dump() + "\n");
   }
 
   void note_divergence(const ComparedRun& run, const std::string& command) const {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import time
@@ -32,8 +33,8 @@ def result(program, directory):
 
 
 def processes(program, directory):
-    with open(program.path(directory, "processes.jsonl")) as file:
-        return [json.loads(line) for line in file]
+    folder = pathlib.Path(program.path(directory, "processes"))
+    return [json.loads(line) for path in sorted(folder.iterdir()) for line in path.read_text().splitlines()]
 
 
 def test_every_variant_is_trained_and_told_apart(program):
