@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -240,15 +241,15 @@ class Runner {
     write_file_atomically(plan_.directory / "measure.json", format_json(write_fields(plan_.comparison.measure)));
     const auto timings = static_cast<int64_t>(plan_.timings.size());
     const auto before = timings + static_cast<int64_t>(plan_.sweep.size());
-    run_those(plan_.timings, 0, "", nullptr);
+    run_those(plan_.timings, 0, "", nullptr, 0.0);
     plan_runs(plan_);
     if (!is_ready(plan_.is_timed(), "steps to be timed", timings)) return;
     check_begun(plan_);
-    run_those(plan_.sweep, timings, kSweptEvaluation, sweeping_words);
+    run_those(plan_.sweep, timings, kSweptEvaluation, sweeping_words, work_after_sweep());
     plan_runs(plan_);
     if (!is_ready(plan_.is_swept(), "learning rates to be found", before)) return;
     check_begun(plan_);
-    run_those(plan_.runs, before, kComparedEvaluation, measuring_words);
+    run_those(plan_.runs, before, kComparedEvaluation, measuring_words, 0.0);
   }
 
  private:
@@ -265,30 +266,54 @@ class Runner {
     return run.folder == "timing" ? is_timed(plan_.directory, run) : has_ended(plan_.directory, run, evaluation);
   }
 
-  // Runs are numbered from `before` + 1 on; timings are not evaluated.
-  void run_those(const std::vector<ComparedRun>& runs, int64_t before, const char* evaluation, WordsOf words_of_it) {
+  // Operations that are left to train it, by which the time left is told; none of what only times steps.
+  double work_of(const ComparedRun& run) {
+    if (run.folder == "timing" || is_measured(plan_.directory, run, kSweptEvaluation)) return 0.0;
+    const auto [found, is_new] = work_of_variants_.try_emplace(run.variant);
+    if (is_new) found->second = flops_of_steps(run.config, plan_.vocab_size, run.config.training.max_step);
+    return found->second;
+  }
+
+  // Of the runs from other seeds than that of the sweep.
+  double work_after_sweep() {
+    double work = 0.0;
+    for (const ComparedRun& run : plan_.runs) {
+      if (run.seed != plan_.comparison.seeds.front()) work += work_of(run);
+    }
+    return work;
+  }
+
+  // Runs are numbered from `before` + 1 on; timings are not evaluated. `work`: of what comes after them.
+  void run_those(const std::vector<ComparedRun>& runs, int64_t before, const char* evaluation, WordsOf words_of_it,
+                 double work) {
     std::vector<size_t> left;
     for (size_t i = 0; i < runs.size(); ++i) {
       const int64_t number = before + static_cast<int64_t>(i) + 1;
-      if (options_.only.value_or(number) == number && !is_done(runs[i], evaluation)) left.push_back(i);
+      if (options_.only.value_or(number) != number || is_done(runs[i], evaluation)) continue;
+      left.push_back(i);
+      work += work_of(runs[i]);
     }
-    const auto start = std::chrono::steady_clock::now();
-    for (size_t done = 0; done < left.size(); ++done) {
-      const ComparedRun& run = runs[left[done]];
-      tell(run, before + static_cast<int64_t>(left[done]) + 1, done, left.size(), seconds_since(start));
+    for (const size_t i : left) {
+      const ComparedRun& run = runs[i];
+      const double work_of_run = work_of(run);
+      const auto start = std::chrono::steady_clock::now();
+      tell(run, before + static_cast<int64_t>(i) + 1, work);
       const std::filesystem::path config = config_path(plan_, run);
       if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
       if (run_program(run, training_words(plan_, run)) && words_of_it != nullptr)
         run_program(run, words_of_it(plan_, run));
+      work -= work_of_run;
+      work_done_ += work_of_run;
+      if (work_of_run > 0.0) seconds_ += seconds_since(start);
     }
   }
 
-  void tell(const ComparedRun& run, int64_t number, size_t done, size_t all, double seconds) const {
+  // `work`: of all that is left.
+  void tell(const ComparedRun& run, int64_t number, double work) const {
     if (options_.quiet) return;
     std::string text = fmt::format("run {} of {}: {}", number, plan_.count(), run.name());
-    if (done > 0)
-      text += fmt::format("; about {} left",
-                          human_duration(seconds / static_cast<double>(done) * static_cast<double>(all - done)));
+    if (work_done_ > 0.0 && !options_.only)
+      text += fmt::format("; about {} left of the comparison", human_duration(seconds_ / work_done_ * work));
     fmt::print(stderr, "{}\n", text);
   }
 
@@ -359,6 +384,9 @@ class Runner {
   const CompareOptions& options_;
   std::string program_;
   StopSignal stop_;
+  std::map<std::string, double> work_of_variants_ = {};
+  double work_done_ = 0.0;
+  double seconds_ = 0.0;  // that it took
 };
 
 void run_compare(const CompareOptions& options) {

@@ -41,7 +41,7 @@ def test_every_variant_is_trained_and_told_apart(program):
     output, errors = program.run("compare", "family.json", "--dry-run")
     check("6 runs of 3 variants" in output and not os.path.exists(program.path("comparisons")), f"dry run:\n{output}")
     output, errors = program.run("compare", "family.json")
-    check(all(f"run {number} of 6" in errors for number in range(1, 7)) and "left" in errors, f"progress:\n{errors}")
+    check(all(f"run {number} of 6" in errors for number in range(1, 7)) and errors.count("left of the comparison") == 5, f"progress:\n{errors}")
     found = result(program, "comparisons/family")
     names = [variant["name"] for variant in found["variants"]]
     check(names == ["xl", "alibi", "memoryless"] and found["seeds"] == [1, 2], f"variants {names}")
@@ -95,7 +95,9 @@ def test_runs_of_an_array_make_the_same_table(program):
 def test_learning_rates_are_found_on_validation(program):
     write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2])
     refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "learning rates to be found", "runs 1 to 9"])
-    output, _ = program.run("compare", "swept.json", "--quiet")
+    _, errors = program.run("compare", "swept.json")
+    told = [line for line in errors.splitlines() if line.startswith("run ")]
+    check(len(told) == 15 and sum("left of the comparison" in line for line in told) == 14, f"progress:\n{errors}")
     found = result(program, "comparisons/swept")
     for variant in found["variants"]:
         sweep = variant["sweep"]
