@@ -171,6 +171,7 @@ TEST(PositionTerms, AScoreRefusesTheFirstThatItDoesNotAccept) {
   EXPECT_EQ(refused_term({.turns = true, .rows = true}, {.vectors = true}), "turned queries and keys");
   EXPECT_EQ(refused_term({.vectors = true}, {.turns = true}), "vectors added to embeddings");
   EXPECT_EQ(refused_term({.rows = true}, {.turns = true, .biases = true}), "rows of distances");
+  EXPECT_EQ(refused_term({.gains = true}, {.biases = true}), "gains by distance");
   for (size_t kind = 0; kind < choices_of(PositionKind{}).size(); ++kind)
     EXPECT_EQ(refused_term(offered_by(static_cast<PositionKind>(kind)), accepted_by(ScoreKind::kSoftmax)), "");
 }

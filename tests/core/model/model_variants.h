@@ -240,7 +240,7 @@ inline std::vector<ModelVariant> layer_variants() {
          m.position.kind = kShaw;
          m.layers = {
              {.only = {1}, .position = PositionConfig{.kind = kRope, .rotary_scaling = 3.0, .rotary_share = 0.4}},
-             {.only = {0}, .visibility = VisibilityConfig{.same_length = true}}};
+             {.only = {0}, .visibility = VisibilityConfig{.same_length = true, .same_length_extra_key = true}}};
        }},
       {"layers_learned_then_shaw",
        [](ModelConfig& m) {
