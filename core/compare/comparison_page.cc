@@ -187,11 +187,10 @@ double flops_at(const ComparisonResult& result, const ComparedVariant& variant, 
   return flops_of_steps(variant.config, result.vocab_size, point.step);
 }
 
-double minutes_at(const ComparisonResult& /*result*/, const ComparedVariant& variant,
+double minutes_at(const ComparisonResult& /*result*/, const ComparedVariant& /*variant*/,
                   const report::ValidationPoint& point) {
   constexpr double kSecondsPerMinute = 60.0;
-  return variant.cost.seconds / kSecondsPerMinute * static_cast<double>(point.step) /
-         static_cast<double>(variant.cost.steps);
+  return point.seconds / kSecondsPerMinute;
 }
 
 // The mean over seeds of the validation losses at each step that all of them were evaluated at.
@@ -200,17 +199,18 @@ Series validation_of(const ComparisonResult& result, size_t v, Where where) {
   Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
   if (variant.runs.empty()) return series;
   for (const report::ValidationPoint& point : variant.runs.front().metrics.validation) {
-    double sum = 0.0;
+    const auto count = static_cast<double>(variant.runs.size());
+    report::ValidationPoint mean{.step = point.step, .tokens = point.tokens};
     size_t found = 0;
     for (const report::RunData& run : variant.runs) {
       const auto same = std::ranges::find(run.metrics.validation, point.step, &report::ValidationPoint::step);
       if (same == run.metrics.validation.end()) continue;
-      sum += same->loss;
+      mean.loss += same->loss / count;
+      mean.seconds += same->seconds / count;
       ++found;
     }
     if (found < variant.runs.size()) continue;
-    series.points.push_back(
-        {.x = where(result, variant, point), .y = sum / static_cast<double>(found) * result.bits_per_nat()});
+    series.points.push_back({.x = where(result, variant, mean), .y = mean.loss * result.bits_per_nat()});
   }
   return series;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -40,13 +41,25 @@ void add_line(const JsonNode& line, Metrics& metrics) {
   metrics.training.push_back(read_training_point(line));
 }
 
-// Evaluations come between log lines: their tokens are those of a step times steps.
-void count_tokens_of_validation(Metrics& metrics) {
-  if (metrics.training.empty() || metrics.training.back().step == 0) return;
-  const TrainingPoint& last = metrics.training.back();
-  const double tokens_per_step = static_cast<double>(last.tokens) / static_cast<double>(last.step);
-  for (ValidationPoint& point : metrics.validation)
-    point.tokens = static_cast<int64_t>(tokens_per_step * static_cast<double>(point.step));
+// Evaluations come between log lines, or after the last: on the straight line through the two next to them, as steps
+// need not be of one length.
+double between(const TrainingPoint& a, const TrainingPoint& b, double of_a, double of_b, int64_t step) {
+  return of_a + (of_b - of_a) * static_cast<double>(step - a.step) / static_cast<double>(b.step - a.step);
+}
+
+void place_validation(Metrics& metrics) {
+  const std::vector<TrainingPoint>& training = metrics.training;
+  if (training.empty() || training.back().step == 0) return;
+  for (ValidationPoint& point : metrics.validation) {
+    auto next = std::ranges::lower_bound(training, point.step, {}, &TrainingPoint::step);
+    if (next == training.end()) --next;
+    const TrainingPoint before = next == training.begin() ? TrainingPoint() : *std::prev(next);
+    if (next->step == before.step) continue;
+    const auto tokens =
+        between(before, *next, static_cast<double>(before.tokens), static_cast<double>(next->tokens), point.step);
+    point.tokens = std::llround(tokens);
+    point.seconds = between(before, *next, before.seconds, next->seconds, point.step);
+  }
 }
 
 std::optional<int64_t> vocabulary_of(const std::filesystem::path& path, const Config& config) {
@@ -122,7 +135,7 @@ Metrics parse_metrics(std::string_view text, const std::string& source) {
     const Json json = parse_json<DataError>(line, place);
     add_line(JsonNode(json, place), metrics);
   }
-  count_tokens_of_validation(metrics);
+  place_validation(metrics);
   return metrics;
 }
 

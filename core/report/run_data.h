@@ -27,7 +27,8 @@ struct TrainingPoint {
 
 struct ValidationPoint {
   int64_t step = 0;
-  int64_t tokens = 0;  // trained on by then
+  int64_t tokens = 0;    // trained on by then
+  double seconds = 0.0;  // in steps by then
   std::string split = {};
   double loss = 0.0;
   std::optional<double> bits_per_byte = {};

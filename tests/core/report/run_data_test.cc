@@ -1,6 +1,7 @@
 // Directories of runs: finished, in progress, broken.
 #include "core/report/run_data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,6 +30,27 @@ TEST(MetricsTest, TrainingAndValidationAreToldApart) {
   EXPECT_EQ(metrics.training[0].bits_per_byte, 3.6);
   EXPECT_EQ(metrics.validation[0].tokens, 76800);  // of training by then
   EXPECT_FALSE(metrics.validation[0].bits_per_byte.has_value());
+}
+
+// Steps of a later stage are longer.
+TEST(MetricsTest, ValidationLiesBetweenTheLinesNextToIt) {
+  const auto line = [](int step, int tokens, double seconds) {
+    return fmt::format(R"({{"step":{},"unit":"byte","loss":2.5,"tokens":{},"seconds":{}}})", step, tokens, seconds) +
+           "\n";
+  };
+  const auto validation = [](int step) {
+    return fmt::format(R"({{"step":{},"evaluation":"valid","unit":"byte","loss":2.25}})", step) + "\n";
+  };
+  const Metrics metrics =
+      parse(validation(5) + line(10, 100, 1.0) + validation(10) + validation(15) + line(20, 500, 4.0) + validation(25));
+  std::vector<int64_t> tokens;
+  std::vector<double> seconds;
+  for (const ValidationPoint& point : metrics.validation) {
+    tokens.push_back(point.tokens);
+    seconds.push_back(point.seconds);
+  }
+  EXPECT_THAT(tokens, testing::ElementsAre(50, 100, 300, 700));
+  EXPECT_THAT(seconds, testing::ElementsAre(0.5, 1.0, 2.5, 5.5));
 }
 
 TEST(MetricsTest, ALastLineWithoutItsEndIsBeingWritten) {
