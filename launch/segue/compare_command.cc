@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -230,6 +231,13 @@ std::vector<std::string> sweeping_words(const Plan& plan, const ComparedRun& run
   return words;
 }
 
+// What tasks of a job array may write at the same time: each beside it under a name of its own.
+void write_for_all(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path own = fmt::format("{}.{:08x}", path.string(), std::random_device()());
+  write_file_atomically(own, text);
+  rename_durably(own, path);
+}
+
 // Trains and measures runs one after the other, each as a program of its own.
 class Runner {
  public:
@@ -238,7 +246,7 @@ class Runner {
 
   void run_all() {
     make_directories(plan_.directory / "configs");
-    write_file_atomically(plan_.directory / "measure.json", format_json(write_fields(plan_.comparison.measure)));
+    write_for_all(plan_.directory / "measure.json", format_json(write_fields(plan_.comparison.measure)));
     const auto timings = static_cast<int64_t>(plan_.timings.size());
     const auto before = timings + static_cast<int64_t>(plan_.sweep.size());
     run_those(plan_.timings, 0, "", nullptr, 0.0);
@@ -400,9 +408,9 @@ void run_compare(const CompareOptions& options) {
   const ComparisonResult result = read_result(plan, plan.runs, plan.rates, plan.directory);
   const OrderedJson json = result_json(result);
   if (!result.variants.empty()) {
-    write_file_atomically(plan.directory / "result.json", format_json(json));
-    write_file_atomically(plan.directory / "index.html",
-                          comparison_page(result, std::filesystem::path(options.file).stem().string()));
+    write_for_all(plan.directory / "result.json", format_json(json));
+    write_for_all(plan.directory / "index.html",
+                  comparison_page(result, std::filesystem::path(options.file).stem().string()));
   }
   fmt::print("{}", options.json ? format_json(json) : describe_result(result));
   if (!options.json && !result.variants.empty()) fmt::print("\n{}\n", (plan.directory / "index.html").string());

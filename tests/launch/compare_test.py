@@ -15,6 +15,9 @@ CLOCK = ("seconds", "training_tokens_per_second", "evaluation_tokens_per_second"
 VARIANTS = [{"name": "xl"}, {"name": "alibi", "set": ["model.position.kind=alibi"]},
             {"name": "memoryless", "set": ["model.mem_len=0"]}]
 
+# With these a rate of 1000 multiplies weights by -999 in every step.
+DECAYED = ["optimizer.kind=adamw", "optimizer.weight_decay=1"]
+
 
 def write(program, name="family.json", **changes):
     file = {"base": "base.json", "variants": VARIANTS, "budget": {"amount": 4000}, "seeds": [1, 2],
@@ -92,6 +95,16 @@ def test_runs_of_an_array_make_the_same_table(program):
     check(result(program, "array") == result(program, "comparisons/family"), "one by one: another result")
 
 
+def test_tasks_of_an_array_run_at_once(program):
+    tasks = [program.start("compare", "family.json", "--output", "tasks", "--only", str(number), "--quiet")
+             for number in range(1, 7)]
+    for task in tasks:
+        _, errors = task.communicate()
+        check(task.returncode == 0, f"a task ended with {task.returncode}:\n{errors}")
+    program.run("compare", "family.json", "--output", "tasks")
+    check(result(program, "tasks") == result(program, "comparisons/family"), "at once: another result")
+
+
 def test_learning_rates_are_found_on_validation(program):
     write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2])
     refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "learning rates to be found", "runs 1 to 9"])
@@ -116,8 +129,7 @@ def test_learning_rates_are_found_on_validation(program):
 
 
 def test_divergence_is_a_result(program):
-    """A rate of 1e30 makes the first losses that are no numbers."""
-    hot = {"name": "hot", "set": ["optimizer.lr=1e30"]}
+    hot = {"name": "hot", "set": [*DECAYED, "optimizer.lr=1000"]}
     write(program, "hot.json", variants=VARIANTS + [hot])
     output, errors = program.run("compare", "hot.json")
     check("6 of 8 runs are measured, 2 diverged" in output and "2 of 2 seeds diverged" in output, f"table:\n{output}")
@@ -144,19 +156,20 @@ def test_divergence_is_a_result(program):
 
 
 def test_rates_that_diverge_lose(program):
-    write(program, "hot.json", variants=VARIANTS[:2], seeds=[1], learning_rates=[0.003, 1e30])
+    variants = [{"name": variant["name"], "set": [*variant.get("set", []), *DECAYED]} for variant in VARIANTS[:2]]
+    write(program, "hot.json", variants=variants, seeds=[1], learning_rates=[0.003, 1000])
     output, _ = program.run("compare", "hot.json", "--output", "hot", "--quiet")
     for variant in result(program, "hot")["variants"]:
         sweep = variant["sweep"]
         check(sweep["learning_rate"] == 0.003 and sweep["tried"][1]["loss"] is None, f"{variant['name']}: {sweep}")
         check(variant["diverged"] == [] and sweep["flops"] < 2 * variant["cost"]["flops"], f"{variant['name']}: {variant}")
-    check("1e+30: diverged" in output, f"rates:\n{output}")
+    check("1000: diverged" in output, f"rates:\n{output}")
     page, _, _ = read_page(program.path("hot/index.html"))
-    check("Diverged: xl at 1e+30, alibi at 1e+30" in page.text, "page: rates that diverged")
-    write(program, "hot.json", variants=VARIANTS[:2], seeds=[1], learning_rates=[1e29, 1e30])
+    check("Diverged: xl at 1000, alibi at 1000" in page.text, "page: rates that diverged")
+    write(program, "hot.json", variants=variants, seeds=[1], learning_rates=[999, 1000])
     output, _ = program.run("compare", "hot.json", "--output", "all", "--quiet")
     check("0 of 2 runs are measured, 2 diverged" in output and "all of which diverged" in output, f"all:\n{output}")
-    check(result(program, "all")["variants"][0]["sweep"]["learning_rate"] == 1e29, "the lowest where all diverged")
+    check(result(program, "all")["variants"][0]["sweep"]["learning_rate"] == 999, "the lowest where all diverged")
     read_page(program.path("all/index.html"))
 
 
@@ -221,6 +234,7 @@ def main():
     test_every_variant_is_trained_and_told_apart(program)
     test_stopped_and_killed_it_ends_as_if_it_had_not_been(program)
     test_runs_of_an_array_make_the_same_table(program)
+    test_tasks_of_an_array_run_at_once(program)
     test_learning_rates_are_found_on_validation(program)
     test_divergence_is_a_result(program)
     test_rates_that_diverge_lose(program)

@@ -21,7 +21,8 @@ bool turns_heads(const ModelConfig& config) {
 ModelConfig tiny(const ModelVariant& variant) {
   ModelConfig config = variant.config();
   config.n_layer = std::min<int64_t>(config.n_layer, 2);
-  config.n_head = std::min<int64_t>(config.n_head, 2);
+  // What gains learn is a number a head, and a tensor is compared by its largest: two may both be nearly 0.
+  config.n_head = std::min<int64_t>(config.n_head, offered_by(config.position.kind).gains ? 4 : 2);
   if (!turns_heads(config)) config.d_head = std::min<int64_t>(config.d_head, 3);
   config.d_model = std::min<int64_t>(config.d_model, 8);
   config.d_inner = std::min<int64_t>(config.d_inner, 7);
