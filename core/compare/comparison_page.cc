@@ -108,12 +108,36 @@ void add_point(Page& page, const ComparisonResult& result, size_t point) {
   page.html(report::table_html(loss_table(result, point)));
 }
 
+// Tokens of a segment and the memory before it.
+double reach_of(const VariantLoss& loss) { return static_cast<double>(loss.tgt_len + loss.mem_len); }
+
+// The losses of all variants at the measured lengths, unless two of these are as long.
+void add_lengths(Page& page, const ComparisonResult& result) {
+  Plot plot{.name = "loss-by-length",
+            .title = "Loss by length",
+            .x_label = "tokens of segment and memory",
+            .y_label = result.bits_name(),
+            .x_scale = report::ScaleKind::kLog,
+            .series = {}};
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    Series series{
+        .name = result.variants[v].name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
+    for (const VariantLoss& loss : result.variants[v].losses)
+      series.points.push_back({.x = reach_of(loss), .y = loss.losses.mean() * result.bits_per_nat()});
+    std::ranges::sort(series.points, {}, &report::Point::x);
+    if (std::ranges::adjacent_find(series.points, {}, &report::Point::x) != series.points.end()) return;
+    plot.series.push_back(std::move(series));
+  }
+  page.figure({.charts = {plot}, .caption = "Losses at all measured lengths: mean over the seeds.", .table = {}});
+}
+
 void add_losses(Page& page, const ComparisonResult& result) {
   page.section("losses", "Which is better, and how surely");
   if (const std::string diverged = diverged_text(result); !diverged.empty())
     page.paragraph("Diverged: " + diverged +
                    ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
                    "of trainings that end.");
+  if (result.points() > 1) add_lengths(page, result);
   for (size_t point = 0; point < result.points(); ++point) add_point(page, result, point);
 }
 
@@ -329,7 +353,7 @@ std::string summary_of(const ComparisonResult& result) {
 
 }  // namespace
 
-std::string comparison_page(const ComparisonResult& result, const std::string& title) {
+report::Page comparison_page(const ComparisonResult& result, const std::string& title) {
   Page page({.kicker = fmt::format("Comparison \xC2\xB7 {} of {} runs measured \xC2\xB7 {:%Y-%m-%d %H:%M} UTC",
                                    result.measured_runs, result.runs, fmt::gmtime(std::time(nullptr))),
              .title = title,
@@ -344,7 +368,7 @@ std::string comparison_page(const ComparisonResult& result, const std::string& t
     add_parts(page, result);
   }
   add_configs(page, result);
-  return page.finish();
+  return page;
 }
 
 }  // namespace segue

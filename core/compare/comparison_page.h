@@ -4,10 +4,11 @@
 #include <string>
 
 #include "core/compare/comparison_result.h"
+#include "core/drawing/page.h"
 
 namespace segue {
 
 // `title` names the comparison; the result has variants.
-std::string comparison_page(const ComparisonResult& result, const std::string& title);
+report::Page comparison_page(const ComparisonResult& result, const std::string& title);
 
 }  // namespace segue

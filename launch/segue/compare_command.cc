@@ -35,7 +35,8 @@ constexpr const char* kExamples =
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
     "  sbatch --array=1-30 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a job for every run\n"
     "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
-    "page index.html, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1 save and stop; the "
+    "page index.html, its figures as SVG, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1 "
+    "save and stop; the "
     "same\n"
     "command goes on.";
 
@@ -397,6 +398,14 @@ class Runner {
   double seconds_ = 0.0;  // that it took
 };
 
+// And every drawing as a file of its own.
+void write_page(const std::filesystem::path& directory, const report::Page& page) {
+  write_for_all(directory / "index.html", page.finish());
+  make_directories(directory / "figures");
+  for (const report::DrawnFile& drawing : page.drawings())
+    write_for_all(directory / "figures" / drawing.name, drawing.svg);
+}
+
 void run_compare(const CompareOptions& options) {
   Plan plan = make_plan(options);
   check_begun(plan);
@@ -409,8 +418,7 @@ void run_compare(const CompareOptions& options) {
   const OrderedJson json = result_json(result);
   if (!result.variants.empty()) {
     write_for_all(plan.directory / "result.json", format_json(json));
-    write_for_all(plan.directory / "index.html",
-                  comparison_page(result, std::filesystem::path(options.file).stem().string()));
+    write_page(plan.directory, comparison_page(result, std::filesystem::path(options.file).stem().string()));
   }
   fmt::print("{}", options.json ? format_json(json) : describe_result(result));
   if (!options.json && !result.variants.empty()) fmt::print("\n{}\n", (plan.directory / "index.html").string());

@@ -106,7 +106,8 @@ def test_tasks_of_an_array_run_at_once(program):
 
 
 def test_learning_rates_are_found_on_validation(program):
-    write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2])
+    write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2],
+          measure={"max_tokens": 1500, "mem_len": [0, 24]})
     refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "learning rates to be found", "runs 1 to 9"])
     _, errors = program.run("compare", "swept.json")
     told = [line for line in errors.splitlines() if line.startswith("run ")]
@@ -125,6 +126,9 @@ def test_learning_rates_are_found_on_validation(program):
     trainings = [line["run"] for line in processes(program, "comparisons/swept") if line["command"] == "train"]
     measured = [run for run in os.listdir(program.path("comparisons/swept/runs"))
                 if os.path.exists(program.path("comparisons/swept/runs", run, "evaluations", "compare"))]
+    _, text, _ = read_page(program.path("comparisons/swept/index.html"))
+    figures = os.listdir(program.path("comparisons/swept/figures"))
+    check("Loss by length" in text and "loss-by-length.svg" in figures, f"page: a drawing of the lengths; {figures}")
     check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
 
 
