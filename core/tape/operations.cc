@@ -167,7 +167,7 @@ Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table) {
   return bias;
 }
 
-Value distance_gain(Tape& tape, const GainCurve& curve, int64_t distances) {
+Value distance_gain(Tape& tape, const DistanceGainCurve& curve, int64_t distances) {
   const Shape shape{curve.alpha.value.shape[0], distances};
   const Value gain{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
   tape.record({

@@ -30,10 +30,10 @@ Value look_up(Tape& tape, Slot indices, Slot table);
 Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table);
 
 // Gains by distance: alpha and beta [N] -> [N, E] float32, column d for distance d.
-struct GainCurve {
+struct DistanceGainCurve {
   Parameter alpha, beta;
 };
-Value distance_gain(Tape& tape, const GainCurve& curve, int64_t distances);
+Value distance_gain(Tape& tape, const DistanceGainCurve& curve, int64_t distances);
 
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);
