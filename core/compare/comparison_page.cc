@@ -34,7 +34,7 @@ std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3
 
 std::string verdict_of(const SeedDifference& difference, const std::string& first) {
   if (!difference.confidence95) return "too few tokens to tell";
-  if (!difference.is_told_apart()) return "not told apart from " + first;
+  if (!difference.is_significant()) return "no significant difference from " + first;
   return (difference.mean < 0.0 ? "better than " : "worse than ") + first;
 }
 
@@ -55,7 +55,7 @@ report::Table loss_table(const ComparisonResult& result, size_t point) {
     row[2] = bits_text(loss.losses.mean(), loss.losses.confidence95(), scale);
     if (!loss.difference) continue;
     row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
-    if (loss.difference->p_of_all) row[4] = p_text(*loss.difference->p_of_all);
+    if (loss.difference->p_adjusted) row[4] = p_text(*loss.difference->p_adjusted);
     row[5] = verdict_of(*loss.difference, first) + (row[5].empty() ? "" : "; " + row[5]);
   }
   return table;
@@ -76,7 +76,7 @@ report::IntervalChart differences_of_point(const ComparisonResult& result, size_
                               .value = difference.mean * scale,
                               .text = fmt::format("{:+.4f}", difference.mean * scale)};
     if (difference.confidence95) interval.spread = *difference.confidence95 * scale;
-    if (difference.is_told_apart()) interval.text += " *";
+    if (difference.is_significant()) interval.text += " *";
     chart.intervals.push_back(std::move(interval));
   }
   return chart;

@@ -125,7 +125,7 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
 //    diverged}]}, "losses": of each of the measured lengths, none when all seeds diverged, [{"tgt_len", "mem_len", the
 //    losses of base units (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged,
 //    "difference": null of the first variant and without seeds of both, else {"loss", "seeds": how many,
-//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_of_all", "is_told_apart"}}]}]}
+//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "is_significant"}}]}]}
 // Losses, differences and their errors are in nats per token; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
 

@@ -50,8 +50,8 @@ OrderedJson difference_json(const std::optional<SeedDifference>& difference) {
           {"error_of_text", known(difference->error_of_text)},
           {"error_of_seeds", known(difference->error_of_seeds)},
           {"p", known(difference->p)},
-          {"p_of_all", known(difference->p_of_all)},
-          {"is_told_apart", difference->is_told_apart()}};
+          {"p_adjusted", known(difference->p_adjusted)},
+          {"significant", difference->is_significant()}};
 }
 
 OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
@@ -68,7 +68,7 @@ std::string p_in_table(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:
 
 std::string verdict_of(const SeedDifference& difference) {
   if (!difference.confidence95) return "too few tokens to tell";
-  if (!difference.is_told_apart()) return "not told apart";
+  if (!difference.is_significant()) return "not significant";
   return difference.mean < 0.0 ? "lower" : "higher";
 }
 
@@ -106,7 +106,7 @@ std::string describe_point(const ComparisonResult& result, size_t point) {
     text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, loss.tgt_len, loss.mem_len,
                         padded(plus_minus(loss.losses.mean(), loss.losses.confidence95(), scale, false), 18));
     if (loss.difference) {
-      const std::optional<double>& p = loss.difference->p_of_all;
+      const std::optional<double>& p = loss.difference->p_adjusted;
       text += fmt::format("{}{:<8}{}",
                           padded(plus_minus(loss.difference->mean, loss.difference->confidence95, scale, true), 20),
                           p ? p_in_table(*p) : "", verdict_of(*loss.difference));

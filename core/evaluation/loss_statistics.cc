@@ -53,7 +53,7 @@ double LossMean::mean() const {
 std::optional<double> LossMean::confidence95() const {
   const std::optional<StandardError> error = standard_error();
   if (!error) return std::nullopt;
-  return student_t_quantile(0.975, error->degrees_of_freedom) * error->value;
+  return student_t_critical(0.05, error->degrees_of_freedom) * error->value;
 }
 
 std::optional<StandardError> LossMean::standard_error() const {

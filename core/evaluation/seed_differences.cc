@@ -1,11 +1,8 @@
-// Two variances, their sum, and Holm's steps.
+// Two standard errors, the interval of both, and Holm's steps.
 #include "core/evaluation/seed_differences.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
-#include <utility>
 
 #include "base/error.h"
 #include "core/evaluation/student_t.h"
@@ -14,12 +11,6 @@ namespace segue {
 
 namespace {
 
-// Variance of a difference, and how well it is known.
-struct Variance {
-  double value = 0.0;
-  double degrees_of_freedom = 0.0;
-};
-
 void check_seeds(std::span<const LossesOfSeeds> ways) {
   for (const LossesOfSeeds& way : ways) {
     if (way.empty() || way.size() != ways.front().size())
@@ -27,104 +18,72 @@ void check_seeds(std::span<const LossesOfSeeds> ways) {
   }
 }
 
-// The mean loss of a way from a seed.
-struct Cell {
-  size_t way = 0;
-  size_t seed = 0;
-  double value = 0.0;
-};
+// Of what is uncertain about a mean, each by itself.
+using Errors = std::vector<StandardError>;
 
-std::vector<Cell> cells_of(std::span<const LossesOfSeeds> ways) {
-  std::vector<Cell> cells;
-  for (size_t w = 0; w < ways.size(); ++w) {
-    for (size_t s = 0; s < ways[w].size(); ++s)
-      if (ways[w][s]) cells.push_back({.way = w, .seed = s, .value = ways[w][s]->mean()});
-  }
-  return cells;
-}
-
-size_t count_groups(const std::vector<Cell>& cells, size_t Cell::*group) {
-  std::set<size_t> found;
-  for (const Cell& cell : cells) found.insert(cell.*group);
-  return found.size();
-}
-
-// Returns the largest mean.
-double take_off_means(std::vector<Cell>& cells, size_t Cell::*group) {
-  std::map<size_t, std::pair<double, double>> sums;  // and counts
-  for (const Cell& cell : cells) {
-    auto& [sum, count] = sums[cell.*group];
-    sum += cell.value;
-    count += 1.0;
-  }
-  double largest = 0.0;
-  for (Cell& cell : cells) {
-    const auto& [sum, count] = sums[cell.*group];
-    cell.value -= sum / count;
-    largest = std::max(largest, std::abs(sum / count));
-  }
-  return largest;
-}
-
-// Of one mean, from what is left of all of them without those of way and seed, which are taken off in turns until
-// nothing moves, as some may be missing: the residuals of least squares. None when nothing is left to tell it from.
-std::optional<Variance> variance_of_seeds(std::span<const LossesOfSeeds> ways) {
-  constexpr int kMostRounds = 10000;
-  constexpr double kNothing = 1e-14;
-  std::vector<Cell> cells = cells_of(ways);
-  const size_t known = count_groups(cells, &Cell::way) + count_groups(cells, &Cell::seed);
-  if (cells.size() + 1 <= known) return std::nullopt;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const double of_ways = take_off_means(cells, &Cell::way);
-    if (std::max(of_ways, take_off_means(cells, &Cell::seed)) < kNothing) break;
-  }
+// Half of the interval that misses with probability `p`.
+double half_width(const Errors& errors, double p) {
   double squares = 0.0;
-  for (const Cell& cell : cells) squares += cell.value * cell.value;
-  const auto freedom = static_cast<double>(cells.size() + 1 - known);
-  return Variance{.value = squares / freedom, .degrees_of_freedom = freedom};
+  for (const StandardError& error : errors) {
+    const double half = student_t_critical(p, error.degrees_of_freedom) * error.value;
+    squares += half * half;
+  }
+  return std::sqrt(squares);
 }
 
-Variance sum_of(const Variance& a, const Variance& b) {
-  const double value = a.value + b.value;
-  if (value == 0.0) return a;
-  const double spread = a.value * a.value / a.degrees_of_freedom + b.value * b.value / b.degrees_of_freedom;
-  return {.value = value, .degrees_of_freedom = value * value / spread};
+// At which the interval just reaches from `mean` to 0; no less than kLeast.
+double p_of(double mean, const Errors& errors) {
+  constexpr double kLeast = 1e-12;
+  constexpr int kHalvings = 60;
+  const double distance = std::abs(mean);
+  if (distance == 0.0) return 1.0;
+  if (half_width(errors, kLeast) <= distance) return kLeast;
+  double low = std::log(kLeast);
+  double high = 0.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2.0;
+    (half_width(errors, std::exp(middle)) > distance ? low : high) = middle;
+  }
+  return std::exp(high);
 }
 
-// By both variances, or that of the text alone.
-void judge(SeedDifference& found, const StandardError& text, const std::optional<Variance>& seeds) {
-  found.error_of_text = text.value;
-  Variance variance{.value = text.value * text.value, .degrees_of_freedom = text.degrees_of_freedom};
-  if (seeds) variance = sum_of(variance, *seeds);
-  const double error = std::sqrt(variance.value);
-  found.confidence95 = student_t_quantile(0.975, variance.degrees_of_freedom) * error;
-  if (error > 0.0)
-    found.p = student_t_two_sided(found.mean / error, variance.degrees_of_freedom);
-  else
-    found.p = found.mean == 0.0 ? 1.0 : 0.0;
+// Of the mean of paired differences, over seeds.
+StandardError error_over_seeds(const std::vector<double>& differences, double mean) {
+  const auto count = static_cast<double>(differences.size());
+  double squares = 0.0;
+  for (const double difference : differences) squares += (difference - mean) * (difference - mean);
+  return {.value = std::sqrt(squares / (count - 1.0) / count), .degrees_of_freedom = count - 1.0};
 }
 
 // From the seeds that both have.
-SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& reference,
-                             const std::optional<Variance>& of_seed) {
+SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& reference) {
   std::vector<LossMean> of_way;
   std::vector<LossMean> of_reference;
+  std::vector<double> differences;
   for (size_t s = 0; s < way.size(); ++s) {
     if (!way[s] || !reference[s]) continue;
     of_way.push_back(*way[s]);
     of_reference.push_back(*reference[s]);
+    differences.push_back(way[s]->mean() - reference[s]->mean());
   }
-  SeedDifference found{.seeds = std::ssize(of_way)};
+  SeedDifference found{.seeds = std::ssize(differences)};
   if (found.seeds == 0) return found;
   const std::optional<LossMean> losses = LossMean::average(of_way).above(LossMean::average(of_reference));
   if (!losses) throw ContractError("seeds: ways of training that score other tokens");
   found.mean = losses->mean();
-  std::optional<Variance> seeds = of_seed;
-  if (seeds) {
-    seeds->value *= 2.0 / static_cast<double>(found.seeds);
-    found.error_of_seeds = std::sqrt(seeds->value);
+  Errors errors;
+  if (const std::optional<StandardError> text = losses->standard_error()) {
+    found.error_of_text = text->value;
+    errors.push_back(*text);
   }
-  if (const std::optional<StandardError> text = losses->standard_error()) judge(found, *text, seeds);
+  if (found.seeds > 1) {
+    errors.push_back(error_over_seeds(differences, found.mean));
+    found.error_of_seeds = errors.back().value;
+  }
+  // One seed that is left of several tells nothing of seeds, and an interval beside it would say that it does.
+  if (!found.error_of_text || (found.seeds == 1 && way.size() > 1)) return found;
+  found.confidence95 = half_width(errors, 0.05);
+  found.p = p_of(found.mean, errors);
   return found;
 }
 
@@ -134,13 +93,12 @@ std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds
   check_seeds(ways);
   std::vector<SeedDifference> differences;
   if (ways.size() < 2) return differences;
-  const std::optional<Variance> of_seed = variance_of_seeds(ways);
-  for (const LossesOfSeeds& way : ways.subspan(1)) differences.push_back(difference_of(way, ways.front(), of_seed));
-  hold_together(differences);
+  for (const LossesOfSeeds& way : ways.subspan(1)) differences.push_back(difference_of(way, ways.front()));
+  adjust_by_holm(differences);
   return differences;
 }
 
-void hold_together(std::span<SeedDifference> differences) {
+void adjust_by_holm(std::span<SeedDifference> differences) {
   std::vector<SeedDifference*> by_p;
   for (SeedDifference& difference : differences)
     if (difference.p) by_p.push_back(&difference);
@@ -148,7 +106,7 @@ void hold_together(std::span<SeedDifference> differences) {
   double largest = 0.0;
   for (size_t i = 0; i < by_p.size(); ++i) {
     largest = std::max(largest, static_cast<double>(by_p.size() - i) * *by_p[i]->p);
-    by_p[i]->p_of_all = std::min(1.0, largest);
+    by_p[i]->p_adjusted = std::min(1.0, largest);
   }
 }
 

@@ -3,11 +3,8 @@
 
 namespace segue {
 
-// The t that is not exceeded with probability `probability`, within (0, 1); `degrees_of_freedom` is above 0 and need
-// not be whole.
-double student_t_quantile(double probability, double degrees_of_freedom);
-
-// The probability of a t at least this far from 0, on either side.
-double student_t_two_sided(double t, double degrees_of_freedom);
+// The t at least as far from 0 as which, on either side, one lies with probability `p`, within (0, 1); 1.96 for 5 % and
+// very many degrees of freedom, which are above 0 and need not be whole.
+double student_t_critical(double p, double degrees_of_freedom);
 
 }  // namespace segue

@@ -30,7 +30,7 @@ TEST(LossMeanTest, ConfidenceIsThatOfTheRegionsMeans) {
     losses.add(static_cast<int64_t>(7 * region), means[region] - 0.5);
     losses.add(static_cast<int64_t>(7 * region), means[region] + 0.5);
   }
-  EXPECT_NEAR(losses.confidence95().value_or(0.0), student_t_quantile(0.975, 4) * std::sqrt(2.5 / 5.0), 1e-12);
+  EXPECT_NEAR(losses.confidence95().value_or(0.0), student_t_critical(0.05, 4) * std::sqrt(2.5 / 5.0), 1e-12);
 }
 
 // Texts differ much, and by a tenth what two models make of them.
