@@ -50,6 +50,14 @@ void check_comparison(const Comparison& comparison, const std::string& source) {
   }
   if (const double* twice = find_twice(comparison.learning_rates, [](double rate) { return rate; }))
     throw ConfigError("{}: learning_rates: expected each once, found {} twice", source, *twice);
+  for (const VariantConfig& variant : comparison.variants) {
+    for (const double rate : comparison.learning_rates) {
+      const std::string name = fmt::format("{}-{}", variant.name, rate);
+      if (std::ranges::count(comparison.variants, name, &VariantConfig::name) > 0)
+        throw ConfigError(R"({}: variants: expected another name than "{}", which runs of "{}" at that rate have)",
+                          source, name, variant.name);
+    }
+  }
   if (comparison.learning_rates.size() == 1)
     throw ConfigError("{}: learning_rates: expected 2 or more to choose from, found 1; set optimizer.lr", source);
   const auto name_of = [](const VariantConfig& variant) { return variant.name; };
@@ -120,6 +128,34 @@ double cost_of_step(const BudgetConfig& budget, const Config& config, int64_t vo
   throw ContractError("budget: kind {}", static_cast<int>(budget.kind));
 }
 
+// What times the steps of a config at some of its lengths. Rates are constant and so small that nothing diverges: steps
+// are timed, not learned from.
+Config timing_of(const Config& config, const StageLengths& lengths, int64_t vocab_size) {
+  constexpr double kRate = 1e-9;
+  constexpr double kWork = 2e10;  // operations that are timed, a second or so
+  constexpr int64_t kFewest = 40;
+  constexpr int64_t kMost = 2000;
+  constexpr int64_t kLines = 5;  // of the log, over them
+  const double steps = std::ceil(kWork / flops_of_step(config, vocab_size, lengths) / kLines);
+  const int64_t logged = std::clamp(static_cast<int64_t>(steps), kFewest / kLines, kMost / kLines);
+  Config timing = config;
+  timing.model.mem_len = lengths.mem_len;
+  // It counts keys by the memory's length, which is another here; the work is about the same.
+  if (lengths.mem_len < config.model.mem_len) timing.model.visibility.same_length = false;
+  TrainingConfig& training = timing.training;
+  training.tgt_len = lengths.tgt_len;
+  training.stages.clear();
+  training.log_interval = logged;
+  training.max_step = (filling_steps(timing) / logged + 1 + kLines) * logged;
+  timing.optimizer.lr = kRate;
+  timing.schedule = {.kind = ScheduleKind::kConstant};
+  timing.evaluation.interval = 0;
+  timing.evaluation.tgt_len = EvaluationConfig().tgt_len;
+  timing.evaluation.mem_len = EvaluationConfig().mem_len;
+  timing.checkpoint.interval = 0;
+  return timing;
+}
+
 void check_learning_rate(const Comparison& comparison, const VariantConfig& variant, std::string_view source) {
   if (comparison.learning_rates.empty()) return;
   for (const std::string& key : overridden_keys(variant.set)) {
@@ -163,7 +199,8 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
           R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})",
           plan.source, variant.name, cost_of_step(comparison.budget, config, plan.vocab_size, seconds, 0),
           name_of_choice(comparison.budget.kind), comparison.budget.amount);
-    check_combinations(config, source);
+    check_combinations(
+        config, fmt::format("{}, of the {} steps that budget.amount pays for", source, config.training.max_step));
   }
   check_alike(comparison, configs, plan.source);
   return configs;
@@ -222,36 +259,32 @@ Comparison load_comparison(const std::filesystem::path& path) {
 }
 
 std::string ComparedRun::name() const {
+  if (timed) return fmt::format("{}@{}-{}", variant, *timed + 1, seed);
   return learning_rate ? fmt::format("{}-{}-{}", variant, *learning_rate, seed) : fmt::format("{}-{}", variant, seed);
 }
 
-std::filesystem::path ComparedRun::directory() const { return std::filesystem::path(folder) / name(); }
+std::filesystem::path ComparedRun::directory() const {
+  return std::filesystem::path(timed ? "timing" : "runs") / name();
+}
+
+int64_t filling_steps(const Config& timing) {
+  const int64_t tgt_len = timing.training.tgt_len;
+  return (timing.model.mem_len + tgt_len - 1) / tgt_len;
+}
 
 std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {
-  constexpr int64_t kSteps = 40;
-  constexpr int64_t kLogged = 8;
-  constexpr double kRate = 1e-9;  // at which nothing diverges: steps are timed, not learned from
   std::vector<ComparedRun> runs;
   const std::vector<Config> configs = configs_of(plan);
   for (size_t v = 0; v < configs.size(); ++v) {
     const std::vector<StageLengths> lengths = all_lengths_of(configs[v]);
     for (size_t n = 0; n < lengths.size(); ++n) {
       ComparedRun& run = runs.emplace_back();
-      run.variant = fmt::format("{}-lengths-{}", plan.comparison.variants[v].name, n + 1);
-      run.config = configs[v];
+      run.variant = plan.comparison.variants[v].name;
+      run.timed = n;
+      run.config = timing_of(configs[v], lengths[n], plan.vocab_size);
       run.seed = run.config.seed;
-      run.folder = "timing";
-      run.config.model.mem_len = lengths[n].mem_len;
-      TrainingConfig& training = run.config.training;
-      training.tgt_len = lengths[n].tgt_len;
-      training.stages.clear();
-      training.max_step = kSteps;
-      training.log_interval = kLogged;
-      run.config.optimizer.lr = kRate;
-      run.config.schedule.warmup_step = 0;
-      run.config.schedule.eta_min = 0.0;
-      run.config.evaluation.interval = 0;
-      run.config.checkpoint.interval = 0;
+      check_combinations(run.config,
+                         fmt::format(R"({}: variant "{}", timed at its lengths {})", plan.source, run.variant, n + 1));
     }
   }
   return runs;

@@ -70,8 +70,8 @@ struct ComparedRun {
   int64_t seed = 0;
   std::optional<double> learning_rate;  // where it is swept
   Config config;
-  std::string folder = "runs";              // or "timing"
-  std::string name() const;                 // "alibi-1", or "alibi-0.001-1" where learning rates are swept
+  std::optional<size_t> timed = {};  // of a short run that times steps: at which of the variant's lengths
+  std::string name() const;  // "alibi-1", "alibi-0.001-1" where learning rates are swept, "alibi@1-1" of timings
   std::filesystem::path directory() const;  // within that of the comparison
 };
 
@@ -84,8 +84,12 @@ struct ComparisonPlan {
   StepSeconds seconds = {};  // of a budget of seconds; empty: not timed yet, and runs have the steps of their configs
 };
 
-// A short training for every entry of StepSeconds, variant by variant, in their order. Throws as runs_of does.
+// A short training for every entry of StepSeconds, variant by variant, in their order: as many steps as fill the
+// memory, then those that are timed, by which the log has a line. Throws as runs_of does.
 std::vector<ComparedRun> timings_of(const ComparisonPlan& plan);
+
+// The steps of a timing that its memory takes to fill.
+int64_t filling_steps(const Config& timing);
 
 // Those that find each variant's learning rate, from the first seed, by variant; none when they are not swept. Throws
 // as runs_of does.

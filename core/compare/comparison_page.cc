@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 
 #include "base/text.h"
 #include "core/compare/variant_drawings.h"
@@ -33,7 +34,8 @@ std::string bits_text(double nats, const std::optional<double>& spread, double s
 std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
 
 std::string verdict_of(const SeedDifference& difference, const std::string& first) {
-  if (!difference.confidence95) return "too few tokens to tell";
+  if (!difference.error_of_text) return "too few tokens to tell";
+  if (!difference.confidence95) return "too few seeds to tell";
   if (!difference.is_significant()) return "no significant difference from " + first;
   return (difference.mean < 0.0 ? "better than " : "worse than ") + first;
 }
@@ -42,15 +44,16 @@ std::string lengths_text(const VariantLoss& loss) {
   return fmt::format("segments of {}, memory {}", human_count(loss.tgt_len), human_count(loss.mem_len));
 }
 
-report::Table loss_table(const ComparisonResult& result, size_t point) {
+report::Table loss_table(const ComparisonResult& result, const LossSet& set) {
   const std::string& first = result.variants.front().name;
   report::Table table{.head = {"variant", "lengths", result.bits_name(), "above " + first, "p", ""}, .rows = {}};
   const double scale = result.bits_per_nat();
-  for (const ComparedVariant& variant : result.variants) {
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const ComparedVariant& variant = result.variants[v];
     std::vector<std::string>& row =
         table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
-    if (variant.losses.empty()) continue;
-    const VariantLoss& loss = variant.losses[point];
+    if (set.losses[v] == nullptr) continue;
+    const VariantLoss& loss = *set.losses[v];
     row[1] = lengths_text(loss);
     row[2] = bits_text(loss.losses.mean(), loss.losses.confidence95(), scale);
     if (!loss.difference) continue;
@@ -61,16 +64,16 @@ report::Table loss_table(const ComparisonResult& result, size_t point) {
   return table;
 }
 
-report::IntervalChart differences_of_point(const ComparisonResult& result, size_t point) {
+report::IntervalChart differences_of(const ComparisonResult& result, const LossSet& set) {
   const double scale = result.bits_per_nat();
   report::IntervalChart chart{
-      .name = point == 0 ? "differences" : fmt::format("differences-{}", point),
-      .title = "Differences from " + result.variants.front().name,
+      .name = set.name.empty() ? "differences" : "differences-" + set.name,
+      .title = "Differences from " + result.variants.front().name + (set.title.empty() ? "" : ", " + set.title),
       .x_label = fmt::format("{} above {}; better is left", result.bits_name(), result.variants.front().name),
       .intervals = {}};
   for (size_t v = 1; v < result.variants.size(); ++v) {
-    if (result.variants[v].losses.empty() || !result.variants[v].losses[point].difference) continue;
-    const SeedDifference& difference = *result.variants[v].losses[point].difference;
+    if (set.losses[v] == nullptr || !set.losses[v]->difference) continue;
+    const SeedDifference& difference = *set.losses[v]->difference;
     report::Interval interval{.name = result.variants[v].name,
                               .colour = static_cast<int64_t>(v),
                               .value = difference.mean * scale,
@@ -93,19 +96,20 @@ std::string diverged_text(const ComparisonResult& result) {
   return text;
 }
 
-void add_point(Page& page, const ComparisonResult& result, size_t point) {
+void add_set(Page& page, const ComparisonResult& result, const LossSet& set) {
   const ComparedVariant& first = result.variants.front();
   const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
                                                   : "of both other text of this kind and other seeds";
-  const report::IntervalChart chart = differences_of_point(result, point);
+  const report::IntervalChart chart = differences_of(result, set);
   if (!chart.intervals.empty())
     page.figure(
         {.charts = {chart},
          .caption = fmt::format(
-             "Differences from {} ({}) on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
-             "marks those told apart with the chance of any mistake held at 5 % (Holm).",
-             first.name, lengths_text(first.losses[point]), human_count(result.tokens), result.split, of)});
-  page.html(report::table_html(loss_table(result, point)));
+             "Differences from {} ({}){} on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
+             "marks those that are significant at 5 % for all variants together (Holm).",
+             first.name, lengths_text(*set.losses.front()), set.title.empty() ? "" : ", " + set.title + ",",
+             human_count(result.tokens), result.split, of)});
+  page.html(report::table_html(loss_table(result, set)));
 }
 
 // Tokens of a segment and the memory before it.
@@ -138,7 +142,7 @@ void add_losses(Page& page, const ComparisonResult& result) {
                    ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
                    "of trainings that end.");
   if (result.points() > 1) add_lengths(page, result);
-  for (size_t point = 0; point < result.points(); ++point) add_point(page, result, point);
+  for (const LossSet& set : loss_sets(result)) add_set(page, result, set);
 }
 
 void add_costs(Page& page, const ComparisonResult& result) {
@@ -258,8 +262,8 @@ void add_curves(Page& page, const ComparisonResult& result) {
   }
   page.figure({.charts = {by_tokens},
                .caption =
-                   "Validation loss by tokens trained on, the mean over seeds, by the estimate that runs make of "
-                   "themselves.",
+                   "Validation loss by tokens trained on, the mean over seeds, as each run evaluated itself during "
+                   "training.",
                .table = {}});
   page.figure({.charts = {curves_by(result, "FLOP", "FLOP, forward and backward", flops_at),
                           curves_by(result, "time", "minutes in steps", minutes_at)},
@@ -334,19 +338,23 @@ void add_configs(Page& page, const ComparisonResult& result) {
                "<pre>" + report::escaped(to_json(configs.front()).dump(2)) + "</pre>\n");
 }
 
+// Of each as it was trained, or else at the first of the measured lengths.
 std::string summary_of(const ComparisonResult& result) {
-  const ComparedVariant* best = nullptr;
-  const auto loss_of = [](const ComparedVariant& variant) { return variant.losses.front().losses.mean(); };
-  for (const ComparedVariant& variant : result.variants) {
-    if (!variant.losses.empty() && (best == nullptr || loss_of(variant) < loss_of(*best))) best = &variant;
-  }
-  if (best == nullptr) return "All diverged.";
-  const std::string of = fmt::format(
-      "{} at {} {}", best->name, report::fixed(loss_of(*best) * result.bits_per_nat(), kDecimals), result.bits_name());
+  const std::vector<LossSet> sets = loss_sets(result);
+  if (sets.empty()) return "All diverged.";
+  const std::vector<const VariantLoss*>& losses = sets.front().losses;
+  const auto loss_of = [](const VariantLoss* loss) {
+    return loss == nullptr ? std::numeric_limits<double>::infinity() : loss->losses.mean();
+  };
+  const auto best = static_cast<size_t>(std::ranges::min_element(losses, {}, loss_of) - losses.begin());
+  const ComparedVariant& variant = result.variants[best];
+  const std::string of =
+      fmt::format("{} at {} {}", variant.name, report::fixed(loss_of(losses[best]) * result.bits_per_nat(), kDecimals),
+                  result.bits_name());
   const std::string diverged =
-      best->diverged.empty() ? "" : fmt::format(" where it did not diverge ({})", divergence_of(result, *best));
-  if (best == &result.variants.front()) return fmt::format("None is below {}{}.", of, diverged);
-  const std::optional<SeedDifference>& difference = best->losses.front().difference;
+      variant.diverged.empty() ? "" : fmt::format(" where it did not diverge ({})", divergence_of(result, variant));
+  if (best == 0) return fmt::format("None is below {}{}.", of, diverged);
+  const std::optional<SeedDifference>& difference = losses[best]->difference;
   if (!difference) return fmt::format("The lowest is {}{}.", of, diverged);
   return fmt::format("The lowest is {}{}: {}.", of, diverged, verdict_of(*difference, result.variants.front().name));
 }

@@ -120,13 +120,54 @@ LossesOfSeeds add_losses(ComparedVariant& variant, const std::vector<int64_t>& s
   return way;
 }
 
-// Adds what all variants lost at one of the measured lengths.
-void add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
-  std::vector<LossesOfSeeds> ways;
+// By variant.
+using Ways = std::vector<LossesOfSeeds>;
+
+// Adds what all variants lost at one of the measured lengths, and returns it by seed.
+Ways add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
+  Ways ways;
   for (ComparedVariant& variant : result.variants) ways.push_back(add_losses(variant, result.seeds, point, paired));
   const std::vector<SeedDifference> differences = differences_over_seeds(ways);
   for (size_t v = 1; v < result.variants.size(); ++v) {
     if (differences[v - 1].seeds > 0) result.variants[v].losses[point].difference = differences[v - 1];
+  }
+  return ways;
+}
+
+// Which of the measured lengths each variant was trained with; empty where one was not measured with its own, or when
+// these are the same for all.
+std::vector<size_t> points_as_trained(const ComparisonResult& result) {
+  std::vector<size_t> points;
+  bool is_same = true;
+  std::optional<size_t> first;
+  for (const ComparedVariant& variant : result.variants) {
+    size_t& point = points.emplace_back(0);
+    if (variant.losses.empty()) continue;
+    const auto is_own = [&](const VariantLoss& loss) {
+      return loss.tgt_len == variant.config.training.tgt_len && loss.mem_len == variant.config.model.mem_len;
+    };
+    const auto found = std::ranges::find_if(variant.losses, is_own);
+    if (found == variant.losses.end()) return {};
+    point = static_cast<size_t>(found - variant.losses.begin());
+    is_same = is_same && point == first.value_or(point);
+    first = point;
+  }
+  return is_same ? std::vector<size_t>() : points;
+}
+
+// `all`: by the measured lengths.
+void add_as_trained(ComparisonResult& result, const std::vector<Ways>& all) {
+  const std::vector<size_t> points = points_as_trained(result);
+  if (points.empty()) return;
+  Ways ways;
+  for (size_t v = 0; v < points.size(); ++v) ways.push_back(all[points[v]][v]);
+  const std::vector<SeedDifference> differences = differences_over_seeds(ways);
+  for (size_t v = 0; v < points.size(); ++v) {
+    ComparedVariant& variant = result.variants[v];
+    if (variant.losses.empty()) continue;
+    VariantLoss& loss = variant.as_trained.emplace(variant.losses[points[v]]);
+    loss.difference.reset();
+    if (v > 0 && differences[v - 1].seeds > 0) loss.difference = differences[v - 1];
   }
 }
 
@@ -162,6 +203,18 @@ ComparedVariant read_variant(const ComparisonPlan& plan, const std::vector<Compa
   return compared;
 }
 
+// Of a timing, once its memory is full.
+double seconds_of_step(const report::RunData& timing) {
+  const std::vector<report::TrainingPoint>& points = timing.metrics.training;
+  const int64_t filling = filling_steps(timing.config);
+  const auto from =
+      std::ranges::find_if(points, [&](const report::TrainingPoint& point) { return point.step > filling; });
+  if (from == points.end() || from->step == points.back().step)
+    throw DataError("{}: expected two lines of metrics after step {}, which fills the memory, found fewer",
+                    timing.path.string(), filling);
+  return (points.back().seconds - from->seconds) / static_cast<double>(points.back().step - from->step);
+}
+
 // What a run of the sweep found, and took.
 void add_tried(SweptRate& rate, const ComparedRun& run, int64_t vocab_size, const std::filesystem::path& directory) {
   const report::RunData read = report::read_run(directory / run.directory());
@@ -194,6 +247,22 @@ size_t ComparisonResult::points() const {
   return points;
 }
 
+std::vector<LossSet> loss_sets(const ComparisonResult& result) {
+  std::vector<LossSet> sets;
+  const auto has_own = [](const ComparedVariant& variant) { return variant.as_trained.has_value(); };
+  if (std::ranges::any_of(result.variants, has_own)) {
+    LossSet& set = sets.emplace_back(LossSet{.name = "as-trained", .title = "each as it was trained"});
+    for (const ComparedVariant& variant : result.variants)
+      set.losses.push_back(variant.as_trained ? &*variant.as_trained : nullptr);
+  }
+  for (size_t point = 0; point < result.points(); ++point) {
+    LossSet& set = sets.emplace_back(LossSet{.name = point == 0 ? "" : std::to_string(point)});
+    for (const ComparedVariant& variant : result.variants)
+      set.losses.push_back(variant.losses.empty() ? nullptr : &variant.losses[point]);
+  }
+  return sets;
+}
+
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run, std::string_view evaluation) {
   return path_exists(directory / run.directory() / "evaluations" / evaluation / "evaluation.json");
 }
@@ -213,20 +282,14 @@ bool is_timed(const std::filesystem::path& directory, const ComparedRun& run) {
   return !points.empty() && points.back().step == run.config.training.max_step;
 }
 
-// The first lines are left out: memories fill and caches warm up.
 StepSeconds timed_seconds(const ComparisonPlan& plan, const std::vector<ComparedRun>& timings,
                           const std::filesystem::path& directory) {
   if (!std::ranges::all_of(timings, [&](const ComparedRun& run) { return is_timed(directory, run); })) return {};
-  StepSeconds seconds;
-  auto timing = timings.begin();
-  for (const VariantConfig& variant : plan.comparison.variants) {
-    std::vector<double>& of_variant = seconds.emplace_back();
-    for (; timing != timings.end() && timing->variant.starts_with(variant.name + "-lengths-"); ++timing) {
-      const std::vector<report::TrainingPoint> points =
-          report::read_run(directory / timing->directory()).metrics.training;
-      const report::TrainingPoint& from = points[points.size() / 2 - 1];
-      of_variant.push_back((points.back().seconds - from.seconds) /
-                           static_cast<double>(points.back().step - from.step));
+  StepSeconds seconds(plan.comparison.variants.size());
+  for (size_t v = 0; v < seconds.size(); ++v) {
+    for (const ComparedRun& timing : timings) {
+      if (timing.variant == plan.comparison.variants[v].name)
+        seconds[v].push_back(seconds_of_step(report::read_run(directory / timing.directory())));
     }
   }
   return seconds;
@@ -275,7 +338,9 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
   check_points(result.variants, *first);
   PairedLosses paired;
   const size_t points = evaluation_of(*first).results.size();
-  for (size_t point = 0; point < points; ++point) add_point(result, point, paired);
+  std::vector<Ways> all;
+  for (size_t point = 0; point < points; ++point) all.push_back(add_point(result, point, paired));
+  add_as_trained(result, all);
   result.unit = paired.unit();
   result.tokens_per_byte = paired.tokens_per_byte();
   result.tokens = paired.tokens();

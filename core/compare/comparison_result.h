@@ -69,8 +69,11 @@ struct ComparedVariant {
   std::optional<SweptRate> rate = {};
   Config config = {};  // of its first run
   VariantCost cost = {};
-  std::vector<int64_t> diverged = {};      // seeds
-  std::vector<VariantLoss> losses = {};    // one for each of the measured lengths; none when all seeds diverged
+  std::vector<int64_t> diverged = {};    // seeds
+  std::vector<VariantLoss> losses = {};  // one for each of the measured lengths; none when all seeds diverged
+  // That of the lengths it was trained with, where every variant was measured with its own and these are not the same
+  // for all: its difference is from the first variant as that was trained.
+  std::optional<VariantLoss> as_trained = {};
   std::vector<report::RunData> runs = {};  // of the seeds that did not diverge
   DistanceBiases biases = {};              // of the first of these runs; none when its checkpoints are gone
 };
@@ -92,6 +95,17 @@ struct ComparisonResult {
   double bits_per_nat() const;    // per byte where bytes are known, else per token
   std::string bits_name() const;  // "bits/byte" or "bits/token"
 };
+
+// The losses of all variants that are set beside one another: each as it was trained, or all at one of the measured
+// lengths.
+struct LossSet {
+  std::string name = {};                        // "as-trained", or "" and "1", "2", ... of the measured lengths
+  std::string title = {};                       // "each as it was trained", or none
+  std::vector<const VariantLoss*> losses = {};  // by variant; null when all its seeds diverged
+};
+
+// First that of each as it was trained, if there is one.
+std::vector<LossSet> loss_sets(const ComparisonResult& result);
 
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
                  std::string_view evaluation = kComparedEvaluation);
@@ -125,7 +139,8 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
 //    diverged}]}, "losses": of each of the measured lengths, none when all seeds diverged, [{"tgt_len", "mem_len", the
 //    losses of base units (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged,
 //    "difference": null of the first variant and without seeds of both, else {"loss", "seeds": how many,
-//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "is_significant"}}]}]}
+//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "significant"}}],
+//    "as_trained": null, or likewise of the lengths of its training, where they differ between variants}]}
 // Losses, differences and their errors are in nats per token; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
 

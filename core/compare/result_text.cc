@@ -51,7 +51,7 @@ OrderedJson difference_json(const std::optional<SeedDifference>& difference) {
           {"error_of_seeds", known(difference->error_of_seeds)},
           {"p", known(difference->p)},
           {"p_adjusted", known(difference->p_adjusted)},
-          {"significant", difference->is_significant()}};
+          {"is_significant", difference->is_significant()}};
 }
 
 OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
@@ -67,7 +67,8 @@ OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
 std::string p_in_table(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
 std::string verdict_of(const SeedDifference& difference) {
-  if (!difference.confidence95) return "too few tokens to tell";
+  if (!difference.error_of_text) return "too few tokens to tell";
+  if (!difference.confidence95) return "too few seeds to tell";
   if (!difference.is_significant()) return "not significant";
   return difference.mean < 0.0 ? "lower" : "higher";
 }
@@ -91,18 +92,20 @@ size_t name_width(const ComparisonResult& result) {
   return width + 2;
 }
 
-std::string describe_point(const ComparisonResult& result, size_t point) {
+std::string describe_set(const ComparisonResult& result, const LossSet& set) {
   const size_t name = name_width(result);
   const double scale = result.bits_per_nat();
-  std::string text = fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len",
-                                 result.bits_name(), "above " + result.variants.front().name, "p");
-  for (const ComparedVariant& variant : result.variants) {
+  std::string text = set.title.empty() ? "" : "\n" + set.title;
+  text += fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len",
+                      result.bits_name(), "above " + result.variants.front().name, "p");
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const ComparedVariant& variant = result.variants[v];
     const std::string diverged = divergence_of(result, variant);
-    if (variant.losses.empty()) {
+    if (set.losses[v] == nullptr) {
       text += fmt::format("{:<{}}{:>8}{:>8}  {}\n", variant.name, name, "", "", diverged);
       continue;
     }
-    const VariantLoss& loss = variant.losses[point];
+    const VariantLoss& loss = *set.losses[v];
     text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, loss.tgt_len, loss.mem_len,
                         padded(plus_minus(loss.losses.mean(), loss.losses.confidence95(), scale, false), 18));
     if (loss.difference) {
@@ -153,10 +156,10 @@ std::string describe_rates(const ComparisonResult& result) {
 
 constexpr const char* kMeaning =
     "\n\xC2\xB1 is half of a 95 % interval: that of a loss is of the text, that of a difference of other text of this "
-    "kind, which\nis paired, and of other seeds. p is held together over all variants at the same lengths (Holm).";
+    "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm).";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
-    "held together\nover all variants at the same lengths (Holm).";
+    "adjusted for\nthe number of variants in a table (Holm).";
 constexpr const char* kMeaningOfCosts =
     " \"stream\" is what a stream keeps from segment to\nsegment, \"process\" the most memory of a program that "
     "trained.\n";
@@ -189,7 +192,8 @@ OrderedJson result_json(const ComparisonResult& result) {
                                 {"diverged", variant.diverged},
                                 {"cost", cost_json(variant)},
                                 {"sweep", sweep_json(variant.rate)},
-                                {"losses", losses}});
+                                {"losses", losses},
+                                {"as_trained", variant.as_trained ? loss_json(*variant.as_trained, units) : nullptr}});
   }
   return json;
 }
@@ -207,7 +211,7 @@ std::string describe_result(const ComparisonResult& result) {
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
   if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
   text += fmt::format(", by {} tokens of split {}, the same of all\n", human_count(result.tokens), result.split);
-  for (size_t point = 0; point < result.points(); ++point) text += describe_point(result, point);
+  for (const LossSet& set : loss_sets(result)) text += describe_set(result, set);
   const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
   return text + describe_costs(result) + describe_rates(result) +
          (result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning) + kMeaningOfCosts +

@@ -33,12 +33,11 @@ constexpr const char* kExamples =
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
     "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
-    "  sbatch --array=1-30 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a job for every run\n"
+    "  sbatch --array=1-36 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
+    "                          # a search for learning rates; once it has ended, --array=37-72 for the runs compared\n"
     "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
-    "page index.html, its figures as SVG, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1 "
-    "save and stop; the "
-    "same\n"
-    "command goes on.";
+    "page index.html, its figures as SVG, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1\n"
+    "save and stop; run the same command again to resume.";
 
 constexpr std::chrono::milliseconds kLook(50);  // between looks whether a program has ended
 
@@ -62,8 +61,8 @@ struct CompareOptions {
         {.meaning = "words before every segue train and segue eval, such as mpirun -np 4", .flag = {.value = "WORDS"}});
     fields.optional("only", only,
                     {.meaning = "train and measure this run alone, of those that --dry-run numbers", .minimum = 1});
-    fields.optional("dry_run", dry_run, {.meaning = "only say which runs there would be, and which are done"});
-    fields.optional("json", json, {.meaning = "print the result as JSON, as in result.json"});
+    fields.optional("dry_run", dry_run, {.meaning = "only list the runs and which of them are done"});
+    fields.optional("json", json, {.meaning = "print JSON: the result, as in result.json, or with --dry-run the runs"});
     fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only"});
   }
 };
@@ -141,9 +140,10 @@ void check_begun(const Plan& plan) {
 std::string described(const Plan& plan, const ComparedRun& run, size_t number, const std::string& state) {
   const TrainingConfig& training = run.config.training;
   std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
-  if (plan.sweep.empty() || run.folder == "timing") rate = fmt::format("{}", run.config.optimizer.lr);
-  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}  {}\n", number, run.variant, run.seed, rate,
-                     plan.is_timed() || run.folder == "timing" ? human_count(training.max_step) : "timed",
+  if (plan.sweep.empty() || run.timed) rate = fmt::format("{}", run.config.optimizer.lr);
+  const std::string name = run.timed ? fmt::format("{}@{}", run.variant, *run.timed + 1) : run.variant;
+  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}  {}\n", number, name, run.seed, rate,
+                     plan.is_timed() || run.timed ? human_count(training.max_step) : "timed",
                      human_count(training.batch_size * training.tgt_len),
                      flops_of_steps(run.config, plan.vocab_size, training.max_step), state);
 }
@@ -170,6 +170,38 @@ std::string described(const Plan& plan) {
   for (const ComparedRun& run : plan.runs)
     text += described(plan, run, ++number, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
   return text;
+}
+
+// {"format": "segue-comparison-plan", "version": 1, "output", "budget", "runs": [{"run": its number, "name", "kind":
+// "timing", "sweep" or "compared", "variant", "seed", "learning_rate": null until it is found, "steps": null until they
+// are timed, "tokens_per_step", "flops": of these steps, "state": "left", "done" or "diverged"}]}
+OrderedJson plan_json(const Plan& plan) {
+  OrderedJson json{{"format", "segue-comparison-plan"},
+                   {"version", 1},
+                   {"output", plan.directory.string()},
+                   {"budget", write_fields(plan.comparison.budget)},
+                   {"runs", OrderedJson::array()}};
+  const auto add = [&](const ComparedRun& run, const char* kind, bool is_rate_known, const std::string& state) {
+    const TrainingConfig& training = run.config.training;
+    const bool has_steps = plan.is_timed() || run.timed;
+    json["runs"].push_back(
+        {{"run", json["runs"].size() + 1},
+         {"name", is_rate_known ? OrderedJson(run.name()) : OrderedJson()},
+         {"kind", kind},
+         {"variant", run.variant},
+         {"seed", run.seed},
+         {"learning_rate", is_rate_known ? OrderedJson(run.config.optimizer.lr) : OrderedJson()},
+         {"steps", has_steps ? OrderedJson(training.max_step) : OrderedJson()},
+         {"tokens_per_step", training.batch_size * training.tgt_len},
+         {"flops",
+          has_steps ? OrderedJson(flops_of_steps(run.config, plan.vocab_size, training.max_step)) : OrderedJson()},
+         {"state", state.empty() ? "left" : state}});
+  };
+  for (const ComparedRun& run : plan.timings) add(run, "timing", true, is_timed(plan.directory, run) ? "done" : "");
+  for (const ComparedRun& run : plan.sweep) add(run, "sweep", true, state_of(plan, run, kSweptEvaluation));
+  for (const ComparedRun& run : plan.runs)
+    add(run, "compared", plan.is_swept(), plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
+  return json;
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -223,12 +255,14 @@ std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& ru
   return words;
 }
 
-// As runs evaluate themselves on the way.
+// At the lengths at which runs evaluate themselves on the way, and behind a warm-up.
 std::vector<std::string> sweeping_words(const Plan& plan, const ComparedRun& run) {
   const EvaluationConfig& evaluation = run.config.evaluation;
   std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, evaluation.split);
-  words.insert(words.end(), {"--batch-size", std::to_string(evaluation.batch_size), "--max-tokens",
-                             std::to_string(evaluation.max_tokens)});
+  words.insert(words.end(),
+               {"--batch-size", std::to_string(evaluation.batch_size), "--max-tokens",
+                std::to_string(evaluation.max_tokens), "--tgt-len", std::to_string(evaluation_tgt_len(run.config)),
+                "--mem-len", std::to_string(evaluation_mem_len(run.config))});
   return words;
 }
 
@@ -272,12 +306,12 @@ class Runner {
   }
 
   bool is_done(const ComparedRun& run, const char* evaluation) const {
-    return run.folder == "timing" ? is_timed(plan_.directory, run) : has_ended(plan_.directory, run, evaluation);
+    return run.timed ? is_timed(plan_.directory, run) : has_ended(plan_.directory, run, evaluation);
   }
 
   // Operations that are left to train it, by which the time left is told; none of what only times steps.
   double work_of(const ComparedRun& run) {
-    if (run.folder == "timing" || is_measured(plan_.directory, run, kSweptEvaluation)) return 0.0;
+    if (run.timed || is_measured(plan_.directory, run, kSweptEvaluation)) return 0.0;
     const auto [found, is_new] = work_of_variants_.try_emplace(run.variant);
     if (is_new) found->second = flops_of_steps(run.config, plan_.vocab_size, run.config.training.max_step);
     return found->second;
@@ -338,13 +372,13 @@ class Runner {
     const ProcessEnd end = wait_for(child);
     note(run, arguments.front(), end, seconds_since(start));
     if (end.code == 0) return true;
-    if (end.code == static_cast<int>(ExitCode::kDiverged) && run.folder != "timing") {
+    if (end.code == static_cast<int>(ExitCode::kDiverged) && !run.timed) {
       note_divergence(run, arguments.front());
       return false;
     }
     if (stop_.requested() || end.code == static_cast<int>(ExitCode::kInterrupted)) stopped();
     const std::string message =
-        fmt::format("{}: segue {} ended with code {}; mend what it says, and go on with: {}",
+        fmt::format("{}: segue {} ended with code {}; fix the error above, then resume with: {}",
                     (plan_.directory / run.directory()).string(), arguments.front(), end.code, command());
     const bool is_known = end.code > 1 && end.code <= static_cast<int>(ExitCode::kDiverged);
     throw Error(is_known ? static_cast<ExitCode>(end.code) : ExitCode::kUnexpected, message);
@@ -380,11 +414,15 @@ class Runner {
   }
 
   std::string command() const {
-    return fmt::format("segue compare {} --output {}", shell_word(options_.file), shell_word(plan_.directory.string()));
+    std::string text =
+        fmt::format("segue compare {} --output {}", shell_word(options_.file), shell_word(plan_.directory.string()));
+    if (!options_.launcher.empty()) text += " --launcher " + shell_word(options_.launcher);
+    if (options_.only) text += fmt::format(" --only {}", *options_.only);
+    return text;
   }
 
   [[noreturn]] void stopped() const {
-    const std::string text = fmt::format("stopped; go on with: {}", command());
+    const std::string text = fmt::format("stopped; resume with: {}", command());
     fmt::print(stderr, "segue: {}\n", text);
     throw InterruptedError("{}", text);
   }
@@ -410,7 +448,7 @@ void run_compare(const CompareOptions& options) {
   Plan plan = make_plan(options);
   check_begun(plan);
   if (options.dry_run) {
-    fmt::print("{}", described(plan));
+    fmt::print("{}", options.json ? format_json(plan_json(plan)) : described(plan));
     return;
   }
   Runner(plan, options).run_all();

@@ -43,6 +43,11 @@ def processes(program, directory):
 def test_every_variant_is_trained_and_told_apart(program):
     output, errors = program.run("compare", "family.json", "--dry-run")
     check("6 runs of 3 variants" in output and not os.path.exists(program.path("comparisons")), f"dry run:\n{output}")
+    plan, _ = program.run("compare", "family.json", "--dry-run", "--json")
+    runs = json.loads(plan)["runs"]
+    check([run["name"] for run in runs] == [f"{name}-{seed}" for seed in (1, 2) for name in ("xl", "alibi", "memoryless")],
+          f"dry run as JSON: {plan}")
+    check(all(run["steps"] == 41 and run["state"] == "left" and run["kind"] == "compared" for run in runs), plan)
     output, errors = program.run("compare", "family.json")
     check(all(f"run {number} of 6" in errors for number in range(1, 7)) and errors.count("left of the comparison") == 5, f"progress:\n{errors}")
     found = result(program, "comparisons/family")
@@ -82,7 +87,7 @@ def test_stopped_and_killed_it_ends_as_if_it_had_not_been(program):
         _, errors = process.communicate()
         check(process.returncode == code, f"{stop.name}: ended with {process.returncode}\n{errors}")
         if code == STOPPED:
-            check("go on with: segue compare family.json --output stopped" in errors, f"{stop.name}:\n{errors}")
+            check("resume with: segue compare family.json --output stopped" in errors, f"{stop.name}:\n{errors}")
         time.sleep(0.5)  # what a killed one began ends by itself
     program.run("compare", "family.json", "--output", "stopped")
     check(result(program, "stopped") == result(program, "comparisons/family"), "stopped three times: another result")
@@ -96,8 +101,14 @@ def test_runs_of_an_array_make_the_same_table(program):
 
 
 def test_tasks_of_an_array_run_at_once(program):
-    tasks = [program.start("compare", "family.json", "--output", "tasks", "--only", str(number), "--quiet")
-             for number in range(1, 7)]
+    words = ("compare", "family.json", "--output", "tasks", "--launcher", "nice -n 1", "--only")
+    task = program.start(*words, "1", "--quiet")
+    while task.poll() is None and not os.path.exists(program.path("tasks", "runs")):
+        time.sleep(0.005)
+    task.send_signal(signal.SIGTERM)
+    _, errors = task.communicate()
+    check("resume with: segue compare family.json --output tasks --launcher 'nice -n 1' --only 1" in errors, errors)
+    tasks = [program.start(*words, str(number), "--quiet") for number in range(1, 7)]
     for task in tasks:
         _, errors = task.communicate()
         check(task.returncode == 0, f"a task ended with {task.returncode}:\n{errors}")
@@ -123,11 +134,18 @@ def test_learning_rates_are_found_on_validation(program):
         for seed in (1, 2):
             with open(program.path("comparisons/swept/runs", f"{variant['name']}-{best:g}-{seed}", "config.json")) as file:
                 check(json.load(file)["optimizer"]["lr"] == best, f"{variant['name']}: rate of seed {seed}")
+    xl, alibi, memoryless = found["variants"]
+    own = memoryless["as_trained"]
+    check((own["mem_len"], xl["as_trained"]["mem_len"], alibi["as_trained"]["mem_len"]) == (0, 24, 24), f"as trained: {own}")
+    check(abs(own["difference"]["loss"] - (memoryless["losses"][0]["loss"] - xl["losses"][1]["loss"])) < 1e-12
+          and own["difference"]["confidence95"] > 0 and xl["as_trained"]["difference"] is None, f"as trained: {own}")
+    check(alibi["as_trained"]["difference"]["loss"] == alibi["losses"][1]["difference"]["loss"], "as trained: alibi")
     trainings = [line["run"] for line in processes(program, "comparisons/swept") if line["command"] == "train"]
     measured = [run for run in os.listdir(program.path("comparisons/swept/runs"))
                 if os.path.exists(program.path("comparisons/swept/runs", run, "evaluations", "compare"))]
     _, text, _ = read_page(program.path("comparisons/swept/index.html"))
     figures = os.listdir(program.path("comparisons/swept/figures"))
+    check("each as it was trained" in text and "differences-as-trained.svg" in figures, f"page: as trained; {figures}")
     check("Loss by length" in text and "loss-by-length.svg" in figures, f"page: a drawing of the lengths; {figures}")
     check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
 
@@ -155,6 +173,7 @@ def test_divergence_is_a_result(program):
     loss = alibi["losses"][0]
     check("1 of 2 seeds diverged" in output and alibi["diverged"] == [2], f"one of two:\n{output}")
     check(loss["seeds"][1] is None and loss["loss"] == loss["seeds"][0] and loss["difference"]["seeds"] == 1, f"{loss}")
+    check(loss["difference"]["confidence95"] is None and "too few seeds to tell" in output, f"one seed of two: {loss}")
     check(memoryless["losses"][0]["difference"]["seeds"] == 2, f"{memoryless}")
     read_page(program.path("comparisons/hot/index.html"))
 
@@ -189,11 +208,27 @@ def test_seconds_are_steps_that_were_timed_once(program):
     check(result(program, "comparisons/timed") == first, "another number of steps the second time")
     shutil.rmtree(program.path("comparisons/timed/runs"))
     for config in os.listdir(program.path("comparisons/timed/configs")):
-        if "lengths" not in config:
+        if "@" not in config:
             os.remove(program.path("comparisons/timed/configs", config))
     wider = [{"name": "xl", "set": ["model.d_inner=96"]}, VARIANTS[1]]
     write(program, "timed.json", budget={"kind": "seconds", "amount": 0.3}, seeds=[1, 2], variants=wider)
-    refused(program, CONFIG, "compare", "timed.json", "--quiet", says=["xl-lengths-1", "model.d_inner: 48 -> 96"])
+    refused(program, CONFIG, "compare", "timed.json", "--quiet", says=["xl@1-", "model.d_inner: 48 -> 96"])
+
+
+def test_every_config_can_be_timed(program):
+    """With a schedule that needs evaluations, evaluations longer than a stage, a memory longer than a timing's steps."""
+    plateau = ["schedule.kind=plateau", "schedule.patience=1"]
+    stages = ["evaluation.tgt_len=20", "evaluation.mem_len=24", 'training.stages=[{"until_step": 4, "tgt_len": 8, "mem_len": 0}]']
+    long = ["model.mem_len=1200", "model.position.kind=alibi"]
+    variants = [{"name": "a", "set": plateau}, {"name": "a-1", "set": stages}, {"name": "long", "set": long}]
+    write(program, "timed.json", budget={"kind": "seconds", "amount": 0.3}, seeds=[1], variants=variants,
+          may_differ=["evaluation.tgt_len", "evaluation.mem_len"])
+    program.run("compare", "timed.json", "--output", "any", "--quiet")
+    timings = sorted(os.listdir(program.path("any/timing")))
+    check([name.rsplit("-", 1)[0] for name in timings] == ["a-1@1", "a-1@2", "a@1", "long@1"], f"timings: {timings}")
+    timing = next(name for name in timings if name.startswith("long@1-"))
+    with open(program.path("any/timing", timing, "config.json")) as file:
+        check(json.load(file)["training"]["max_step"] >= 1200 // 24 + 40, "steps are timed once the memory is full")
 
 
 def test_what_cannot_be_compared_is_refused(program):
@@ -211,6 +246,11 @@ def test_what_cannot_be_compared_is_refused(program):
                            ({"budget": {"amount": 95}}, ["budget.amount", '"xl"', "96 tokens", "95"]),
                            ({"budget": None}, ["budget"]),
                            ({"learning_rates": [0.1]}, ["learning_rates", "found 1"]),
+                           ({"learning_rates": [0.1, 0.2], "variants": [VARIANTS[0], {"name": "xl-0.2"}]},
+                            ["variants", '"xl-0.2"', '"xl"']),
+                           ({"variants": [VARIANTS[0], {"name": "b", "set": [
+                               'training.stages=[{"until_step": 50, "tgt_len": 24, "mem_len": 0}]']}]},
+                            ['"b"', "of the 41 steps that budget.amount pays for", "until_step"]),
                            ({"base": "nowhere.json"}, ["nowhere.json"])):
         write(program, "wrong.json", **changes)
         code = 6 if "nowhere.json" in words else CONFIG
@@ -243,6 +283,7 @@ def main():
     test_divergence_is_a_result(program)
     test_rates_that_diverge_lose(program)
     test_seconds_are_steps_that_were_timed_once(program)
+    test_every_config_can_be_timed(program)
     test_what_cannot_be_compared_is_refused(program)
 
 

@@ -124,10 +124,12 @@ TEST_F(ComparisonTest, SecondsPayForAsManyStepsAsTheirTimingSays) {
   ComparisonPlan seconds = plan(load(R"(, "budget": {"kind": "seconds", "amount": 6}, "seeds": [1])", variants));
   const std::vector<ComparedRun> timings = timings_of(seconds);
   ASSERT_EQ(timings.size(), 3);
-  EXPECT_EQ(timings[1].directory(), "timing/b-lengths-1-1111");
+  EXPECT_EQ(timings[1].directory(), "timing/b@1-1111");
   EXPECT_EQ(timings[1].config.training.tgt_len, 2);
   EXPECT_EQ(timings[2].config.training.tgt_len, 8);
   EXPECT_TRUE(timings[2].config.training.stages.empty());
+  EXPECT_EQ(filling_steps(timings[1].config), 8);
+  EXPECT_GE(timings[1].config.training.max_step, 8 + 40);
   EXPECT_LT(timings[1].config.optimizer.lr, 1e-6);  // nothing diverges while it is timed
   seconds.seconds = {{0.5}, {0.1, 0.5}};
   const std::vector<ComparedRun> timed = runs_of(seconds);
