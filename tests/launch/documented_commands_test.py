@@ -165,7 +165,8 @@ def made_by(command):
 def small_comparison(comparison):
     """The same comparison of a few of its variants within a moment."""
     steps = SMALL_TRAINING["max_step"] * SMALL_TRAINING["batch_size"] * SMALL_TRAINING["tgt_len"]
-    return {**comparison, "budget": {"amount": steps}, "variants": comparison["variants"][:3], "seeds": [1, 2],
+    variants = [variant for variant in comparison["variants"] if "stages" not in str(variant.get("set"))]
+    return {**comparison, "budget": {"amount": steps}, "variants": variants[:3], "seeds": [1, 2],
             "measure": {"max_tokens": 1000}}
 
 
@@ -176,6 +177,8 @@ def small(config):
     config.get("data", {}).pop("vocab_size", None)
     for group, sizes in (("model", SMALL_MODEL), ("training", SMALL_TRAINING)):
         config[group].update({key: min(value, config[group].get(key, value)) for key, value in sizes.items()})
+    for stage in config["training"].get("stages", []):
+        stage.update(until_step=SMALL_TRAINING["max_step"] // 2, tgt_len=SMALL_TRAINING["tgt_len"])
     if "window" in (visibility := config["model"].get("visibility", {})):
         visibility["window"] = config["model"]["mem_len"] + 1
     if head := config["model"].get("head"):
