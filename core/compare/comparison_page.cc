@@ -33,11 +33,11 @@ std::string bits_text(double nats, const std::optional<double>& spread, double s
 
 std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
 
-std::string verdict_of(const SeedDifference& difference, const std::string& first) {
+std::string verdict_of(const SeedDifference& difference) {
   if (!difference.error_of_text) return "too few tokens to tell";
   if (!difference.confidence95) return "too few seeds to tell";
-  if (!difference.is_significant()) return "no significant difference from " + first;
-  return (difference.mean < 0.0 ? "better than " : "worse than ") + first;
+  if (!difference.is_significant()) return "not significant";
+  return difference.mean < 0.0 ? "better" : "worse";
 }
 
 std::string lengths_text(const VariantLoss& loss) {
@@ -57,9 +57,10 @@ report::Table loss_table(const ComparisonResult& result, const LossSet& set) {
     row[1] = lengths_text(loss);
     row[2] = bits_text(loss.losses.mean(), loss.losses.confidence95(), scale);
     if (!loss.difference) continue;
-    row[3] = bits_text(loss.difference->mean, loss.difference->confidence95, scale);
+    row[3] = fmt::format("{}{}", loss.difference->mean < 0.0 ? "" : "+",
+                         bits_text(loss.difference->mean, loss.difference->confidence95, scale));
     if (loss.difference->p_adjusted) row[4] = p_text(*loss.difference->p_adjusted);
-    row[5] = verdict_of(*loss.difference, first) + (row[5].empty() ? "" : "; " + row[5]);
+    row[5] = verdict_of(*loss.difference) + (row[5].empty() ? "" : "; " + row[5]);
   }
   return table;
 }
@@ -356,7 +357,8 @@ std::string summary_of(const ComparisonResult& result) {
   if (best == 0) return fmt::format("None is below {}{}.", of, diverged);
   const std::optional<SeedDifference>& difference = losses[best]->difference;
   if (!difference) return fmt::format("The lowest is {}{}.", of, diverged);
-  return fmt::format("The lowest is {}{}: {}.", of, diverged, verdict_of(*difference, result.variants.front().name));
+  return fmt::format("The lowest is {}{}; its difference from {}: {}.", of, diverged, result.variants.front().name,
+                     verdict_of(*difference));
 }
 
 }  // namespace
