@@ -11,7 +11,7 @@
 #include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/distance_gain.h"
+#include "kernels/distance_curve.h"
 #include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/feed_forward.h"
@@ -35,8 +35,8 @@
   OPERATION(copy_block, CopyBlock)                                  \
   OPERATION(cross_entropy_backward, CrossEntropyBackward)           \
   OPERATION(cross_entropy_forward, CrossEntropyForward)             \
-  OPERATION(distance_gain_backward, DistanceGainBackward)           \
-  OPERATION(distance_gain_forward, DistanceGainForward)             \
+  OPERATION(distance_curve_backward, DistanceCurveBackward)         \
+  OPERATION(distance_curve_forward, DistanceCurveForward)           \
   OPERATION(dropout_backward, DropoutBackward)                      \
   OPERATION(dropout_forward, DropoutForward)                        \
   OPERATION(embedding_backward, EmbeddingBackward)                  \

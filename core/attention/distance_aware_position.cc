@@ -21,7 +21,11 @@ class DistanceAwarePosition : public Position {
 
   Value distance_gains(Tape& tape, Parameters& parameters, int64_t layer, int64_t keys) const override {
     const std::string prefix = prefix_of(layer);
-    return distance_gain(tape, {.alpha = parameters[prefix + "alpha"], .beta = parameters[prefix + "beta"]}, keys);
+    return distance_curve(tape,
+                          {.formula = kernels::CurveFormula::kSigmoid,
+                           .alpha = parameters[prefix + "alpha"],
+                           .beta = parameters[prefix + "beta"]},
+                          keys);
   }
 };
 

@@ -9,7 +9,6 @@
 #include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/distance_gain.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
@@ -167,29 +166,32 @@ Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table) {
   return bias;
 }
 
-Value distance_gain(Tape& tape, const DistanceGainCurve& curve, int64_t distances) {
+Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances) {
   const Shape shape{curve.alpha.value.shape[0], distances};
-  const Value gain{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
+  const Value values{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
   tape.record({
-      .name = "distance_gain",
-      .forward_slots = {gain.data},
+      .name = "distance_curve",
+      .forward_slots = {values.data},
       .forward =
           [=, &tape](Queue& queue) {
-            kernels::distance_gain_forward(
-                queue, {.alpha = curve.alpha.value, .beta = curve.beta.value, .gain = tape.write(gain.data)});
+            kernels::distance_curve_forward(queue, {.formula = curve.formula,
+                                                    .alpha = curve.alpha.value,
+                                                    .beta = curve.beta.value,
+                                                    .curve = tape.write(values.data)});
           },
-      .backward_slots = {gain.gradient},
+      .backward_slots = {values.gradient},
       .backward =
           [=, &tape](Queue& queue) {
-            kernels::distance_gain_backward(queue, {.alpha = curve.alpha.value,
-                                                    .beta = curve.beta.value,
-                                                    .dgain = tape.read(gain.gradient),
-                                                    .dalpha = curve.alpha.gradient,
-                                                    .dbeta = curve.beta.gradient});
+            kernels::distance_curve_backward(queue, {.formula = curve.formula,
+                                                     .alpha = curve.alpha.value,
+                                                     .beta = curve.beta.value,
+                                                     .dcurve = tape.read(values.gradient),
+                                                     .dalpha = curve.alpha.gradient,
+                                                     .dbeta = curve.beta.gradient});
           },
       .parameter_gradients = {curve.alpha.gradient, curve.beta.gradient},
   });
-  return gain;
+  return values;
 }
 
 Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }

@@ -8,6 +8,7 @@
 
 #include "core/tape/parameters.h"
 #include "core/tape/tape.h"
+#include "kernels/distance_curve.h"
 #include "kernels/feed_forward.h"
 #include "kernels/rotary.h"
 
@@ -29,11 +30,12 @@ Value look_up(Tape& tape, Slot indices, Slot table);
 // Biases by distance: buckets [E] int32 and a table [R, N] -> [N, E] float32, whatever activations are.
 Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table);
 
-// Gains by distance: alpha and beta [N] -> [N, E] float32, column d for distance d.
-struct DistanceGainCurve {
+// A curve of distance for every head: alpha and beta [N] -> [N, E] float32, column d for distance d.
+struct DistanceCurve {
+  kernels::CurveFormula formula;
   Parameter alpha, beta;
 };
-Value distance_gain(Tape& tape, const DistanceGainCurve& curve, int64_t distances);
+Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances);
 
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/config/model_config.h"
-#include "tests/oracle/distance_gain.h"
+#include "tests/oracle/distance_curve.h"
 #include "tests/oracle/matmul.h"
 #include "tests/oracle/rotary.h"
 
@@ -92,7 +92,8 @@ class Positions {
   // Column d: what rectified scores of keys at distance d are multiplied by, [N, K]; of other kinds, nothing.
   Rows distance_gains(const std::string& prefix, int64_t keys) const {
     if (kind() != PositionKind::kDistanceAware) return {};
-    return oracle::distance_gains(weight(prefix + "alpha"), weight(prefix + "beta"), static_cast<size_t>(keys));
+    return distance_curves(CurveFormula::kSigmoid, weight(prefix + "alpha"), weight(prefix + "beta"),
+                           static_cast<size_t>(keys));
   }
 
   // u or w, [N, H].

@@ -13,7 +13,7 @@ def listed(meaning: str, text: str, replacement: str, header: bool = False) -> M
 BUCKET_BIAS = "*BucketBiasTest.*"
 COPY_BLOCK = "*CopyBlockTest.*"
 CROSS_ENTROPY = "*/CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
-DISTANCE_GAIN = "*DistanceGain*"
+DISTANCE_CURVE = "*DistanceCurve*"
 DROPOUT = "*DropoutTest.*:Dropout.*"
 EMBEDDING = "*EmbeddingTest.*"
 FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
@@ -47,32 +47,32 @@ MUTATIONS = [
     ),
     kernel("copy_block", "adding forgets what was there", "values[i] += before[i]", "values[i] += values[i]", COPY_BLOCK),
     kernel(
-        "distance_gain",
+        "distance_curve",
         "beyond what floats hold",
-        "exp(fmin(softplus(beta) - softplus(exponent(distance)), kLargest))",
-        "exp(softplus(beta) - softplus(exponent(distance)))",
-        DISTANCE_GAIN,
+        "exp(fmin(softplus(beta_) - softplus(exponent(distance)), kLargest))",
+        "exp(softplus(beta_) - softplus(exponent(distance)))",
+        DISTANCE_CURVE,
     ),
     kernel(
-        "distance_gain",
+        "distance_curve",
         "distances counted from one",
-        "element % args.distances)",
-        "element % args.distances + 1)",
-        DISTANCE_GAIN,
+        "element % args.distances))",
+        "element % args.distances + 1))",
+        DISTANCE_CURVE,
     ),
     kernel(
-        "distance_gain",
+        "distance_curve",
         "the first lane's distances alone",
         "simt::reduce_warp(by_beta, simt::Sum())",
         "by_beta",
-        DISTANCE_GAIN,
+        DISTANCE_CURVE,
     ),
     kernel(
-        "distance_gain",
+        "distance_curve",
         "overwriting for adding",
         "args.dalpha[n] += by_alpha",
         "args.dalpha[n] = by_alpha",
-        DISTANCE_GAIN,
+        DISTANCE_CURVE,
     ),
     header(
         "reduce",

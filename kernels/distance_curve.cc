@@ -1,26 +1,26 @@
-// Gains by distance: what the arguments must be.
-#include "kernels/distance_gain.h"
+// Curves of distance: what the arguments must be.
+#include "kernels/distance_curve.h"
 
 #include "kernels/check.h"
 #include "kernels/operations.h"
 
 namespace segue::kernels {
 
-void distance_gain_forward(Queue& queue, const DistanceGainForward& args) {
-  const Contract contract("distance_gain_forward");
-  contract.rank("gain", args.gain, 2);
-  const int64_t heads = args.gain.shape[0];
+void distance_curve_forward(Queue& queue, const DistanceCurveForward& args) {
+  const Contract contract("distance_curve_forward");
+  contract.rank("curve", args.curve, 2);
+  const int64_t heads = args.curve.shape[0];
   contract.floats("alpha", args.alpha, {heads});
   contract.floats("beta", args.beta, {heads});
-  contract.disjoint("gain", args.gain, "alpha", args.alpha);
-  contract.disjoint("gain", args.gain, "beta", args.beta);
-  queue.operations().distance_gain_forward(queue, args);
+  contract.disjoint("curve", args.curve, "alpha", args.alpha);
+  contract.disjoint("curve", args.curve, "beta", args.beta);
+  queue.operations().distance_curve_forward(queue, args);
 }
 
-void distance_gain_backward(Queue& queue, const DistanceGainBackward& args) {
-  const Contract contract("distance_gain_backward");
-  contract.rank("dgain", args.dgain, 2);
-  const int64_t heads = args.dgain.shape[0];
+void distance_curve_backward(Queue& queue, const DistanceCurveBackward& args) {
+  const Contract contract("distance_curve_backward");
+  contract.rank("dcurve", args.dcurve, 2);
+  const int64_t heads = args.dcurve.shape[0];
   for (const auto& [name, values] : {std::pair<std::string_view, ConstTensorView>{"alpha", args.alpha},
                                      {"beta", args.beta},
                                      {"dalpha", args.dalpha},
@@ -30,10 +30,10 @@ void distance_gain_backward(Queue& queue, const DistanceGainBackward& args) {
        {std::pair<std::string_view, ConstTensorView>{"dalpha", args.dalpha}, {"dbeta", args.dbeta}}) {
     contract.disjoint(name, sums, "alpha", args.alpha);
     contract.disjoint(name, sums, "beta", args.beta);
-    contract.disjoint(name, sums, "dgain", args.dgain);
+    contract.disjoint(name, sums, "dcurve", args.dcurve);
   }
   contract.disjoint("dbeta", args.dbeta, "dalpha", args.dalpha);
-  queue.operations().distance_gain_backward(queue, args);
+  queue.operations().distance_curve_backward(queue, args);
 }
 
 }  // namespace segue::kernels

@@ -1,0 +1,44 @@
+// A learned curve of distance for every head, from two numbers of it: what relative attention multiplies rectified
+// scores by, or adds to scores.
+//
+// forward   curve[n,d] = f(d; alpha[n], beta[n])
+// backward  dalpha[n] += sum over d of dcurve[n,d] df/dalpha
+//           dbeta[n] += sum over d of dcurve[n,d] df/dbeta
+//
+// kSigmoid (DA-Transformer, Wu et al. 2021, section 3.2), with s(x) = 1 / (1 + e^-x):
+//   f = (1 + e^beta) / (1 + e^(beta - alpha d));  f(0) = 1; with alpha d, f goes to 1 + e^beta, against it to 0
+//   df/dalpha = f d s(beta - alpha d);  df/dbeta = f (s(beta) - s(beta - alpha d))
+//   A value above e^88 counts as e^88.
+//
+// Each value is computed in double and rounded once, and is finite whatever alpha and beta. Deterministic, also over
+// thread counts.
+#pragma once
+
+#include <cstdint>
+
+#include "base/tensor.h"
+#include "kernels/queue.h"
+
+namespace segue::kernels {
+
+enum class CurveFormula : uint8_t { kSigmoid };
+
+struct DistanceCurveForward {
+  CurveFormula formula;
+  ConstTensorView alpha;  // [N] float32 in
+  ConstTensorView beta;   // [N] float32 in
+  TensorView curve;       // [N, E] float32 out, overwritten
+};
+void distance_curve_forward(Queue& queue, const DistanceCurveForward& args);
+
+struct DistanceCurveBackward {
+  CurveFormula formula;
+  ConstTensorView alpha;  // as in the forward
+  ConstTensorView beta;
+  ConstTensorView dcurve;  // [N, E] float32 in
+  TensorView dalpha;       // [N] float32 inout, accumulated
+  TensorView dbeta;        // [N] float32 inout, accumulated
+};
+void distance_curve_backward(Queue& queue, const DistanceCurveBackward& args);
+
+}  // namespace segue::kernels
