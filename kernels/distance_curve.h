@@ -10,8 +10,8 @@
 //   df/dalpha = f d s(beta - alpha d);  df/dbeta = f (s(beta) - s(beta - alpha d))
 //   A value above e^88 counts as e^88.
 //
-// Each value is computed in double and rounded once, and is finite whatever alpha and beta. Deterministic, also over
-// thread counts.
+// Each value is computed in double and rounded once, and is finite whatever finite alpha and beta; from NaN comes NaN.
+// Deterministic, also over thread counts.
 #pragma once
 
 #include <cstdint>

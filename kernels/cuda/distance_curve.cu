@@ -11,6 +11,9 @@ namespace {
 
 constexpr int kForwardThreads = 128;
 
+// NaN stays, other than with fmin and fmax.
+__device__ __forceinline__ double at_most(double limit, double x) { return x > limit ? limit : x; }
+
 // log(1 + e^x)
 __device__ __forceinline__ double softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 
@@ -30,7 +33,7 @@ class SigmoidCurve {
 
   __device__ __forceinline__ double at(double distance) const {
     constexpr double kLargest = 88.0;
-    return exp(fmin(softplus(beta_) - softplus(exponent(distance)), kLargest));
+    return exp(at_most(kLargest, softplus(beta_) - softplus(exponent(distance))));
   }
   __device__ __forceinline__ Slopes slopes_at(double distance) const {
     const double value = at(distance);

@@ -163,6 +163,17 @@ TEST(DistanceCurve, NothingIsInfinite) {
   }
 }
 
+// A model that diverged shall not look like one that did not.
+TEST(DistanceCurve, FromNaNComesNaN) {
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  for (const CurveFormula formula : kFormulas) {
+    for (const Head& head : {Head(formula, NAN, 0.5F), Head(formula, 0.5F, NAN)}) {
+      EXPECT_TRUE(std::ranges::all_of(head.values(9), is_nan));
+      EXPECT_TRUE(std::ranges::all_of(head.gradients(), is_nan));
+    }
+  }
+}
+
 TEST(DistanceCurve, NamesWhatBreaksTheContract) {
   constexpr CurveFormula kFormula = CurveFormula::kSigmoid;
   Queue queue(test_device(), 1);

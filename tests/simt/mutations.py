@@ -49,10 +49,11 @@ MUTATIONS = [
     kernel(
         "distance_curve",
         "beyond what floats hold",
-        "exp(fmin(softplus(beta_) - softplus(exponent(distance)), kLargest))",
+        "exp(at_most(kLargest, softplus(beta_) - softplus(exponent(distance))))",
         "exp(softplus(beta_) - softplus(exponent(distance)))",
         DISTANCE_CURVE,
     ),
+    kernel("distance_curve", "NaN becomes a number", "x > limit ? limit : x", "fmin(limit, x)", DISTANCE_CURVE),
     kernel(
         "distance_curve",
         "distances counted from one",
