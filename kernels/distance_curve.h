@@ -10,6 +10,11 @@
 //   df/dalpha = f d s(beta - alpha d);  df/dbeta = f (s(beta) - s(beta - alpha d))
 //   A value above e^88 counts as e^88.
 //
+// kLogarithm (the logarithmic variant of KERPLE, Chi et al. 2022), with r1 = e^alpha and r2 = e^beta:
+//   f = -r1 log(1 + r2 d);  f(0) = 0
+//   df/dalpha = f;  df/dbeta = -r1 r2 d / (1 + r2 d)
+//   r1 and r2 above e^64 count as e^64.
+//
 // Each value is computed in double and rounded once, and is finite whatever finite alpha and beta; from NaN comes NaN.
 // Deterministic, also over thread counts.
 #pragma once
@@ -21,7 +26,7 @@
 
 namespace segue::kernels {
 
-enum class CurveFormula : uint8_t { kSigmoid };
+enum class CurveFormula : uint8_t { kSigmoid, kLogarithm };
 
 struct DistanceCurveForward {
   CurveFormula formula;

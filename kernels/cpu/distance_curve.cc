@@ -43,12 +43,33 @@ class SigmoidCurve {
   double alpha_, beta_;
 };
 
+class LogarithmCurve {
+ public:
+  LogarithmCurve(double alpha, double beta) : r1_(grown(alpha)), r2_(grown(beta)) {}
+
+  double at(double distance) const { return -r1_ * std::log1p(r2_ * distance); }
+  Slopes slopes_at(double distance) const {
+    const double product = r2_ * distance;
+    return {at(distance), -r1_ * (product / (1.0 + product))};
+  }
+
+ private:
+  static double grown(double exponent) {
+    constexpr double kLargest = 64.0;
+    return std::exp(std::min(exponent, kLargest));
+  }
+
+  double r1_, r2_;
+};
+
 // call<Curve>()
 template <typename Call>
 void with_curve(CurveFormula formula, const Call& call) {
   switch (formula) {
     case CurveFormula::kSigmoid:
       return call.template operator()<SigmoidCurve>();
+    case CurveFormula::kLogarithm:
+      return call.template operator()<LogarithmCurve>();
   }
 }
 

@@ -13,7 +13,7 @@ namespace segue::kernels {
 
 namespace {
 
-constexpr std::array kFormulas{CurveFormula::kSigmoid};
+constexpr std::array kFormulas{CurveFormula::kSigmoid, CurveFormula::kLogarithm};
 
 struct Extents {
   int64_t heads, distances;
@@ -148,6 +148,27 @@ TEST(DistanceCurve, SigmoidHasLimits) {
           << alpha << " " << beta;
     }
   }
+}
+
+TEST(DistanceCurve, LogarithmIsZeroAtNoDistanceAndWhereEitherFactorVanishes) {
+  for (const float other : {-1e4F, -3.0F, 0.0F, 0.7F, 50.0F, 1e4F}) {
+    EXPECT_EQ(Head(CurveFormula::kLogarithm, -1e4F, other).values(9), std::vector<double>(9, 0.0)) << other;
+    EXPECT_EQ(Head(CurveFormula::kLogarithm, other, -1e4F).values(9), std::vector<double>(9, 0.0)) << other;
+    EXPECT_EQ(Head(CurveFormula::kLogarithm, 0.3F, other).values(1)[0], 0.0) << other;
+  }
+}
+
+// A small r2 makes it a line, r1 r2 d; a large one a logarithm of d beside a constant.
+TEST(DistanceCurve, LogarithmHasLimits) {
+  const std::vector<double> line = Head(CurveFormula::kLogarithm, 30.0F, -31.0F).values(9);
+  const std::vector<double> logarithm = Head(CurveFormula::kLogarithm, 0.0F, 60.0F).values(9);
+  for (size_t d = 1; d < 9; ++d) {
+    const auto distance = static_cast<double>(d);
+    EXPECT_NEAR(line[d], -std::exp(-1.0) * distance, 1e-6 * distance) << d;
+    EXPECT_NEAR(logarithm[d], -60.0 - std::log(distance), 1e-5) << d;
+  }
+  const double largest = std::exp(64.0);
+  EXPECT_NEAR(Head(CurveFormula::kLogarithm, 1e6F, 1e6F).values(2)[1], -largest * 64.0, 1e-5 * largest);
 }
 
 TEST(DistanceCurve, NothingIsInfinite) {

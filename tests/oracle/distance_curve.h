@@ -13,8 +13,10 @@ namespace segue::oracle {
 using kernels::CurveFormula;
 
 template <typename Scalar>
-Scalar distance_curve(CurveFormula /*formula*/, const Scalar& alpha, const Scalar& beta, double distance) {
+Scalar distance_curve(CurveFormula formula, const Scalar& alpha, const Scalar& beta, double distance) {
   using std::exp;
+  using std::log;
+  if (formula == CurveFormula::kLogarithm) return -exp(alpha) * log(1.0 + exp(beta) * distance);
   return (1.0 + exp(beta)) / (1.0 + exp(beta - alpha * distance));
 }
 
@@ -34,8 +36,12 @@ struct CurveSlopes {
   double by_alpha, by_beta;
 };
 
-// By the quotient rule.
-inline CurveSlopes curve_slopes(CurveFormula /*formula*/, double alpha, double beta, double distance) {
+// Of the sigmoid by the quotient rule.
+inline CurveSlopes curve_slopes(CurveFormula formula, double alpha, double beta, double distance) {
+  if (formula == CurveFormula::kLogarithm) {
+    const double inside = 1.0 + std::exp(beta) * distance;
+    return {-std::exp(alpha) * std::log(inside), -std::exp(alpha + beta) * distance / inside};
+  }
   const double above = 1.0 + std::exp(beta);
   const double grown = std::exp(beta - alpha * distance);
   const double below = 1.0 + grown;

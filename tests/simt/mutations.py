@@ -53,6 +53,27 @@ MUTATIONS = [
         "exp(softplus(beta_) - softplus(exponent(distance)))",
         DISTANCE_CURVE,
     ),
+    kernel(
+        "distance_curve",
+        "one less in the logarithm",
+        "log1p(r2_ * distance)",
+        "log(r2_ * distance)",
+        DISTANCE_CURVE,
+    ),
+    kernel(
+        "distance_curve",
+        "a slope that does not level off",
+        "-r1_ * (product / (1.0 + product))",
+        "-r1_ * product",
+        DISTANCE_CURVE,
+    ),
+    kernel(
+        "distance_curve",
+        "factors beyond what floats hold",
+        "exp(at_most(kLargest, exponent))",
+        "exp(exponent)",
+        DISTANCE_CURVE,
+    ),
     kernel("distance_curve", "NaN becomes a number", "x > limit ? limit : x", "fmin(limit, x)", DISTANCE_CURVE),
     kernel(
         "distance_curve",
