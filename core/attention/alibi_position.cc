@@ -31,8 +31,8 @@ class AlibiPosition : public Position {
     return {.data = tape.constant(biases, DType::kFloat32), .gradient = {}};
   }
 
-  Value distance_biases(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,
-                        const Value& encoding) const override {
+  Value distance_biases(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/, const Value& encoding,
+                        int64_t /*keys*/) const override {
     return encoding;
   }
 };

@@ -30,8 +30,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden, use);
   const Value distances =
       memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
-  const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding);
   const int64_t keys = tape.shape(memory_kv.data)[1] + tape.shape(qkv.data)[1];
+  const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
   const Value distance_gains = position_.distance_gains(tape, parameters, layer_, keys);
   const Position::Biases biases = position_.biases(parameters, layer_);
   const Value attended = relative_attention(tape, {.heads = heads_,

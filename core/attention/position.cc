@@ -26,7 +26,7 @@ Value Position::distances(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*
 }
 
 Value Position::distance_biases(Tape& /*tape*/, Parameters& /*parameters*/, int64_t /*layer*/,
-                                const Value& /*encoding*/) const {
+                                const Value& /*encoding*/, int64_t /*keys*/) const {
   return {};
 }
 

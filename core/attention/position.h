@@ -42,8 +42,9 @@ class Position {
   // None of a kind whose attention knows nothing of distances.
   virtual Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
 
-  // Records the biases by distance of scores in layer `layer`: [N, E] float32, column d for distance d.
-  virtual Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const;
+  // Records the biases by distance of scores in layer `layer`: [N, keys] float32, column d for distance d.
+  virtual Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding,
+                                int64_t keys) const;
 
   // Records the gains of scores in layer `layer`, of kinds that have them: [N, keys] float32, column d for distance d.
   virtual Value distance_gains(Tape& tape, Parameters& parameters, int64_t layer, int64_t keys) const;

@@ -42,7 +42,8 @@ class T5Position : public Position {
     return {.data = tape.constant(buckets, DType::kInt32), .gradient = {}};
   }
 
-  Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const override {
+  Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding,
+                        int64_t /*keys*/) const override {
     const std::string prefix = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
     return bucket_bias(tape, encoding.data, parameters[prefix + ".buckets"]);
   }

@@ -37,7 +37,7 @@ DistanceBiases distance_biases(const ModelConfig& model, Parameters& parameters,
   std::vector<Slot> slots;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const Value& encoding = encodings.layers[static_cast<size_t>(layer)];
-    slots.push_back(positions.of_layer(layer).distance_biases(tape, parameters, layer, encoding).data);
+    slots.push_back(positions.of_layer(layer).distance_biases(tape, parameters, layer, encoding, distances).data);
     if (slots.back().exists()) tape.keep(slots.back());
   }
   tape.seal();
