@@ -42,6 +42,7 @@ PositionMaker make_rope_position;
 PositionMaker make_shaw_position;
 PositionMaker make_alibi_position;
 PositionMaker make_t5_position;
+PositionMaker make_kerple_position;
 PositionMaker make_distance_aware_position;
 
 std::unique_ptr<Position> make_position(const ModelConfig& model) {
@@ -60,6 +61,8 @@ std::unique_ptr<Position> make_position(const ModelConfig& model) {
       return make_alibi_position(model);
     case PositionKind::kT5:
       return make_t5_position(model);
+    case PositionKind::kKerple:
+      return make_kerple_position(model);
     case PositionKind::kDistanceAware:
       return make_distance_aware_position(model);
     case PositionKind::kNone:  // a causal mask alone lets later layers know positions (Haviv et al. 2022)

@@ -20,6 +20,7 @@ enum class PositionKind : uint8_t {
   kRope,
   kAlibi,
   kT5,
+  kKerple,
   kDistanceAware,
   kNone
 };
@@ -29,13 +30,14 @@ inline const auto& table_of(PositionKind) {
       "something for a token's position in its segment is added to its embedding, and what is in memory keeps the "
       "position "
       "that it had";
-  static constexpr ChoiceTable<PositionKind, 9> kTable(
+  static constexpr ChoiceTable<PositionKind, 10> kTable(
       {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and w"},
        {kShaw, "shaw", "a learned row for every distance, in every layer"},
        {kRope, "rope",
         "queries and keys turned by angles that grow with their position, so that scores know distances"},
        {kAlibi, "alibi", "every head takes a slope of its own, fixed, times the distance from each score"},
        {kT5, "t5", "every head adds a learned bias to each score, by the bucket that the distance falls into"},
+       {kKerple, "kerple", "every head takes a learned multiple of a logarithm of the distance from each score"},
        {kDistanceAware, "distance_aware",
         "every head of every layer clips scores below zero and multiplies them by a learned curve of the distance"},
        {kSinusoidal, "sinusoidal", kAbsolute},

@@ -35,8 +35,9 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kRelative, kShaw)});
   fields.optional(
       "untie_r", untie_r,
-      {.meaning = "every layer has its own biases, u and w of relative and the table of t5, instead of one for all",
-       .kinds = Kinds(kRelative, kT5)});
+      {.meaning = "every layer has its own biases, u and w of relative, the table of t5 and the curves of kerple, "
+                  "instead of one for all",
+       .kinds = Kinds(kRelative, kT5, kKerple)});
   fields.optional("max_positions", max_positions,
                   {.meaning = "learned: rows of the table, one per position in a segment; shaw: rows of every layer's "
                               "table, one per distance; 0: as many as training needs, training.tgt_len of learned and "

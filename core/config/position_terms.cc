@@ -14,6 +14,7 @@ PositionTerms offered_by(PositionKind kind) {
       return {.turns = true};
     case PositionKind::kAlibi:
     case PositionKind::kT5:
+    case PositionKind::kKerple:
       return {.biases = true};
     case PositionKind::kDistanceAware:
       return {.gains = true};

@@ -1,5 +1,6 @@
-"""Every kind of position but relative, which huggingface_test.py has, gives each token the loss that independent layers
-with the same weights give it: by segments with and without memory, and in one pass over whole streams under a mask.
+"""Every kind of position but relative, which huggingface_test.py has, and kerple and distance_aware, which neither package
+has, gives each token the loss that independent layers with the same weights give it: by segments with and without memory,
+and in one pass over whole streams under a mask.
 
 The layers are x-transformers', with its positions, memory, windows and attention; its layer norms have no biases, so
 PyTorch's take their place. It has no rows of distances on keys: for shaw, the attention of Hugging Face's DeBERTa with

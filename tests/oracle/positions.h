@@ -77,14 +77,16 @@ class Positions {
 
   // Column d: what is added to the scores of keys at distance d, [N, K].
   Rows distance_biases(const std::string& prefix, int64_t keys) const {
+    const std::string tied = config_.position.untie_r ? prefix : "attention.";
+    if (kind() == PositionKind::kKerple)
+      return distance_curves(CurveFormula::kLogarithm, weight(tied + "log_r1"), weight(tied + "log_r2"),
+                             static_cast<size_t>(keys));
     Rows biases(config_.n_head * keys);
     for (int64_t e = 0; e < config_.n_head * keys; ++e) {
       const int64_t head = e / keys;
       const int64_t distance = e % keys;
       if (kind() == PositionKind::kAlibi) biases[e] = -slopes(config_.n_head)[head] * static_cast<double>(distance);
-      if (kind() == PositionKind::kT5)
-        biases[e] = weight((config_.position.untie_r ? prefix : "attention.") +
-                           "buckets")[bucket(distance) * config_.n_head + head];
+      if (kind() == PositionKind::kT5) biases[e] = weight(tied + "buckets")[bucket(distance) * config_.n_head + head];
     }
     return biases;
   }

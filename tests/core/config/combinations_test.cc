@@ -106,13 +106,13 @@ TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
   EXPECT_EQ(error_with({"model.position.kind=sinusoidal", "model.position.clamp_len=0"}), "no error");
   EXPECT_EQ(error_with({"model.position.untie_r=true", "model.position.kind=shaw"}),
             "c: model.position.untie_r: expected false with model.position.kind = \"shaw\" (read by \"relative\", "
-            "\"t5\"), found true");
+            "\"t5\", \"kerple\"), found true");
   EXPECT_EQ(error_with({"model.position.untie_r=true", "model.position.kind=shaw", "model.position.kind=relative"}),
             "no error");
   EXPECT_EQ(error_with({"model.position.max_positions=8"}),
             "c: model.position.max_positions: expected 0 with model.position.kind = \"relative\" (read by \"learned\", "
             "\"shaw\"), found 8");
-  for (const std::string kind : {"alibi", "t5", "distance_aware"})
+  for (const std::string kind : {"alibi", "t5", "kerple", "distance_aware"})
     EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.position.clamp_len=8"}),
               "c: model.position.clamp_len: expected -1 with model.position.kind = \"" + kind +
                   "\" (read by \"relative\", \"shaw\"), found 8");
@@ -120,9 +120,10 @@ TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
             "c: model.position.t5_buckets: expected 32 with model.position.kind = \"alibi\" (read by \"t5\"), found 8");
   EXPECT_EQ(error_with({"model.position.kind=distance_aware", "model.position.untie_r=true"}),
             "c: model.position.untie_r: expected false with model.position.kind = \"distance_aware\" (read by "
-            "\"relative\", \"t5\"), found true");
+            "\"relative\", \"t5\", \"kerple\"), found true");
   EXPECT_EQ(error_with({"model.position.kind=t5", "model.position.untie_r=true", "model.position.t5_max_distance=17"}),
             "no error");
+  EXPECT_EQ(error_with({"model.position.kind=kerple", "model.position.untie_r=true"}), "no error");
   EXPECT_EQ(error_with({"model.position.kind=t5", "model.position.t5_max_distance=16"}),
             "c: model.position.t5_max_distance: expected above half of model.position.t5_buckets = 32 with "
             "model.position.kind = \"t5\", found 16");

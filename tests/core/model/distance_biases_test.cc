@@ -57,6 +57,28 @@ TEST(DistanceBiases, OfBucketsAreTheTablesOfEachLayer) {
   }
 }
 
+// As drawn, r1 and r2 are 1.
+TEST(DistanceBiases, OfKerpleAreTheCurvesOfEachLayer) {
+  ModelConfig model = model_of(PositionKind::kKerple);
+  Parameters parameters = draw_parameters(model);
+  const DistanceBiases drawn = distance_biases(model, parameters, 6);
+  ASSERT_EQ(drawn.size(), 1);
+  ASSERT_EQ(drawn[0].size(), 2);
+  for (const std::vector<float>& head : drawn[0]) {
+    ASSERT_EQ(head.size(), 6);
+    for (size_t d = 0; d < 6; ++d) EXPECT_FLOAT_EQ(head[d], -std::log1p(static_cast<float>(d)));
+  }
+  model.position.untie_r = true;
+  Parameters untied = draw_parameters(model);
+  untied["layers.1.attention.log_r1"].value.as<float>()[0] = std::log(3.0F);
+  untied["layers.1.attention.log_r2"].value.as<float>()[0] = std::log(0.5F);
+  const DistanceBiases of_layers = distance_biases(model, untied, 6);
+  ASSERT_EQ(of_layers.size(), 2);
+  EXPECT_EQ(of_layers[0], drawn[0]);
+  EXPECT_EQ(of_layers[1][1], drawn[0][1]);
+  for (size_t d = 0; d < 6; ++d) EXPECT_FLOAT_EQ(of_layers[1][0][d], -3.0F * std::log1p(0.5F * static_cast<float>(d)));
+}
+
 TEST(DistanceBiases, LayersOfOtherKindsHaveNoHeads) {
   ModelConfig model = model_of(PositionKind::kRope);
   model.layers = {{.only = {1}, .position = PositionConfig{.kind = PositionKind::kAlibi}}};

@@ -193,6 +193,17 @@ inline std::vector<ModelVariant> key_variants() {
          m.position = {.kind = PositionKind::kT5, .t5_buckets = 3, .t5_max_distance = 8};
          m.memory.initial = InitialMemory::kZeros;
        }},
+      {"kerple_untied_no_memory",
+       [](ModelConfig& m) {
+         m.position = {.kind = PositionKind::kKerple, .untie_r = true};
+         m.mem_len = 0;
+       }},
+      {"kerple_pre_norm_zeros",
+       [](ModelConfig& m) {
+         m.position.kind = PositionKind::kKerple;
+         m.block.pre_lnorm = true;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
       {"distance_aware_no_memory",
        [](ModelConfig& m) {
          m.position.kind = PositionKind::kDistanceAware;

@@ -375,6 +375,54 @@ TEST(BiasesByDistance, AT5TableOfZerosIsNoPositionsToTheBit) {
               losses_with({.kind = PositionKind::kNone}, as_drawn, mem_len));
 }
 
+// The r1 and r2 of every head of a small model, as their logarithms.
+struct LogFactors {
+  std::array<float, 3> r1, r2;
+};
+
+std::vector<float> losses_of_kerple(const LogFactors& log, int64_t mem_len) {
+  const auto factors = [&](const std::string& name, int64_t element, float drawn) {
+    if (name == "attention.log_r1") return log.r1[static_cast<size_t>(element)];
+    return name == "attention.log_r2" ? log.r2[static_cast<size_t>(element)] : drawn;
+  };
+  return losses_with({.kind = PositionKind::kKerple}, factors, mem_len);
+}
+
+TEST(Kerple, IsNoPositionsToTheBitWhereEitherFactorVanishes) {
+  constexpr std::array<float, 3> kVanishing{-1e4F, -2e4F, -1e6F}, kOther{-3.0F, 0.5F, 40.0F};
+  for (const int64_t mem_len : {0, 6, 20}) {
+    const std::vector<float> none = losses_with({.kind = PositionKind::kNone}, as_drawn, mem_len);
+    EXPECT_EQ(losses_of_kerple({.r1 = kVanishing, .r2 = kOther}, mem_len), none);
+    EXPECT_EQ(losses_of_kerple({.r1 = kOther, .r2 = kVanishing}, mem_len), none);
+    EXPECT_NE(losses_of_kerple({.r1 = kOther, .r2 = kOther}, mem_len), none);
+  }
+}
+
+TEST(Kerple, IsAT5TableOfItsCurvesToTheBit) {
+  constexpr LogFactors kLog{.r1 = {-0.5F, 0.0F, 1.2F}, .r2 = {2.0F, -1.5F, 0.3F}};
+  const PositionConfig exact{.kind = PositionKind::kT5, .t5_buckets = 64, .t5_max_distance = 128};
+  const auto curves = [&](const std::string& name, int64_t element, float drawn) {
+    if (name != "attention.buckets") return drawn;
+    const auto head = static_cast<size_t>(element % 3);
+    const double r1 = std::exp(static_cast<double>(kLog.r1[head])), r2 = std::exp(static_cast<double>(kLog.r2[head]));
+    return static_cast<float>(-r1 * std::log1p(r2 * static_cast<double>(element / 3)));
+  };
+  for (const int64_t mem_len : {0, 6, 20})
+    EXPECT_EQ(losses_of_kerple(kLog, mem_len), losses_with(exact, curves, mem_len));
+}
+
+// Where r2 is small and r1 r2 a slope, the logarithm is a line.
+TEST(Kerple, IsAlibiInTheLimit) {
+  const float log_2 = std::log(2.0F);
+  const LogFactors lines{.r1 = {20.0F * log_2, 16.0F * log_2, 22.0F * log_2},
+                         .r2 = {-24.0F * log_2, -24.0F * log_2, -24.0F * log_2}};
+  for (const int64_t mem_len : {0, 6, 20}) {
+    const std::vector<float> alibi = losses_with({.kind = PositionKind::kAlibi}, as_drawn, mem_len);
+    const std::vector<float> limit = losses_of_kerple(lines, mem_len);
+    for (size_t i = 0; i < alibi.size(); ++i) EXPECT_NEAR(limit[i], alibi[i], 1e-5) << i;
+  }
+}
+
 // The losses of a distance-aware model whose heads all have this curve.
 std::vector<float> losses_of_curve(float alpha, float beta, int64_t mem_len) {
   const auto curve = [=](const std::string& name, int64_t /*element*/, float drawn) {
