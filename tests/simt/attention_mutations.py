@@ -48,8 +48,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_inputs.cuh",
         "ones for a bias that is not there",
-        "bias == nullptr ? 0.0F",
-        "bias == nullptr ? 1.0F",
+        "u_or_w == nullptr ? 0.0F",
+        "u_or_w == nullptr ? 1.0F",
         "RelativeAttention.EqualsOracleWithoutBiases",
         "forward",
     ),

@@ -86,8 +86,6 @@ def target_of(mutation: Mutation) -> str:
 def verdict(build: Build, mutation: Mutation) -> str:
     """What is wrong with the mutation, or nothing."""
     text = (build.source / mutation.file).read_text()
-    if text.count(mutation.text) != 1:
-        return f"its text is there {text.count(mutation.text)} times"
     with tempfile.TemporaryDirectory(dir=build.folder) as name:
         overlay = pathlib.Path(name)
         copy = overlay / mutation.file
@@ -100,6 +98,12 @@ def verdict(build: Build, mutation: Mutation) -> str:
         except RuntimeError as error:
             return f"it does not build: {error}"
         return "no test noticed" if passes(program, mutation.filter) else ""
+
+
+def astray(source: pathlib.Path, mutations: list[Mutation]) -> list[str]:
+    """Those whose text the file does not hold once, as after a change to it: whichever share of them is tried."""
+    counts = [(m, (source / m.file).read_text().count(m.text)) for m in mutations]
+    return [f"its text is there {count} times: {m.file}: {m.meaning}" for m, count in counts if count != 1]
 
 
 def one_in(share: int, mutations: list[Mutation], source: pathlib.Path) -> list[Mutation]:
@@ -137,9 +141,9 @@ def main() -> int:
     asked = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
     chosen = [m for m in asked if build.has(m)]
     lost = [m for m in asked if not build.has(m) and not (m.needs_cuda and (build.source / m.unit).exists())]
-    for mutation in lost:
-        print(f"its unit or its test is not there: {mutation.file}: {mutation.meaning}")
-    if lost:
+    wrong = [f"its unit or its test is not there: {m.file}: {m.meaning}" for m in lost] + astray(build.source, asked)
+    if wrong:
+        print("\n".join(wrong))
         return 1
     if len(chosen) < len(asked):
         print(f"{len(asked) - len(chosen)} mutations left out: they are of what this build is without")
