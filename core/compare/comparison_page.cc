@@ -33,13 +33,6 @@ std::string bits_text(double nats, const std::optional<double>& spread, double s
 
 std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
 
-std::string verdict_of(const SeedDifference& difference) {
-  if (!difference.error_of_text) return "too few tokens to tell";
-  if (!difference.confidence95) return "too few seeds to tell";
-  if (!difference.is_significant()) return "not significant";
-  return difference.mean < 0.0 ? "better" : "worse";
-}
-
 std::string lengths_text(const VariantLoss& loss) {
   return fmt::format("segments of {}, memory {}", human_count(loss.tgt_len), human_count(loss.mem_len));
 }

@@ -139,10 +139,13 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
 //    diverged}]}, "losses": of each of the measured lengths, none when all seeds diverged, [{"tgt_len", "mem_len", the
 //    losses of base units (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged,
 //    "difference": null of the first variant and without seeds of both, else {"loss", "seeds": how many,
-//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "significant"}}],
+//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "is_significant"}}],
 //    "as_trained": null, or likewise of the lengths of its training, where they differ between variants}]}
 // Losses, differences and their errors are in nats per token; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
+
+// "better", "worse", "not significant", or why that cannot be told.
+std::string verdict_of(const SeedDifference& difference);
 
 // "2 of 3 seeds diverged"; empty when none did.
 std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant);

@@ -66,13 +66,6 @@ OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
 
 std::string p_in_table(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
-std::string verdict_of(const SeedDifference& difference) {
-  if (!difference.error_of_text) return "too few tokens to tell";
-  if (!difference.confidence95) return "too few seeds to tell";
-  if (!difference.is_significant()) return "not significant";
-  return difference.mean < 0.0 ? "lower" : "higher";
-}
-
 std::string plus_minus(double value, const std::optional<double>& spread, double scale, bool is_difference) {
   std::string text = is_difference ? fmt::format("{:+.4f}", value * scale) : fmt::format("{:.4f}", value * scale);
   if (spread) text += fmt::format(" \xC2\xB1 {:.4f}", *spread * scale);
@@ -196,6 +189,13 @@ OrderedJson result_json(const ComparisonResult& result) {
                                 {"as_trained", variant.as_trained ? loss_json(*variant.as_trained, units) : nullptr}});
   }
   return json;
+}
+
+std::string verdict_of(const SeedDifference& difference) {
+  if (!difference.error_of_text) return "too few tokens to tell";
+  if (!difference.confidence95) return "too few seeds to tell";
+  if (!difference.is_significant()) return "not significant";
+  return difference.mean < 0.0 ? "better" : "worse";
 }
 
 std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant) {
