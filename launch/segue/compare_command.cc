@@ -33,8 +33,8 @@ constexpr const char* kExamples =
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
     "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
-    "  sbatch --array=1-36 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
-    "                          # a search for learning rates; once it has ended, --array=37-72 for the runs compared\n"
+    "  sbatch --array=1-39 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
+    "                          # a search for learning rates; once it has ended, --array=40-78 for the runs compared\n"
     "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
     "page index.html, its figures as SVG, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1\n"
     "save and stop; run the same command again to resume.";
