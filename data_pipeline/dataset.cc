@@ -2,6 +2,7 @@
 #include "data_pipeline/dataset.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -13,10 +14,25 @@
 namespace segue {
 namespace {
 
-ShardReader open_shard(const Dataset& dataset, const SplitInfo& split, size_t index) {
-  const ShardInfo& shard = split.shards[index];
-  return {dataset.directory() / shard.file,
-          {split.name, static_cast<int64_t>(index), dataset.manifest().token_type, shard.tokens}};
+// Shards that follow one another: the tokens of a split, or their marks.
+struct ShardRow {
+  std::string name;
+  TokenType type;
+  const std::vector<ShardInfo>& shards;
+};
+
+std::vector<ShardRow> rows_of(const DatasetManifest& manifest) {
+  std::vector<ShardRow> rows;
+  for (const SplitInfo& split : manifest.splits) {
+    rows.push_back({split.name, manifest.token_type, split.shards});
+    if (split.marks) rows.push_back({name_of_marks(split.name), split.marks->type, split.marks->shards});
+  }
+  return rows;
+}
+
+ShardReader open_shard(const Dataset& dataset, const ShardRow& row, size_t index) {
+  const ShardInfo& shard = row.shards[index];
+  return {dataset.directory() / shard.file, {row.name, static_cast<int64_t>(index), row.type, shard.tokens}};
 }
 
 // `done` counts the tokens read, over all shards.
@@ -39,8 +55,8 @@ std::string checksum_of_shard(ShardReader reader, int64_t tokens, int64_t token_
 
 Dataset::Dataset(std::filesystem::path directory)
     : directory_(std::move(directory)), manifest_(read_dataset_manifest(directory_)) {
-  for (const SplitInfo& split : manifest_.splits)
-    for (size_t i = 0; i < split.shards.size(); ++i) open_shard(*this, split, i);
+  for (const ShardRow& row : rows_of(manifest_))
+    for (size_t i = 0; i < row.shards.size(); ++i) open_shard(*this, row, i);
   tokenizer_file();
 }
 
@@ -78,6 +94,13 @@ std::string Dataset::identity(std::string_view split) const {
   for (const SplitInfo& info : manifest_.splits) {
     if (info.name != split) continue;
     for (const ShardInfo& shard : info.shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
+    if (info.marks)
+      for (const ShardInfo& shard : info.marks->shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
+    if (!info.examples) continue;
+    for (const ExampleRun& run : *info.examples) {
+      const std::array<int64_t, 2> extents{run.count, run.tokens};
+      checksum.update(std::as_bytes(std::span(extents)));
+    }
   }
   return checksum.text();
 }
@@ -96,13 +119,17 @@ const SplitInfo& Dataset::split_info(std::string_view name) const {
 }
 
 void Dataset::verify(bool quiet) const {
-  Progress progress("verify", tokens(), "M tokens", 1e6, quiet);
+  const std::vector<ShardRow> rows = rows_of(manifest_);
+  int64_t all = 0;
+  for (const ShardRow& row : rows)
+    for (const ShardInfo& shard : row.shards) all += shard.tokens;
+  Progress progress("verify", all, "M tokens", 1e6, quiet);
   int64_t done = 0;
-  for (const SplitInfo& split : manifest_.splits)
-    for (size_t i = 0; i < split.shards.size(); ++i) {
-      const ShardInfo& shard = split.shards[i];
+  for (const ShardRow& row : rows)
+    for (size_t i = 0; i < row.shards.size(); ++i) {
+      const ShardInfo& shard = row.shards[i];
       const std::string found =
-          checksum_of_shard(open_shard(*this, split, i), shard.tokens, bytes_of(manifest_.token_type), progress, done);
+          checksum_of_shard(open_shard(*this, row, i), shard.tokens, bytes_of(row.type), progress, done);
       if (found != shard.checksum)
         throw DataError("{}: expected checksum {}, found {}", (directory_ / shard.file).string(), shard.checksum,
                         found);

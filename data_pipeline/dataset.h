@@ -32,7 +32,8 @@ class Dataset {
   // DataError naming the splits there are when there is none of this name.
   TokenSource split(std::string_view name) const;
   const SplitInfo& split_info(std::string_view name) const;
-  // The same for the same tokens in the same order, wherever the dataset lies: a checksum of the shards' checksums.
+  // The same for the same tokens in the same order, wherever the dataset lies: a checksum of the shards' checksums,
+  // with those of its marks and the lengths of its examples.
   std::string identity(std::string_view split) const;
 
   // Reads everything and compares checksums; DataError at the first damaged shard. Shows progress unless `quiet`.

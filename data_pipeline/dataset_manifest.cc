@@ -63,18 +63,37 @@ class Checks {
     require(is_plain_name(split.name) && split.name.size() <= kLongestSplitName, path + ".name",
             "a short name of letters, digits, '-', '_' and '.'", quoted(split.name));
     require(split_names_.insert(split.name).second, path + ".name", "a name of its own", quoted(split.name));
-    int64_t tokens = 0;
-    for (size_t i = 0; i < split.shards.size(); ++i) {
-      check_shard(split.shards[i], fmt::format("{}.shards[{}]", path, i));
-      tokens += split.shards[i].tokens;
-      require(tokens <= split.tokens, path + ".tokens", "the sum of its shards' tokens", std::to_string(split.tokens));
-    }
-    total_tokens_ += tokens;
+    check_shards(split.shards, split.tokens, path);
+    total_tokens_ += split.tokens;
     require(static_cast<double>(total_tokens_) <= kMostTokens, path + ".tokens",
             fmt::format("at most {} in all splits", kMostTokens), std::to_string(split.tokens));
-    require(tokens == split.tokens, path + ".tokens", fmt::format("{}, the sum of its shards' tokens", tokens),
-            std::to_string(split.tokens));
     check_text(split, kind, path);
+    if (split.marks) check_shards(split.marks->shards, split.tokens, path, ".marks");
+    if (split.examples) check_examples(split, path);
+  }
+
+  // `of`: of the split's tokens, or of a row beside them.
+  void check_shards(const std::vector<ShardInfo>& shards, int64_t expected, const std::string& split,
+                    const std::string& of = "") {
+    int64_t tokens = 0;
+    for (size_t i = 0; i < shards.size(); ++i) {
+      check_shard(shards[i], fmt::format("{}{}.shards[{}]", split, of, i));
+      tokens += shards[i].tokens;
+      if (tokens > expected) break;
+    }
+    const std::string whose = of.empty() ? "its shards'" : fmt::format("its {} shards'", of.substr(1));
+    require(tokens <= expected, split + ".tokens", fmt::format("the sum of {} tokens", whose),
+            std::to_string(expected));
+    require(tokens == expected, split + ".tokens", fmt::format("{}, the sum of {} tokens", tokens, whose),
+            std::to_string(expected));
+  }
+
+  void check_examples(const SplitInfo& split, const std::string& path) const {
+    double tokens = 0.0;
+    for (const ExampleRun& run : *split.examples)
+      tokens += static_cast<double>(run.count) * static_cast<double>(run.tokens);
+    require(tokens == static_cast<double>(split.tokens), path + ".examples",
+            fmt::format("examples of {} tokens in all", split.tokens), fmt::format("{:.0f}", tokens));
   }
 
   void check_text(const SplitInfo& split, TokenizerKind kind, const std::string& path) const {
@@ -126,6 +145,28 @@ void SplitInfo::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kMostTokens});
+  fields.optional("marks", marks, {.meaning = "which tokens are scored; without it, all are"});
+  fields.optional("examples", examples,
+                  {.meaning = "lengths of the examples that the split is made of; without it, it is one text"});
+}
+
+std::string name_of_marks(const std::string& split) { return split + "-marks"; }
+
+void MarksInfo::describe(JsonFields& fields) {
+  fields.required("type", type, {.meaning = "type of the marks in the shards"});
+  fields.required("shards", shards, {.meaning = "the files that hold a mark for every token, in order"});
+}
+
+void ExampleTrait::describe(JsonFields& fields) {
+  fields.required("name", name, {.meaning = "what is counted"});
+  fields.required("value", value, {.meaning = "how many or how much of it every example has"});
+}
+
+void ExampleRun::describe(JsonFields& fields) {
+  fields.required("count", count, {.meaning = "examples", .minimum = 1, .maximum = kMostTokens});
+  fields.required("tokens", tokens,
+                  {.meaning = "tokens of each", .unit = "tokens", .minimum = 2, .maximum = kMostTokens});
+  fields.optional("traits", traits, {.meaning = "what these examples have in common"});
 }
 
 void SourceInfo::describe(JsonFields& fields) {
@@ -147,6 +188,7 @@ void DatasetManifest::describe(JsonFields& fields) {
                    .maximum = static_cast<double>(kLargestVocabulary)});
   fields.required("splits", splits, {.meaning = "the parts of the dataset"});
   fields.required("sources", sources, {.meaning = "the files the dataset was made from"});
+  fields.optional("task", task, {.meaning = "the synthetic task that it was generated for"});
   fields.optional("command", command, {.meaning = "the command that made the dataset"});
 }
 
@@ -182,7 +224,8 @@ DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
 void check_manifest_size(const DatasetManifest& manifest, std::string_view source) {
   constexpr int64_t kValuesBesides = 1000;  // the symbols of a tokenizer among them
   int64_t shards = 0;
-  for (const SplitInfo& split : manifest.splits) shards += std::ssize(split.shards);
+  for (const SplitInfo& split : manifest.splits)
+    shards += std::ssize(split.shards) + (split.marks ? std::ssize(split.marks->shards) : 0);
   int64_t values = kValuesBesides + 4 * shards;
   for (const SourceInfo& info : manifest.sources) values += 5 + std::ssize(info.splits);
   const int64_t bytes = values > kLimits.max_values ? 0 : std::ssize(dataset_manifest_text(manifest));

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +26,45 @@ struct ShardInfo {
   void describe(JsonFields& fields);
 };
 
+// A mark for every token of a split (data_pipeline/token_mark.h), in shards of their own.
+struct MarksInfo {
+  TokenType type = TokenType::kUInt8;
+  std::vector<ShardInfo> shards = {};
+  void describe(JsonFields& fields);
+};
+
+// What examples have in common, such as 16 pairs.
+struct ExampleTrait {
+  std::string name;
+  int64_t value = 0;
+  void describe(JsonFields& fields);
+  bool operator==(const ExampleTrait&) const = default;
+};
+
+// Examples of one length, one after another. Nothing is remembered from one to the next.
+struct ExampleRun {
+  int64_t count = 0;
+  int64_t tokens = 0;  // of each
+  std::vector<ExampleTrait> traits = {};
+  void describe(JsonFields& fields);
+};
+
 struct SplitInfo {
   std::string name;
   int64_t tokens = 0;
   std::vector<ShardInfo> shards = {};
-  int64_t bytes = 0;    // of text that the tokens stand for; 0: not known
-  int64_t unknown = 0;  // tokens that stand for what is not in the vocabulary
+  int64_t bytes = 0;                                     // of text that the tokens stand for; 0: not known
+  int64_t unknown = 0;                                   // tokens that stand for what is not in the vocabulary
+  std::optional<MarksInfo> marks = {};                   // none: every token is scored
+  std::optional<std::vector<ExampleRun>> examples = {};  // none: the split is one text
   void describe(JsonFields& fields);
+
+  // Of its examples, or of the one text that it is.
+  std::vector<ExampleRun> runs() const { return examples ? *examples : std::vector{ExampleRun{1, tokens, {}}}; }
 };
+
+// The name under which the shards of a split's marks know each other.
+std::string name_of_marks(const std::string& split);
 
 struct SourceInfo {
   std::string file;
@@ -49,7 +82,8 @@ struct DatasetManifest {
   int64_t separator = -1;  // token between source files; -1: none
   std::vector<SplitInfo> splits;
   std::vector<SourceInfo> sources;
-  std::string command;  // that created the dataset
+  std::optional<std::string> task;  // that it was generated for
+  std::string command;              // that created the dataset
   void describe(JsonFields& fields);
 };
 

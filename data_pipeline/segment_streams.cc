@@ -22,26 +22,42 @@ void check_options(const StreamOptions& options) {
                         options.streams);
 }
 
-// Rows of every stream.
-int64_t rows_of(const TokenSource& source, const StreamOptions& options) {
+// Rows of an example, or of a whole stream where the split is one text.
+int64_t rows_of_text(const TokenSource& source, const StreamOptions& options) {
   check_options(options);
-  const int64_t rows = source.tokens() / options.streams;
-  if (rows < 2)
-    throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * options.streams,
-                    options.streams, source.tokens());
-  return rows;
+  check_streams(source.info(), options.streams, source.name());
+  return source.info().examples ? source.info().examples->front().tokens : source.tokens() / options.streams;
 }
 
 }  // namespace
+
+void check_streams(const SplitInfo& split, int64_t streams, const std::string& name) {
+  if (!split.examples) {
+    if (split.tokens / streams < 2)
+      throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", name, 2 * streams, streams,
+                      split.tokens);
+    return;
+  }
+  int64_t examples = 0;
+  for (const ExampleRun& run : *split.examples) {
+    examples += run.count;
+    if (const int64_t first = split.examples->front().tokens; run.tokens != first)
+      throw DataError("{}: expected examples of one length, found some of {} tokens and some of {}", name, first,
+                      run.tokens);
+  }
+  if (examples < streams)
+    throw DataError("{}: expected at least {} examples for as many streams, found {}", name, streams, examples);
+}
 
 SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options, StreamPosition start)
     : source_(std::move(source)),
       options_(options),
       longest_(options.segment_length),
-      rows_(rows_of(source_, options)),
+      text_rows_(rows_of_text(source_, options)),
+      rows_(source_.tokens() / text_rows_ / options.streams * text_rows_),
       position_(start) {
   check_position(start);
-  const int64_t longest = std::min(longest_, rows_ - 1);
+  const int64_t longest = std::min(longest_, text_rows_ - 1);
   for (int64_t b = options_.first_stream; b < options_.first_stream + options_.local_streams; ++b)
     windows_.emplace_back(b * rows_, (b + 1) * rows_, std::max(kWindowTokens, longest + 1));
   const Shape shape{options_.local_streams, longest};
@@ -53,7 +69,7 @@ SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options,
 SegmentStreams::~SegmentStreams() = default;
 
 void SegmentStreams::check_position(StreamPosition position) const {
-  if (position.epoch < 0 || position.row < 0 || position.row >= rows_ - 1)
+  if (position.epoch < 0 || position.row < 0 || position.row >= rows_ || length_at(position) == 0)
     throw DataError("{}: position in epoch {} at row {}: expected a row from 0 to {}; is it another dataset's?",
                     source_.name(), position.epoch, position.row, rows_ - 2);
 }
@@ -74,16 +90,18 @@ void SegmentStreams::set_segment_length(int64_t length) {
 }
 
 int64_t SegmentStreams::segments_per_epoch() const {
-  return (targets_per_stream() + options_.segment_length - 1) / options_.segment_length;
+  return rows_ / text_rows_ * ((text_rows_ - 2 + options_.segment_length) / options_.segment_length);
 }
 
 int64_t SegmentStreams::length_at(StreamPosition position) const {
-  return std::min(options_.segment_length, rows_ - 1 - position.row);
+  return std::min(options_.segment_length, text_rows_ - 1 - position.row % text_rows_);
 }
 
+// The last token of a text is a target alone.
 StreamPosition SegmentStreams::after(StreamPosition position) const {
-  const int64_t row = position.row + length_at(position);
-  return row < rows_ - 1 ? StreamPosition{position.epoch, row} : StreamPosition{position.epoch + 1, 0};
+  int64_t row = position.row + length_at(position);
+  if (row % text_rows_ == text_rows_ - 1) ++row;
+  return row < rows_ ? StreamPosition{position.epoch, row} : StreamPosition{position.epoch + 1, 0};
 }
 
 void SegmentStreams::start() {
@@ -140,9 +158,9 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
   auto* tokens = slot.tokens.as<int32_t>();
   auto* targets = slot.targets.as<int32_t>();
   for (TokenWindow& window : windows_) {
-    const std::span<const int32_t> rows = window.read(source_, position.row, length + 1);
-    tokens = std::copy(rows.begin(), rows.end() - 1, tokens);
-    targets = std::copy(rows.begin() + 1, rows.end(), targets);
+    const TokenRows rows = window.read(source_, position.row, length + 1);
+    tokens = std::copy(rows.tokens.begin(), rows.tokens.end() - 1, tokens);
+    for (int64_t i = 1; i <= length; ++i) *targets++ = rows.target(static_cast<size_t>(i));
   }
   const Shape shape{options_.local_streams, length};
   slot.segment = {.tokens = {slot.tokens.view().data, DType::kInt32, shape},
@@ -150,7 +168,7 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
                   .length = length,
                   .epoch = position.epoch,
                   .index = position.row / options_.segment_length,
-                  .starts_epoch = position.row == 0};
+                  .starts_text = position.row % text_rows_ == 0};
 }
 
 }  // namespace segue

@@ -4,6 +4,9 @@
 // [b * R, (b+1) * R) with R = floor(N/B). The segment at row i holds rows [i, i + len) of every stream and, as targets,
 // the rows one later; len = min(T, R - 1 - i), so the last segment of an epoch may be short. A reader serves a
 // contiguous range of the B streams: all of them in one process, one range per rank in many.
+//
+// A split of E examples of L tokens each is cut likewise into streams of floor(E/B) examples, and every example into
+// segments of its own: the first of its L - 1 rows begins a text, of which nothing came before.
 #pragma once
 
 #include <condition_variable>
@@ -38,17 +41,21 @@ struct StreamPosition {
 
 struct Segment {
   ConstTensorView tokens;   // [local_streams, length] int32
-  ConstTensorView targets;  // [local_streams, length] int32
+  ConstTensorView targets;  // [local_streams, length] int32; -1 (kUnscoredTarget) where there is nothing to predict
   int64_t length = 0;
   int64_t epoch = 0;
-  int64_t index = 0;          // in the epoch: row / segment_length
-  bool starts_epoch = false;  // the streams begin again: what was remembered of them no longer precedes
+  int64_t index = 0;         // in the epoch: row / segment_length
+  bool starts_text = false;  // another epoch or example: what was remembered of the streams does not precede
 };
+
+// Throws DataError naming `name` for a split that cannot be cut into so many streams.
+void check_streams(const SplitInfo& split, int64_t streams, const std::string& name);
 
 // A thread reads ahead; next() takes what it has read. Nothing is allocated after construction.
 class SegmentStreams {
  public:
-  // DataError when the split is too short for `streams` streams of two tokens, or `start` lies outside of it.
+  // DataError when the split is too short for `streams` streams of two tokens or of an example, its examples are not of
+  // one length, or `start` lies outside of it.
   SegmentStreams(TokenSource source, const StreamOptions& options, StreamPosition start = {});
   ~SegmentStreams();
   SegmentStreams(const SegmentStreams&) = delete;
@@ -65,8 +72,9 @@ class SegmentStreams {
   // The next segment is this long, and those after it; at most as long as at construction.
   void set_segment_length(int64_t length);
 
-  int64_t targets_per_stream() const { return rows_ - 1; }  // in an epoch
+  int64_t targets_per_stream() const { return rows_ / text_rows_ * (text_rows_ - 1); }  // in an epoch
   int64_t segments_per_epoch() const;
+  bool has_marks() const { return source_.has_marks(); }
 
  private:
   struct Slot {
@@ -85,8 +93,9 @@ class SegmentStreams {
 
   TokenSource source_;
   StreamOptions options_;
-  int64_t longest_;  // segment
-  int64_t rows_;
+  int64_t longest_;    // segment
+  int64_t text_rows_;  // of an example, or of the stream
+  int64_t rows_;       // of a stream: whole texts
   StreamPosition position_;
   std::vector<TokenWindow> windows_;  // one per local stream; the thread's alone
   std::vector<Slot> slots_;           // a ring, one longer than read_ahead: the caller holds one

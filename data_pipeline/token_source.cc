@@ -21,6 +21,9 @@ TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, Token
     begins_.push_back(begin);
     begin += shard.tokens;
   }
+  if (!split_.marks) return;
+  SplitInfo row{.name = name_of_marks(split_.name), .tokens = split_.tokens, .shards = split_.marks->shards};
+  marks_ = std::make_unique<TokenSource>(directory_, std::move(row), split_.marks->type, kLargestVocabulary);
 }
 
 std::string TokenSource::name() const { return fmt::format("{}: split \"{}\"", directory_.string(), split_.name); }
@@ -52,6 +55,13 @@ void TokenSource::read(int64_t offset, std::span<int32_t> out) {
     out = out.subspan(static_cast<size_t>(count));
     offset += count;
   }
+}
+
+void TokenSource::read_marks(int64_t offset, std::span<TokenMark> out) {
+  if (marks_ == nullptr) throw ContractError("{}: marks of a split without any", name());
+  read_marks_.resize(out.size());
+  marks_->read(offset, read_marks_);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = {static_cast<uint32_t>(read_marks_[i])};
 }
 
 }  // namespace segue

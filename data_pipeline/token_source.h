@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/shard_reader.h"
+#include "data_pipeline/token_mark.h"
 
 namespace segue {
 
@@ -22,9 +24,16 @@ class TokenSource {
   int64_t vocabulary() const { return vocabulary_; }
   std::string name() const;  // for messages: DIRECTORY: split "train"
 
+  const SplitInfo& info() const { return split_; }
+
   // Tokens [offset, offset + out.size()), across shard boundaries. DataError naming shard and offset when a chunk is
   // damaged or a token is not below the vocabulary.
   void read(int64_t offset, std::span<int32_t> out);
+
+  // Whether only some tokens are scored.
+  bool has_marks() const { return marks_ != nullptr; }
+  // Likewise the marks of these tokens, of a split that has any.
+  void read_marks(int64_t offset, std::span<TokenMark> out);
 
  private:
   struct OpenShard {
@@ -38,8 +47,10 @@ class TokenSource {
   SplitInfo split_;
   TokenType type_;
   int64_t vocabulary_;
-  std::vector<int64_t> begins_;  // offset in the split of each shard's first token
-  std::deque<OpenShard> open_;   // oldest first
+  std::vector<int64_t> begins_;         // offset in the split of each shard's first token
+  std::deque<OpenShard> open_;          // oldest first
+  std::unique_ptr<TokenSource> marks_;  // or null
+  std::vector<int32_t> read_marks_;
 };
 
 }  // namespace segue

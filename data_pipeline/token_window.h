@@ -9,13 +9,20 @@
 
 namespace segue {
 
+// Tokens that follow one another, each with its mark where the split has any.
+struct TokenRows {
+  std::span<const int32_t> tokens;
+  std::span<const TokenMark> marks = {};  // empty: every token is scored
+  int32_t target(size_t i) const { return marks.empty() || marks[i].is_scored() ? tokens[i] : kUnscoredTarget; }
+};
+
 class TokenWindow {
  public:
   // Over tokens [begin, end) of a split; holds at most `capacity` of them.
   TokenWindow(int64_t begin, int64_t end, int64_t capacity);
 
   // Tokens [row, row + count) of the stream, count <= capacity; valid until the next call.
-  std::span<const int32_t> read(TokenSource& source, int64_t row, int64_t count);
+  TokenRows read(TokenSource& source, int64_t row, int64_t count);
 
  private:
   int64_t begin_;
@@ -23,6 +30,7 @@ class TokenWindow {
   int64_t held_row_ = 0;  // first row in memory
   int64_t held_ = 0;      // number of rows in memory
   std::vector<int32_t> tokens_;
+  std::vector<TokenMark> marks_;
 };
 
 }  // namespace segue

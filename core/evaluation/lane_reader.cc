@@ -32,9 +32,10 @@ LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
     std::fill(tokens + count, tokens + length, 0);
     std::fill(targets, targets + scored, 0);
     if (count == 0) continue;
-    const std::span<const int32_t> rows = windows_[i].read(source_, row, count + 1);
-    std::copy(rows.begin(), rows.end() - 1, tokens);
-    if (count > unscored) std::copy(rows.begin() + unscored + 1, rows.end(), targets);
+    const TokenRows rows = windows_[i].read(source_, row, count + 1);
+    std::copy(rows.tokens.begin(), rows.tokens.end() - 1, tokens);
+    for (int64_t target = unscored; target < count; ++target)
+      targets[target - unscored] = rows.target(static_cast<size_t>(target + 1));
   }
   const auto view = [&](OwnedTensor& tensor, int64_t columns) {
     return ConstTensorView{tensor.view().data, DType::kInt32, {std::ssize(lanes_), columns}};

@@ -19,7 +19,8 @@ class LaneReader {
   void enter(std::span<const Lane> lanes);
 
   // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length], and the targets
-  // [lanes, scored] of the newest of them; token 0 where a lane has no such rows. Valid until the next call.
+  // [lanes, scored] of the newest of them, -1 (kUnscoredTarget) of those that are not scored; token 0 where a lane has
+  // no such rows. Valid until the next call.
   struct Rows {
     ConstTensorView tokens;
     ConstTensorView targets;

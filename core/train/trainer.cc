@@ -195,7 +195,7 @@ bool Trainer::goes_on(const StopSignal& stop) {
 
 void Trainer::train_step(const Segment& segment) {
   const auto start = std::chrono::steady_clock::now();
-  if (segment.starts_epoch) {
+  if (segment.starts_text) {
     for (StreamGroup& group : groups_) group.memory->reset();
   }
   forward_backward(segment);

@@ -65,10 +65,7 @@ void check_fit(const Config& config, const Dataset& dataset) {
                     dataset.vocabulary());
   check_cutoffs(config.model, dataset.vocabulary(), source);
   const auto check_split = [&](const std::string& split, int64_t streams) {
-    const int64_t tokens = dataset.split_info(split).tokens;
-    if (tokens / streams < 2)
-      throw DataError("{}: split {}: expected at least {} tokens for {} streams of 2, found {}", source, split,
-                      2 * streams, streams, tokens);
+    check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
   check_split(config.data.train_split, config.training.batch_size);
   if (config.evaluation.interval > 0) check_split(config.evaluation.split, config.evaluation.batch_size);

@@ -70,6 +70,31 @@ TEST(DatasetManifestTest, CountsThatDoNotAddUp) {
   EXPECT_EQ(refusal(manifest), "manifest.json: splits: expected at least one split, found a list of 0");
 }
 
+TEST(DatasetManifestTest, MarksAndExamplesHoldAsMuchAsTheSplit) {
+  DatasetManifest manifest = whole_manifest();
+  SplitInfo& split = manifest.splits[1];
+  split.marks = MarksInfo{.type = TokenType::kUInt8, .shards = {{"valid-marks-00000.h5", 3, kChecksum}}};
+  split.examples = {{.count = 1, .tokens = 3, .traits = {{"items", 4}}}};
+  const std::string text = dataset_manifest_text(manifest);
+  const DatasetManifest read = parse_dataset_manifest(text, "manifest.json");
+  EXPECT_EQ(dataset_manifest_text(read), text);
+  EXPECT_EQ(read.splits[1].runs().at(0).traits.at(0), (ExampleTrait{"items", 4}));
+  EXPECT_EQ(read.splits[0].runs().at(0).tokens, 12);
+
+  split.marks->shards[0].tokens = 2;
+  EXPECT_EQ(refusal(manifest),
+            "manifest.json: splits[1].tokens: expected 2, the sum of its marks shards' tokens, found 3");
+  split.marks->shards[0] = {"train-00000.h5", 3, kChecksum};
+  EXPECT_THAT(refusal(manifest), HasSubstr("splits[1].marks.shards[0].file: expected a file of its own"));
+  split.marks->shards[0].file = "valid-marks-00000.h5";
+  (*split.examples)[0] = {.count = 2, .tokens = 2};
+  EXPECT_EQ(refusal(manifest), "manifest.json: splits[1].examples: expected examples of 3 tokens in all, found 4");
+  (*split.examples)[0] = {.count = 3, .tokens = 1};
+  EXPECT_THAT(refusal(manifest), HasSubstr("splits[1].examples[0].tokens: expected an integer >= 2"));
+  split.examples->clear();
+  EXPECT_EQ(refusal(manifest), "manifest.json: splits[1].examples: expected examples of 3 tokens in all, found 0");
+}
+
 TEST(DatasetManifestTest, NamesThatLeadElsewhereOrTwiceToTheSamePlace) {
   for (const char* name : {"../train-00000.h5", "/etc/passwd", "a/b", "", ".hidden", "a b", "a\\nb"})
     EXPECT_THAT(refusal("train-00000.h5", name), HasSubstr("splits[0].shards[0].file: expected a file name of letters"))

@@ -15,7 +15,7 @@ struct Seen {
   int64_t length;
   int64_t epoch;
   int64_t index;
-  bool starts_epoch;
+  bool starts_text;
   bool operator==(const Seen&) const = default;
 };
 
@@ -25,7 +25,7 @@ std::vector<int32_t> values_of(const ConstTensorView& view) {
 
 Seen seen(const Segment& segment) {
   return {values_of(segment.tokens), values_of(segment.targets), segment.length, segment.epoch, segment.index,
-          segment.starts_epoch};
+          segment.starts_text};
 }
 
 // All segments of one epoch by the definition: N' = floor(N/B)*B tokens as B rows, cut every T.
@@ -144,7 +144,7 @@ TEST_F(SegmentStreamsTest, APositionHoldsForAnotherSegmentLength) {
   EXPECT_EQ(values_of(segment->tokens), (std::vector<int32_t>{8, 9, 10, 11, 12, 34, 35, 36, 37, 38}));
   EXPECT_EQ(segment->epoch, 1);
   EXPECT_EQ(segment->index, 1);
-  EXPECT_FALSE(segment->starts_epoch);
+  EXPECT_FALSE(segment->starts_text);
 }
 
 TEST_F(SegmentStreamsTest, AnotherSegmentLengthGoesOnWhereTheLastSegmentEnded) {
@@ -157,14 +157,83 @@ TEST_F(SegmentStreamsTest, AnotherSegmentLengthGoesOnWhereTheLastSegmentEnded) {
     ASSERT_EQ(segment->length, length);
     EXPECT_EQ(segment->tokens.as<int32_t>()[0], row);
     EXPECT_EQ(segment->targets.as<int32_t>()[length], 26 + row + 1);
-    EXPECT_EQ(segment->starts_epoch, row == 0);
+    EXPECT_EQ(segment->starts_text, row == 0);
     row += length;
   }
   EXPECT_EQ(reader.position(), (StreamPosition{0, 24}));
   reader.set_segment_length(7);
   EXPECT_EQ(reader.next()->length, 1);
-  EXPECT_TRUE(reader.next()->starts_epoch);
+  EXPECT_TRUE(reader.next()->starts_text);
   EXPECT_EQ(message_of<ContractError>([&] { reader.set_segment_length(8); }), "segments of 8 tokens, expected 1 to 7");
+}
+
+// Examples whose tokens are their own positions, of which every third is scored.
+MarkedSplit examples_of(int64_t count, int64_t tokens) {
+  MarkedSplit split;
+  split.name = "train";
+  for (int64_t i = 0; i < count * tokens; ++i) {
+    split.tokens.push_back(static_cast<uint16_t>(i));
+    split.marks.push_back(i % 3 == 0 ? 1 : 0);
+  }
+  split.examples = {{.count = count, .tokens = tokens}};
+  return split;
+}
+
+int32_t target_at(int64_t row) { return (row + 1) % 3 == 0 ? static_cast<int32_t>(row + 1) : kUnscoredTarget; }
+
+// All segments of one epoch of such examples, by definition.
+std::vector<Seen> plain_examples(int64_t count, int64_t tokens, const StreamOptions& options, int64_t epoch) {
+  const int64_t per_stream = count / options.streams;
+  std::vector<Seen> segments;
+  for (int64_t e = 0; e < per_stream; ++e)
+    for (int64_t i = 0; i < tokens - 1; i += options.segment_length) {
+      const int64_t length = std::min(options.segment_length, tokens - 1 - i);
+      Seen segment{{}, {}, length, epoch, (e * tokens + i) / options.segment_length, i == 0};
+      for (int64_t b = options.first_stream; b < options.first_stream + options.local_streams; ++b)
+        for (int64_t t = 0; t < length; ++t) {
+          const int64_t row = (b * per_stream + e) * tokens + i + t;
+          segment.tokens.push_back(static_cast<int32_t>(row));
+          segment.targets.push_back(target_at(row));
+        }
+      segments.push_back(segment);
+    }
+  return segments;
+}
+
+TEST_F(SegmentStreamsTest, ExamplesAreCutEachByItselfAndBeginATextEach) {
+  for (const int64_t tokens : {2, 5, 9})
+    for (const int64_t count : {3, 7}) {
+      write_marked(directory_ / "examples", 1000, {examples_of(count, tokens)}, 11);
+      for (int64_t streams = 1; streams <= 3; ++streams)
+        for (int64_t length = 1; length <= 9; ++length) {
+          const StreamOptions options{.streams = streams, .local_streams = streams, .segment_length = length};
+          std::vector<Seen> expected = plain_examples(count, tokens, options, 0);
+          const auto epoch = static_cast<int64_t>(expected.size());
+          for (const Seen& segment : plain_examples(count, tokens, options, 1)) expected.push_back(segment);
+          SegmentStreams reader(Dataset(directory_ / "examples").split("train"), options);
+          ASSERT_EQ(reader.segments_per_epoch(), epoch);
+          ASSERT_EQ(reader.targets_per_stream(), count / streams * (tokens - 1));
+          SegmentStreams restored(Dataset(directory_ / "examples").split("train"), options);
+          for (size_t i = 0; i < expected.size(); ++i) {
+            restored.restore(reader.position());
+            ASSERT_EQ(seen(*reader.next()), expected[i]) << i << " of " << streams << " streams, " << length;
+            ASSERT_EQ(seen(*restored.next()), expected[i]) << i << " restored";
+          }
+        }
+    }
+}
+
+TEST_F(SegmentStreamsTest, ExamplesThatCannotBeCutIntoStreams) {
+  MarkedSplit split = examples_of(3, 4);
+  const auto refusal = [&](int64_t streams) {
+    write_marked(directory_ / "examples", 1000, {split});
+    return message_of<DataError>([&] {
+      SegmentStreams(Dataset(directory_ / "examples").split("train"), {.streams = streams, .local_streams = streams});
+    });
+  };
+  EXPECT_THAT(refusal(4), HasSubstr("split \"train\": expected at least 4 examples for as many streams, found 3"));
+  split.examples = {{.count = 1, .tokens = 4}, {.count = 4, .tokens = 2}};
+  EXPECT_THAT(refusal(1), HasSubstr("expected examples of one length, found some of 4 tokens and some of 2"));
 }
 
 TEST_F(SegmentStreamsTest, ASegmentStaysAsItIsUntilTheNextCall) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/file.h"
 #include "data_pipeline/dataset.h"
 #include "data_pipeline/prepare.h"
+#include "data_pipeline/split_writer.h"
 #include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
@@ -50,6 +52,37 @@ inline std::filesystem::path prepare_positions(const TemporaryDirectory& directo
                     .shard_tokens = shard_tokens,
                     .force = true});
   return directory / "positions";
+}
+
+// A split of 16-bit tokens, each with a mark of a byte, or with none.
+struct MarkedSplit {
+  std::string name;
+  std::vector<uint16_t> tokens;
+  std::vector<uint8_t> marks = {};
+  std::optional<std::vector<ExampleRun>> examples = {};
+};
+
+// Writes a dataset of ready-made tokens, in shards of at most `shard_tokens`; returns its directory.
+inline std::filesystem::path write_marked(const std::filesystem::path& directory, int64_t vocabulary,
+                                          const std::vector<MarkedSplit>& splits, int64_t shard_tokens = 1000) {
+  std::filesystem::create_directories(directory);
+  DatasetManifest manifest;
+  manifest.tokenizer = {.kind = TokenizerKind::kReadyMade, .vocabulary = vocabulary};
+  manifest.token_type = TokenType::kUInt16;
+  for (const MarkedSplit& split : splits) {
+    SplitWriter tokens(directory, split.name, {TokenType::kUInt16, shard_tokens, 0});
+    tokens.append(std::as_bytes(std::span(split.tokens)));
+    SplitInfo info = tokens.finish();
+    if (!split.marks.empty()) {
+      SplitWriter marks(directory, name_of_marks(split.name), {TokenType::kUInt8, shard_tokens, 0});
+      marks.append(std::as_bytes(std::span(split.marks)));
+      info.marks = MarksInfo{.type = TokenType::kUInt8, .shards = marks.finish().shards};
+    }
+    info.examples = split.examples;
+    manifest.splits.push_back(std::move(info));
+  }
+  write_file_atomically(directory / kManifestFile, dataset_manifest_text(manifest));
+  return directory;
 }
 
 inline std::vector<int32_t> all_tokens(const std::filesystem::path& dataset, std::string_view split) {
