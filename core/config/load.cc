@@ -9,64 +9,19 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/json_override.h"
 #include "core/config/config.h"
 #include "core/config/layers.h"
 
 namespace segue {
 namespace {
 
-constexpr int64_t kLargestFile = int64_t{1} << 20;
-constexpr size_t kLongestExcerpt = 120;        // of an override, in errors
-constexpr const char* kSchemaKey = "$schema";  // editors complete from the schema it names
-constexpr const char* kRole = "x-role";        // of a key in the schema
+constexpr const char* kExampleOverride = "model.mem_len=256";
+constexpr const char* kRole = "x-role";  // of a key in the schema
 
-// Any JSON; text that does not begin like a structure or a quoted string, and is no JSON, is a string as it stands.
-Json parse_value(std::string_view text, std::string_view source) {
-  const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"');
-  if (structured || Json::accept(text)) return parse_json<ConfigError>(text, source);
-  Json value = std::string(text);
-  return value;
-}
-
-// Reads what is there into a scratch config: errors name this source although other keys come from elsewhere.
-void check_part(const Json& document, std::string_view source) {
-  Config scratch;
-  read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
-}
-
-std::string override_source(const std::string& text, std::string_view given) {
-  return fmt::format("{} {}", given, printable_line(text, kLongestExcerpt));
-}
-
-// "model.mem_len=256" as {"model": {"mem_len": 256}}.
-Json parse_override(const std::string& text, std::string_view given = "--set") {
-  const std::string source = override_source(text, given);
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw ConfigError("{}: expected KEY=VALUE, as in model.mem_len=256", source);
-  Json document = parse_value(std::string_view(text).substr(equals + 1), source);
-  std::string_view keys = std::string_view(text).substr(0, equals);
-  while (true) {
-    const size_t dot = keys.rfind('.');
-    const std::string innermost(keys.substr(dot + 1));  // npos + 1 is 0
-    Json parent = Json::object();
-    parent[innermost] = std::move(document);
-    document = std::move(parent);
-    if (dot == std::string_view::npos) break;
-    keys = keys.substr(0, dot);
-  }
-  check_part(document, source);
-  return document;
-}
-
-Json parse_document(std::string_view text, std::string_view source) {
-  Json document = parse_json<ConfigError>(text, source, {.max_bytes = kLargestFile});
-  if (!document.is_object()) return document;
-  const auto schema = document.find(kSchemaKey);
-  if (schema == document.end()) return document;
-  if (!schema->is_string())
-    throw ConfigError("{}: {}: expected a string, found {}", source, kSchemaKey, describe_json(*schema));
-  document.erase(schema);
+Json parse_config_override(const std::string& text, std::string_view given = "--set") {
+  Json document = parse_override(text, given, kExampleOverride);
+  check_keys<Config>(document, override_source(text, given));
   return document;
 }
 
@@ -115,9 +70,7 @@ void check_roles(const Json& part, const OrderedJson& schema, const std::string&
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
-  Json document = parse_document(text, source);
-  check_part(document, source);
-  for (const std::string& override_text : overrides) document.merge_patch(parse_override(override_text));
+  const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
   auto config = read_fields<ConfigError, Config>(document, source);
   name_position_rows(config.model, config.training.tgt_len);
   check_combinations(config, source);
@@ -125,14 +78,14 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 }
 
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  return parse_config(read_file(path, kLargestFile), path.string(), overrides);
+  return parse_config(read_file(path, kLargestOverridden), path.string(), overrides);
 }
 
 ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
   Json document{{"model", Json(write_fields(model))}};
   const OrderedJson schema = schema_of<Config>();
   for (const std::string& override_text : overrides) {
-    const Json part = parse_override(override_text, given);
+    const Json part = parse_config_override(override_text, given);
     check_roles(part, schema, "", override_source(override_text, given));
     document.merge_patch(part);
   }
@@ -142,7 +95,7 @@ ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {
   std::vector<std::string> keys;
   for (const std::string& override_text : overrides) {
-    const Json values = parse_override(override_text).flatten();
+    const Json values = parse_config_override(override_text).flatten();
     for (const auto& [pointer, value] : values.items()) {
       std::string key = pointer.substr(std::min<size_t>(1, pointer.size()));
       std::replace(key.begin(), key.end(), '/', '.');
