@@ -1,0 +1,141 @@
+// The keys of a task's file, and what holds for every kind.
+#include "data_pipeline/tasks/task_spec.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_override.h"
+#include "data_pipeline/token_type.h"
+
+namespace segue {
+
+namespace {
+
+constexpr int64_t kMostExamples = int64_t{1} << 31;  // of a split, so that shares are computed in 64 bits
+constexpr int64_t kLongest = int64_t{1} << 28;       // distances fit in a mark
+constexpr size_t kMostSplits = 256;
+constexpr size_t kMostParts = 1024;
+constexpr size_t kLongestExcerpt = 60;  // of a name, in errors
+
+bool is_plain_name(const std::string& name) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+  return !name.empty() && std::ranges::all_of(name, is_plain);
+}
+
+void check_count(std::string_view source, const std::string& path, size_t found, size_t most) {
+  if (found == 0 || found > most)
+    throw ConfigError("{}: {}: expected a list of 1 to {}, found {}", source, path, most, found);
+}
+
+void check_splits(const TaskSpec& spec, std::string_view source) {
+  check_count(source, "splits", spec.splits.size(), kMostSplits);
+  for (size_t i = 0; i < spec.splits.size(); ++i) {
+    const TaskSplit& split = spec.splits[i];
+    const std::string path = join_json_path("splits", index_in_path(static_cast<int64_t>(i)));
+    if (!is_plain_name(split.name))
+      throw ConfigError(R"({}: {}.name: expected letters, digits, "-" and "_", found "{}")", source, path,
+                        printable_line(split.name, kLongestExcerpt));
+    if (std::count_if(spec.splits.begin(), spec.splits.begin() + static_cast<int64_t>(i),
+                      [&split](const TaskSplit& other) { return other.name == split.name; }) > 0)
+      throw ConfigError(R"({}: {}.name: expected another name, found "{}" a second time)", source, path, split.name);
+    check_count(source, path + ".parts", split.parts.size(), kMostParts);
+    int64_t examples = 0;
+    for (const TaskPart& part : split.parts) examples += part.examples;
+    if (examples > kMostExamples)
+      throw ConfigError("{}: {}.parts: expected at most {} examples in all, found {}", source, path, kMostExamples,
+                        examples);
+  }
+}
+
+}  // namespace
+
+void TaskPart::describe(JsonFields& fields) {
+  fields.required("examples", examples,
+                  {.meaning = "how many", .minimum = 1, .maximum = static_cast<double>(kMostExamples)});
+  fields.required("length", length,
+                  {.meaning = "rows that a model reads of each; an example has one token more, the last target",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = static_cast<double>(kLongest)});
+  fields.optional(
+      "items", items,
+      {.meaning = "things to remember: pairs, symbols", .minimum = 1, .maximum = static_cast<double>(kLongest)});
+  fields.optional("shortest", shortest,
+                  {.meaning = "of tasks that draw how many items an example has: the fewest; 0: all have `items`",
+                   .minimum = 0,
+                   .maximum = static_cast<double>(kLongest)});
+  fields.optional("pairs", pairs,
+                  {.meaning = "with `replacement`: pairs shown, of `items` keys and values; 0: as many as keys",
+                   .minimum = 0,
+                   .maximum = static_cast<double>(kLongest)});
+}
+
+void TaskSplit::describe(JsonFields& fields) {
+  fields.required("name", name,
+                  {.meaning = "of the split. Parts of train and valid are mixed in proportion, and all examples padded "
+                              "to the longest; those of others follow one another"});
+  fields.required("parts", parts, {.meaning = "groups of examples that are alike"});
+}
+
+void TaskSpec::describe(JsonFields& fields) {
+  using enum TaskKind;
+  fields.kind(kind, {.meaning = "the task"});
+  fields.optional("seed", seed, {.meaning = "of all random numbers", .minimum = 0});
+  fields.required("vocabulary", vocabulary,
+                  {.meaning = "tokens that there are, special ones among them",
+                   .unit = "tokens",
+                   .minimum = 2,
+                   .maximum = static_cast<double>(kLargestVocabulary)});
+  fields.optional("reassigned", reassigned,
+                  {.meaning = "share of the keys that are given a second value, which counts",
+                   .minimum = 0,
+                   .maximum = 1,
+                   .kinds = Kinds(kRecall)});
+  fields.optional(
+      "replacement", replacement,
+      {.meaning = "keys and values are drawn with replacement; a key's last value counts", .kinds = Kinds(kRetrieval)});
+  fields.optional(
+      "rewritten", rewritten,
+      {.meaning = "keys repeat, and the last value counts; otherwise every key is another", .kinds = Kinds(kRewrite)});
+  fields.optional("segment", segment,
+                  {.meaning = "tokens that a pair is padded to",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = static_cast<double>(kLongest),
+                   .kinds = Kinds(kRewrite)});
+  fields.optional("key_tokens", key_tokens,
+                  {.meaning = "tokens of a key",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = 1024,
+                   .kinds = Kinds(kRewrite, kNgram)});
+  fields.optional("language", language, {.meaning = "the automaton", .kinds = Kinds(kRegularLanguage)});
+  fields.required("splits", splits, {.meaning = "of the dataset"});
+}
+
+TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
+  const Json document = parse_with_overrides<TaskSpec>(text, source, overrides, "vocabulary=64");
+  auto spec = read_fields<ConfigError, TaskSpec>(document, source);
+  check_kinds<ConfigError>(spec, source);
+  check_splits(spec, source);
+  return spec;
+}
+
+TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {
+  return parse_task_spec(read_file(path, kLargestOverridden), path.string(), overrides);
+}
+
+void SpecPlace::expect_at_least(int64_t minimum, std::string_view key, int64_t found, std::string_view why) const {
+  if (found >= minimum) return;
+  throw ConfigError("{}: {}: expected at least {} {}, found {}", source, join_json_path(path, key), minimum, why,
+                    found);
+}
+
+void SpecPlace::expect_at_most(int64_t maximum, std::string_view key, int64_t found, std::string_view why) const {
+  if (found <= maximum) return;
+  throw ConfigError("{}: {}: expected at most {} {}, found {}", source, join_json_path(path, key), maximum, why, found);
+}
+
+}  // namespace segue
