@@ -2,7 +2,6 @@
 #include "data_pipeline/prepare.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,41 +13,13 @@
 #include "data_pipeline/choose_tokenizer.h"
 #include "data_pipeline/corpus_pass.h"
 #include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/dataset_output.h"
 #include "data_pipeline/prepare_plan.h"
 #include "data_pipeline/split_writer.h"
 #include "data_pipeline/staged_directory.h"
 
 namespace segue {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "token files and shards are little-endian");
-
-// An empty directory is as good as none; --force replaces a dataset, never something else of the same name.
-void check_output(const PrepareOptions& options) {
-  const std::filesystem::path& output = options.output;
-  if (output.empty()) throw UsageError("output: expected a directory, found an empty path");
-  if (!std::filesystem::exists(output)) return;
-  if (!std::filesystem::is_directory(output)) throw DataError("{}: exists and is not a directory", output.string());
-  if (std::filesystem::is_empty(output)) return;
-  if (!std::filesystem::exists(output / kManifestFile))
-    throw DataError("{}: exists and is not a dataset; choose another output", output.string());
-  if (!options.force) throw DataError("{}: the dataset exists; --force replaces it", output.string());
-}
-
-template <typename T>
-void narrow_into(std::span<const uint32_t> tokens, std::vector<std::byte>& out) {
-  const size_t begin = out.size();
-  out.resize(begin + tokens.size() * sizeof(T));
-  T* to = reinterpret_cast<T*>(out.data() + begin);
-  for (const uint32_t token : tokens) *to++ = static_cast<T>(token);
-}
-
-// Tokens in their type on disk.
-void narrow_into(std::span<const uint32_t> tokens, TokenType type, std::vector<std::byte>& out) {
-  if (type == TokenType::kUInt8) narrow_into<uint8_t>(tokens, out);
-  if (type == TokenType::kUInt16) narrow_into<uint16_t>(tokens, out);
-  if (type == TokenType::kUInt32) narrow_into<uint32_t>(tokens, out);
-}
 
 // One split on its way from text, or from ready-made tokens where there is no encoder, to shards.
 class SplitPreparation : public TextSink {
@@ -100,12 +71,6 @@ class SplitPreparation : public TextSink {
   int64_t bytes_ = 0;
   SplitInfo info_;
 };
-
-TokenType type_for(int64_t vocabulary) {
-  for (const TokenType type : {TokenType::kUInt8, TokenType::kUInt16})
-    if (vocabulary <= largest_vocabulary(type)) return type;
-  return TokenType::kUInt32;
-}
 
 // Writes the shards of all splits, and the manifest's account of them.
 DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Corpus>& corpora,
@@ -180,7 +145,7 @@ void prepare(const PrepareOptions& options, Logger& logger) {
   check_source_options(options);
   check_fields<UsageError>(options, "prepare");
   check_tokenizer_options(options);
-  check_output(options);
+  check_dataset_output(options.output, options.force);
   StagedDirectory staged(options.output);
   const std::vector<Corpus> corpora = plan_corpora(options, staged.path());
   const std::string manifest_path = (options.output / kManifestFile).string();

@@ -1,0 +1,47 @@
+// Shared by prepare and the tasks.
+#include "data_pipeline/dataset_output.h"
+
+#include <bit>
+
+#include "base/error.h"
+#include "data_pipeline/dataset_manifest.h"
+
+namespace segue {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "token files and shards are little-endian");
+
+template <typename T>
+void narrow_to(std::span<const uint32_t> tokens, std::vector<std::byte>& out) {
+  const size_t begin = out.size();
+  out.resize(begin + tokens.size() * sizeof(T));
+  T* to = reinterpret_cast<T*>(out.data() + begin);
+  for (const uint32_t token : tokens) *to++ = static_cast<T>(token);
+}
+
+}  // namespace
+
+void check_dataset_output(const std::filesystem::path& output, bool force) {
+  if (output.empty()) throw UsageError("output: expected a directory, found an empty path");
+  if (!std::filesystem::exists(output)) return;
+  if (!std::filesystem::is_directory(output)) throw DataError("{}: exists and is not a directory", output.string());
+  if (std::filesystem::is_empty(output)) return;
+  if (!std::filesystem::exists(output / kManifestFile))
+    throw DataError("{}: exists and is not a dataset; choose another output", output.string());
+  if (!force) throw DataError("{}: the dataset exists; --force replaces it", output.string());
+}
+
+TokenType type_for(int64_t vocabulary) {
+  for (const TokenType type : {TokenType::kUInt8, TokenType::kUInt16})
+    if (vocabulary <= largest_vocabulary(type)) return type;
+  return TokenType::kUInt32;
+}
+
+void narrow_into(std::span<const uint32_t> tokens, TokenType type, std::vector<std::byte>& out) {
+  if (type == TokenType::kUInt8) narrow_to<uint8_t>(tokens, out);
+  if (type == TokenType::kUInt16) narrow_to<uint16_t>(tokens, out);
+  if (type == TokenType::kUInt32) narrow_to<uint32_t>(tokens, out);
+}
+
+}  // namespace segue
