@@ -29,9 +29,25 @@ void TaskExample::add_further(int64_t token, int64_t decided_by) {
   add(token, TokenMark::further(size() - decided_by));
 }
 
+void TaskExample::add_copy(int64_t of, bool is_first) {
+  const int32_t token = tokens[static_cast<size_t>(of)];
+  is_first ? add_answer(token, of) : add_further(token, of);
+}
+
 void TaskExample::pad(int64_t size, int64_t filler) {
   tokens.resize(static_cast<size_t>(size), static_cast<int32_t>(filler));
   marks.resize(static_cast<size_t>(size));
+}
+
+int64_t fewest_items(const TaskPart& part) { return part.shortest > 0 ? part.shortest : part.items; }
+
+int64_t draw_items(const TaskPart& part, TaskRandom& random) { return random.between(fewest_items(part), part.items); }
+
+int64_t count_of_strings(int64_t symbols, int64_t tokens) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  int64_t count = 1;
+  for (int64_t i = 0; i < tokens && count < kMost; ++i) count = count > kMost / symbols ? kMost : count * symbols;
+  return count;
 }
 
 // One in the file of each kind.

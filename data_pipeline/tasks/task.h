@@ -26,6 +26,7 @@ struct TaskExample {
   // With the token that decides it at `decided_by`, counted from the example's first.
   void add_answer(int64_t token, int64_t decided_by);
   void add_further(int64_t token, int64_t decided_by);  // goes on with the answer of the token before
+  void add_copy(int64_t of, bool is_first);             // the token at `of` again, as an answer or going on with it
   void pad(int64_t size, int64_t filler);               // to so many tokens, not scored
 };
 
@@ -46,6 +47,13 @@ class Task {
 
 // Throws ConfigError naming `source`, the key, expected and found, for itself and all parts.
 std::unique_ptr<Task> make_task(const TaskSpec& spec, const std::string& source);
+
+// The fewest items of a part's examples, and a number from there to part.items.
+int64_t fewest_items(const TaskPart& part);
+int64_t draw_items(const TaskPart& part, TaskRandom& random);
+
+// Strings of so many tokens of so many symbols; at most 2^62 is said.
+int64_t count_of_strings(int64_t symbols, int64_t tokens);
 
 // Of one kind, in the file of each.
 using TaskMaker = std::unique_ptr<Task>(const TaskSpec& spec, const SpecPlace& place);

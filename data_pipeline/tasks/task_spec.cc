@@ -14,7 +14,7 @@ namespace segue {
 namespace {
 
 constexpr int64_t kMostExamples = int64_t{1} << 31;  // of a split, so that shares are computed in 64 bits
-constexpr int64_t kLongest = int64_t{1} << 28;       // distances fit in a mark
+constexpr int64_t kLongest = int64_t{1} << 24;       // so that a few examples fit in memory
 constexpr size_t kMostSplits = 256;
 constexpr size_t kMostParts = 1024;
 constexpr size_t kLongestExcerpt = 60;  // of a name, in errors
