@@ -9,6 +9,10 @@ namespace {
 
 constexpr int kWarmUpRuns = 2;  // before a replay becomes a graph: until then cuBLASLt may still choose algorithms
 
+// Of one shape: groups of streams and memories in turns have some; a scale of the loss that follows how many targets
+// are scored has as many as there are steps.
+constexpr size_t kMostReplays = 64;
+
 // Compares what a graph holds as constants. The step is not among them: it lies in the GPU's memory.
 bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
   return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale &&
@@ -64,11 +68,12 @@ SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentI
   return recorded;
 }
 
-ConstTensorView SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory,
-                                     const Tape::GradientProgress& progress) {
+TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress) {
   Recorded& recorded = ready({.scored = inputs.targets.shape[1]}, inputs, memory);
   replay(recorded, memory, progress);
-  return recorded.segment->tape.read(recorded.segment->nll);
+  const SegmentTape& segment = *recorded.segment;
+  return {.nll = segment.tape.read(segment.nll),
+          .margin = segment.margin.exists() ? segment.tape.read(segment.margin) : ConstTensorView()};
 }
 
 std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memory& memory) {
@@ -84,14 +89,21 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
   return logits_;
 }
 
-std::span<const float> SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
-  ConstTensorView nll = queue(inputs, memory);
+HostLosses SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
+  auto [nll, margin] = queue(inputs, memory);
   if (in_use_.queue.device().is_cuda()) {
     in_use_.queue.synchronize();
-    losses_ = host_copy(nll, in_use_.queue.device());
-    nll = losses_.view();
+    losses_ = {host_copy(nll, in_use_.queue.device()), OwnedTensor()};
+    nll = losses_[0].view();
+    if (!margin.empty()) {
+      losses_[1] = host_copy(margin, in_use_.queue.device());
+      margin = losses_[1].view();
+    }
   }
-  return {nll.as<float>(), static_cast<size_t>(nll.elements())};
+  const auto floats = [](ConstTensorView view) {
+    return view.empty() ? std::span<const float>() : std::span(view.as<float>(), static_cast<size_t>(view.elements()));
+  };
+  return {.nll = floats(nll), .margin = floats(margin)};
 }
 
 // Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.
@@ -100,14 +112,14 @@ void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::Gradi
   const bool becomes_graph =
       in_use_.queue.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled() && observer_ == nullptr;
   if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
-  Replay& replay = replay_for(recorded, progress != nullptr);
-  if (replay.runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
-  if (!replay.graph.is_recorded())
-    replay.graph.record(in_use_.queue.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
-  replay.graph.launch(in_use_.queue.cuda());
+  Replay* const replay = replay_for(recorded, progress != nullptr);
+  if (replay == nullptr || replay->runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
+  if (!replay->graph.is_recorded())
+    replay->graph.record(in_use_.queue.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
+  replay->graph.launch(in_use_.queue.cuda());
 }
 
-SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
+SegmentEngine::Replay* SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
   const SegmentTape& segment = *recorded.segment;
   std::vector<const std::byte*> addresses{in_use_.arena.data()};
   for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
@@ -116,10 +128,11 @@ SegmentEngine::Replay& SegmentEngine::replay_for(Recorded& recorded, bool tells_
     return replay.addresses == addresses && equal_constants(replay.info, info) &&
            replay.tells_progress == tells_progress;
   });
-  if (found != recorded.replays.end()) return *found;
+  if (found != recorded.replays.end()) return &*found;
+  if (recorded.replays.size() == kMostReplays) return nullptr;
   recorded.replays.push_back(
       {.addresses = std::move(addresses), .info = info, .tells_progress = tells_progress, .runs = 0, .graph = {}});
-  return recorded.replays.back();
+  return &recorded.replays.back();
 }
 
 int64_t SegmentEngine::graphs() const {

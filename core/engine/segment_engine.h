@@ -2,6 +2,7 @@
 // training tape is recorded as a graph once its addresses stay the same, and replayed as one piece.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,18 +15,31 @@
 
 namespace segue {
 
+// Of every token [B*S] of a segment, float32.
+struct TokenLosses {
+  ConstTensorView nll;     // nats; 0 where the target is not scored
+  ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None of
+                           // heads that cannot tell it
+};
+
+// The same on the CPU.
+struct HostLosses {
+  std::span<const float> nll;
+  std::span<const float> margin;
+};
+
 class SegmentEngine {
  public:
   // One arena may serve several engines that take turns.
   SegmentEngine(const ModelInUse& in_use, Tape::Mode mode);
 
-  // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns the loss
-  // of every scored token [B*S] in nats, float32, on the device; valid until the next run of any engine of the
-  // arena. `progress` hears of the gradients that backward completes; what it queues is part of the graph.
-  ConstTensorView queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress = nullptr);
+  // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns losses on
+  // the device, valid until the next run of any engine of the arena. `progress` hears of the gradients that backward
+  // completes; what it queues is part of the graph.
+  TokenLosses queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress = nullptr);
 
   // The same, and waits; the losses lie on the CPU, valid until the next run.
-  std::span<const float> run(const SegmentInputs& inputs, Memory& memory);
+  HostLosses run(const SegmentInputs& inputs, Memory& memory);
 
   // Reads tokens [B, T] and waits for the logits of the token that follows each stream, on the CPU: [B, 1, columns] for
   // each softmax of the head (core/head/next_token.h). Valid until the next run. In evaluation mode.
@@ -59,15 +73,16 @@ class SegmentEngine {
   Recorded& ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory);  // to be replayed
   void bring(Recorded& recorded, const SegmentInputs& inputs);
   void replay(Recorded& recorded, Memory& memory, const Tape::GradientProgress& progress);
-  Replay& replay_for(Recorded& recorded, bool tells_progress);
+  // Null once there are too many: replays that differ each time are not worth a graph.
+  Replay* replay_for(Recorded& recorded, bool tells_progress);
   void run_operations(SegmentTape& segment, Memory& memory, const Tape::GradientProgress& progress);
 
   ModelInUse in_use_;
   Tape::Mode mode_;
   StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;
-  OwnedTensor losses_;               // of the last run, read back from a GPU
-  std::vector<OwnedTensor> logits_;  // of the last prediction
+  std::array<OwnedTensor, 2> losses_;  // of the last run, read back from a GPU
+  std::vector<OwnedTensor> logits_;    // of the last prediction
 };
 
 }  // namespace segue

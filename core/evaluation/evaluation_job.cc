@@ -36,13 +36,24 @@ void check_windows(const ModelConfig& model, const ModelUse& use) {
   }
 }
 
-// Puts the losses of tokens [first, first + kept.size()) of the split where they belong.
-void keep(const ScoredTokens& scored, int64_t first, std::vector<float>& kept) {
-  const int64_t begin = std::max(scored.offset, first);
-  const int64_t end = std::min(scored.offset + std::ssize(scored.nll), first + std::ssize(kept));
+// Each example is a text from empty memory.
+void check_of_examples(const EvaluationSettings& settings) {
+  const auto refuse = [&](bool is_set, std::string_view key) {
+    if (is_set)
+      throw ConfigError("{}: expected none for split {} of {}, which consists of examples, each read from empty memory",
+                        key, settings.split, settings.data);
+  };
+  refuse(!settings.warm_up.empty(), "warm_up");
+  refuse(!settings.document_boundary.empty(), "document_boundary");
+  refuse(settings.recompute, "recompute");
+}
+
+// Puts what is known of tokens [offset, offset + values.size()) of the split among those from `first` on.
+void keep(std::span<const float> values, int64_t offset, int64_t first, std::vector<float>& kept) {
+  const int64_t begin = std::max(offset, first);
+  const int64_t end = std::min(offset + std::ssize(values), first + std::ssize(kept));
   if (begin >= end) return;
-  std::copy(scored.nll.begin() + (begin - scored.offset), scored.nll.begin() + (end - scored.offset),
-            kept.begin() + (begin - first));
+  std::copy(values.begin() + (begin - offset), values.begin() + (end - offset), kept.begin() + (begin - first));
 }
 
 }  // namespace
@@ -56,7 +67,9 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
       job_(job),
       trained_(read_model(checkpoint)),
       use_(use_of(trained_.model, settings.set)),
-      tokens_(dataset.split_info(settings.split).tokens) {
+      split_(dataset.split_info(settings.split)),
+      tokens_(split_.tokens) {
+  if (split_.examples) check_of_examples(settings);
   if (!settings.document_boundary.empty())
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
@@ -82,6 +95,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   const auto plan = [&] {
     const int64_t lanes = settings_.batch_size;
     const int64_t most = settings_.max_tokens;
+    if (split_.examples) return plan_examples(*split_.examples, lanes, lengths.tgt_len, most);
     if (settings_.recompute) return plan_windows(tokens_, lanes, lengths.tgt_len, settings_.stride, most);
     if (!begins_.empty()) return plan_documents(tokens_, begins_, lanes, lengths.tgt_len, most);
     if (warm_up) return plan_streams(tokens_, lanes, lengths.tgt_len, *warm_up, most);
@@ -117,17 +131,27 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
   Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.memory);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
+  std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);
+  bool tells_margins = false;
   const auto start = std::chrono::steady_clock::now();
   evaluator.run(
       dataset_.split(settings_.split), pass.plan,
       [&](const ScoredTokens& scored) {
         result.statistics.add(scored);
-        keep(scored, sample_.first, result.sample);
-        keep(scored, 0, nll);
+        keep(scored.nll, scored.offset, sample_.first, result.sample);
+        keep(scored.nll, scored.offset, 0, nll);
+        keep(scored.margin, scored.offset, 0, margins);
+        tells_margins = tells_margins || !scored.margin.empty();
       },
       progress);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (split_.marks && tells_margins) add_answers(result, margins);
   return result;
+}
+
+void EvaluationJob::add_answers(PassResult& result, std::span<const float> margins) {
+  TokenSource source = dataset_.split(settings_.split);
+  result.answers = count_answers(source, margins);
 }
 
 void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory) {
@@ -146,10 +170,12 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                                    .unit = std::string(unit_of(tokenizer.kind)),
                                    .checkpoint = checkpoint_.directory().string(),
                                    .bytes = bytes > 0 ? bytes : -1,
+                                   .answers = result.answers ? result.answers->total.tokens() : -1,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,
                                    .tgt_len = lengths.tgt_len},
-                          .nll = std::move(nll)};
+                          .nll = std::move(nll),
+                          .right = result.answers ? result.answers->right : std::vector<float>()};
     losses.targets.resize(losses.nll.size());
     dataset_.split(settings_.split).read(0, losses.targets);
     write_per_token_file(directory / result.per_token, losses);

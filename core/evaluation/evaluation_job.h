@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/evaluation/answer_statistics.h"
 #include "core/evaluation/evaluation_settings.h"
 #include "core/evaluation/loss_statistics.h"
 #include "core/model/stored_model.h"
@@ -28,8 +29,9 @@ struct PassResult {
   EvaluationPass pass;
   LossStatistics statistics;  // in the first rank; empty in the others
   double seconds = 0.0;
-  std::string per_token = {};      // name of the file; empty: none
-  std::vector<float> sample = {};  // losses of the job's sample; NaN: not scored
+  std::string per_token = {};                    // name of the file; empty: none
+  std::vector<float> sample = {};                // losses of the job's sample; NaN: not scored
+  std::optional<AnswerStatistics> answers = {};  // of marked data, where the model's head can tell them
 };
 
 class EvaluationJob {
@@ -52,6 +54,7 @@ class EvaluationJob {
   PassResult run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters, Arena& arena,
                       std::vector<float>& nll, const Evaluator::Told& progress);
   void write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory);
+  void add_answers(PassResult& result, std::span<const float> margins);
 
   const EvaluationSettings& settings_;
   const Checkpoint& checkpoint_;
@@ -59,7 +62,8 @@ class EvaluationJob {
   kernels::Queue& queue_;
   Job& job_;
   StoredModel trained_;
-  ModelUse use_;                 // where a pass says nothing else
+  ModelUse use_;  // where a pass says nothing else
+  const SplitInfo& split_;
   int64_t tokens_;               // of the split
   std::vector<int64_t> begins_;  // of documents; empty: the split is one text
   std::vector<EvaluationPass> passes_;

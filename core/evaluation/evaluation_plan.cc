@@ -2,6 +2,7 @@
 #include "core/evaluation/evaluation_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -81,6 +82,35 @@ EvaluationPlan plan_documents(int64_t tokens, std::span<const int64_t> begins, i
   const int64_t count = std::ssize(documents);
   return {{lanes, tgt_len, count, rows, rows},
           [documents = std::move(documents)](int64_t index) { return documents[static_cast<size_t>(index)]; }};
+}
+
+EvaluationPlan plan_examples(const std::vector<ExampleRun>& runs, int64_t lanes, int64_t tgt_len, int64_t max_tokens) {
+  int64_t tokens = 0;
+  for (const ExampleRun& run : runs) tokens += run.count * run.tokens;
+  struct Taken {
+    int64_t first;  // of all that are taken
+    int64_t begin;  // of the run's first token
+    int64_t tokens;
+  };
+  std::vector<Taken> taken;
+  int64_t count = 0;
+  int64_t begin = 0;
+  int64_t scored = 0;
+  for (const ExampleRun& run : runs) {
+    taken.push_back({count, begin, run.tokens});
+    const double share = static_cast<double>(max_tokens) / static_cast<double>(tokens);
+    const bool all = max_tokens == 0 || share >= 1.0;
+    const int64_t some = all ? run.count : static_cast<int64_t>(std::ceil(share * static_cast<double>(run.count)));
+    count += some;
+    scored += some * (run.tokens - 1);
+    begin += run.count * run.tokens;
+  }
+  return {{lanes, tgt_len, count, rows_of(tokens, 0), scored}, [taken = std::move(taken)](int64_t index) {
+            const auto after = std::ranges::upper_bound(taken, index, {}, &Taken::first);
+            const Taken& run = *(after - 1);
+            const int64_t first = run.begin + (index - run.first) * run.tokens;
+            return Lane{.begin = first, .scored = first, .end = first + run.tokens - 1};
+          }};
 }
 
 }  // namespace segue

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "data_pipeline/dataset_manifest.h"
+
 namespace segue {
 
 // Rows [begin, end) are read, and of them [scored, end) are scored.
@@ -65,5 +67,9 @@ EvaluationPlan plan_windows(int64_t tokens, int64_t lanes, int64_t tgt_len, int6
 // of each, ascending from 0. With `max_tokens`, of the first rows only; 0: all.
 EvaluationPlan plan_documents(int64_t tokens, std::span<const int64_t> begins, int64_t lanes, int64_t tgt_len,
                               int64_t max_tokens);
+
+// The examples of a split, every one from empty memory. With `max_tokens`, an equal share of every run of them, so that
+// about so many rows are scored; 0: all.
+EvaluationPlan plan_examples(const std::vector<ExampleRun>& runs, int64_t lanes, int64_t tgt_len, int64_t max_tokens);
 
 }  // namespace segue

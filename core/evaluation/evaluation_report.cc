@@ -38,6 +38,40 @@ OrderedJson by_context(const LossStatistics& statistics) {
   return lines;
 }
 
+void add_share(OrderedJson& line, const LossMean& answers) {
+  line["answers"] = answers.tokens();
+  line["accuracy"] = answers.mean();
+  line["confidence95"] = or_null(answers.confidence95());
+}
+
+OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset, const std::string& split) {
+  OrderedJson json = OrderedJson::object();
+  add_share(json, answers.total);
+  json["by_examples"] = OrderedJson::array();
+  for (const AnswerStatistics::OfRun& of : answers.by_run) {
+    if (of.answers.tokens() == 0) continue;
+    OrderedJson traits = OrderedJson::object();
+    for (const ExampleTrait& trait : of.run.traits) traits[trait.name] = trait.value;
+    add_share(json["by_examples"].emplace_back(OrderedJson{{"tokens", of.run.tokens}, {"traits", traits}}), of.answers);
+  }
+  json["by_distance"] = OrderedJson::array();
+  for (const AnswerStatistics::Bin& bin : answers.by_distance)
+    add_share(json["by_distance"].emplace_back(OrderedJson{{"from", bin.from}, {"to", bin.to}}), bin.answers);
+  json["hardest"] = OrderedJson::array();
+  for (const AnswerStatistics::Example& example : answers.hardest) {
+    constexpr int64_t kShown = 16;
+    const int64_t begin = std::max<int64_t>(example.first_wrong - kShown + 1, 0);
+    std::vector<int32_t> tokens(static_cast<size_t>(example.first_wrong + 1 - begin));
+    dataset.split(split).read(begin, tokens);
+    json["hardest"].push_back({{"example", example.index},
+                               {"answers", example.answers},
+                               {"right", example.right},
+                               {"first_wrong", {{"offset", example.first_wrong}, {"distance", example.distance}}},
+                               {"tokens", tokens}});
+  }
+  return json;
+}
+
 // The result that the others are compared with: the lengths of training, or else the first.
 size_t baseline_of(const EvaluationSettings& settings, const StoredModel& trained,
                    const std::vector<PassResult>& results) {
@@ -55,7 +89,7 @@ OrderedJson above_baseline(const LossMean& losses, const LossMean& baseline) {
 }
 
 OrderedJson result_json(const EvaluationSettings& settings, const PassResult& result, const PassResult& baseline,
-                        const LossUnits& units) {
+                        const LossUnits& units, const Dataset& dataset) {
   const EvaluationPass& pass = result.pass;
   const LossMean& total = result.statistics.total();
   OrderedJson json{{"mode", settings.recompute ? "recompute" : "memory"},
@@ -74,6 +108,14 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["tokens_per_second"] = static_cast<double>(total.tokens()) / result.seconds;
   json["by_position"] = by_position(result.statistics);
   json["by_context"] = by_context(result.statistics);
+  if (result.answers) {
+    json["answers"] = answers_json(*result.answers, dataset, settings.split);
+    const std::optional<LossMean> above =
+        baseline.answers ? result.answers->total.above(baseline.answers->total) : std::nullopt;
+    json["answers"]["above_baseline"] =
+        above ? OrderedJson{{"accuracy", above->mean()}, {"confidence95", or_null(above->confidence95())}}
+              : OrderedJson();
+  }
   if (!result.per_token.empty()) json["per_token"] = result.per_token;
   return json;
 }
@@ -210,6 +252,36 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
          "± is half of a 95 % interval, in nats; of a difference it is narrow, as both met the same text.\n";
 }
 
+std::string share_text(const OrderedJson& line) {
+  const OrderedJson& confidence = line["confidence95"];
+  return fmt::format("{:.2f} %{} of {} answers", 100.0 * line["accuracy"].get<double>(),
+                     confidence.is_null() ? "" : fmt::format(" ± {:.2f}", 100.0 * confidence.get<double>()),
+                     human_count(line["answers"].get<int64_t>()));
+}
+
+// "items 4, 65 tokens"
+std::string examples_text(const OrderedJson& line) {
+  std::string text;
+  for (const auto& [name, value] : line["traits"].items()) text += fmt::format("{} {}, ", name, value.dump());
+  return text + fmt::format("{} tokens", line["tokens"].dump());
+}
+
+std::string describe_answers(const OrderedJson& results) {
+  std::string text;
+  for (const OrderedJson& result : results) {
+    if (!result.contains("answers")) continue;
+    const OrderedJson& answers = result["answers"];
+    text += fmt::format("\n{:<16}{}{}\n", "accuracy", share_text(answers),
+                        results.size() == 1 ? ""
+                                            : fmt::format(", mem_len {}, tgt_len {}", result["mem_len"].dump(),
+                                                          result["tgt_len"].dump()));
+    if (answers["by_examples"].size() == 1) continue;
+    for (const OrderedJson& line : answers["by_examples"])
+      text += fmt::format("  {:<28}{}\n", examples_text(line), share_text(line));
+  }
+  return text;
+}
+
 }  // namespace
 
 OrderedJson evaluation_json(const EvaluationSettings& settings, const EvaluationJob& job,
@@ -243,7 +315,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                    {"command", command_of(evaluated)},
                    {"results", OrderedJson::array()}};
   for (const PassResult& result : results)
-    json["results"].push_back(result_json(settings, result, results[baseline], units));
+    json["results"].push_back(result_json(settings, result, results[baseline], units, dataset));
   const OrderedJson sample = sample_json(settings, job.sample(), results, dataset);
   if (!sample.is_null()) json["sample"] = sample;
   return json;
@@ -279,7 +351,7 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
   if (!evaluation["document_boundary"].is_null()) text += ", documents from empty memory";
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
   text += '\n';
-  return text + (one ? describe_one(first, units) : describe_table(evaluation, units));
+  return text + (one ? describe_one(first, units) : describe_table(evaluation, units)) + describe_answers(results);
 }
 
 }  // namespace segue

@@ -2,8 +2,10 @@
 #include "core/evaluation/evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -21,10 +23,13 @@ std::string_view bytes_of(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-// The ranks' lanes one after another, as they were before they were shared out.
-std::vector<float> join(const std::vector<std::string>& parts) {
+// Marks what is not scored among losses.
+constexpr float kUnscored = std::numeric_limits<float>::quiet_NaN();
+
+// The ranks' lanes one after another, as they were before they were shared out; empty in ranks but the first.
+std::vector<float> gather(Job& job, std::span<const float> values) {
   std::vector<float> whole;
-  for (const std::string& part : parts) {
+  for (const std::string& part : job.gather(bytes_of(values))) {
     const size_t begin = whole.size();
     whole.resize(begin + part.size() / sizeof(float));
     std::memcpy(whole.data() + begin, part.data(), part.size());
@@ -41,6 +46,9 @@ struct Evaluator::Run {
   std::optional<LaneReader> reader = {};  // where there are lanes
   std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
+  int64_t rows = 0;  // that the plan scored so far, of all ranks
+  bool is_marked = false;
+  std::vector<float> nll = {};  // of a part of marked data
 };
 
 // Rows [row, row + length) of a group's lanes.
@@ -93,7 +101,8 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
     throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", source.name(), 2 * plan.lanes(),
                     plan.lanes(), source.tokens());
   const LongWork evaluating(job_, "evaluating");  // some ranks have more lanes than others
-  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(job_, plan.lanes())};
+  const std::string name = source.name();
+  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(job_, plan.lanes()), .is_marked = source.has_marks()};
   if (run.mine.count > 0) {
     run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len());
     run.memory = make_evaluation_memory(remembered_, in_use_, run.mine.count, plan.tgt_len());
@@ -101,8 +110,20 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
   for (int64_t group = 0; group < plan.groups(); ++group) {
     if (!run_group(run, group)) return std::nullopt;
   }
-  job_.sum({&run.result.total_nll, 1});
-  return run.result;
+  EvaluationResult& result = run.result;
+  std::array<double, 4> sums{result.total_nll, static_cast<double>(result.tokens),
+                             static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0};
+  job_.sum(sums);
+  result.total_nll = sums[0];
+  if (!run.is_marked) {
+    result.tokens = run.rows;
+    result.hits.reset();
+    return result;
+  }
+  result.tokens = std::llround(sums[1]);
+  if (result.tokens == 0) throw DataError("{}: expected a scored target among those evaluated, found none", name);
+  if (sums[3] > 0.0) result.hits = std::llround(sums[2]);
+  return result;
 }
 
 // All ranks stop before the same part.
@@ -127,21 +148,22 @@ bool Evaluator::run_group(Run& run, int64_t index) {
     if (is_stopped(run.listeners.stop)) return false;
     run_part(run, {.lanes = lanes, .row = row, .length = std::min(run.plan.tgt_len(), rows - row)});
     note_progress();
-    if (run.listeners.progress) run.listeners.progress(run.result.tokens);
+    if (run.listeners.progress) run.listeners.progress(run.rows);
   }
   return true;
 }
 
 void Evaluator::run_part(Run& run, const Part& part) {
-  const std::span<const float> nll = run.reader ? losses_of(run, part) : std::span<const float>();
-  run.result.tokens += part.tokens();
-  if (run.listeners.sink) hand_over(part, nll, run.listeners.sink);
+  const HostLosses losses = run.reader ? losses_of(run, part) : HostLosses();
+  run.rows += part.tokens();
+  if (run.listeners.sink) hand_over(part, losses, run.listeners.sink);
 }
 
-std::span<const float> Evaluator::losses_of(Run& run, const Part& part) {
+HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
   const auto [tokens, targets] = run.reader->read(part.row, part.length, newest);
-  const std::span<const float> nll = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, *run.memory);
+  HostLosses losses = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, *run.memory);
+  const std::span<const float> nll = losses.nll;
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
     if (scored.count == 0) continue;
@@ -154,27 +176,50 @@ std::span<const float> Evaluator::losses_of(Run& run, const Part& part) {
           *broken);
     }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
+    if (!run.is_marked) continue;
+    const int64_t place = first - nll.begin();
+    const int32_t* const target = targets.as<int32_t>() + place;
+    run.result.tokens += scored.count - std::count(target, target + scored.count, kUnscoredTarget);
+    if (losses.margin.empty()) continue;
+    const auto margin = losses.margin.begin() + place;
+    run.result.hits = run.result.hits.value_or(0) +
+                      std::count_if(margin, margin + scored.count, [](float value) { return value > 0.0F; });
   }
-  return nll;
+  if (run.is_marked) {
+    run.nll.assign(nll.begin(), nll.end());
+    for (size_t i = 0; i < run.nll.size(); ++i)
+      if (targets.as<int32_t>()[i] == kUnscoredTarget) run.nll[i] = kUnscored;
+    losses.nll = run.nll;
+  }
+  return losses;
 }
 
-void Evaluator::hand_over(const Part& part, std::span<const float> nll, const Sink& sink) {
-  std::vector<float> joined;
+void Evaluator::hand_over(const Part& part, const HostLosses& losses, const Sink& sink) {
+  HostLosses all = losses;
+  std::array<std::vector<float>, 2> joined;
   if (job_.size() > 1) {
-    joined = join(job_.gather(bytes_of(nll)));
+    joined = {gather(job_, losses.nll), gather(job_, losses.margin)};
     if (!job_.is_first()) return;
-    nll = joined;
+    all = {.nll = joined[0], .margin = joined[1]};
   }
-  const int64_t newest = std::ssize(nll) / std::ssize(part.lanes);
+  const int64_t newest = std::ssize(all.nll) / std::ssize(part.lanes);
   for (int64_t i = 0; i < std::ssize(part.lanes); ++i) {
     const Lane& lane = part.lanes[static_cast<size_t>(i)];
     const Share scored = part.scored(lane);
-    if (scored.count == 0) continue;
-    const int64_t first = i * newest + scored.first - (part.length - newest);
-    sink({.offset = lane.begin + part.row + scored.first + 1,
-          .position = scored.first,
-          .before = part.row,
-          .nll = nll.subspan(static_cast<size_t>(first), static_cast<size_t>(scored.count))});
+    const int64_t before = i * newest - (part.length - newest);
+    // Whatever lies between two tokens that are not scored.
+    for (int64_t begin = scored.first, end = 0; begin < scored.first + scored.count; begin = end) {
+      const auto is_scored = [&](int64_t row) { return !std::isnan(all.nll[static_cast<size_t>(before + row)]); };
+      for (end = begin + 1; end < scored.first + scored.count && is_scored(end) == is_scored(begin);) ++end;
+      if (!is_scored(begin)) continue;
+      const auto first = static_cast<size_t>(before + begin);
+      const auto count = static_cast<size_t>(end - begin);
+      sink({.offset = lane.begin + part.row + begin + 1,
+            .position = begin,
+            .before = part.row,
+            .nll = all.nll.subspan(first, count),
+            .margin = all.margin.empty() ? all.margin : all.margin.subspan(first, count)});
+    }
   }
 }
 

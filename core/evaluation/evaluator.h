@@ -18,6 +18,10 @@ namespace segue {
 struct EvaluationResult {
   double total_nll = 0.0;
   int64_t tokens = 0;
+  std::optional<int64_t> hits = {};  // that were the most likely ones; of marked data, where the head can tell
+  std::optional<double> accuracy() const {
+    return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
+  }
   double loss() const { return total_nll / static_cast<double>(tokens); }
 };
 
@@ -27,13 +31,14 @@ struct ScoredTokens {
   int64_t position = 0;  // of the row that foretold it in its segment
   int64_t before = 0;    // rows of its lane before that segment
   std::span<const float> nll;
+  std::span<const float> margin = {};  // of logits, as TokenLosses has it; none of heads that cannot tell it
 };
 
 class Evaluator {
  public:
   // Called in the first rank with the losses of all of them.
   using Sink = std::function<void(const ScoredTokens& scored)>;
-  // Called after every segment with the number of tokens scored so far, of all ranks.
+  // Called after every segment with the number of tokens so far that the plan scores, of all ranks.
   using Told = std::function<void(int64_t tokens)>;
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
@@ -45,8 +50,9 @@ class Evaluator {
   void prepare(const EvaluationPlan& plan);
 
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
-  // sums over all. Sink and progress may be missing (null), the sink in all ranks or in none. Throws DataError when the
-  // plan scores nothing, and DivergedError naming the token whose loss is not finite.
+  // sums over all. Of what the plan scores, marked data scores what is marked. Sink and progress may be missing (null),
+  // the sink in all ranks or in none. Throws DataError when nothing is scored, and DivergedError naming the token whose
+  // loss is not finite.
   EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
 
   // The same without listeners, given up in all ranks as soon as `stop` says so in one: it is asked before every
@@ -65,9 +71,9 @@ class Evaluator {
   bool is_stopped(const Asked& stop);
   bool run_group(Run& run, int64_t index);  // false: stopped
   void run_part(Run& run, const Part& part);
-  std::span<const float> losses_of(Run& run, const Part& part);  // in this rank's lanes
+  HostLosses losses_of(Run& run, const Part& part);  // in this rank's lanes
   // The losses of all ranks' lanes, given to the sink by the first.
-  void hand_over(const Part& part, std::span<const float> nll, const Sink& sink);
+  void hand_over(const Part& part, const HostLosses& losses, const Sink& sink);
 
   ModelInUse in_use_;
   Remembered remembered_;

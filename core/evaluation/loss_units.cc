@@ -30,6 +30,10 @@ std::string describe_bits(double nats_per_token, const LossUnits& units) {
   return units.is_byte() || !per_byte ? per_token : fmt::format("{}  {:.4f} bits/byte", per_token, *per_byte);
 }
 
+std::string describe_accuracy(const std::optional<double>& accuracy) {
+  return accuracy ? fmt::format("  accuracy {:.1f} %", 100.0 * *accuracy) : "";
+}
+
 void add_loss(OrderedJson& line, double nats_per_token, const LossUnits& units) {
   line["unit"] = units.unit;
   line["loss"] = nats_per_token;

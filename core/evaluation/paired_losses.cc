@@ -9,6 +9,20 @@
 
 namespace segue {
 
+namespace {
+
+// Regions of as many values each, of those that there are.
+LossMean by_region(const std::vector<float>& values) {
+  const auto count = std::ranges::count_if(values, [](float value) { return !std::isnan(value); });
+  LossMean mean;
+  int64_t before = 0;
+  for (const float value : values)
+    if (!std::isnan(value)) mean.add(before++ * LossMean::kRegions / count, value);
+  return mean;
+}
+
+}  // namespace
+
 void PairedLosses::add(const std::filesystem::path& path) {
   PerTokenLosses read = read_per_token_file(path);
   same_tokens_.check(path, read);
@@ -21,7 +35,9 @@ void PairedLosses::add(const std::filesystem::path& path) {
   } else if (scored != scored_) {
     refuse(path, scored);
   }
-  evaluations_.push_back({.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
+  Evaluation& added =
+      evaluations_.emplace_back(Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
+  if (!read.right.empty()) added.answers = by_region(read.right);
 }
 
 std::string PairedLosses::unit() const {
@@ -35,14 +51,6 @@ double PairedLosses::tokens_per_byte() const {
   int64_t bytes = 0;
   std::from_chars(said.data(), said.data() + said.size(), bytes);
   return bytes > 0 ? static_cast<double>(scored_.size()) / static_cast<double>(bytes) : 0.0;
-}
-
-LossMean PairedLosses::by_region(const std::vector<float>& nll) const {
-  LossMean losses;
-  int64_t before = 0;
-  for (const float loss : nll)
-    if (!std::isnan(loss)) losses.add(before++ * LossMean::kRegions / tokens_, loss);
-  return losses;
 }
 
 void PairedLosses::refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const {

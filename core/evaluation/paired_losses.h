@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ class PairedLosses {
     std::filesystem::path path;
     PerTokenInfo info;
     LossMean losses;
+    std::optional<LossMean> answers = {};  // means of 1, right, and 0; of marked data
   };
 
   // Adds those of a per-token file (per_token_file.h), of which no more than the regions' sums is kept. Throws
@@ -31,7 +33,6 @@ class PairedLosses {
   double tokens_per_byte() const;  // 0 where no file says how many bytes its tokens are
 
  private:
-  LossMean by_region(const std::vector<float>& nll) const;
   [[noreturn]] void refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const;
 
   std::vector<Evaluation> evaluations_;

@@ -34,6 +34,7 @@ struct IntegerAttribute {
   int64_t PerTokenInfo::*member;
 };
 constexpr IntegerAttribute kIntegers[] = {{"bytes", &PerTokenInfo::bytes},
+                                          {"answers", &PerTokenInfo::answers},
                                           {"context", &PerTokenInfo::context},
                                           {"mem_len", &PerTokenInfo::mem_len},
                                           {"tgt_len", &PerTokenInfo::tgt_len}};
@@ -124,6 +125,8 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
     if (losses.info.*integer.member >= 0)
       write_attribute(file, integer.name, H5T_STD_I64LE, &(losses.info.*integer.member));
   write_dataset(file, "nll", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, losses.nll.size(), losses.nll.data());
+  if (!losses.right.empty())
+    write_dataset(file, "right", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, losses.right.size(), losses.right.data());
   write_dataset(file, "targets", H5T_STD_I32LE, H5T_NATIVE_INT32, losses.targets.size(), losses.targets.data());
   file.write_out();
 }
@@ -145,6 +148,13 @@ PerTokenLosses read_per_token_file(const Hdf5Bytes& file) {
   if (losses.nll.size() != losses.targets.size())
     file.fail("expected as many targets as losses, found {} losses and {} targets", losses.nll.size(),
               losses.targets.size());
+  if (losses.info.answers >= 0) losses.right = read_row<float>(root, "right", Hdf5Type::Kind::kFloat);
+  if (!losses.right.empty() && losses.right.size() != losses.nll.size())
+    file.fail("expected as many marks of right answers as losses, found {} and {}", losses.right.size(),
+              losses.nll.size());
+  for (size_t i = 0; i < losses.right.size(); ++i)
+    if (const float right = losses.right[i]; right != 0.0F && right != 1.0F && !std::isnan(right))
+      file.fail("right[{}]: expected 1, 0, or NaN where no answer begins, found {}", i, right);
   const auto infinite = std::ranges::find_if(losses.nll, [](float nll) { return std::isinf(nll); });
   if (infinite != losses.nll.end())
     file.fail("nll[{}]: expected a finite loss, or NaN for a token that is not scored, found {}",

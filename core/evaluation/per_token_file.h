@@ -3,11 +3,14 @@
 //
 //   nll      [n] float32, nats: of token i given those before it; NaN where it was not scored, as the first never is
 //   targets  [n] int32: token i
+//   right    [n] float32, of marked data alone: 1 where token i begins an answer all of whose tokens were the most
+//            likely ones, 0 where it begins another, NaN elsewhere
 // Attributes of the file, absent or empty where they are not known:
 //   format "segue-per-token", version 1
 //   dataset, split: checksum of the tokens, and which part of the dataset they are
 //   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
 //   bytes: of the text that the split's tokens stand for
+//   answers: of marked data, how many of them there are in `right`
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
 // Other programs' files need nll and targets only, of any float and integer type.
@@ -31,6 +34,7 @@ struct PerTokenInfo {
   std::string unit = {};
   std::string checkpoint = {};
   int64_t bytes = -1;  // -1: not known
+  int64_t answers = -1;
   int64_t context = -1;
   int64_t mem_len = -1;
   int64_t tgt_len = -1;
@@ -40,6 +44,7 @@ struct PerTokenLosses {
   PerTokenInfo info;
   std::vector<float> nll = {};
   std::vector<int32_t> targets = {};
+  std::vector<float> right = {};  // or empty
 };
 
 // Throws FileError when the disk refuses; the file is whole or not there.

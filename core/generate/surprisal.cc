@@ -38,10 +38,12 @@ std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_
   const int64_t targets = std::ssize(tokens) - 1;
   for (int64_t begin = 0; begin < targets; begin += tgt_len) {
     const Shape shape{1, std::min(tgt_len, targets - begin)};
-    const auto nll = engine.run({.tokens = view_of(tokens.data() + begin, shape),
-                                 .targets = view_of(tokens.data() + begin + 1, shape),
-                                 .info = {}},
-                                *memory);
+    const auto nll = engine
+                         .run({.tokens = view_of(tokens.data() + begin, shape),
+                               .targets = view_of(tokens.data() + begin + 1, shape),
+                               .info = {}},
+                              *memory)
+                         .nll;
     const auto broken = std::find_if(nll.begin(), nll.end(), [](float loss) { return !std::isfinite(loss); });
     if (broken != nll.end())
       throw DivergedError("the loss of token {} is {}", begin + (broken - nll.begin()) + 1, *broken);

@@ -39,6 +39,7 @@ struct SegmentTape {
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;   // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
   Slot nll;                  // [B*S], kept
+  Slot margin;               // [B*S], kept
   std::vector<Slot> logits;  // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 

@@ -44,6 +44,7 @@ void MetricsLog::write(const OrderedJson& line) {
 void MetricsLog::write(const StepMetrics& metrics) {
   OrderedJson line{{"step", metrics.step}};
   add_loss(line, metrics.loss, metrics.units);
+  if (metrics.accuracy) line["accuracy"] = *metrics.accuracy;
   line.update({{"gradient_norm", metrics.gradient_norm},
                {"learning_rate", metrics.learning_rate},
                {"tokens", metrics.tokens},
@@ -75,10 +76,11 @@ std::string flops_text(const StepMetrics& metrics) {
 }  // namespace
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
-  return fmt::format("step {}/{}  loss {:.4f}  {}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
-                     max_step, metrics.loss, describe_bits(metrics.loss, metrics.units), metrics.learning_rate,
-                     metrics.gradient_norm, human_count(static_cast<int64_t>(metrics.tokens_per_second)),
-                     flops_text(metrics), exchange_text(metrics.exchange), human_duration(eta_seconds));
+  return fmt::format("step {}/{}  loss {:.4f}  {}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
+                     max_step, metrics.loss, describe_bits(metrics.loss, metrics.units),
+                     describe_accuracy(metrics.accuracy), metrics.learning_rate, metrics.gradient_norm,
+                     human_count(static_cast<int64_t>(metrics.tokens_per_second)), flops_text(metrics),
+                     exchange_text(metrics.exchange), human_duration(eta_seconds));
 }
 
 }  // namespace segue

@@ -18,9 +18,10 @@ struct StepMetrics {
   int64_t step = 0;
   double loss = 0.0;  // mean over the interval
   LossUnits units;
-  double gradient_norm = 0.0;  // of the last step, before clipping
-  double learning_rate = 0.0;  // of the last step
-  int64_t tokens = 0;          // trained on so far
+  std::optional<double> accuracy = {};  // share of scored tokens that were the most likely ones; of marked data alone
+  double gradient_norm = 0.0;           // of the last step, before clipping
+  double learning_rate = 0.0;           // of the last step
+  int64_t tokens = 0;                   // trained on so far
   double tokens_per_second = 0.0;
   double flops_per_second = 0.0;               // that the model needs for them, of all ranks
   std::optional<double> mfu = {};              // these as a share of the peak, where it is known

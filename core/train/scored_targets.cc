@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/transformer.h"
+#include "data_pipeline/token_mark.h"
 
 namespace segue {
 
@@ -15,6 +16,11 @@ SegmentShape training_shape(const Config& config, const StageLengths& lengths, i
   ModelUse use = use_of(config.model);
   use.mem_len = lengths.mem_len;
   return full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));
+}
+
+int64_t count_scored(ConstTensorView targets) {
+  const int32_t* const first = targets.as<int32_t>();
+  return std::count_if(first, first + targets.elements(), [](int32_t target) { return target != kUnscoredTarget; });
 }
 
 ScoredTargets::ScoredTargets(const TrainingConfig& training, int64_t streams) : training_(training) {

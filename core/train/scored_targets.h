@@ -14,6 +14,9 @@ SegmentShape training_shape(const Config& config, int64_t streams);
 // The same of a stage with other lengths.
 SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams);
 
+// How many targets there are but kUnscoredTarget.
+int64_t count_scored(ConstTensorView targets);
+
 // The targets of a segment's newest tokens, put side by side.
 class ScoredTargets {
  public:

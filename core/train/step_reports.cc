@@ -6,27 +6,38 @@
 
 namespace segue {
 
-StepReports::StepReports(int64_t tokens, int64_t capacity, Device device)
+StepReports::StepReports(int64_t tokens, int64_t capacity, Device device, bool counts_hits)
     : tokens_(tokens),
       capacity_(capacity),
       losses_(DType::kFloat32, {capacity, tokens}, device, BufferKind::kPinned),
+      margins_(DType::kFloat32, {counts_hits ? capacity : 0, tokens}, device, BufferKind::kPinned),
       outcomes_(DType::kFloat64, {capacity, 2}, device, BufferKind::kPinned),
       ended_(device.is_cuda() ? static_cast<size_t>(capacity) : 0) {
   unread_.reserve(static_cast<size_t>(capacity));
   reports_.reserve(static_cast<size_t>(capacity));
 }
 
-void StepReports::add_losses(kernels::Queue& queue, ConstTensorView nll) {
-  const TensorView row = losses_.view().rows(std::ssize(unread_), 1).reshaped({tokens_});
-  queue.copy(row.rows(filled_, nll.elements()), nll);
+void StepReports::add_losses(kernels::Queue& queue, ConstTensorView nll, ConstTensorView margin) {
+  const auto keep = [&](OwnedTensor& rows, ConstTensorView values) {
+    const TensorView row = rows.view().rows(std::ssize(unread_), 1).reshaped({tokens_});
+    queue.copy(row.rows(filled_, values.elements()), values);
+  };
+  keep(losses_, nll);
+  if (margins_.view().elements() > 0 && !margin.empty()) keep(margins_, margin);
   filled_ += nll.elements();
 }
 
-void StepReports::end_step(kernels::Queue& queue, int64_t step, ConstTensorView outcome) {
+void StepReports::end_step(kernels::Queue& queue, int64_t step, int64_t scored, ConstTensorView outcome) {
   queue.copy(outcomes_.view().rows(std::ssize(unread_), 1), outcome);
   if (!ended_.empty()) ended_[unread_.size()].set(queue.cuda().stream());
-  unread_.push_back({.step = step, .tokens = filled_});
+  unread_.push_back({.step = step, .tokens = filled_, .scored = scored});
   filled_ = 0;
+}
+
+int64_t StepReports::hits_of(int64_t row, int64_t tokens) const {
+  if (margins_.view().elements() == 0) return 0;
+  const float* const margin = margins_.as<float>() + row * tokens_;
+  return std::count_if(margin, margin + tokens, [](float value) { return value > 0.0F; });
 }
 
 std::span<const StepReport> StepReports::read(kernels::Queue& queue) {
@@ -35,10 +46,12 @@ std::span<const StepReport> StepReports::read(kernels::Queue& queue) {
   queue.synchronize();
   reports_.clear();
   for (int64_t i = 0; i < std::ssize(unread_); ++i) {
-    const auto [step, tokens] = unread_[static_cast<size_t>(i)];
+    const auto [step, tokens, scored] = unread_[static_cast<size_t>(i)];
     const float* nll = losses_.as<float>() + i * tokens_;
     reports_.push_back({.step = step,
-                        .loss = std::accumulate(nll, nll + tokens, 0.0) / static_cast<double>(tokens),
+                        .nll = std::accumulate(nll, nll + tokens, 0.0),
+                        .hits = hits_of(i, tokens),
+                        .scored = scored,
                         .gradient_norm = outcomes_.as<double>()[2 * i]});
   }
   unread_.clear();

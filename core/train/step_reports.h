@@ -14,32 +14,40 @@ namespace segue {
 
 struct StepReport {
   int64_t step = 0;
-  double loss = 0.0;           // mean over the tokens, nats
+  double nll = 0.0;            // sum over the tokens, nats
+  int64_t hits = 0;            // scored tokens that were the most likely ones
+  int64_t scored = 0;          // tokens, as end_step was told
   double gradient_norm = 0.0;  // before clipping
+  double loss() const { return nll / static_cast<double>(scored); }
 };
 
 class StepReports {
  public:
-  // For steps of at most `tokens` tokens each, at most `capacity` of them unread.
-  StepReports(int64_t tokens, int64_t capacity, Device device);
+  // For steps of at most `tokens` tokens each, at most `capacity` of them unread; hits are counted where asked for.
+  StepReports(int64_t tokens, int64_t capacity, Device device, bool counts_hits = false);
 
-  // Queues the losses of the next part of the step's tokens, float32.
-  void add_losses(kernels::Queue& queue, ConstTensorView nll);
-  // Ends the step: `outcome` [2] float64, its first element the norm.
-  void end_step(kernels::Queue& queue, int64_t step, ConstTensorView outcome);
+  // Queues the losses of the next part of the step's tokens, float32, and the margins that tell hits, if there are any.
+  void add_losses(kernels::Queue& queue, ConstTensorView nll, ConstTensorView margin = {});
+  // Ends the step, in which `scored` tokens had a loss: `outcome` [2] float64, its first element the norm.
+  void end_step(kernels::Queue& queue, int64_t step, int64_t scored, ConstTensorView outcome);
+  // Ends a step that changed nothing, of which there is nothing to report.
+  void drop_step() { filled_ = 0; }
   bool is_full() const { return std::ssize(unread_) == capacity_; }
 
   // Waits, and returns the reports of all steps since the last call; valid until the next one.
   std::span<const StepReport> read(kernels::Queue& queue);
 
  private:
+  int64_t hits_of(int64_t row, int64_t tokens) const;
+
   int64_t tokens_;
   int64_t capacity_;
   OwnedTensor losses_;    // [capacity, tokens]
+  OwnedTensor margins_;   // likewise, or nothing
   OwnedTensor outcomes_;  // [capacity, 2]
   int64_t filled_ = 0;    // tokens of the step being queued
   struct Unread {
-    int64_t step, tokens;
+    int64_t step, tokens, scored;
   };
   std::vector<Unread> unread_;
   // [capacity] on a GPU: steps are waited for one by one, so that a watch of the queue hears how long one step lasts

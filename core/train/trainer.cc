@@ -2,6 +2,7 @@
 #include "core/train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -73,7 +74,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
-               queue.device()),
+               queue.device(), segments_.has_marks()),
       loss_watch_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -198,11 +199,17 @@ void Trainer::train_step(const Segment& segment) {
   if (segment.starts_text) {
     for (StreamGroup& group : groups_) group.memory->reset();
   }
-  forward_backward(segment);
-  learning_rate_ =
-      learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step + 1, state_.plateau);
-  optimizer_.step(learning_rate_);
-  reports_.end_step(queue_, ++state_.step, optimizer_.outcome());
+  const int64_t scored = forward_backward(segment);
+  ++state_.step;
+  // A segment in which nothing is scored is read and remembered; there is nothing to learn from it.
+  if (scored > 0) {
+    learning_rate_ =
+        learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step, state_.plateau);
+    optimizer_.step(learning_rate_);
+    reports_.end_step(queue_, state_.step, scored, optimizer_.outcome());
+  } else {
+    reports_.drop_step();
+  }
 
   const double seconds = seconds_since(start);
   const int64_t tokens = config_.training.batch_size * segment.length;
@@ -219,9 +226,13 @@ void Trainer::train_step(const Segment& segment) {
   if (reports_.is_full()) settle();
 }
 
-void Trainer::forward_backward(const Segment& segment) {
+int64_t Trainer::forward_backward(const Segment& segment) {
   const ConstTensorView targets = scored_targets_.of(segment.targets);
-  const auto scored = static_cast<double>(config_.training.batch_size * targets.shape[1]);  // of all ranks
+  auto scored = static_cast<double>(config_.training.batch_size * targets.shape[1]);  // of all ranks
+  if (segments_.has_marks()) {
+    scored = static_cast<double>(count_scored(targets));
+    job_.sum({&scored, 1});
+  }
   parameters_.clear_gradients(queue_);
   for (StreamGroup& group : groups_) {
     const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first - streams_.first, group.count),
@@ -229,24 +240,30 @@ void Trainer::forward_backward(const Segment& segment) {
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
-                                        .loss_scale = static_cast<float>(1.0 / scored)}};
+                                        .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))}};
     const bool is_last = &group == &groups_.back();
-    reports_.add_losses(queue_,
-                        engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr));
+    const TokenLosses losses =
+        engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
+    reports_.add_losses(queue_, losses.nll, losses.margin);
+    tells_hits_ = !losses.margin.empty();
   }
   if (exchange_) exchange_->finish();
+  return std::llround(scored);
 }
 
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
-  const double share = static_cast<double>(streams_.count) / static_cast<double>(config_.training.batch_size);
   for (const StepReport& report : reports_.read(queue_)) {
-    double loss = share * report.loss;
-    job_.sum({&loss, 1});
+    std::array<double, 2> sums{report.nll, static_cast<double>(report.hits)};
+    job_.sum(sums);
+    const double loss = sums[0] / static_cast<double>(report.scored);
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
     if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
     if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
+    ++interval_.losses;
+    if (tells_hits_) interval_.hits = interval_.hits.value_or(0) + std::llround(sums[1]);
+    interval_.scored += report.scored;
     gradient_norm_ = report.gradient_norm;
   }
   const double seconds = seconds_since(start);
@@ -260,7 +277,7 @@ void Trainer::log_step() {
   const int64_t steps = state_.step - first_step_ + 1;
   if (steps != 1 && steps != kSecondLine) return;
   settle();
-  show(interval_metrics());
+  if (interval_.losses > 0) show(interval_metrics());
 }
 
 void Trainer::show(const StepMetrics& metrics) {
@@ -270,9 +287,13 @@ void Trainer::show(const StepMetrics& metrics) {
 
 StepMetrics Trainer::interval_metrics() const {
   const double tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds;
+  std::optional<double> accuracy;
+  if (segments_.has_marks() && interval_.hits)
+    accuracy = static_cast<double>(*interval_.hits) / static_cast<double>(interval_.scored);
   return {.step = state_.step,
-          .loss = interval_.loss / static_cast<double>(interval_.steps),
+          .loss = interval_.loss / static_cast<double>(interval_.losses),
           .units = loss_units(dataset_, config_.data.train_split),
+          .accuracy = accuracy,
           .gradient_norm = gradient_norm_,
           .learning_rate = learning_rate_,
           .tokens = state_.tokens,
@@ -285,6 +306,7 @@ StepMetrics Trainer::interval_metrics() const {
 
 void Trainer::log_interval() {
   settle();
+  if (interval_.losses == 0) return;  // nothing was scored since the last line
   StepMetrics metrics = interval_metrics();
   // A GPU's memory is taken by now.
   if (const auto warning = peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda())) warn(*warning);
@@ -317,12 +339,13 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   publish([&] {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
     add_loss(line, result.loss(), units);
+    if (const std::optional<double> accuracy = result.accuracy()) line["accuracy"] = *accuracy;
     line["tokens"] = result.tokens;
     metrics_->write(line);
   });
-  logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}", state_.step, config_.evaluation.split,
+  logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}{}", state_.step, config_.evaluation.split,
                result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
-               is_best ? "  (best)" : "");
+               describe_accuracy(result.accuracy()), is_best ? "  (best)" : "");
   return is_best;
 }
 

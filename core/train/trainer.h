@@ -58,7 +58,10 @@ class Trainer {
  private:
   // Sums since the last log line.
   struct Interval {
-    double loss = 0.0;
+    double loss = 0.0;                 // of the steps in which something was scored
+    int64_t losses = 0;                // how many these are
+    std::optional<int64_t> hits = {};  // scored tokens that were the most likely ones, where the head can tell
+    int64_t scored = 0;
     int64_t steps = 0;
     int64_t tokens = 0;
     double flops = 0.0;
@@ -68,7 +71,7 @@ class Trainer {
   TrainingOutcome train(const StopSignal& stop);
   bool goes_on(const StopSignal& stop);  // no rank has been asked to stop
   void train_step(const Segment& segment);
-  void forward_backward(const Segment& segment);
+  int64_t forward_backward(const Segment& segment);  // how many targets of all ranks were scored
   void open_logs();
   void sign();
   void warn(const std::string& warning) const;
@@ -126,6 +129,7 @@ class Trainer {
   int64_t first_step_ = 0;             // of this process
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;
+  bool tells_hits_ = false;  // the model's head
   double flops_per_token_ = 0.0;
   double gradient_norm_ = 0.0;  // of the last step
   double learning_rate_ = 0.0;  // of the last step

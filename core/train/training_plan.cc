@@ -3,6 +3,7 @@
 
 #include "core/optimizer/optimizer.h"
 #include "core/train/scored_targets.h"
+#include "data_pipeline/segment_streams.h"
 
 namespace segue {
 
@@ -53,8 +54,11 @@ Buckets make_buckets(const Config& config, Parameters& parameters, int ranks) {
 }
 
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset) {
-  return plan_blocks(dataset.split_info(config.evaluation.split).tokens, config.evaluation.batch_size,
-                     evaluation_tgt_len(config), config.evaluation.max_tokens);
+  const SplitInfo& split = dataset.split_info(config.evaluation.split);
+  const int64_t lanes = config.evaluation.batch_size;
+  const int64_t tgt_len = evaluation_tgt_len(config);
+  if (split.examples) return plan_examples(*split.examples, lanes, tgt_len, config.evaluation.max_tokens);
+  return plan_blocks(split.tokens, lanes, tgt_len, config.evaluation.max_tokens);
 }
 
 void check_fit(const Config& config, const Dataset& dataset) {
@@ -68,7 +72,9 @@ void check_fit(const Config& config, const Dataset& dataset) {
     check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
   check_split(config.data.train_split, config.training.batch_size);
-  if (config.evaluation.interval > 0) check_split(config.evaluation.split, config.evaluation.batch_size);
+  if (config.evaluation.interval == 0) return;
+  if (!dataset.split_info(config.evaluation.split).examples)
+    check_split(config.evaluation.split, config.evaluation.batch_size);
 }
 
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {

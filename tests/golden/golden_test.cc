@@ -82,7 +82,8 @@ class Golden : public testing::Test {
       const Shape shape{1, part.length()};
       const SegmentInputs inputs{
           .tokens = view_of(part.tokens.data(), shape), .targets = view_of(part.targets.data(), shape), .info = {}};
-      const auto nll = remembered == Remembered::kHiddenStates ? reader.run(inputs, states) : reader.run(inputs, keys);
+      const auto nll =
+          (remembered == Remembered::kHiddenStates ? reader.run(inputs, states) : reader.run(inputs, keys)).nll;
       losses.insert(losses.end(), nll.begin(), nll.end());
     }
     return losses;
@@ -102,10 +103,12 @@ class Golden : public testing::Test {
   std::vector<double> run(SegmentEngine& engine, SegmentMemory& memory, int64_t s) const {
     const OwnedTensor tokens = segment_tokens(s, 0);
     const OwnedTensor targets = segment_tokens(s, 1);
-    const auto nll = engine.run({.tokens = tokens.view(),
-                                 .targets = targets.view(),
-                                 .info = {.loss_scale = 1.0F / static_cast<float>(streams() * tgt_len())}},
-                                memory);
+    const auto nll = engine
+                         .run({.tokens = tokens.view(),
+                               .targets = targets.view(),
+                               .info = {.loss_scale = 1.0F / static_cast<float>(streams() * tgt_len())}},
+                              memory)
+                         .nll;
     return {nll.begin(), nll.end()};
   }
 

@@ -51,10 +51,12 @@ std::vector<float> dense_losses(ModelProblem& problem, const std::vector<int32_t
   std::vector<float> losses;
   for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += kTgtLen) {
     const Shape shape{1, std::min(kTgtLen, std::ssize(tokens) - 1 - begin)};
-    const auto nll = engine.run({.tokens = view_of(tokens.data() + begin, shape),
-                                 .targets = view_of(tokens.data() + begin + 1, shape),
-                                 .info = {}},
-                                *memory);
+    const auto nll = engine
+                         .run({.tokens = view_of(tokens.data() + begin, shape),
+                               .targets = view_of(tokens.data() + begin + 1, shape),
+                               .info = {}},
+                              *memory)
+                         .nll;
     losses.insert(losses.end(), nll.begin(), nll.end());
   }
   return losses;

@@ -87,7 +87,7 @@ struct ModelProblem {
     const OwnedTensor inputs = columns_of(tokens, begin, count);
     const int64_t wanted = scored == 0 ? count : scored;
     const OwnedTensor outputs = columns_of(targets, begin + count - wanted, wanted);
-    const auto nll = engine.run({.tokens = inputs.view(), .targets = outputs.view(), .info = info}, memory);
+    const auto nll = engine.run({.tokens = inputs.view(), .targets = outputs.view(), .info = info}, memory).nll;
     return {nll.begin(), nll.end()};
   }
 

@@ -31,11 +31,15 @@ StepResult run_step(ModelProblem& problem, int64_t groups) {
     const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);
     const OwnedTensor targets = columns_of(problem.targets, begin, kTgtLen);
     for (StreamGroup& part : parts) {
-      const auto nll = engine.run(
-          {.tokens = tokens.view().rows(part.first, part.count),
-           .targets = targets.view().rows(part.first, part.count),
-           .info = {.seed = 17, .step = step, .first_stream = part.first, .loss_scale = 1.0F / (kStreams * kTgtLen)}},
-          *part.memory);
+      const std::span<const float> nll = engine
+                                             .run({.tokens = tokens.view().rows(part.first, part.count),
+                                                   .targets = targets.view().rows(part.first, part.count),
+                                                   .info = {.seed = 17,
+                                                            .step = step,
+                                                            .first_stream = part.first,
+                                                            .loss_scale = 1.0F / (kStreams * kTgtLen)}},
+                                                  *part.memory)
+                                             .nll;
       result.nll.insert(result.nll.end(), nll.begin(), nll.end());
     }
   }

@@ -1,0 +1,51 @@
+// How many answers of marked data were right: of all, of each run of examples, by how far back what decides them
+// stands.
+//
+// An answer is a scored token and those that go on with it (data_pipeline/token_mark.h). It is right when each of them
+// was the most likely token, given the right ones before it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/evaluation/loss_statistics.h"
+#include "data_pipeline/token_source.h"
+
+namespace segue {
+
+struct AnswerStatistics {
+  // Shares of right answers with their intervals: means of 1 and 0.
+  LossMean total = {};
+  struct OfRun {
+    ExampleRun run;
+    LossMean answers;
+  };
+  std::vector<OfRun> by_run = {};  // none where the split is one text
+  struct Bin {
+    int64_t from = 0;  // tokens between what decides an answer and the answer
+    int64_t to = 0;
+    LossMean answers;
+  };
+  std::vector<Bin> by_distance = {};  // each but the first twice as wide as the one before; of marks that say it
+
+  // Examples of the lowest share of right answers, those with the most answers first; none where all are right.
+  struct Example {
+    int64_t index = 0;  // in the split
+    int64_t answers = 0;
+    int64_t right = 0;
+    int64_t first_wrong = 0;  // offset in the split of the first answer that was not right
+    int64_t distance = 0;     // its, 0: not said
+  };
+  static constexpr size_t kHardest = 5;
+  std::vector<Example> hardest = {};
+
+  // For every token of the split 1 where it begins a right answer, 0 a wrong one, NaN elsewhere.
+  std::vector<float> right = {};
+};
+
+// `margins`: for every token of the split how far its logit was above the largest other's; NaN where it was not
+// evaluated, and with it the answer that it is part of.
+AnswerStatistics count_answers(TokenSource& source, std::span<const float> margins);
+
+}  // namespace segue
