@@ -42,11 +42,40 @@ std::string describe_beginning(const Dataset& dataset, const SplitInfo& split, c
   return fmt::format("  begins {}\n", Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+// "  1,000 examples of 65 tokens, items 4"
+std::string describe_run(const ExampleRun& run) {
+  std::string text = fmt::format("  {} examples of {} tokens", human_count(run.count), human_count(run.tokens));
+  for (const ExampleTrait& trait : run.traits) text += fmt::format(", {} {}", visible_line(trait.name), trait.value);
+  return text + "\n";
+}
+
+// "4,000 of 65,000 tokens, in 4,000 answers,"
+std::string describe_scored(const Dataset& dataset, const SplitInfo& split) {
+  constexpr int64_t kBlock = 1 << 16;
+  TokenSource source = dataset.split(split.name);
+  std::vector<TokenMark> marks;
+  int64_t scored = 0;
+  int64_t answers = 0;
+  for (int64_t begin = 0; begin < split.tokens; begin += kBlock) {
+    marks.resize(static_cast<size_t>(std::min(kBlock, split.tokens - begin)));
+    source.read_marks(begin, marks);
+    for (const TokenMark& mark : marks) {
+      scored += mark.is_scored() ? 1 : 0;
+      answers += mark.is_scored() && !mark.continues() ? 1 : 0;
+    }
+  }
+  return fmt::format("{} of {} tokens, in {} answers,", human_count(scored), human_count(split.tokens),
+                     human_count(answers));
+}
+
 std::string describe_split(const Dataset& dataset, const SplitInfo& split, const Tokenizer* tokenizer) {
   std::string text = fmt::format("split {}: {} tokens in {} {}, {} on disk\n", split.name, human_count(split.tokens),
                                  split.shards.size(), split.shards.size() == 1 ? "shard" : "shards",
                                  human_bytes(bytes_on_disk(dataset, split)));
   text += describe_text(split, dataset.manifest().tokenizer);
+  if (split.examples)
+    for (const ExampleRun& run : *split.examples) text += describe_run(run);
+  if (split.marks) text += fmt::format("  {} scored\n", describe_scored(dataset, split));
   if (tokenizer != nullptr) text += describe_beginning(dataset, split, *tokenizer);
   for (const ShardInfo& shard : split.shards)
     text += fmt::format("  {}  {} tokens  {}\n", shard.file, human_count(shard.tokens), shard.checksum);
@@ -83,6 +112,7 @@ std::string describe(const Dataset& dataset) {
   if (manifest.separator >= 0) text += fmt::format("separator between sources: {}\n", manifest.separator);
   for (const SplitInfo& split : manifest.splits) text += describe_split(dataset, split, tokenizer.get());
   for (const SourceInfo& source : manifest.sources) text += describe_source(source);
+  if (manifest.task) text += fmt::format("task: {}\n", visible_line(*manifest.task));
   if (!manifest.command.empty()) text += fmt::format("made by: {}\n", visible_line(manifest.command));
   return text;
 }

@@ -15,6 +15,7 @@
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/dataset_output.h"
 #include "data_pipeline/prepare_plan.h"
+#include "data_pipeline/source_marks.h"
 #include "data_pipeline/split_writer.h"
 #include "data_pipeline/staged_directory.h"
 
@@ -143,6 +144,7 @@ TokenType source_type_of(SourceFormat format) {
 
 void prepare(const PrepareOptions& options, Logger& logger) {
   check_source_options(options);
+  check_mark_options(options);
   check_fields<UsageError>(options, "prepare");
   check_tokenizer_options(options);
   check_dataset_output(options.output, options.force);
@@ -151,7 +153,8 @@ void prepare(const PrepareOptions& options, Logger& logger) {
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);
   const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora);
-  const DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
+  DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
+  add_source_marks(options, corpora, staged.path(), manifest);
   check_manifest_size(manifest, manifest_path);
   for (const Corpus& corpus : corpora)
     for (const SourceFile& file : corpus.files)

@@ -62,7 +62,9 @@ struct PrepareOptions {
   TokenizerOptions tokenizer = {};
   // The size for ready-made tokens (absent: the largest token found, plus 1), the most words, or the number of pieces.
   std::optional<int64_t> vocabulary = {};
-  std::optional<int64_t> separator = {};  // byte or ready-made token put between two files or documents
+  std::optional<int64_t> separator = {};       // byte or ready-made token put between two files or documents
+  bool marks = false;                          // of ready-made tokens: beside every FILE lies FILE.marks (token_mark.h)
+  std::optional<int64_t> example_tokens = {};  // of ready-made tokens: the splits are examples of so many
 
   int64_t compression = 0;                   // deflate level, 0: none
   int64_t shard_tokens = int64_t{64} << 20;  // at most so many in a shard; one shard is held in memory

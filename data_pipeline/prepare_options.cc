@@ -41,6 +41,15 @@ void PrepareOptions::describe(JsonFields& fields) {
                   {.meaning = "byte or raw token to put between two files or documents; none: nothing",
                    .minimum = 0,
                    .flag = {.value = "TOKEN"}});
+  fields.optional(
+      "marks", marks,
+      {.meaning = "raw tokens: beside every FILE lies FILE.marks, a byte for each token: 1 if it is scored, "
+                  "3 if it goes on with the answer of the one before it, 0 if not"});
+  fields.optional("example_tokens", example_tokens,
+                  {.meaning = "raw tokens: the splits are examples of so many; nothing is remembered from one to the "
+                              "next",
+                   .minimum = 2,
+                   .flag = {.value = "COUNT"}});
   tokenizer.describe(fields);
   fields.optional("vocab_size", vocabulary,
                   {.meaning = "word: at most so many, the most frequent ones; sentencepiece: number of pieces; raw "

@@ -78,6 +78,27 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .shard_tokens = 0}), HasSubstr("found 0"));
 }
 
+TEST_F(PrepareFailureTest, MarksThatAreNotThereOrNotAsManyAsTheTokens) {
+  const auto source = write_tokens(directory_ / "a.bin", std::vector<uint16_t>(12, 5));
+  PrepareOptions options{.output = output_, .train = {source}, .format = SourceFormat::kUInt16};
+  options.marks = true;
+  EXPECT_EQ(refusal<DataError>(options), source.string() + ".marks: there is no such file");
+  write_text(directory_ / "a.bin.marks", "\1\1\1");
+  EXPECT_EQ(refusal<DataError>(options), source.string() +
+                                             ".marks: expected a mark, one byte, for each of the 12 tokens of " +
+                                             source.string() + ", found 3");
+  options.marks = false;
+  options.example_tokens = 5;
+  EXPECT_EQ(refusal<DataError>(options),
+            "split \"train\": expected a whole number of examples of 5 tokens, found 12 tokens");
+  options.format = SourceFormat::kText;
+  EXPECT_EQ(refusal<UsageError>(options), "example_tokens: expected ready-made tokens, found text");
+  options.format = SourceFormat::kUInt16;
+  options.marks = true;
+  options.separator = 1;
+  EXPECT_EQ(refusal<UsageError>(options), "marks: expected tokens as they are, found a separator between files");
+}
+
 TEST_F(PrepareFailureTest, MoreShardsThanAManifestHoldsAreRefusedBeforeAnyWork) {
   const auto source = write_text(directory_ / "large", std::string(2000000, 'a'));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {source}, .shard_tokens = 1}),

@@ -243,5 +243,27 @@ TEST_F(PrepareTest, MoreSourcesThanACommandLineHoldsAreOpenedAgain) {
   EXPECT_EQ(Dataset(output_).manifest().sources.size(), kSources);
 }
 
+TEST_F(PrepareTest, ReadyMadeTokensBringMarksAndExamples) {
+  const auto first = write_tokens(directory_ / "a.bin", std::vector<uint16_t>{1, 2, 3, 4});
+  const auto second = write_tokens(directory_ / "b.bin", std::vector<uint16_t>{5, 6, 7, 8, 9, 10, 11, 12});
+  write_text(directory_ / "a.bin.marks", std::string("\0\1\0\3", 4));
+  write_text(directory_ / "b.bin.marks", std::string("\0\0\0\0\1\1\0\7", 8));
+  PrepareOptions options{
+      .output = directory_ / "marked", .train = {first, second}, .format = SourceFormat::kUInt16, .shard_tokens = 5};
+  options.marks = true;
+  options.example_tokens = 4;
+  prepare_silently(options);
+  const Dataset dataset(directory_ / "marked");
+  TokenSource source = dataset.split("train");
+  EXPECT_EQ(source.info().runs().at(0).count, 3);
+  std::vector<TokenMark> marks(12);
+  source.read_marks(0, marks);
+  const std::vector<uint32_t> expected{0, 1, 0, 3, 0, 0, 0, 0, 1, 1, 0, 7};
+  for (size_t i = 0; i < marks.size(); ++i) EXPECT_EQ(marks[i].bits, expected[i]) << i;
+  EXPECT_EQ(marks[11].distance(), 1);
+  EXPECT_EQ(dataset.manifest().sources.size(), 4U);
+  dataset.verify(true);
+}
+
 }  // namespace
 }  // namespace segue
