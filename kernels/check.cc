@@ -59,14 +59,15 @@ void Contract::same_or_disjoint(std::string_view name, ConstTensorView a, std::s
   if (a.data != b.data || a.bytes() != b.bytes()) disjoint(name, a, other, b);
 }
 
-void Contract::indices(std::string_view name, ConstTensorView found, int64_t limit, Device device) const {
+void Contract::indices(std::string_view name, ConstTensorView found, int64_t limit, Device device,
+                       int64_t lowest) const {
   const int64_t count = found.shape.rank() == 1 ? found.shape[0] : 0;
   tensor(name, found, DType::kInt32, {count});
   if (device.is_cuda()) return;
   const int32_t* values = found.as<int32_t>();
   for (int64_t i = 0; i < count; ++i) {
-    if (values[i] < 0 || values[i] >= limit)
-      throw ContractError("{}: {}[{}]: expected [0, {}), found {}", operation_, name, i, limit, values[i]);
+    if (values[i] < lowest || values[i] >= limit)
+      throw ContractError("{}: {}[{}]: expected [{}, {}), found {}", operation_, name, i, lowest, limit, values[i]);
   }
 }
 

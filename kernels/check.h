@@ -31,8 +31,8 @@ class Contract {
   void disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
   // The same bytes, or no byte in common.
   void same_or_disjoint(std::string_view name, ConstTensorView a, std::string_view other, ConstTensorView b) const;
-  // int32 [R], on the CPU each in [0, limit); names the first that is not. What lies on a GPU is taken on trust.
-  void indices(std::string_view name, ConstTensorView found, int64_t limit, Device device) const;
+  // int32 [R], on the CPU each in [lowest, limit); names the first that is not. What lies on a GPU is taken on trust.
+  void indices(std::string_view name, ConstTensorView found, int64_t limit, Device device, int64_t lowest = 0) const;
   // `valid` says whether the number keeps the contract that `expected` puts in words, composed only when it does not.
   template <typename... Words>
   void number(std::string_view name, double found, bool valid, fmt::format_string<Words...> expected,

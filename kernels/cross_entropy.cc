@@ -11,12 +11,15 @@ void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args) {
   contract.activation("logits", args.logits, 2);
   const Shape rows{args.logits.shape[0]};
   if (!args.bias.empty()) contract.floats("bias", args.bias, {args.logits.shape[1]});
-  contract.indices("targets", args.targets, args.logits.shape[1], queue.device());
+  contract.indices("targets", args.targets, args.logits.shape[1], queue.device(), kNotScored);
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("nll", args.nll, rows);
   contract.floats("lse", args.lse, rows);
+  if (!args.margin.empty()) contract.floats("margin", args.margin, rows);
   contract.disjoint("nll", args.nll, "lse", args.lse);
-  for (const TensorView& out : {args.nll, args.lse}) {
+  contract.disjoint("margin", args.margin, "nll", args.nll);
+  contract.disjoint("margin", args.margin, "lse", args.lse);
+  for (const TensorView& out : {args.nll, args.lse, args.margin}) {
     contract.disjoint("logits", args.logits, "the outputs", out);
     contract.disjoint("bias", args.bias, "the outputs", out);
     contract.disjoint("targets", args.targets, "the outputs", out);
@@ -35,7 +38,7 @@ void cross_entropy_backward(Queue& queue, const CrossEntropyBackward& args) {
     contract.floats("bias", args.bias, classes);
     contract.floats("dbias", args.dbias, classes);
   }
-  contract.indices("targets", args.targets, classes[0], queue.device());
+  contract.indices("targets", args.targets, classes[0], queue.device(), kNotScored);
   contract.tensor("targets", args.targets, DType::kInt32, rows);
   contract.floats("lse", args.lse, rows);
   for (const TensorView& out : {args.logits, args.dbias}) {

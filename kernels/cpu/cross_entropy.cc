@@ -21,12 +21,18 @@ float logit(const A* logits, const float* bias, int64_t c) {
   return kHasBias ? load(logits + c) + bias[c] : load(logits + c);
 }
 
+// Of the classes [begin, end).
 template <bool kHasBias, typename A>
-float largest(const A* logits, const float* bias, int64_t classes) {
+float largest(const A* logits, const float* bias, int64_t begin, int64_t end) {
   float max = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : max)
-  for (int64_t c = 0; c < classes; ++c) max = std::max(max, logit<kHasBias>(logits, bias, c));
+  for (int64_t c = begin; c < end; ++c) max = std::max(max, logit<kHasBias>(logits, bias, c));
   return max;
+}
+
+template <bool kHasBias, typename A>
+float largest_but(int64_t target, const A* logits, const float* bias, int64_t classes) {
+  return std::max(largest<kHasBias>(logits, bias, 0, target), largest<kHasBias>(logits, bias, target + 1, classes));
 }
 
 template <bool kHasBias, typename A>
@@ -51,13 +57,25 @@ void forward(const Queue& queue, const CrossEntropyForward& args) {
   const int32_t* targets = args.targets.as<int32_t>();
   float* nll = args.nll.as<float>();
   float* lse = args.lse.as<float>();
+  float* margin = args.margin.empty() ? nullptr : args.margin.as<float>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.logits.elements()))
   for (int64_t row = 0; row < rows; ++row) {
     const A* z = logits + row * classes;
-    const float max = largest<kHasBias>(z, bias, classes);
+    const int32_t target = targets[row];
+    if (target < 0) {
+      nll[row] = lse[row] = 0.0F;
+      if (margin != nullptr) margin[row] = 0.0F;
+      continue;
+    }
+    const float own = logit<kHasBias>(z, bias, target);
+    // Two ranges take longer than one where rows are short.
+    const float others =
+        margin == nullptr ? largest<kHasBias>(z, bias, 0, classes) : largest_but<kHasBias>(target, z, bias, classes);
+    const float max = std::max(others, own);
     const double log_sum = std::log(sum_of_exp<kHasBias>(z, bias, max, classes));
     lse[row] = static_cast<float>(static_cast<double>(max) + log_sum);
-    nll[row] = static_cast<float>(static_cast<double>(max - logit<kHasBias>(z, bias, targets[row])) + log_sum);
+    nll[row] = static_cast<float>(static_cast<double>(max - own) + log_sum);
+    if (margin != nullptr) margin[row] = std::isnan(nll[row]) ? nll[row] : own - others;
   }
 }
 
@@ -74,6 +92,10 @@ void backward(const Queue& queue, const CrossEntropyBackward& args) {
     TileColumns sums{};
     for (int64_t i = row; i < row + rows; ++i) {
       A* z = logits + i * classes + column;
+      if (targets[i] < 0) {
+        std::fill_n(z, columns, A{});
+        continue;
+      }
       const float row_lse = lse[i];
       TileColumns gradient;
 #pragma omp simd

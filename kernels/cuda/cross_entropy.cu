@@ -1,5 +1,7 @@
 // Forward: a warp to each short row, a block to each long one, which reads its logits once. Backward: by tiles of
 // columns, so that the bias's gradient is summed in passing.
+#include <cmath>
+
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/softmax_sum.cuh"
@@ -29,6 +31,10 @@ __device__ __forceinline__ SoftmaxSum joined_over_block(SoftmaxSum mine) {
   return joined_over_warp(has_warp ? SoftmaxSum{of_warps[0][simt::lane()], of_warps[1][simt::lane()]} : SoftmaxSum{});
 }
 
+struct Larger {
+  __device__ __forceinline__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
 // logits[column...] + bias[column...] as floats; no bias when null.
 template <int kWidth, typename Element>
 __device__ __forceinline__ void load_biased(const Element* logits, const float* bias, int64_t column,
@@ -47,6 +53,7 @@ struct ForwardArguments {
   const int32_t* targets;
   float* nll;
   float* lse;
+  float* margin;  // or null
   int64_t rows;
   int64_t columns;
 };
@@ -58,7 +65,10 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_forward_kernel(Forw
   const int place = simt::place_in_row<kWarpRow>();
   const int places = simt::places_of_row<kWarpRow>();
   const Element* logits = args.logits + row * args.columns;
+  const int32_t target = args.targets[row];
+  const bool has_margin = args.margin != nullptr;
   SoftmaxSum mine;
+  float others = -INFINITY;  // the largest of the classes beside the target
   for (int64_t column = place * kWidth; column < args.columns; column += places * kWidth) {
     float z[kWidth];
     load_biased(logits, args.bias, column, z);
@@ -66,14 +76,27 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_forward_kernel(Forw
     for (int k = 0; k < kWidth; ++k) piece.largest = fmaxf(piece.largest, z[k]);
     for (int k = 0; k < kWidth; ++k) piece.sum += expf(z[k] - piece.largest);
     mine = joined(mine, piece);
+    if (!has_margin) continue;
+    for (int k = 0; k < kWidth; ++k) others = column + k == target ? others : fmaxf(others, z[k]);
   }
   mine = kWarpRow ? joined_over_warp(mine) : joined_over_block(mine);
+  if (has_margin)
+    others = kWarpRow ? simt::reduce_warp(others, Larger()) : simt::reduce_block(others, -INFINITY, Larger());
   if (place != 0) return;
-  float target[1];
-  load_biased(logits, args.bias, args.targets[row], target);
-  const float log_sum = logf(mine.sum);
-  args.lse[row] = mine.largest + log_sum;
-  args.nll[row] = (mine.largest - target[0]) + log_sum;
+  float nll = 0.0F;
+  float lse = 0.0F;
+  float margin = 0.0F;
+  if (target >= 0) {
+    float own[1];
+    load_biased(logits, args.bias, target, own);
+    const float log_sum = logf(mine.sum);
+    lse = mine.largest + log_sum;
+    nll = (mine.largest - own[0]) + log_sum;
+    margin = std::isnan(nll) ? nll : own[0] - others;
+  }
+  args.nll[row] = nll;
+  args.lse[row] = lse;
+  if (has_margin) args.margin[row] = margin;
 }
 
 // Writes the gradient over the logits; its terms are the bias's gradient.
@@ -91,9 +114,10 @@ struct GradientTerms {
   __device__ __forceinline__ void add(int64_t row, int64_t column, float (&sums)[1][kWidth]) const {
     float z[kWidth];
     load_biased(logits + row * columns, bias, column, z);
+    const int32_t target = targets[row];
     for (int k = 0; k < kWidth; ++k) {
-      const float hit = column + k == targets[row] ? 1.0F : 0.0F;
-      z[k] = scale * (expf(z[k] - lse[row]) - hit);
+      const float hit = column + k == target ? 1.0F : 0.0F;
+      z[k] = target < 0 ? 0.0F : scale * (expf(z[k] - lse[row]) - hit);
       sums[0][k] += z[k];
     }
     simt::store(logits + row * columns + column, z);
@@ -120,6 +144,7 @@ void cross_entropy_forward(Queue& queue, const CrossEntropyForward& args) {
                                            .targets = args.targets.as<int32_t>(),
                                            .nll = args.nll.as<float>(),
                                            .lse = args.lse.as<float>(),
+                                           .margin = simt::data_of<float>(args.margin),
                                            .rows = rows,
                                            .columns = columns});
   });

@@ -125,19 +125,21 @@ TEST(BFloat16, CrossEntropy) {
   Queue queue(test_device());
   for (const auto [rows, classes] : {std::array<int64_t, 2>{1, 2}, {33, 31}, {70, 256}, {3, 1031}, {3, 4104}}) {
     std::vector<int32_t> targets;
-    for (int64_t i = 0; i < rows; ++i) targets.push_back(static_cast<int32_t>(i * 7 % classes));
+    for (int64_t i = 0; i < rows; ++i) targets.push_back(i % 5 == 2 ? -1 : static_cast<int32_t>(i * 7 % classes));
     const TestTensor indices = index_tensor(targets), bias = random_tensor({classes}, 2);
     TestTensor logits = random_bfloat16({rows, classes}, 1, 3.0);
-    TestTensor nll = unset_tensor({rows}), lse = unset_tensor({rows}), dbias = random_tensor({classes}, 3);
+    TestTensor nll = unset_tensor({rows}), lse = unset_tensor({rows}), margin = unset_tensor({rows});
+    TestTensor dbias = random_tensor({classes}, 3);
     std::vector<double> z = values(logits);
     for (size_t e = 0; e < z.size(); ++e) z[e] += values(bias)[e % static_cast<size_t>(classes)];
     const auto expected = oracle::cross_entropy(z, targets);
     const std::vector<double> gradient = oracle::cross_entropy_gradient(z, targets, 0.25);
     const std::vector<double> dbias_expected = oracle::sum_of(values(dbias), oracle::column_sums(gradient, classes));
-    cross_entropy_forward(queue, {logits.view(), bias.view(), indices.view(), nll.view(), lse.view()});
+    cross_entropy_forward(queue, {logits.view(), bias.view(), indices.view(), nll.view(), lse.view(), margin.view()});
     cross_entropy_backward(queue, {logits.view(), bias.view(), indices.view(), lse.view(), 0.25F, dbias.view()});
     expect_close("nll", nll.view(), expected.nll, kReduction);
     expect_close("lse", lse.view(), expected.lse, kReduction);
+    expect_close("margin", margin.view(), oracle::margins(z, targets), kElementwise, largest(expected.lse));
     expect_near_as_naive("dlogits", logits.view(), gradient, rounded(gradient), kBFloat16Gradient);
     expect_close("dbias", dbias.view(), dbias_expected, kGradient);
   }

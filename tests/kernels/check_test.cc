@@ -43,6 +43,12 @@ TEST(Contract, NamesTheFirstIndexOutside) {
       {"tokens[1]", "[0, 5)", "found 5"});
   expect_contract_error([&] { kContract.indices("tokens", index_tensor({-1}).view(), 5, {}); },
                         {"tokens[0]", "found -1"});
+  kContract.indices("targets", index_tensor({-1, 4}).view(), 5, {}, -1);
+  expect_contract_error(
+      [&] {
+        kContract.indices("targets", index_tensor({-1, -2}).view(), 5, {}, -1);
+      },
+      {"targets[1]", "[-1, 5)", "found -2"});
 }
 
 TEST(Contract, ProbabilityRefusesNan) {

@@ -163,8 +163,36 @@ MUTATIONS = [
     kernel(
         "cross_entropy",
         "the target beside",
-        "column + k == targets[row]",
-        "column + k + 1 == targets[row]",
+        "float hit = column + k == target",
+        "float hit = column + k + 1 == target",
+        CROSS_ENTROPY,
+    ),
+    kernel(
+        "cross_entropy",
+        "a gradient of rows that are not scored",
+        "target < 0 ? 0.0F : scale",
+        "scale",
+        CROSS_ENTROPY,
+    ),
+    kernel(
+        "cross_entropy",
+        "the target among the others of its margin",
+        "column + k == target ? others : fmaxf(others, z[k])",
+        "fmaxf(others, z[k])",
+        CROSS_ENTROPY,
+    ),
+    kernel(
+        "cross_entropy",
+        "a margin to the others of one thread",
+        "simt::reduce_warp(others, Larger())",
+        "others",
+        CROSS_ENTROPY,
+    ),
+    kernel(
+        "cross_entropy",
+        "no margin where a row is not scored",
+        "if (has_margin) args.margin[row]",
+        "if (has_margin && target >= 0) args.margin[row]",
         CROSS_ENTROPY,
     ),
     header(
