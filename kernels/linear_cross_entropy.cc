@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "kernels/check.h"
+#include "kernels/cross_entropy.h"
 #include "kernels/operations.h"
 
 namespace segue::kernels {
@@ -57,7 +58,7 @@ void check_listed(const Contract& contract, const LinearCrossEntropy& args, cons
   contract.tensor("columns", args.columns, DType::kInt32, {extents.rows});
   if (!extents.listed) {
     contract.absent("count", args.count, "without rows");
-    return contract.indices("columns", args.columns, extents.classes, device);
+    return contract.indices("columns", args.columns, extents.classes, device, kNotScored);
   }
   contract.tensor("rows", args.rows, DType::kInt32, {extents.rows});
   contract.tensor("count", args.count, DType::kInt32, {1});

@@ -40,10 +40,11 @@ struct LinearCrossEntropy {
   ConstTensorView gates = {};      // [G, E] A in, or empty
   ConstTensorView gate_bias = {};  // [G] float32 in, empty without gates
   ConstTensorView columns;         // [R] int32 in: of listed rows each in [0, C + G); ContractError names the first not
-  // The listed rows: the first count[0] of `rows`, increasing. Both empty: every row is.
+  // The listed rows: the first count[0] of `rows`, increasing. Both empty: every row is but those of column -1, which
+  // are not scored and whose loss is 0.
   ConstTensorView rows = {};    // [R] int32 in
   ConstTensorView count = {};   // [1] int32 in
-  TensorView nll;               // [R] float32 inout: nats; rows not listed are left alone
+  TensorView nll;               // [R] float32 inout: nats; rows that a list leaves out are left alone
   bool accumulate_nll = false;  // listed rows are added to instead of overwritten
   TensorView workspace;         // [at least linear_cross_entropy_workspace] float32 scratch
   int64_t scratch_bytes = kScratchBytes;

@@ -2,6 +2,7 @@
 #include "kernels/token_clusters.h"
 
 #include "kernels/check.h"
+#include "kernels/cross_entropy.h"
 #include "kernels/operations.h"
 
 namespace segue::kernels {
@@ -24,7 +25,7 @@ void check_cutoffs(const Contract& contract, std::span<const int64_t> cutoffs, i
 void token_clusters(Queue& queue, const TokenClusters& args) {
   const Contract contract("token_clusters");
   check_cutoffs(contract, args.cutoffs, args.vocabulary);
-  contract.indices("targets", args.targets, args.vocabulary, queue.device());
+  contract.indices("targets", args.targets, args.vocabulary, queue.device(), kNotScored);
   const auto clusters = static_cast<int64_t>(args.cutoffs.size()) + 1;
   const int64_t targets = args.targets.shape[0];
   contract.tensor("columns", args.columns, DType::kInt32, {clusters, targets});

@@ -6,6 +6,7 @@
 // columns[0, r] = targets[r] below cutoffs[0], otherwise cutoffs[0] + the gate of the target's tail
 // columns[i, r] = targets[r] - cutoffs[i-1] in its tail, -1 in other tails
 // rows[i, 0 .. counts[i]) = the r that belong to cluster i, in increasing order; all of them belong to cluster 0
+// A target of -1 is not scored: it belongs to no cluster, and its columns are all -1.
 // Deterministic. On a GPU nothing waits for the host.
 #pragma once
 
@@ -23,7 +24,7 @@ constexpr int64_t kMaxCutoffs = 64;
 enum class GateOrder : uint8_t { kAscending, kReversed };
 
 struct TokenClusters {
-  ConstTensorView targets;           // [R] int32 in, each in [0, vocabulary); ContractError names the first that is not
+  ConstTensorView targets;  // [R] int32 in, each in [-1, vocabulary); ContractError names the first that is not
   std::span<const int64_t> cutoffs;  // [n] of the host, strictly increasing inside (0, vocabulary); n <= kMaxCutoffs
   int64_t vocabulary = 0;
   GateOrder gates = GateOrder::kAscending;

@@ -63,6 +63,7 @@ class Workspace {
     columns = reinterpret_cast<int32_t*>(take(rows));
     nll = take(rows);
     lse = take(rows);
+    scored = e.listed ? nullptr : reinterpret_cast<int32_t*>(take(e.rows));
   }
 
   std::byte* logits;  // [chunk, classes] A
@@ -73,6 +74,7 @@ class Workspace {
   int32_t* columns;
   float* nll;
   float* lse;
+  int32_t* scored;  // [R]: the rows that are; null where the caller lists rows
 
   int64_t taken() const { return taken_; }
 
@@ -96,9 +98,9 @@ struct Layer {
   const LinearCrossEntropy& args;
   LinearCrossEntropyExtents extents;
   Workspace scratch;
-  const int32_t* rows;  // null: all
+  const int32_t* rows;  // the listed ones
 
-  int64_t row(int64_t i) const { return rows == nullptr ? i : rows[i]; }
+  int64_t row(int64_t i) const { return rows[i]; }
   DType activations() const { return extents.activations; }
   int64_t bytes(int64_t elements) const { return elements * bytes_of(activations()); }
   int64_t table_classes() const { return args.table.shape[0]; }
@@ -289,6 +291,21 @@ void run_chunk(const Layer& layer, int64_t first, int64_t count) {
   with_activations(layer.activations(), [&]<typename A>() { scatter_dx<A>(layer, first, count, parts); });
 }
 
+// Lists the rows that are scored, and returns how many they are; the loss of the others is 0.
+int64_t list_scored(const LinearCrossEntropy& args, int32_t* list) {
+  const int32_t* columns = args.columns.as<int32_t>();
+  float* nll = args.nll.as<float>();
+  int64_t count = 0;
+  for (int64_t row = 0; row < args.columns.shape[0]; ++row) {
+    if (columns[row] >= 0) {
+      list[count++] = static_cast<int32_t>(row);
+    } else if (!args.accumulate_nll) {
+      nll[row] = 0.0F;
+    }
+  }
+  return count;
+}
+
 // The biases of table and gates as one, and back.
 void join_biases(const Layer& layer) {
   const int64_t table = layer.table_classes();
@@ -310,14 +327,15 @@ void add_dbias(const Layer& layer) {
 
 void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args) {
   const LinearCrossEntropyExtents extents = extents_of(args);
+  const Workspace scratch(extents, args.workspace.as<float>());
   const Layer layer{.queue = queue,
                     .args = args,
                     .extents = extents,
-                    .scratch = Workspace(extents, args.workspace.as<float>()),
-                    .rows = extents.listed ? args.rows.as<int32_t>() : nullptr};
+                    .scratch = scratch,
+                    .rows = extents.listed ? args.rows.as<int32_t>() : scratch.scored};
   const TensorView dx = args.gradient.dx;
   if (!dx.empty() && !args.gradient.accumulate_dx) std::fill_n(dx.data, dx.bytes(), std::byte{});
-  const int64_t count = extents.listed ? args.count.as<int32_t>()[0] : extents.rows;
+  const int64_t count = extents.listed ? args.count.as<int32_t>()[0] : list_scored(args, scratch.scored);
   if (count == 0) return;
   join_biases(layer);
   const int64_t chunks = divide_up(count, chunk_rows(extents));

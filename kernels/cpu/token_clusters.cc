@@ -21,6 +21,7 @@ void token_clusters(Queue& /*queue*/, const TokenClusters& args) {
   };
   for (int64_t row = 0; row < targets; ++row) {
     const int64_t token = target[row];
+    if (token < 0) continue;
     const int64_t tail = std::upper_bound(args.cutoffs.begin(), args.cutoffs.end(), token) - args.cutoffs.begin();
     if (tail == 0) {
       add(0, row, token);

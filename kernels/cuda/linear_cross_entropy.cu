@@ -1,5 +1,6 @@
 // All rows: some of them at a time. The logits of a chunk lie in rows of a multiple of 16 bytes; classes that only fill
-// up a row have a bias of -infinity, so that they weigh nothing and get no gradient.
+// up a row have a bias of -infinity, so that they weigh nothing and get no gradient. Rows that are not scored go
+// through the products with a gradient of zeros.
 #include <algorithm>
 
 #include "kernels/cuda/element.cuh"

@@ -20,14 +20,14 @@ struct ClusterArguments {
   int32_t* rows;
   int32_t* counts;
 
-  // In cluster 0 every target has one: its own or a gate.
+  // In cluster 0 every target has one: its own, which is -1 where it is not scored, or a gate.
   __device__ __forceinline__ int32_t column_in_first(int32_t target) const {
     int tail = 0;
     while (tail < tails && target >= cutoffs[tail]) ++tail;
     if (tail == 0) return target;
     return cutoffs[0] + (reversed ? tails - tail : tail - 1);
   }
-  // -1 where another tail has the target.
+  // -1 where the tail has not the target.
   __device__ __forceinline__ int32_t column_in_tail(int tail, int32_t target) const {
     const bool before_end = tail == tails || target < cutoffs[tail];
     return before_end && target >= cutoffs[tail - 1] ? target - cutoffs[tail - 1] : -1;

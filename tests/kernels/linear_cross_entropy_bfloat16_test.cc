@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(
     Sizes, BFloat16LinearCrossEntropy,
     testing::Values(LayerSize{31, 33, 97, 3, Listed::kAll}, LayerSize{131, 64, 257, 2, Listed::kSome},
                     LayerSize{67, 16, 131, 0, Listed::kSome}, LayerSize{40, 264, 67, 0, Listed::kSome},
-                    LayerSize{66, 31, 65, 0, Listed::kEvery}, LayerSize{7, 16, 31, 0, Listed::kNone}));
+                    LayerSize{66, 31, 65, 0, Listed::kEvery}, LayerSize{7, 16, 31, 0, Listed::kNone},
+                    LayerSize{67, 16, 131, 2, Listed::kScored}));
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 
 namespace segue::kernels {
 
-// Which rows are listed: all without a list, or by a list of all, of some, of none.
-enum class Listed { kAll, kEvery, kSome, kNone };
+// Which rows count: without a list all, or those that are scored; or those on a list of all, of some, of none.
+enum class Listed { kAll, kScored, kEvery, kSome, kNone };
 
 struct LayerSize {
   int64_t rows, width, table, gates;
@@ -43,18 +43,19 @@ struct LayerProblem {
       const auto number = static_cast<uint64_t>(i);
       columns.push_back(static_cast<int32_t>(random_uniform({1, 2, 3}, number) * classes));
       const bool some = random_uniform({1, 2, 4}, number) < 0.6;
-      if (of.listed == Listed::kSome ? some : of.listed != Listed::kNone) rows.push_back(static_cast<int32_t>(i));
+      const bool by_chance = of.listed == Listed::kSome || of.listed == Listed::kScored;
+      if (by_chance ? some : of.listed != Listed::kNone) rows.push_back(static_cast<int32_t>(i));
     }
     std::vector<int32_t> padded = rows;
     padded.resize(columns.size(), -99);
-    std::vector<int32_t> known(columns.size(), -99);  // of rows that are not listed nothing is
+    std::vector<int32_t> known(columns.size(), has_list() ? -99 : -1);  // of rows that are not listed nothing is
     for (const int32_t row : rows) known[static_cast<size_t>(row)] = columns[static_cast<size_t>(row)];
     targets = index_tensor(known);
     row_list = index_tensor(padded);
     count = index_tensor({static_cast<int32_t>(rows.size())});
   }
 
-  bool has_list() const { return size.listed != Listed::kAll; }
+  bool has_list() const { return size.listed != Listed::kAll && size.listed != Listed::kScored; }
 
   static TestTensor joined(const TestTensor& first, const TestTensor& second) {
     Shape shape = first.shape();
@@ -139,10 +140,11 @@ inline LayerResults LayerProblem::run(int threads, bool accumulate) const {
   return results;
 }
 
-// Rows not listed keep what they had.
+// Rows that a list leaves out keep what they had; without one, the loss of those not scored is 0.
 inline std::vector<double> LayerProblem::expected_nll(const LayerResults& before,
                                                       const std::vector<double>& added) const {
   std::vector<double> expected = oracle_values(before.nll.view());
+  if (!has_list() && !before.accumulate) expected.assign(expected.size(), 0.0);
   for (const int32_t row : rows) {
     double& to = expected[static_cast<size_t>(row)];
     to = added[static_cast<size_t>(row)] + (before.accumulate ? to : 0.0);

@@ -52,9 +52,8 @@ TEST_P(LinearCrossEntropyTest, WithoutAGradientTheLossIsTheSame) {
   expect_identical("nll", without.nll.view(), with.nll.view());
 }
 
-// All rows, and the loss of those listed.
 TEST_P(LinearCrossEntropyTest, EqualsAProductAndACrossEntropy) {
-  if (problem_.rows.size() != problem_.columns.size()) return;
+  if (problem_.has_list() && problem_.rows.size() != problem_.columns.size()) return;
   Queue queue(test_device(), 2);
   const LayerSize size = problem_.size;
   const LayerResults fused = problem_.run(2, false);
@@ -85,7 +84,9 @@ INSTANTIATE_TEST_SUITE_P(
                     LayerSize{67, 33, 131, 0, Listed::kEvery}, LayerSize{131, 64, 32, 2, Listed::kSome},
                     LayerSize{64, 13, 1031, 0, Listed::kSome}, LayerSize{37, 16, 31, 0, Listed::kNone},
                     LayerSize{40, 128, 515, 3, Listed::kAll}, LayerSize{40, 256, 67, 0, Listed::kSome},
-                    LayerSize{40, 260, 33, 0, Listed::kSome}, LayerSize{37, 5, 4099, 1, Listed::kSome}));
+                    LayerSize{40, 260, 33, 0, Listed::kSome}, LayerSize{37, 5, 4099, 1, Listed::kSome},
+                    LayerSize{67, 33, 131, 0, Listed::kScored}, LayerSize{31, 16, 97, 3, Listed::kScored},
+                    LayerSize{1, 5, 3, 1, Listed::kScored}));
 
 TEST(LinearCrossEntropy, ManyClassesInParts) {
   const LayerProblem problem({70, 3, 10007, 2, Listed::kAll});
@@ -99,7 +100,7 @@ TEST(LinearCrossEntropy, ManyClassesInParts) {
 }
 
 TEST(LinearCrossEntropy, RowsInChunks) {
-  for (const Listed listed : {Listed::kAll, Listed::kSome}) {
+  for (const Listed listed : {Listed::kAll, Listed::kScored, Listed::kSome}) {
     LayerProblem problem({131, 9, 67, 1, listed});
     problem.scratch_bytes = 1;
     const LayerResults before(problem, true), chunked = problem.run(2, true);
@@ -160,6 +161,20 @@ TEST(LinearCrossEntropy, NanReachesTheLoss) {
   }
 }
 
+TEST(LinearCrossEntropy, NoRowIsScored) {
+  LayerProblem problem({33, 16, 70, 2, Listed::kAll});
+  std::fill_n(problem.targets.as<int32_t>(), 33, -1);
+  for (const bool accumulate : {false, true}) {
+    const LayerResults before(problem, accumulate), found = problem.run(2, accumulate);
+    const TestTensor zeros = filled_tensor({33}, 0.0F), zero_rows = filled_tensor({33, 16}, 0.0F);
+    expect_identical("nll", found.nll.view(), accumulate ? before.nll.view() : zeros.view());
+    expect_identical("dx", found.dx.view(), accumulate ? before.dx.view() : zero_rows.view());
+    expect_identical("dtable", found.dtable.view(), before.dtable.view());
+    expect_identical("dbias", found.dbias.view(), before.dbias.view());
+    expect_identical("dgates", found.dgates.view(), before.dgates.view());
+  }
+}
+
 TEST(LinearCrossEntropy, RefusesWhatItsContractForbids) {
   LayerProblem problem({3, 4, 5, 2, Listed::kSome});
   LayerResults results(problem, true);
@@ -181,6 +196,13 @@ TEST(LinearCrossEntropy, RefusesWhatItsContractForbids) {
     });
   }
   expect_refused({"count", "without rows"}, [](auto& args) { args.rows = {}; });
+  const TestTensor below = index_tensor({0, -1, -2});
+  if (!test_device().is_cuda()) {
+    expect_refused({"columns[2]", "[-1, 7)", "found -2"}, [&](auto& args) {
+      args.columns = below.view();
+      args.rows = args.count = {};
+    });
+  }
   expect_refused({"gate_bias", "without gates"}, [](auto& args) { args.gates = {}; });
   expect_refused({"dtable", "without dx"}, [](auto& args) { args.gradient.dx = {}; });
   expect_refused({"workspace", "at least"}, [](auto& args) { args.workspace.shape = {1}; });

@@ -12,6 +12,7 @@ struct Case {
   int64_t targets, vocabulary;
   std::vector<int64_t> cutoffs;
   int64_t used = vocabulary;  // targets are below
+  double scored = 1.0;        // the share of targets that are not -1
 };
 
 TestTensor unset_indices(const Shape& shape) {
@@ -34,7 +35,8 @@ class TokenClustersTest : public testing::TestWithParam<std::tuple<Case, GateOrd
   void SetUp() override {
     for (int64_t i = 0; i < size_.targets; ++i) {
       const double u = random_uniform({1, 2, 3}, static_cast<uint64_t>(i));
-      targets_.push_back(static_cast<int32_t>(u * static_cast<double>(size_.used)));
+      const bool scored = random_uniform({1, 2, 4}, static_cast<uint64_t>(i)) < size_.scored;
+      targets_.push_back(scored ? static_cast<int32_t>(u * static_cast<double>(size_.used)) : -1);
     }
   }
 };
@@ -63,24 +65,27 @@ std::vector<int64_t> cutoffs_one_by_one() {
   return cutoffs;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, TokenClustersTest,
-                         testing::Combine(testing::Values(Case{1, 1, {}}, Case{1, 2, {1}}, Case{33, 7, {}},
-                                                          Case{31, 97, {13, 14, 60}}, Case{32, 97, {13, 14, 60}},
-                                                          Case{1031, 97, {13, 14, 60}}, Case{256, 50, {10, 20}, 15},
-                                                          Case{0, 9, {3}}, Case{300, 70, cutoffs_one_by_one()},
-                                                          Case{600, 2, {1}}),
-                                          testing::Values(GateOrder::kAscending, GateOrder::kReversed)));
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, TokenClustersTest,
+    testing::Combine(testing::Values(Case{1, 1, {}}, Case{1, 2, {1}}, Case{33, 7, {}}, Case{31, 97, {13, 14, 60}},
+                                     Case{32, 97, {13, 14, 60}}, Case{1031, 97, {13, 14, 60}},
+                                     Case{256, 50, {10, 20}, 15}, Case{0, 9, {3}}, Case{300, 70, cutoffs_one_by_one()},
+                                     Case{600, 2, {1}}, Case{97, 7, {}, 7, 0.5}, Case{600, 97, {13, 14, 60}, 97, 0.4},
+                                     Case{33, 9, {3}, 9, 0.0}),
+                     testing::Values(GateOrder::kAscending, GateOrder::kReversed)));
 
 TEST(TokenClusters, RefusesWhatItsContractForbids) {
   Queue queue(test_device(), 1);
-  const TestTensor targets = index_tensor({0, 8, 3});
+  const TestTensor above = index_tensor({0, 8, 3}), below = index_tensor({0, -1, -2});
   TestTensor columns = unset_indices({2, 3}), rows = unset_indices({2, 3}), counts = unset_indices({2});
   const auto run = [&](const std::vector<int64_t>& cutoffs, int64_t vocabulary, const TestTensor& of) {
     token_clusters(queue,
                    {of.view(), cutoffs, vocabulary, GateOrder::kAscending, columns.view(), rows.view(), counts.view()});
   };
-  if (!test_device().is_cuda())  // indices on a GPU are not looked at
-    expect_contract_error([&] { run({4}, 8, targets); }, {"targets[1]", "[0, 8)", "found 8"});
+  if (!test_device().is_cuda()) {  // indices on a GPU are not looked at
+    expect_contract_error([&] { run({4}, 8, above); }, {"targets[1]", "[-1, 8)", "found 8"});
+    expect_contract_error([&] { run({4}, 8, below); }, {"targets[2]", "[-1, 8)", "found -2"});
+  }
   const TestTensor inside = index_tensor({0, 7, 3});
   expect_contract_error([&] { run({4, 4}, 8, inside); }, {"number 1", "more than 4", "found 4"});
   expect_contract_error([&] { run({8}, 8, inside); }, {"number 0", "vocabulary of 8", "found 8"});

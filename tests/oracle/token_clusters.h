@@ -6,7 +6,7 @@
 
 namespace segue::oracle {
 
-// One cluster: the column of every target, -1 for those of others, and which targets are its own.
+// One cluster: the column of every target, -1 for those of others and for -1 itself, and which targets are its own.
 struct TokenCluster {
   std::vector<int32_t> columns, rows;
 };
@@ -22,7 +22,7 @@ inline std::vector<TokenCluster> token_clusters(const std::vector<int32_t>& targ
     for (size_t r = 0; r < targets.size(); ++r) {
       const bool own = targets[r] >= begin && targets[r] < end;
       clusters[i].columns.push_back(own ? static_cast<int32_t>(targets[r] - begin) : -1);
-      if (own || i == 0) clusters[i].rows.push_back(static_cast<int32_t>(r));
+      if (own || (i == 0 && targets[r] != -1)) clusters[i].rows.push_back(static_cast<int32_t>(r));
       if (own && i > 0) clusters[0].columns[r] = static_cast<int32_t>(cutoffs[0] + (reversed ? tails - i : i - 1));
     }
   }

@@ -440,6 +440,20 @@ MUTATIONS = [
         "",
         TOKEN_CLUSTERS,
     ),
+    kernel(
+        "token_clusters",
+        "targets that are not scored among the first cluster's",
+        "if (tail == 0) return target;",
+        "if (tail == 0) return target < 0 ? 0 : target;",
+        TOKEN_CLUSTERS,
+    ),
+    kernel(
+        "token_clusters",
+        "a place in the list for targets that are not scored",
+        "rank_of(column >= 0)",
+        "rank_of(column >= 0 || (cluster == 0 && row < args.count))",
+        TOKEN_CLUSTERS,
+    ),
     kernel("token_clusters", "the order of gates ignored", "reversed ? tails - tail", "false ? 0", TOKEN_CLUSTERS),
     kernel(
         "token_clusters",
