@@ -9,6 +9,7 @@ class App;
 namespace segue {
 
 void add_prepare_command(CLI::App& app);
+void add_tasks_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_effective_context_command(CLI::App& app);

@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(segue::usage_error);
   segue::add_prepare_command(app);
+  segue::add_tasks_command(app);
   segue::add_train_command(app);
   segue::add_eval_command(app);
   segue::add_effective_context_command(app);
