@@ -59,6 +59,13 @@ TaskMaker make_selective_copy;
 TaskMaker make_induction;
 TaskMaker make_ngram;
 TaskMaker make_regular_language;
+TaskMaker make_variables;
+TaskMaker make_collisions;
+TaskMaker make_in_context_recall;
+TaskMaker make_noisy_recall;
+TaskMaker make_fuzzy_recall;
+TaskMaker make_compression;
+TaskMaker make_memorisation;
 
 namespace {
 
@@ -80,6 +87,20 @@ std::unique_ptr<Task> make_kind(const TaskSpec& spec, const SpecPlace& place) {
       return make_ngram(spec, place);
     case TaskKind::kRegularLanguage:
       return make_regular_language(spec, place);
+    case TaskKind::kVariables:
+      return make_variables(spec, place);
+    case TaskKind::kCollisions:
+      return make_collisions(spec, place);
+    case TaskKind::kInContextRecall:
+      return make_in_context_recall(spec, place);
+    case TaskKind::kNoisyRecall:
+      return make_noisy_recall(spec, place);
+    case TaskKind::kFuzzyRecall:
+      return make_fuzzy_recall(spec, place);
+    case TaskKind::kCompression:
+      return make_compression(spec, place);
+    case TaskKind::kMemorisation:
+      return make_memorisation(spec, place);
   }
   throw ContractError("task {} is unknown", static_cast<int>(spec.kind));
 }

@@ -112,6 +112,18 @@ void TaskSpec::describe(JsonFields& fields) {
                    .maximum = 1024,
                    .kinds = Kinds(kRewrite, kNgram)});
   fields.optional("language", language, {.meaning = "the automaton", .kinds = Kinds(kRegularLanguage)});
+  fields.optional("noise", noise,
+                  {.meaning = "share of the pairs in whose place noise stands",
+                   .minimum = 0,
+                   .below = 1,
+                   .kinds = Kinds(kNoisyRecall)});
+  fields.optional("grid", grid,
+                  {.meaning = "rows and columns in which particles move",
+                   .minimum = 2,
+                   .maximum = 1024,
+                   .kinds = Kinds(kCollisions)});
+  fields.optional("colours", colours,
+                  {.meaning = "of particles", .minimum = 1, .maximum = 256, .kinds = Kinds(kCollisions)});
   fields.required("splits", splits, {.meaning = "of the dataset"});
 }
 

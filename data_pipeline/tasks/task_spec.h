@@ -21,11 +21,18 @@ enum class TaskKind : uint8_t {
   kSelectiveCopy,
   kInduction,
   kNgram,
-  kRegularLanguage
+  kRegularLanguage,
+  kVariables,
+  kCollisions,
+  kInContextRecall,
+  kNoisyRecall,
+  kFuzzyRecall,
+  kCompression,
+  kMemorisation
 };
 inline const auto& table_of(TaskKind /*kind*/) {
   using enum TaskKind;
-  static constexpr ChoiceTable<TaskKind, 8> kTable(
+  static constexpr ChoiceTable<TaskKind, 15> kTable(
       {{kRecall, "recall", "pairs of keys and values, then every key, whose value is asked for (MQAR)"},
        {kRetrieval, "retrieval", "pairs of keys and values, then one key (Schlag et al. 2021)"},
        {kRewrite, "rewrite", "a pair a segment, then one key (remember and rewrite, ARMT)"},
@@ -33,7 +40,14 @@ inline const auto& table_of(TaskKind /*kind*/) {
        {kSelectiveCopy, "selective_copy", "symbols among filler, then the symbols alone"},
        {kInduction, "induction", "a special token once, and at the end again: what followed it"},
        {kNgram, "ngram", "symbols, then some that stand among them: what followed those"},
-       {kRegularLanguage, "regular_language", "symbols, then what an automaton says of them, such as their parity"}});
+       {kRegularLanguage, "regular_language", "symbols, then what an automaton says of them, such as their parity"},
+       {kVariables, "variables", "programs over a few variables, which print values (Fan et al. 2020)"},
+       {kCollisions, "collisions", "particles on a grid, and where two colours last met (Sukhbaatar et al. 2021)"},
+       {kInContextRecall, "in_context_recall", "keys and their values, again and again (MAD)"},
+       {kNoisyRecall, "noisy_recall", "the same among noise (MAD)"},
+       {kFuzzyRecall, "fuzzy_recall", "the same with keys and values of several tokens (MAD)"},
+       {kCompression, "compression", "symbols, then each by its place (adapted from MAD)"},
+       {kMemorisation, "memorisation", "keys whose values only training shows (MAD)"}});
   return kTable;
 }
 
@@ -78,6 +92,9 @@ struct TaskSpec {
   int64_t segment = 8;                                  // rewrite
   int64_t key_tokens = 1;                               // rewrite, ngram
   RegularLanguage language = RegularLanguage::kParity;  // regular_language
+  double noise = 0.2;                                   // noisy_recall
+  int64_t grid = 16;                                    // collisions
+  int64_t colours = 5;                                  // collisions
   std::vector<TaskSplit> splits;
   void describe(JsonFields& fields);
 };
