@@ -66,6 +66,11 @@ TaskMaker make_noisy_recall;
 TaskMaker make_fuzzy_recall;
 TaskMaker make_compression;
 TaskMaker make_memorisation;
+TaskMaker make_passkey;
+TaskMaker make_needles;
+TaskMaker make_variable_tracking;
+TaskMaker make_common_words;
+TaskMaker make_frequent_words;
 
 namespace {
 
@@ -101,6 +106,16 @@ std::unique_ptr<Task> make_kind(const TaskSpec& spec, const SpecPlace& place) {
       return make_compression(spec, place);
     case TaskKind::kMemorisation:
       return make_memorisation(spec, place);
+    case TaskKind::kPasskey:
+      return make_passkey(spec, place);
+    case TaskKind::kNeedles:
+      return make_needles(spec, place);
+    case TaskKind::kVariableTracking:
+      return make_variable_tracking(spec, place);
+    case TaskKind::kCommonWords:
+      return make_common_words(spec, place);
+    case TaskKind::kFrequentWords:
+      return make_frequent_words(spec, place);
   }
   throw ContractError("task {} is unknown", static_cast<int>(spec.kind));
 }
@@ -119,6 +134,7 @@ void check_part_keys(const TaskSpec& spec, const TaskPart& part, const SpecPlace
 }  // namespace
 
 std::unique_ptr<Task> make_task(const TaskSpec& spec, const std::string& source) {
+  if (!is_in_text(spec.kind)) SpecPlace{.source = source}.expect_at_least(2, "vocabulary", spec.vocabulary, "tokens");
   std::unique_ptr<Task> task = make_kind(spec, {.source = source});
   for (size_t split = 0; split < spec.splits.size(); ++split) {
     for (size_t part = 0; part < spec.splits[split].parts.size(); ++part) {

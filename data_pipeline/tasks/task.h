@@ -16,6 +16,8 @@
 
 namespace segue {
 
+class Dataset;
+
 struct TaskExample {
   std::vector<int32_t> tokens;
   std::vector<TokenMark> marks;  // one for each token
@@ -36,6 +38,9 @@ class Task {
 
   // A token for what pads examples that are shorter than the longest of their split, never scored.
   virtual int64_t filler() const { return 0; }
+
+  // The dataset whose tokenizer wrote the tokens, and whose vocabulary they have; null: they are numbers alone.
+  virtual const Dataset* text() const { return nullptr; }
 
   // Throws ConfigError, naming the part's place, for what no example can meet: more pairs than the vocabulary or the
   // length hold.

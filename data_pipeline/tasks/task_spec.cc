@@ -83,11 +83,14 @@ void TaskSpec::describe(JsonFields& fields) {
   using enum TaskKind;
   fields.kind(kind, {.meaning = "the task"});
   fields.optional("seed", seed, {.meaning = "of all random numbers", .minimum = 0});
-  fields.required("vocabulary", vocabulary,
+  fields.optional("vocabulary", vocabulary,
                   {.meaning = "tokens that there are, special ones among them",
                    .unit = "tokens",
-                   .minimum = 2,
-                   .maximum = static_cast<double>(kLargestVocabulary)});
+                   .minimum = 0,
+                   .maximum = static_cast<double>(kLargestVocabulary),
+                   .kinds = Kinds(kRecall, kRetrieval, kRewrite, kCopy, kSelectiveCopy, kInduction, kNgram,
+                                  kRegularLanguage, kVariables, kCollisions, kInContextRecall, kNoisyRecall,
+                                  kFuzzyRecall, kCompression, kMemorisation)});
   fields.optional("reassigned", reassigned,
                   {.meaning = "share of the keys that are given a second value, which counts",
                    .minimum = 0,
@@ -124,6 +127,18 @@ void TaskSpec::describe(JsonFields& fields) {
                    .kinds = Kinds(kCollisions)});
   fields.optional("colours", colours,
                   {.meaning = "of particles", .minimum = 1, .maximum = 256, .kinds = Kinds(kCollisions)});
+  constexpr Kinds kInText(kPasskey, kNeedles, kVariableTracking, kCommonWords, kFrequentWords);
+  fields.optional("filler", filler,
+                  {.meaning = "directory of the dataset whose text and tokenizer the examples have", .kinds = kInText});
+  fields.optional("filler_split", filler_split, {.meaning = "of it", .kinds = kInText});
+  fields.optional("chains", chains,
+                  {.meaning = "of assignments", .minimum = 1, .maximum = 1024, .kinds = Kinds(kVariableTracking)});
+  fields.optional(
+      "common_repeats", common_repeats,
+      {.meaning = "how often each common word stands", .minimum = 2, .maximum = 65536, .kinds = Kinds(kCommonWords)});
+  fields.optional(
+      "other_repeats", other_repeats,
+      {.meaning = "how often each other word stands", .minimum = 1, .maximum = 65536, .kinds = Kinds(kCommonWords)});
   fields.required("splits", splits, {.meaning = "of the dataset"});
 }
 

@@ -28,11 +28,16 @@ enum class TaskKind : uint8_t {
   kNoisyRecall,
   kFuzzyRecall,
   kCompression,
-  kMemorisation
+  kMemorisation,
+  kPasskey,
+  kNeedles,
+  kVariableTracking,
+  kCommonWords,
+  kFrequentWords
 };
 inline const auto& table_of(TaskKind /*kind*/) {
   using enum TaskKind;
-  static constexpr ChoiceTable<TaskKind, 15> kTable(
+  static constexpr ChoiceTable<TaskKind, 20> kTable(
       {{kRecall, "recall", "pairs of keys and values, then every key, whose value is asked for (MQAR)"},
        {kRetrieval, "retrieval", "pairs of keys and values, then one key (Schlag et al. 2021)"},
        {kRewrite, "rewrite", "a pair a segment, then one key (remember and rewrite, ARMT)"},
@@ -47,8 +52,20 @@ inline const auto& table_of(TaskKind /*kind*/) {
        {kNoisyRecall, "noisy_recall", "the same among noise (MAD)"},
        {kFuzzyRecall, "fuzzy_recall", "the same with keys and values of several tokens (MAD)"},
        {kCompression, "compression", "symbols, then each by its place (adapted from MAD)"},
-       {kMemorisation, "memorisation", "keys whose values only training shows (MAD)"}});
+       {kMemorisation, "memorisation", "keys whose values only training shows (MAD)"},
+       {kPasskey, "passkey", "a number hidden in text (Mohtashami and Jaggi 2023)"},
+       {kNeedles, "needles", "numbers under names, hidden in text (RULER)"},
+       {kVariableTracking, "variable_tracking", "chains of assignments, hidden in text (RULER)"},
+       {kCommonWords, "common_words", "a list in which some words stand more often (RULER)"},
+       {kFrequentWords, "frequent_words", "words whose counts fall with their rank (RULER)"}});
   return kTable;
+}
+
+// Whether examples are text of a dataset, in its vocabulary.
+constexpr bool is_in_text(TaskKind kind) {
+  using enum TaskKind;
+  return kind == kPasskey || kind == kNeedles || kind == kVariableTracking || kind == kCommonWords ||
+         kind == kFrequentWords;
 }
 
 // The automaton of a regular language.
@@ -85,7 +102,7 @@ struct TaskSplit {
 struct TaskSpec {
   TaskKind kind = TaskKind::kRecall;
   int64_t seed = 1;
-  int64_t vocabulary = 0;
+  int64_t vocabulary = 0;                               // 0: the filler's
   double reassigned = 0.0;                              // recall
   bool replacement = false;                             // retrieval
   bool rewritten = false;                               // rewrite
@@ -95,6 +112,11 @@ struct TaskSpec {
   double noise = 0.2;                                   // noisy_recall
   int64_t grid = 16;                                    // collisions
   int64_t colours = 5;                                  // collisions
+  std::filesystem::path filler = {};                    // of what is hidden in text
+  std::string filler_split = "train";                   // the same
+  int64_t chains = 1;                                   // variable_tracking
+  int64_t common_repeats = 30;                          // common_words
+  int64_t other_repeats = 3;                            // common_words
   std::vector<TaskSplit> splits;
   void describe(JsonFields& fields);
 };
