@@ -28,25 +28,25 @@ class CommonWordsTask : public TextTask {
   void fill(const TaskPart& part, const SpecPlace& place, TaskRandom& random, TaskExample& example) const override {
     const TextTokens intro = filler_text().encode(
         " Below is a numbered list of words. In these words, some appear more often than others. Memorize the ones "
-        "that "
-        "appear most often.");
+        "that appear most often.");
     const TextTokens question = filler_text().encode(
         fmt::format(" Question: What are the {0} most common words in the above list? Answer: The top {0} words that "
                     "appear most often in the list, in the order in which they first appear, are:",
                     part.items));
-    std::vector<std::string> names = made_up_words(part.items + part.length / kLetters, kLetters, 'a', random);
+    MadeUpWords names(kLetters, 'a', random);
     std::vector<TextTokens> words;
     std::vector<size_t> list;
     int64_t taken = std::ssize(intro) + std::ssize(question);
-    while (words.size() < names.size()) {
+    while (true) {
       const bool is_common = std::ssize(words) < part.items;
       const int64_t repeats = is_common ? common_repeats_ : other_repeats_;
-      const TextTokens word = filler_text().encode(" " + names[words.size()]);
+      const TextTokens word = filler_text().encode(fmt::format(" {}", names.next()));
       const int64_t begin = std::ssize(list);
       const int64_t more = (repeats + (is_common ? 1 : 0)) * std::ssize(word) + number_tokens(begin, begin + repeats);
       const bool fits = taken + more <= part.length + 1;
       if (!fits && std::ssize(words) > part.items) break;
-      if (!fits) place.expect_at_least(taken + more, "length", part.length, "tokens for the common words and another");
+      if (!fits)
+        place.expect_at_least(taken + more - 1, "length", part.length, "tokens for the common words and another");
       taken += more;
       list.insert(list.end(), static_cast<size_t>(repeats), words.size());
       words.push_back(word);

@@ -2,7 +2,6 @@
 #include "data_pipeline/tasks/filler_text.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 
@@ -137,15 +136,18 @@ void TextTask::add_answer(const TextTokens& tokens, int64_t decided_by, TaskExam
   }
 }
 
-std::vector<std::string> made_up_words(int64_t count, int64_t letters, char first, TaskRandom& random) {
+std::string MadeUpWords::next() {
   constexpr int64_t kLetters = 26;
-  std::vector<std::string> words;
-  std::set<std::string> known;
-  while (std::ssize(words) < count) {
+  while (true) {
     std::string word;
-    for (int64_t i = 0; i < letters; ++i) word += static_cast<char>(first + random.below(kLetters));
-    if (known.insert(word).second) words.push_back(word);
+    for (int64_t i = 0; i < letters_; ++i) word += static_cast<char>(first_ + random_.below(kLetters));
+    if (known_.insert(word).second) return word;
   }
+}
+
+std::vector<std::string> MadeUpWords::next(int64_t count) {
+  std::vector<std::string> words;
+  for (int64_t i = 0; i < count; ++i) words.push_back(next());
   return words;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,7 +79,18 @@ class TextTask : public Task {
   FillerText text_;
 };
 
-// `count` different words of so many letters from `first` on ('a' or 'A').
-std::vector<std::string> made_up_words(int64_t count, int64_t letters, char first, TaskRandom& random);
+// Different words of so many letters from `first` on ('a' or 'A').
+class MadeUpWords {
+ public:
+  MadeUpWords(int64_t letters, char first, TaskRandom& random) : letters_(letters), first_(first), random_(random) {}
+  std::string next();
+  std::vector<std::string> next(int64_t count);
+
+ private:
+  int64_t letters_;
+  char first_;
+  TaskRandom& random_;
+  std::set<std::string> known_ = {};
+};
 
 }  // namespace segue

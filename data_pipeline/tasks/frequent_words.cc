@@ -40,8 +40,8 @@ class FrequentWordsTask : public TextTask {
         part.items));
     std::vector<TextTokens> words{filler_text().encode(" ...")};
     const int64_t different = std::max(part.length / kTokensOfWord, part.items + 2);
-    for (const std::string& name : made_up_words(different - 1, kLetters, 'a', random))
-      words.push_back(filler_text().encode(" " + name));
+    for (const std::string& name : MadeUpWords(kLetters, 'a', random).next(different - 1))
+      words.push_back(filler_text().encode(fmt::format(" {}", name)));
     int64_t room = part.length + 1 - std::ssize(intro) - std::ssize(question);
     for (int64_t i = 1; i <= part.items; ++i) room -= std::ssize(words[static_cast<size_t>(i)]);
 

@@ -26,7 +26,7 @@ class NeedlesTask : public TextTask {
                            "Special magic numbers are hidden within the following text. Make sure to memorize "
                            "them. I will quiz you about one of them afterwards."};
     std::vector<std::string> numbers;
-    const std::vector<std::string> names = made_up_words(part.items, kLetters, 'a', random);
+    const std::vector<std::string> names = MadeUpWords(kLetters, 'a', random).next(part.items);
     for (const std::string& name : names) {
       numbers.push_back(fmt::format(" {}", random.between(kSmallest, kLargest)));
       content.hidden.push_back({" One of the special magic numbers for", " " + name, " is:", numbers.back(), "."});

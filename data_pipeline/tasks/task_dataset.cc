@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "data_pipeline/dataset.h"
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/dataset_output.h"
 #include "data_pipeline/split_writer.h"
@@ -58,19 +59,29 @@ TokenType type_of_marks(const TaskSplit& split) {
   return type_for(int64_t{TokenMark::further(longest).bits} + 1);
 }
 
-DatasetManifest manifest_of(const TaskSpec& spec, const TaskDatasetOptions& options) {
+DatasetManifest manifest_of(const TaskSpec& spec, const Task& task, const TaskDatasetOptions& options) {
   DatasetManifest manifest;
   manifest.tokenizer = {.kind = TokenizerKind::kReadyMade, .vocabulary = spec.vocabulary};
-  manifest.token_type = type_for(spec.vocabulary);
+  if (const Dataset* text = task.text(); text != nullptr) {
+    manifest.tokenizer = text->manifest().tokenizer;
+    const SplitInfo& split_info = text->split_info(spec.filler_split);
+    SourceInfo source{.file = (text->directory() / spec.filler_split).string(),
+                      .bytes = split_info.bytes > 0 ? split_info.bytes : split_info.tokens,
+                      .checksum = text->identity(spec.filler_split),
+                      .splits = {}};
+    for (const TaskSplit& split : spec.splits) source.splits.push_back(split.name);
+    manifest.sources.push_back(std::move(source));
+  }
+  manifest.token_type = type_for(manifest.tokenizer.vocabulary);
   manifest.task = name_of_choice(spec.kind);
   manifest.command = options.command;
   return manifest;
 }
 
 // As far as it is known beforehand.
-DatasetManifest planned_manifest(const TaskSpec& spec, const TaskDatasetOptions& options) {
+DatasetManifest planned_manifest(const TaskSpec& spec, const Task& task, const TaskDatasetOptions& options) {
   constexpr int64_t kTooManyShards = int64_t{1} << 20;
-  DatasetManifest manifest = manifest_of(spec, options);
+  DatasetManifest manifest = manifest_of(spec, task, options);
   for (const TaskSplit& split : spec.splits) {
     const int64_t shards = std::min(tokens_of(split) / options.shard_tokens + 1, kTooManyShards);
     const std::vector<ShardInfo> row(static_cast<size_t>(shards), {split.name + "-00000.h5", 1, checksum_of({})});
@@ -123,7 +134,7 @@ class TaskSplitWriter {
 
 DatasetManifest write_splits(const TaskSpec& spec, const Task& task, const TaskDatasetOptions& options,
                              const std::filesystem::path& directory) {
-  DatasetManifest manifest = manifest_of(spec, options);
+  DatasetManifest manifest = manifest_of(spec, task, options);
   const ShardLayout layout{manifest.token_type, options.shard_tokens, static_cast<int>(options.compression)};
   Progress progress("tasks", examples_of(spec), "k examples", 1000.0, options.quiet);
   int64_t done = 0;
@@ -156,9 +167,11 @@ void write_task_dataset(const TaskSpec& spec, const std::string& source, const T
                         Logger& logger) {
   const std::unique_ptr<Task> task = make_task(spec, source);
   check_dataset_output(options.output, options.force);
-  check_manifest_size(planned_manifest(spec, options), (options.output / kManifestFile).string());
+  check_manifest_size(planned_manifest(spec, *task, options), (options.output / kManifestFile).string());
   StagedDirectory staged(options.output);
   const DatasetManifest manifest = write_splits(spec, *task, options, staged.path());
+  if (const std::string_view file = file_of(manifest.tokenizer.kind); !file.empty())
+    write_file_atomically(staged.path() / file, task->text()->tokenizer_file());
   write_file_atomically(staged.path() / kTaskFile, format_json(write_fields(spec)));
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));
   staged.commit();

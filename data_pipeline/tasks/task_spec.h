@@ -117,7 +117,7 @@ struct TaskSpec {
   int64_t chains = 1;                                   // variable_tracking
   int64_t common_repeats = 30;                          // common_words
   int64_t other_repeats = 3;                            // common_words
-  std::vector<TaskSplit> splits;
+  std::vector<TaskSplit> splits = {};
   void describe(JsonFields& fields);
 };
 

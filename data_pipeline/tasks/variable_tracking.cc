@@ -22,7 +22,7 @@ class VariableTrackingTask : public TextTask {
 
  protected:
   void fill(const TaskPart& part, const SpecPlace& place, TaskRandom& random, TaskExample& example) const override {
-    const std::vector<std::string> names = made_up_words(chains_ * part.items, kLetters, 'A', random);
+    const std::vector<std::string> names = MadeUpWords(kLetters, 'A', random).next(chains_ * part.items);
     const std::vector<int64_t> values = random.distinct(kSmallest, kLargest + 1, chains_);
     std::vector<int64_t> turns;  // the chain of each assignment
     for (int64_t i = 0; i < chains_ * part.items; ++i) turns.push_back(i % chains_);
