@@ -4,15 +4,17 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/cross_entropy.h"
+
 namespace segue {
 
 namespace {
 
-void check_tokens(std::string_view name, ConstTensorView tokens, int64_t vocabulary) {
+void check_tokens(std::string_view name, ConstTensorView tokens, int32_t lowest, int64_t vocabulary) {
   const int32_t* values = tokens.as<int32_t>();
   for (int64_t i = 0; i < tokens.elements(); ++i) {
-    if (values[i] < 0 || values[i] >= vocabulary)
-      throw ContractError("segment: {}[{}]: expected [0, {}), found {}", name, i, vocabulary, values[i]);
+    if (values[i] < lowest || values[i] >= vocabulary)
+      throw ContractError("segment: {}[{}]: expected [{}, {}), found {}", name, i, lowest, vocabulary, values[i]);
   }
 }
 
@@ -26,8 +28,8 @@ SegmentStaging::SegmentStaging(const Shape& tokens, const Shape& targets, Device
 }
 
 void SegmentStaging::load(kernels::Queue& queue, const SegmentInputs& inputs, int64_t vocabulary) {
-  check_tokens("tokens", inputs.tokens, vocabulary);
-  check_tokens("targets", inputs.targets, vocabulary);
+  check_tokens("tokens", inputs.tokens, 0, vocabulary);
+  check_tokens("targets", inputs.targets, kernels::kNotScored, vocabulary);
   Pinned& pinned = pinned_[next_];
   next_ = (next_ + 1) % pinned_.size();
   queue.cuda().wait_for(pinned.copied);

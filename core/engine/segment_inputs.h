@@ -14,7 +14,7 @@ namespace segue {
 // One segment of `streams` streams and the memory it reads and updates.
 struct SegmentInputs {
   ConstTensorView tokens;   // [B, T] int32
-  ConstTensorView targets;  // [B, S] int32: of the S newest tokens, which are scored
+  ConstTensorView targets;  // [B, S] int32: of the S newest tokens; those of -1 are not scored
   ReplayInfo info;
 };
 
@@ -24,7 +24,8 @@ class SegmentStaging {
  public:
   SegmentStaging(const Shape& tokens, const Shape& targets, Device device);
 
-  // Queues the copy of a segment. Throws ContractError naming the first token outside [0, vocabulary).
+  // Queues the copy of a segment. Throws ContractError naming the first token outside [0, vocabulary), or target
+  // outside [-1, vocabulary).
   void load(kernels::Queue& queue, const SegmentInputs& inputs, int64_t vocabulary);
 
   ConstTensorView tokens() const { return tokens_in(block_.view()); }

@@ -11,7 +11,7 @@ class AdaptiveHead : public Head {
  public:
   using Head::Head;
 
-  Slot loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const override {
+  TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const override {
     AdaptiveSoftmaxInputs inputs{.targets = targets,
                                  .cutoffs = model_.head.cutoffs,
                                  .reversed = model_.head.cluster_order == ClusterOrder::kReversed};
@@ -24,7 +24,7 @@ class AdaptiveHead : public Head {
       inputs.cluster_weight = parameters[kClusterWeight];
       inputs.cluster_bias = parameters[kClusterBias];
     }
-    return adaptive_softmax(tape, inputs);
+    return {.nll = adaptive_softmax(tape, inputs), .margin = {}};
   }
 
   std::vector<Slot> logits(Tape& tape, Parameters& parameters, const Value& hidden) const override {

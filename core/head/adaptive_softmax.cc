@@ -92,7 +92,8 @@ kernels::LinearCrossEntropyGradient AdaptiveSoftmaxSlots::gradient(const Tape& t
   return out;
 }
 
-// The first cluster sees every token and sets its loss; the others add to those of their own.
+// The first cluster sees every token and sets its loss, that of one not scored to 0; the others add to those of their
+// own.
 void AdaptiveSoftmaxSlots::run_cluster(Queue& queue, const Tape& tape, const AdaptiveSoftmaxInputs& in,
                                        size_t i) const {
   const AdaptiveSoftmaxCluster& cluster = in.clusters[i];
@@ -132,7 +133,7 @@ std::vector<ConstTensorView> gradients_of(const AdaptiveSoftmaxInputs& in) {
   return gradients;
 }
 
-// Counts the frequent words alone: how many tokens are of other clusters depends on the text.
+// Counts the frequent words alone, of all tokens: how many are scored or of other clusters depends on the text.
 Flops flops_of(const Tape& tape, const AdaptiveSoftmaxInputs& in) {
   const Shape& table = in.clusters.front().table.value.shape;
   const auto columns = static_cast<double>(table[0] + std::ssize(in.cutoffs));

@@ -32,14 +32,14 @@ struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
   Slot tokens;                 // [B, T] int32, bound
-  Slot targets;                // [B, S] int32, bound: of the S newest tokens, which are scored
+  Slot targets;                // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
   Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
   std::vector<Slot>
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;   // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
-  Slot nll;                  // [B*S], kept
-  Slot margin;               // [B*S], kept
+  Slot nll;                  // [B*S], kept; 0 of tokens not scored
+  Slot margin;               // [B*S], kept: see TokenLoss
   std::vector<Slot> logits;  // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 

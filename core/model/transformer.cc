@@ -117,7 +117,9 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
   Tape& tape = segment.tape;
   if (shape.output == SegmentOutput::kLoss) {
     const Value scored = newest_rows(tape, output, shape.scored_tokens());
-    segment.nll = head_->loss(tape, parameters, scored, segment.targets);
+    const TokenLoss loss = head_->loss(tape, parameters, scored, segment.targets);
+    segment.nll = loss.nll;
+    segment.margin = loss.margin;
     return;
   }
   segment.logits = head_->logits(tape, parameters, newest_rows(tape, output, 1));

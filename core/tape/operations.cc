@@ -8,7 +8,6 @@
 #include "core/tape/rows.h"
 #include "kernels/bucket_bias.h"
 #include "kernels/copy_block.h"
-#include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
@@ -460,39 +459,6 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
       .flops = {.forward = 2.0 * once, .backward = 4.0 * once},
   });
   return y;
-}
-
-Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets) {
-  const int64_t rows = tape.shape(targets).elements();
-  const Slot nll = tape.new_slot({rows});
-  const Slot lse = tape.new_slot({rows});
-  tape.keep(nll);
-  const GradientUse dlogits = tape.overwrite_gradient(logits);
-  if (dlogits.exists()) tape.share(dlogits.slot, logits.data);  // the gradient overwrites the logits
-  tape.record({
-      .name = "cross_entropy",
-      .forward_slots = {logits.data, nll, lse},
-      .forward =
-          [=, &tape](Queue& queue) {
-            kernels::cross_entropy_forward(queue, {.logits = rows_of(tape.read(logits.data)),
-                                                   .bias = bias.value,
-                                                   .targets = tape.read(targets).reshaped({rows}),
-                                                   .nll = tape.write(nll),
-                                                   .lse = tape.write(lse)});
-          },
-      .backward_slots = {logits.data, lse, dlogits.slot},
-      .backward =
-          [=, &tape](Queue& queue) {
-            kernels::cross_entropy_backward(queue, {.logits = rows_of(tape.write(dlogits)),
-                                                    .bias = bias.value,
-                                                    .targets = tape.read(targets).reshaped({rows}),
-                                                    .lse = tape.read(lse),
-                                                    .scale = tape.info().loss_scale,
-                                                    .dbias = bias.gradient});
-          },
-      .parameter_gradients = {bias.gradient},
-  });
-  return nll;
 }
 
 }  // namespace segue

@@ -94,8 +94,13 @@ struct FeedForwardParameters {
 };
 Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site);
 
-// Cross-entropy of logits [B, T, V] against targets [B, T]: the loss of every token in nats, [B*T], kept after a
-// replay. Its backward starts from ReplayInfo::loss_scale.
-Slot cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets);
+// What is known of every target [B, T], -1 where it is not scored; kept after a replay.
+struct TokenLoss {
+  Slot nll;     // [B*T] nats, 0 where not scored
+  Slot margin;  // [B*T]: see kernels/cross_entropy.h; of evaluations alone, and none of heads that cannot tell
+};
+
+// Cross-entropy of logits [B, T, V] against targets [B, T]. Its backward starts from ReplayInfo::loss_scale.
+TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets);
 
 }  // namespace segue

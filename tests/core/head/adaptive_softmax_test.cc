@@ -1,11 +1,12 @@
 // The adaptive softmax as a distribution: it sums to one, it is the product of its softmaxes, with one cluster it is
-// the plain softmax, and every token keeps its index.
+// the plain softmax, and every token keeps its index. Of both heads: tokens that are not scored, and margins.
 #include "core/head/adaptive_softmax.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/head/head.h"
@@ -35,7 +36,7 @@ class HeadProblem {
       hidden_.as<float>()[e] = static_cast<float>(random_normal({.seed = 3}, static_cast<uint64_t>(e)));
     input_ = {.data = tape_.bound(hidden_.shape(), DType::kFloat32), .gradient = {}};
     targets_ = tape_.bound({1, tokens}, DType::kInt32);
-    nll_ = make_head(model, kVocabulary)->loss(tape_, parameters_, input_, targets_);
+    loss_ = make_head(model, kVocabulary)->loss(tape_, parameters_, input_, targets_);
     tape_.seal();
   }
 
@@ -56,11 +57,18 @@ class HeadProblem {
     tape_.bind(input_.data, std::as_const(hidden_).view());
     tape_.bind(targets_, view_of(targets.data(), {1, std::ssize(targets)}));
     tape_.forward(queue_);
-    const float* nll = tape_.read(nll_).as<float>();
-    return {nll, nll + targets.size()};
+    return values(loss_.nll);
   }
+  bool tells_margins() const { return loss_.margin.exists(); }
+  // Of the targets whose losses were computed last.
+  std::vector<float> margins() const { return values(loss_.margin); }
 
  private:
+  std::vector<float> values(Slot slot) const {
+    const ConstTensorView view = tape_.read(slot);
+    return {view.as<float>(), view.as<float>() + view.elements()};
+  }
+
   ModelConfig model_;
   Parameters parameters_;
   OwnedTensor hidden_;
@@ -69,7 +77,7 @@ class HeadProblem {
   kernels::Queue queue_{2};
   Value input_;
   Slot targets_;
-  Slot nll_;
+  TokenLoss loss_;
 };
 
 std::vector<int32_t> all_words() {
@@ -125,6 +133,51 @@ TEST_P(AdaptiveSoftmax, IsTheProductOfItsSoftmaxes) {
   const std::vector<double> expected =
       oracle::segmented_nll(config, oracle, problem.stream_tokens(0), kVocabulary, none);
   kernels::expect_close("nll", {found.begin(), found.end()}, expected, kernels::kNetwork);
+}
+
+void expect_losses_of_those_scored(HeadProblem& head) {
+  std::vector<int32_t> targets = all_words();
+  const std::vector<float> all = head.losses(targets);
+  for (const size_t i : {0, 3, 7, 8, 20, 22}) targets[i] = -1;
+  const std::vector<float> some = head.losses(targets);
+  for (size_t i = 0; i < targets.size(); ++i)
+    EXPECT_NEAR(some[i], targets[i] == -1 ? 0.0F : all[i], targets[i] == -1 ? 0.0F : 1e-6F) << "token " << i;
+  for (const float nll : head.losses(std::vector<int32_t>(targets.size(), -1))) EXPECT_EQ(nll, 0.0F);
+}
+
+TEST_P(AdaptiveSoftmax, TokensThatAreNotScoredHaveNoLoss) {
+  HeadProblem head(model(), kVocabulary);
+  expect_losses_of_those_scored(head);
+  EXPECT_FALSE(head.tells_margins());
+}
+
+TEST(AdaptiveSoftmaxOfOneCluster, TokensThatAreNotScoredHaveNoLoss) {
+  ModelConfig model = small_model();
+  model.head = {.kind = HeadKind::kAdaptive};
+  HeadProblem head(model, kVocabulary);
+  expect_losses_of_those_scored(head);
+}
+
+TEST(PlainSoftmax, TokensThatAreNotScoredHaveNoLoss) {
+  HeadProblem head(small_model(), kVocabulary);
+  expect_losses_of_those_scored(head);
+  for (const float margin : head.margins()) EXPECT_EQ(margin, 0.0F);
+}
+
+// Of all words one alone has a margin above 0: that of the least loss, and the next best lies as much below it.
+TEST(PlainSoftmax, MarginsTellTheMostLikelyWord) {
+  HeadProblem head(small_model(), kVocabulary);
+  for (int64_t row = 0; row < 5; ++row) {
+    head.repeat(row);
+    std::vector<float> losses = head.losses(all_words()), margins = head.margins();
+    const auto best = std::ranges::min_element(losses) - losses.begin();
+    EXPECT_EQ(std::ranges::count_if(margins, [](float margin) { return margin > 0.0F; }), 1);
+    EXPECT_GT(margins[static_cast<size_t>(best)], 0.0F);
+    std::ranges::sort(losses);
+    std::ranges::sort(margins, std::greater());
+    EXPECT_NEAR(margins[0], losses[1] - losses[0], 1e-5);
+    EXPECT_NEAR(margins[1], -margins[0], 1e-6);
+  }
 }
 
 // Losses, gradients and all, from the same weights.

@@ -30,18 +30,26 @@ ModelConfig tiny(const ModelVariant& variant) {
   return config;
 }
 
-// Loss of the last segment's newest `scored` tokens, mean over tokens and streams, as a function of the weights.
+// Loss of the last segment's newest `scored` tokens, but of those whose target is -1, over the number of all of them in
+// all streams, as a function of the weights.
 class SegmentLoss {
  public:
   SegmentLoss(ModelProblem& problem, const std::vector<std::optional<oracle::StreamRandom>>& random,
               int64_t scored = kTgtLen)
       : config_(problem.model.config()), scored_(scored) {
     for (int64_t b = 0; b < problem.streams(); ++b) {
-      const oracle::StreamTokens tokens = problem.stream_tokens(b);
+      oracle::StreamTokens tokens = problem.stream_tokens(b);
+      std::vector<bool> has_target;
+      for (int32_t& target : tokens.targets) {
+        has_target.push_back(target >= 0);
+        target = std::max(target, 0);
+      }
       oracle::Memory memory = oracle::initial_memory(config_);
       oracle::segmented_nll(config_, problem.oracle<double>(), tokens.part(0, kBefore), kTgtLen, memory);
-      streams_.push_back(
-          {problem.oracle<std::complex<double>>(random[b]), tokens.part(kBefore, kTgtLen), std::move(memory)});
+      streams_.push_back({problem.oracle<std::complex<double>>(random[b]),
+                          tokens.part(kBefore, kTgtLen),
+                          {has_target.end() - kTgtLen, has_target.end()},
+                          std::move(memory)});
     }
   }
 
@@ -59,6 +67,7 @@ class SegmentLoss {
   struct OneStream {
     oracle::TransformerXl<std::complex<double>> oracle;
     oracle::StreamTokens tokens;
+    std::vector<bool> has_target;
     oracle::Memory memory;
   };
 
@@ -67,7 +76,8 @@ class SegmentLoss {
     for (OneStream& each : streams_) {
       each.oracle.weight(name) = values;
       const auto segment = each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, masks_);
-      total = std::accumulate(segment.nll.end() - scored_, segment.nll.end(), total);
+      for (auto t = static_cast<size_t>(kTgtLen - scored_); t < segment.nll.size(); ++t)
+        if (each.has_target[t]) total += segment.nll[t];
     }
     return total / static_cast<double>(std::ssize(streams_) * scored_);
   }
@@ -122,6 +132,32 @@ TEST_P(ModelGradients, EqualComplexStepWhenTheNewestAreScored) {
   run_backward(problem, {.loss_scale = 1.0F / (2.0F * kScored)}, kScored);
   SegmentLoss loss(problem, {std::nullopt, std::nullopt}, kScored);
   expect_gradients(problem, loss);
+}
+
+std::vector<ModelVariant> head_variants() {
+  std::vector<ModelVariant> variants = key_variants();
+  std::erase_if(variants, [](const ModelVariant& variant) { return variant.config().head.kind == HeadKind::kSoftmax; });
+  variants.push_back({"softmax", [](ModelConfig&) {}});
+  variants.push_back({"adaptive_of_one_cluster", [](ModelConfig& m) { m.head.kind = HeadKind::kAdaptive; }});
+  return variants;
+}
+
+class ModelGradientsOfSomeTargets : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, ModelGradientsOfSomeTargets, testing::ValuesIn(head_variants()), name_of_variant);
+
+TEST_P(ModelGradientsOfSomeTargets, EqualComplexStep) {
+  ModelProblem problem(tiny(GetParam()), 2, kBefore + kTgtLen);
+  for (const int64_t i : {0, 2, 3, 5}) problem.targets.as<int32_t>()[i / 4 * problem.length() + kBefore + i % 4] = -1;
+  run_backward(problem, {.loss_scale = 1.0F / (2.0F * kTgtLen)});
+  SegmentLoss loss(problem, {std::nullopt, std::nullopt});
+  expect_gradients(problem, loss);
+}
+
+TEST_P(ModelGradientsOfSomeTargets, WithoutATargetAreZero) {
+  ModelProblem problem(tiny(GetParam()), 2, kBefore + kTgtLen);
+  std::fill_n(problem.targets.as<int32_t>(), problem.targets.shape().elements(), -1);
+  run_backward(problem, {});
+  EXPECT_EQ(kernels::largest(kernels::oracle_values(problem.parameters.gradients())), 0.0);
 }
 
 // Gradients are added to what is there, which is how columns of a batch accumulate.
