@@ -33,7 +33,7 @@ void check_splits(const TaskSpec& spec, std::string_view source) {
   check_count(source, "splits", spec.splits.size(), kMostSplits);
   for (size_t i = 0; i < spec.splits.size(); ++i) {
     const TaskSplit& split = spec.splits[i];
-    const std::string path = join_json_path("splits", index_in_path(static_cast<int64_t>(i)));
+    const std::string path = fmt::format("splits[{}]", i);
     if (!is_plain_name(split.name))
       throw ConfigError(R"({}: {}.name: expected letters, digits, "-" and "_", found "{}")", source, path,
                         printable_line(split.name, kLongestExcerpt));
@@ -152,6 +152,16 @@ TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::sp
 
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {
   return parse_task_spec(read_file(path, kLargestOverridden), path.string(), overrides);
+}
+
+OrderedJson task_schema() {
+  OrderedJson schema;
+  schema[kSchemaKey] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "A synthetic task of Segue";
+  schema.update(schema_of<TaskSpec>());
+  schema["properties"][kSchemaKey] = {{"description", "where editors find this schema; ignored by segue"},
+                                      {"type", "string"}};
+  return schema;
 }
 
 void SpecPlace::expect_at_least(int64_t minimum, std::string_view key, int64_t found, std::string_view why) const {

@@ -126,6 +126,9 @@ struct TaskSpec {
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides = {});
 TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::span<const std::string> overrides = {});
 
+// Of such files.
+OrderedJson task_schema();
+
 // Where keys stand in a file, for errors about them.
 struct SpecPlace {
   std::string source;

@@ -28,7 +28,7 @@ struct SchemaOptions {
 void print_schema(const SchemaOptions& options) {
   OrderedJson schema = options.is_of_evaluation ? schema_of<EvaluationSettings>() : config_schema();
   if (options.is_of_comparison) schema = schema_of<Comparison>();
-  if (options.is_of_tasks) schema = schema_of<TaskSpec>();
+  if (options.is_of_tasks) schema = task_schema();
   fmt::print("{}\n", schema.dump(2));
 }
 

@@ -20,9 +20,9 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  segue tasks configs/tasks/small/recall.json --output data/recall\n"
-    "  segue tasks configs/tasks/small/recall.json --set seed=2 --set reassigned=0.5 --output data/reassigned\n"
+    "  segue tasks configs/tasks/small/recall_reassigned.json --set seed=2 --output data/reassigned\n"
     "  segue tasks configs/tasks/small/rewrite.json --print 3 --split test   # examples to look at\n"
-    "  segue train configs/tasks/small/model.json --set data.path=data/recall --run runs/recall\n"
+    "  segue train configs/quickstart.json --set data.path=data/recall --run runs/recall\n"
     "The same file makes the same dataset on every machine. Of --print, every line has the tokens of an example and "
     "its\n"
     "answers: where they begin, how many tokens they have, and how many tokens before them what decides them stands.";

@@ -60,7 +60,8 @@ PROVEN_BY = {
 MADE_BY_FLAGS = {"export": {"--output", "--args"}, "report": {"--output", "--figures"}}
 MADE_BY_OTHERS = {"-o", "--output", "--json", "--csv"}
 # A file in a directory that is made.
-WITHIN = {"prepare": "manifest.json", "train": "config.json", "eval": "evaluation.json", "compare": "index.html"}
+WITHIN = {"prepare": "manifest.json", "tasks": "manifest.json", "train": "config.json", "eval": "evaluation.json",
+          "compare": "index.html"}
 SEPARATORS = {";", "|", "||", "&", "&&", "do", "done", "(", ")", "<("}
 SMALL_MODEL = {"n_layer": 1, "n_head": 2, "d_model": 8, "d_head": 4, "d_inner": 8, "mem_len": 8}
 SMALL_TRAINING = {"batch_size": 8, "tgt_len": 8, "max_step": 4}
@@ -216,8 +217,8 @@ class World(Job):
 
     def copy_config(self, source):
         config = json.loads(source.read_text())
-        is_schema = source.name.endswith(".schema.json")
-        self.write(str(source.relative_to(ROOT)), json.dumps(config if is_schema else small(config)))
+        is_as_it_stands = source.name.endswith(".schema.json") or ROOT / "configs/tasks" in source.parents
+        self.write(str(source.relative_to(ROOT)), json.dumps(config if is_as_it_stands else small(config)))
 
     def write_texts(self):
         """Of words that are many enough for the pieces that the pages ask for."""

@@ -8,8 +8,8 @@ from program import Program, check, refused
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 USAGE, CONFIG = 2, 3
-COMMANDS = ["prepare", "train", "eval", "effective-context", "paired-difference", "generate", "inspect", "import", "export",
-            "bench", "report", "compare", "schema", "reference", "completion", "help"]
+COMMANDS = ["prepare", "tasks", "train", "eval", "effective-context", "paired-difference", "generate", "inspect", "import",
+            "export", "bench", "report", "compare", "schema", "reference", "completion", "help"]
 
 
 def test_bounds(program):

@@ -82,9 +82,11 @@ TEST(ConfigFiles, EveryKeyMayBeWrittenWhateverTheKinds) {
 
 TEST(ConfigFiles, EveryExperimentLoads) {
   int64_t experiments = 0;
+  const std::string tasks = (configs() / "tasks" / "").string();  // they are no experiments
   for (const auto& entry : std::filesystem::recursive_directory_iterator(configs())) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() != ".json" || name == "segue.schema.json" || name == "comparison.json") continue;
+    if (entry.path().extension() != ".json" || name.ends_with(".schema.json") || name == "comparison.json") continue;
+    if (entry.path().string().starts_with(tasks)) continue;
     EXPECT_NO_THROW(load_config(entry.path())) << name;
     ++experiments;
   }
