@@ -1,8 +1,8 @@
 """Solves the examples of synthetic tasks from their tokens alone, as the tasks are described, one solver for each kind.
 
-A solver is given the spec, the part and the tokens of an example, without what pads it to others, and yields the answers:
-where each begins, its tokens, and where what decides its first token stands. `asked` are the places at which answers are
-said to begin, for tasks whose filler may look like a question.
+A solver is given the spec, the part and the tokens of an example, without what pads it to others, and yields the
+answers: where each begins, its tokens, and where what decides its first token stands. `asked` are the places at which
+answers are said to begin, for tasks whose filler may look like a question.
 """
 
 
@@ -16,7 +16,7 @@ def expect(condition, what):
 
 
 def recall(spec, part, tokens, asked):
-    """Keys of the lower half, values of the upper; every key is asked for once, behind the pairs. The last value counts."""
+    """Keys of the lower half, values of the upper; every key is asked for once behind the pairs. Last values count."""
     half, items = spec["vocabulary"] // 2, part["items"]
     pairs = items + int(spec.get("reassigned", 0) * items)
     keys, values = tokens[0:2 * pairs:2], tokens[1:2 * pairs:2]
@@ -89,7 +89,8 @@ def selective_copy(spec, part, tokens, asked):
 def induction(spec, part, tokens, asked):
     special = spec["vocabulary"] - 1
     first = tokens.index(special)
-    expect([i for i, token in enumerate(tokens) if token == special] == [first, len(tokens) - 2], "another special token")
+    places = [i for i, token in enumerate(tokens) if token == special]
+    expect(places == [first, len(tokens) - 2], "another special token")
     yield len(tokens) - 1, [tokens[first + 1]], first + 1
 
 
@@ -128,7 +129,7 @@ SOLVERS = {solver.__name__: solver for solver in
 
 
 def check_example(spec, line):
-    """Throws Wrong unless the example of a line of `segue tasks --print` is one of its task and its answers are right."""
+    """Throws Wrong unless a line of `segue tasks --print` is an example of its task, with the right answers."""
     split = next(split for split in spec["splits"] if split["name"] == line["split"])
     part = {"items": 1, **split["parts"][line["part"]]}
     tokens, answers = line["tokens"], line["answers"]
