@@ -159,10 +159,11 @@ def solve_memorisation(spec, examples):
 
 
 def text_answers(example):
-    """The text before the first answer, and the answers, of a dataset of bytes."""
+    """The text before the first answer, the answers, and where what decides them begins, of a dataset of bytes."""
     data = bytes(example["tokens"]).decode("latin-1")
     answers = [data[answer["at"]:answer["at"] + answer["tokens"]] for answer in example["answers"]]
-    return data[:example["answers"][0]["at"]], answers, [answer["at"] - answer["distance"] for answer in example["answers"]]
+    begins = [answer["at"] - answer["distance"] for answer in example["answers"]]
+    return data[:example["answers"][0]["at"]], answers, begins
 
 
 def solve_passkey(spec, examples):
