@@ -7,7 +7,7 @@ namespace segue {
 
 namespace {
 
-constexpr size_t kLongestExcerpt = 120;  // of an override, in errors
+constexpr size_t kLongestShown = 120;  // of an override, in errors
 
 // Any JSON; text that does not begin like a structure or a quoted string, and is no JSON, is a string as it stands.
 Json parse_value(std::string_view text, std::string_view source) {
@@ -20,7 +20,7 @@ Json parse_value(std::string_view text, std::string_view source) {
 }  // namespace
 
 std::string override_source(const std::string& text, std::string_view given) {
-  return fmt::format("{} {}", given, printable_line(text, kLongestExcerpt));
+  return fmt::format("{} {}", given, printable_line(text, kLongestShown));
 }
 
 Json parse_override(const std::string& text, std::string_view given, std::string_view example) {
