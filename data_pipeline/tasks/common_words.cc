@@ -13,7 +13,7 @@ namespace segue {
 
 namespace {
 
-constexpr int64_t kLetters = 6;
+constexpr int64_t kLettersOfWord = 6;
 
 class CommonWordsTask : public TextTask {
  public:
@@ -33,7 +33,7 @@ class CommonWordsTask : public TextTask {
         fmt::format(" Question: What are the {0} most common words in the above list? Answer: The top {0} words that "
                     "appear most often in the list, in the order in which they first appear, are:",
                     part.items));
-    MadeUpWords names(kLetters, 'a', random);
+    MadeUpWords names(kLettersOfWord, 'a', random);
     std::vector<TextTokens> words;
     std::vector<size_t> list;
     int64_t taken = std::ssize(intro) + std::ssize(question);

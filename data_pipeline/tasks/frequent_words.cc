@@ -17,7 +17,7 @@ namespace segue {
 
 namespace {
 
-constexpr int64_t kLetters = 6;
+constexpr int64_t kLettersOfCode = 6;
 constexpr int64_t kTokensOfWord = 50;
 constexpr double kZetaOfTwo = 1.6449340668482264;
 
@@ -40,7 +40,7 @@ class FrequentWordsTask : public TextTask {
         part.items));
     std::vector<TextTokens> words{filler_text().encode(" ...")};
     const int64_t different = std::max(part.length / kTokensOfWord, part.items + 2);
-    for (const std::string& name : MadeUpWords(kLetters, 'a', random).next(different - 1))
+    for (const std::string& name : MadeUpWords(kLettersOfCode, 'a', random).next(different - 1))
       words.push_back(filler_text().encode(fmt::format(" {}", name)));
     int64_t room = part.length + 1 - std::ssize(intro) - std::ssize(question);
     for (int64_t i = 1; i <= part.items; ++i) room -= std::ssize(words[static_cast<size_t>(i)]);

@@ -15,10 +15,10 @@ namespace segue {
 
 namespace {
 
-using Tokens = std::vector<int64_t>;
+using Motif = std::vector<int64_t>;
 
-struct Pair {
-  Tokens value;
+struct FuzzyPair {
+  Motif value;
   int64_t token = 0;  // the key's first, where it stood last
 };
 
@@ -34,27 +34,27 @@ class FuzzyRecallTask : public Task {
   }
 
   void make(const TaskPart& part, TaskRandom& random, TaskExample& example) const override {
-    std::map<Tokens, Pair> pairs;
-    std::vector<Tokens> shown;
+    std::map<Motif, FuzzyPair> pairs;
+    std::vector<Motif> shown;
     // Room for the longest pair stays free, for the last.
     while (example.size() + 4 * part.items <= part.length + 1) {
-      const Tokens key = draw(0, keys_, part.items, random);
-      Tokens value = draw(keys_, keys_ + values_, part.items, random);
-      const auto [pair, is_new] = pairs.try_emplace(key, Pair{.value = std::move(value)});
+      const Motif key = draw(0, keys_, part.items, random);
+      Motif value = draw(keys_, keys_ + values_, part.items, random);
+      const auto [pair, is_new] = pairs.try_emplace(key, FuzzyPair{.value = std::move(value)});
       if (is_new) shown.push_back(key);
       add(key, pair->second, is_new, example);
     }
-    const Tokens& last = shown[static_cast<size_t>(random.below(std::ssize(shown)))];
+    const Motif& last = shown[static_cast<size_t>(random.below(std::ssize(shown)))];
     add(last, pairs.at(last), false, example);
     example.pad(part.length + 1, filler_);
   }
 
  private:
-  static Tokens draw(int64_t first, int64_t end, int64_t most, TaskRandom& random) {
+  static Motif draw(int64_t first, int64_t end, int64_t most, TaskRandom& random) {
     return random.distinct(first, end, random.between(1, most));
   }
 
-  static void add(const Tokens& key, Pair& pair, bool is_new, TaskExample& example) {
+  static void add(const Motif& key, FuzzyPair& pair, bool is_new, TaskExample& example) {
     const int64_t before = pair.token;
     pair.token = example.size();
     for (const int64_t token : key) example.add(token);

@@ -13,7 +13,7 @@ namespace segue {
 
 namespace {
 
-struct Pair {
+struct KnownPair {
   int64_t value = -1;  // -1: the key did not occur yet
   int64_t token = 0;   // the key, where it stood last
 };
@@ -34,7 +34,7 @@ class InContextRecallTask : public Task {
 
   void make(const TaskPart& part, TaskRandom& random, TaskExample& example) const override {
     const std::vector<int64_t> keys = random.distinct(0, keys_, part.items);
-    std::vector<Pair> pairs(static_cast<size_t>(keys_));
+    std::vector<KnownPair> pairs(static_cast<size_t>(keys_));
     std::vector<int64_t> shown;
     const int64_t count = (part.length + 1) / 2 - 1;
     const int64_t no_noise = random.below(count);  // one pair at least
@@ -44,7 +44,7 @@ class InContextRecallTask : public Task {
         continue;
       }
       const int64_t key = keys[static_cast<size_t>(random.below(part.items))];
-      Pair& pair = pairs[static_cast<size_t>(key)];
+      KnownPair& pair = pairs[static_cast<size_t>(key)];
       if (pair.value < 0) shown.push_back(key);
       add(key, pair, random, example);
     }
@@ -53,7 +53,7 @@ class InContextRecallTask : public Task {
   }
 
  private:
-  void add(int64_t key, Pair& pair, TaskRandom& random, TaskExample& example) const {
+  void add(int64_t key, KnownPair& pair, TaskRandom& random, TaskExample& example) const {
     const int64_t before = pair.token;
     pair.token = example.size();
     example.add(key);

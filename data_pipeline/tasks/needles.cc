@@ -12,9 +12,9 @@ namespace segue {
 
 namespace {
 
-constexpr int64_t kLetters = 6;
-constexpr int64_t kSmallest = 1'000'000;
-constexpr int64_t kLargest = 9'999'999;
+constexpr int64_t kLettersOfName = 6;
+constexpr int64_t kSmallestNumber = 1'000'000;
+constexpr int64_t kLargestNumber = 9'999'999;
 
 class NeedlesTask : public TextTask {
  public:
@@ -26,9 +26,9 @@ class NeedlesTask : public TextTask {
                            "Special magic numbers are hidden within the following text. Make sure to memorize "
                            "them. I will quiz you about one of them afterwards."};
     std::vector<std::string> numbers;
-    const std::vector<std::string> names = MadeUpWords(kLetters, 'a', random).next(part.items);
+    const std::vector<std::string> names = MadeUpWords(kLettersOfName, 'a', random).next(part.items);
     for (const std::string& name : names) {
-      numbers.push_back(fmt::format(" {}", random.between(kSmallest, kLargest)));
+      numbers.push_back(fmt::format(" {}", random.between(kSmallestNumber, kLargestNumber)));
       content.hidden.push_back({" One of the special magic numbers for", " " + name, " is:", numbers.back(), "."});
     }
     const auto asked = static_cast<size_t>(random.below(part.items));

@@ -12,9 +12,9 @@ namespace segue {
 
 namespace {
 
-constexpr int64_t kLetters = 5;
-constexpr int64_t kSmallest = 10000;
-constexpr int64_t kLargest = 99999;
+constexpr int64_t kLettersOfVariable = 5;
+constexpr int64_t kSmallestValue = 10000;
+constexpr int64_t kLargestValue = 99999;
 
 class VariableTrackingTask : public TextTask {
  public:
@@ -22,8 +22,8 @@ class VariableTrackingTask : public TextTask {
 
  protected:
   void fill(const TaskPart& part, const SpecPlace& place, TaskRandom& random, TaskExample& example) const override {
-    const std::vector<std::string> names = MadeUpWords(kLetters, 'A', random).next(chains_ * part.items);
-    const std::vector<int64_t> values = random.distinct(kSmallest, kLargest + 1, chains_);
+    const std::vector<std::string> names = MadeUpWords(kLettersOfVariable, 'A', random).next(chains_ * part.items);
+    const std::vector<int64_t> values = random.distinct(kSmallestValue, kLargestValue + 1, chains_);
     std::vector<int64_t> turns;  // the chain of each assignment
     for (int64_t i = 0; i < chains_ * part.items; ++i) turns.push_back(i % chains_);
     if (chains_ > 1) random.draw_to_front(std::span(turns), std::ssize(turns));
