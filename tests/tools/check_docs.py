@@ -99,13 +99,14 @@ class Repository:
         return set(FLAG.findall(" ".join(options))) if done.returncode == 0 else None
 
     @functools.cache
-    def keys(self):
-        """The keys of a config."""
+    def keys(self, command=""):
+        """The keys of a config, or of what else the command reads."""
         def below(schema, path):
             for key, node in schema.get("properties", {}).items():
                 yield path + key
                 yield from below(node, f"{path}{key}.")
-        return set(below(json.loads((self.root / "configs/segue.schema.json").read_text(encoding="utf-8")), ""))
+        schema = self.root / "configs" / ("tasks.schema.json" if command == "tasks" else "segue.schema.json")
+        return set(below(json.loads(schema.read_text(encoding="utf-8")), ""))
 
 
 def link_problem(repository, document, target):
@@ -169,7 +170,7 @@ def program_problems(repository, arguments):
         return
     yield from (f"{' '.join(['segue', *command])} has no {flag}" for flag in flags_in(arguments) if flag not in allowed)
     for flag, value in zip(arguments, arguments[1:]):
-        if flag == "--set" and value.split("=")[0] not in repository.keys():
+        if flag == "--set" and value.split("=")[0] not in repository.keys(*command[:1]):
             yield f"no key of a config is called {value.split('=')[0]}"
 
 
