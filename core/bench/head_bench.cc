@@ -71,7 +71,7 @@ class HeadTape {
     const Slot hidden = tape_.bound(shape, tape_.activations());
     const Slot targets = tape_.bound(inputs.targets.shape(), DType::kInt32);
     const Slot gradient = tape_.training() ? tape_.new_slot(shape, tape_.activations()) : Slot{};
-    inputs.head->loss(tape_, inputs.parameters, {hidden, gradient}, targets);
+    inputs.head->loss(tape_, inputs.parameters, {hidden, gradient}, {targets});
     tape_.seal();
     tape_.bind(hidden, inputs.hidden.view());
     tape_.bind(targets, inputs.targets.view());

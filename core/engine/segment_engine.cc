@@ -69,7 +69,7 @@ SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentI
 }
 
 TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress) {
-  Recorded& recorded = ready({.scored = inputs.targets.shape[1]}, inputs, memory);
+  Recorded& recorded = ready({.scored = inputs.targets.shape[1], .margins = inputs.margins}, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;
   return {.nll = segment.tape.read(segment.nll),

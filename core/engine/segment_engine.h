@@ -18,8 +18,8 @@ namespace segue {
 // Of every token [B*S] of a segment, float32.
 struct TokenLosses {
   ConstTensorView nll;     // nats; 0 where the target is not scored
-  ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None of
-                           // heads that cannot tell it
+  ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None if
+                           // not asked for, or of heads that cannot tell
 };
 
 // The same on the CPU.

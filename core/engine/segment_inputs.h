@@ -16,6 +16,7 @@ struct SegmentInputs {
   ConstTensorView tokens;   // [B, T] int32
   ConstTensorView targets;  // [B, S] int32: of the S newest tokens; those of -1 are not scored
   ReplayInfo info;
+  bool margins = false;  // wanted beside the losses, where the head can tell them
 };
 
 // Tokens, targets and step at addresses of the GPU that never change, so that recorded work finds them. The host writes

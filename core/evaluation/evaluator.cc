@@ -79,10 +79,13 @@ struct Evaluator::Part {
 Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
     : in_use_(in_use), remembered_(remembered), engine_(in_use, Tape::Mode::kEvaluation), job_(job) {}
 
-void Evaluator::prepare(const EvaluationPlan& plan) {
+void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
   if (lanes == 0) return;
-  engine_.prepare({.streams = lanes, .tgt_len = plan.tgt_len(), .memory_length = in_use_.use.mem_len});
+  engine_.prepare({.streams = lanes,
+                   .tgt_len = plan.tgt_len(),
+                   .memory_length = in_use_.use.mem_len,
+                   .margins = split.marks.has_value()});
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
@@ -162,7 +165,8 @@ void Evaluator::run_part(Run& run, const Part& part) {
 HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
   const auto [tokens, targets] = run.reader->read(part.row, part.length, newest);
-  HostLosses losses = engine_.run({.tokens = tokens, .targets = targets, .info = {}}, *run.memory);
+  HostLosses losses =
+      engine_.run({.tokens = tokens, .targets = targets, .info = {}, .margins = run.is_marked}, *run.memory);
   const std::span<const float> nll = losses.nll;
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);

@@ -46,8 +46,8 @@ class Evaluator {
   // The job outlives the evaluator. Keys and values are remembered faster than hidden states, and take more memory.
   Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered = Remembered::kHiddenStates);
 
-  // Reserves the memory that such a plan needs with hidden states.
-  void prepare(const EvaluationPlan& plan);
+  // Reserves the memory that such a plan of such a split needs with hidden states.
+  void prepare(const EvaluationPlan& plan, const SplitInfo& split);
 
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
   // sums over all. Of what the plan scores, marked data scores what is marked. Sink and progress may be missing (null),

@@ -11,8 +11,8 @@ class AdaptiveHead : public Head {
  public:
   using Head::Head;
 
-  TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const override {
-    AdaptiveSoftmaxInputs inputs{.targets = targets,
+  TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, const TokenTargets& targets) const override {
+    AdaptiveSoftmaxInputs inputs{.targets = targets.tokens,
                                  .cutoffs = model_.head.cutoffs,
                                  .reversed = model_.head.cluster_order == ClusterOrder::kReversed};
     for (const VocabularyCluster& cluster : clusters_) {

@@ -20,8 +20,9 @@ class Head {
   // tokens [B, T] -> hidden states [B, T, D], scaled by sqrt(D).
   Value embed_tokens(Tape& tape, Parameters& parameters, Slot tokens, const DropoutSite& site) const;
 
-  // hidden states [B, T, D] and targets [B, T], -1 where not scored -> the loss of every token.
-  virtual TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const = 0;
+  // hidden states [B, T, D] and targets [B, T] -> the loss of every token.
+  virtual TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden,
+                         const TokenTargets& targets) const = 0;
 
   // hidden states [B, T, D] -> logits before their bias is added, [B, T, columns] for each softmax: see next_token.h.
   virtual std::vector<Slot> logits(Tape& tape, Parameters& parameters, const Value& hidden) const = 0;

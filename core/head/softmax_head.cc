@@ -9,7 +9,7 @@ class SoftmaxHead : public Head {
  public:
   using Head::Head;
 
-  TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, Slot targets) const override {
+  TokenLoss loss(Tape& tape, Parameters& parameters, const Value& hidden, const TokenTargets& targets) const override {
     const VocabularyCluster& all = clusters_.front();
     const Value x = project(tape, parameters, hidden, all);
     return cross_entropy(tape, linear(tape, x, parameters[all.output_table]), parameters[all.output_bias], targets);

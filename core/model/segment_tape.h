@@ -24,6 +24,7 @@ struct SegmentShape {
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
+  bool margins = false;  // wanted beside the losses
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };

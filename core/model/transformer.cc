@@ -117,7 +117,7 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
   Tape& tape = segment.tape;
   if (shape.output == SegmentOutput::kLoss) {
     const Value scored = newest_rows(tape, output, shape.scored_tokens());
-    const TokenLoss loss = head_->loss(tape, parameters, scored, segment.targets);
+    const TokenLoss loss = head_->loss(tape, parameters, scored, {segment.targets, shape.margins});
     segment.nll = loss.nll;
     segment.margin = loss.margin;
     return;

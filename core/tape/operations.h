@@ -94,13 +94,19 @@ struct FeedForwardParameters {
 };
 Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& parameters, const DropoutSite& site);
 
-// What is known of every target [B, T], -1 where it is not scored; kept after a replay.
+// What is asked of every target.
+struct TokenTargets {
+  Slot tokens;           // [B, T] int32, -1 where not scored
+  bool margins = false;  // beside the losses
+};
+
+// What is known of them; kept after a replay.
 struct TokenLoss {
   Slot nll;     // [B*T] nats, 0 where not scored
-  Slot margin;  // [B*T]: see kernels/cross_entropy.h; of evaluations alone, and none of heads that cannot tell
+  Slot margin;  // [B*T]: see kernels/cross_entropy.h; none if not asked for, or of heads that cannot tell
 };
 
 // Cross-entropy of logits [B, T, V] against targets [B, T]. Its backward starts from ReplayInfo::loss_scale.
-TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets);
+TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, const TokenTargets& targets);
 
 }  // namespace segue

@@ -7,9 +7,10 @@ namespace segue {
 
 using kernels::Queue;
 
-TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, Slot targets) {
+TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, const TokenTargets& asked) {
+  const Slot targets = asked.tokens;
   const int64_t rows = tape.shape(targets).elements();
-  const TokenLoss loss{.nll = tape.new_slot({rows}), .margin = tape.training() ? Slot{} : tape.new_slot({rows})};
+  const TokenLoss loss{.nll = tape.new_slot({rows}), .margin = asked.margins ? tape.new_slot({rows}) : Slot{}};
   const Slot lse = tape.new_slot({rows});
   tape.keep(loss.nll);
   tape.keep(loss.margin);

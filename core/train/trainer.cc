@@ -240,7 +240,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
-                                        .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))}};
+                                        .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
+                               .margins = segments_.has_marks()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
@@ -393,8 +394,11 @@ double Trainer::measure_flops_per_token() {
 
 // All that a step needs once the memory is full, before the first one.
 void Trainer::reserve_memory() {
-  const int64_t activations = engine_.prepare(training_shape(config_, groups_.front().count));
-  if (config_.evaluation.interval > 0) evaluator_.prepare(evaluation_plan(config_, dataset_));
+  SegmentShape shape = training_shape(config_, groups_.front().count);
+  shape.margins = segments_.has_marks();
+  const int64_t activations = engine_.prepare(shape);
+  if (config_.evaluation.interval > 0)
+    evaluator_.prepare(evaluation_plan(config_, dataset_), dataset_.split_info(config_.evaluation.split));
   log_memory(activations);
 }
 

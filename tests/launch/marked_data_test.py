@@ -104,7 +104,7 @@ def check_refusals(job):
         refused(job, 3, *evaluate, *flags, says=[key, "split test of task, which consists of examples"],
                 leaves_nothing_at="refused")
     refused(job, 4, "train", "config.json", "--run", "refused", "--set", "training.batch_size=41",
-            says=['split "train"', "expected at least 41 examples for as many streams, found 40"])
+            says=["split train", "expected at least 41 examples for as many streams, found 40"])
     shutil.copytree(job.path("task"), job.path("cut"))
     marks = job.path("cut", "test-marks-00000.h5")
     os.truncate(marks, os.path.getsize(marks) // 2)
