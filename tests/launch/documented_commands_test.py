@@ -232,6 +232,9 @@ class World(Job):
             self.write(name + ".txt", lines(2000 if "/" in name or name == "train" else 300))
         for name in ("valid", "test", "story", "chapter"):
             self.write(name + ".txt", lines(20))
+        for name in ("puzzles.bin", "more-puzzles.bin"):
+            self.write(name, struct.pack("<650H", *(draw.randrange(50) for _ in range(650))))
+            self.write(name + ".marks", bytes(draw.randrange(2) for _ in range(650)))
 
     def run_shell(self, command, variables=()):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join([*variables, command])], cwd=self.directory,
