@@ -32,6 +32,7 @@ class ExamplePlace {
   }
   size_t run() const { return run_; }
   int64_t example() const { return example_; }
+  int64_t token() const { return token_; }
   int64_t region_of_run() const { return region_of(of_run_, runs_[run_].count); }
 
  private:
@@ -92,6 +93,7 @@ class Counter {
   void add_to_example(const Answer& answer) {
     if (answer.place.example() != example_.index) end_example();
     example_.index = answer.place.example();
+    example_.begin = answer.offset - answer.place.token();
     ++example_.answers;
     if (answer.is_right) {
       ++example_.right;

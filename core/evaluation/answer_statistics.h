@@ -32,6 +32,7 @@ struct AnswerStatistics {
   // Examples of the lowest share of right answers, those with the most answers first; none where all are right.
   struct Example {
     int64_t index = 0;  // in the split
+    int64_t begin = 0;  // offset in the split of its first token
     int64_t answers = 0;
     int64_t right = 0;
     int64_t first_wrong = 0;  // offset in the split of the first answer that was not right

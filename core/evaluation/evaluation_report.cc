@@ -44,7 +44,50 @@ void add_share(OrderedJson& line, const LossMean& answers) {
   line["confidence95"] = or_null(answers.confidence95());
 }
 
+// How much of a text comes before a character of UTF-8 that it ends within.
+size_t whole_characters(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
+    const auto byte = static_cast<uint8_t>(text[text.size() - back]);
+    if (byte >= 0x80 && byte < 0xC0) continue;  // not a character's first
+    const size_t needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return needed > back ? text.size() - back : text.size();
+  }
+  return text.size();
+}
+
+// The text that each token adds to that of those before it: words are decoded with the space between them, and a
+// character belongs to the last of its bytes.
+std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+  std::vector<std::string> texts;
+  std::string text;
+  size_t decoded = 0;
+  for (const int32_t token : tokens) {
+    tokenizer.decode_onto(token, text);
+    const size_t whole = std::max(whole_characters(text), decoded);
+    texts.push_back(text.substr(decoded, whole - decoded));
+    decoded = whole;
+  }
+  return texts;
+}
+
+// From what decides the first wrong answer on, where that is not too far back.
+int64_t first_shown(const AnswerStatistics::Example& example) {
+  constexpr int64_t kFewest = 16;
+  constexpr int64_t kMost = 128;
+  const int64_t back = std::clamp(example.distance, kFewest - 1, kMost - 1);
+  return std::max(example.first_wrong - back, example.begin);
+}
+
+// Tokens of the longest example of split train; null where it has none.
+OrderedJson longest_trained(const Dataset& dataset) {
+  const std::vector<SplitInfo>& splits = dataset.manifest().splits;
+  const auto train = std::ranges::find(splits, "train", &SplitInfo::name);
+  if (train == splits.end() || !train->examples || train->examples->empty()) return {};
+  return std::ranges::max(*train->examples, {}, &ExampleRun::tokens).tokens;
+}
+
 OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset, const std::string& split) {
+  const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
   OrderedJson json = OrderedJson::object();
   add_share(json, answers.total);
   json["by_examples"] = OrderedJson::array();
@@ -59,16 +102,19 @@ OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset
     add_share(json["by_distance"].emplace_back(OrderedJson{{"from", bin.from}, {"to", bin.to}}), bin.answers);
   json["hardest"] = OrderedJson::array();
   for (const AnswerStatistics::Example& example : answers.hardest) {
-    constexpr int64_t kShown = 16;
-    const int64_t begin = std::max<int64_t>(example.first_wrong - kShown + 1, 0);
+    const int64_t begin = first_shown(example);
     std::vector<int32_t> tokens(static_cast<size_t>(example.first_wrong + 1 - begin));
     dataset.split(split).read(begin, tokens);
-    json["hardest"].push_back({{"example", example.index},
-                               {"answers", example.answers},
-                               {"right", example.right},
-                               {"first_wrong", {{"offset", example.first_wrong}, {"distance", example.distance}}},
-                               {"tokens", tokens}});
+    OrderedJson& hard = json["hardest"].emplace_back(
+        OrderedJson{{"example", example.index},
+                    {"begin", example.begin},
+                    {"answers", example.answers},
+                    {"right", example.right},
+                    {"first_wrong", {{"offset", example.first_wrong}, {"distance", example.distance}}},
+                    {"tokens", tokens}});
+    if (tokenizer != nullptr) hard["texts"] = texts_of(*tokenizer, tokens);
   }
+  json["longest_trained"] = longest_trained(dataset);
   return json;
 }
 
@@ -108,7 +154,7 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["tokens_per_second"] = static_cast<double>(total.tokens()) / result.seconds;
   json["by_position"] = by_position(result.statistics);
   json["by_context"] = by_context(result.statistics);
-  if (result.answers) {
+  if (result.answers && result.answers->total.tokens() > 0) {
     json["answers"] = answers_json(*result.answers, dataset, settings.split);
     const std::optional<LossMean> above =
         baseline.answers ? result.answers->total.above(baseline.answers->total) : std::nullopt;
@@ -118,32 +164,6 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   }
   if (!result.per_token.empty()) json["per_token"] = result.per_token;
   return json;
-}
-
-// How much of a text comes before a character of UTF-8 that it ends within.
-size_t whole_characters(std::string_view text) {
-  for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
-    const auto byte = static_cast<uint8_t>(text[text.size() - back]);
-    if (byte >= 0x80 && byte < 0xC0) continue;  // not a character's first
-    const size_t needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    return needed > back ? text.size() - back : text.size();
-  }
-  return text.size();
-}
-
-// The text that each token adds to that of those before it: words are decoded with the space between them, and a
-// character belongs to the last of its bytes.
-std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const int32_t> tokens) {
-  std::vector<std::string> texts;
-  std::string text;
-  size_t decoded = 0;
-  for (const int32_t token : tokens) {
-    tokenizer.decode_onto(token, text);
-    const size_t whole = std::max(whole_characters(text), decoded);
-    texts.push_back(text.substr(decoded, whole - decoded));
-    decoded = whole;
-  }
-  return texts;
 }
 
 // The tokens from the first to the last before one that some result did not score; null where there are none.

@@ -8,7 +8,14 @@
 //                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,
 //                      "above_baseline": {"loss", "confidence95"} of the differences at the same tokens to the result
 //                      number "baseline" (that of training, or else the first), "by_position", "by_context", and
-//                      "per_token", the name of the file of losses, if there is one
+//                      "per_token", the name of the file of losses, if there is one; of marked data "answers"
+//     answers          "answers": how many, "accuracy": the share of them that was right, "confidence95": half width;
+//                      the same in "by_examples" for every run of examples, with their "tokens" and "traits", and in
+//                      "by_distance" for those whose deciding token stands "from" to "to" tokens back; "hardest": of
+//                      those with the fewest right answers the "example", its "begin", "answers", how many "right",
+//                      "first_wrong": {"offset", "distance"}, and the "tokens" up to it, as "texts" too where they can
+//                      be decoded; "longest_trained": tokens of the longest example of split train, or null;
+//                      "above_baseline": {"accuracy", "confidence95"}, or null
 //     the sample       "offset" in the split, and "tokens": their "text" and "nll" of every result
 //   evaluation.csv     a line for every result
 //   by_position.csv    a line for every result and position in the segment, from 0

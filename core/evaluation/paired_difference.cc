@@ -34,6 +34,25 @@ OrderedJson evaluation_of(const PairedLosses::Evaluation& evaluated, size_t inde
                    {"tgt_len", known(evaluated.info.tgt_len)}};
   add_loss(json, evaluated.losses.mean(), units);
   json["confidence95"] = half_width(evaluated.losses);
+  if (const std::optional<LossMean>& answers = evaluated.answers)
+    json["answers"] = {
+        {"answers", answers->tokens()}, {"accuracy", answers->mean()}, {"confidence95", half_width(*answers)}};
+  return json;
+}
+
+// Null where one of them does not tell right answers.
+OrderedJson answers_difference(const PairedLosses::Evaluation& first, const PairedLosses::Evaluation& second,
+                               const std::string& first_name, const std::string& second_name) {
+  if (!first.answers || !second.answers) return {};
+  const std::optional<LossMean> difference = first.answers->above(*second.answers);
+  if (!difference)
+    throw DataError("{}: right: expected the answers that {} has, found others", second.path.string(),
+                    first.path.string());
+  const double accuracy = difference->mean();
+  const std::optional<double> confidence = difference->confidence95();
+  OrderedJson json{{"accuracy", accuracy}, {"confidence95", half_width(*difference)}};
+  const bool is_sure = confidence && std::abs(accuracy) > *confidence;
+  json["higher"] = is_sure ? OrderedJson(accuracy > 0.0 ? first_name : second_name) : OrderedJson();
   return json;
 }
 
@@ -49,6 +68,10 @@ OrderedJson difference_of(const std::vector<PairedLosses::Evaluation>& evaluated
   json["confidence95"] = half_width(*difference);
   const bool is_sure = confidence && std::abs(loss) > *confidence;
   json["lower"] = is_sure ? OrderedJson(name_of(loss < 0.0 ? first : second)) : OrderedJson();
+  if (const OrderedJson answers =
+          answers_difference(evaluated[first], evaluated[second], name_of(first), name_of(second));
+      !answers.is_null())
+    json["answers"] = answers;
   return json;
 }
 
@@ -109,6 +132,35 @@ std::string describe_differences(const OrderedJson& comparison, const Bits& bits
   return text;
 }
 
+std::string percent_of(const OrderedJson& answers, bool is_difference) {
+  const double value = 100.0 * answers["accuracy"].get<double>();
+  std::string text = is_difference ? fmt::format("{:+.2f}", value) : fmt::format("{:.2f}", value);
+  if (!answers["confidence95"].is_null())
+    text += fmt::format(" ± {:.2f}", 100.0 * answers["confidence95"].get<double>());
+  return text;
+}
+
+// Of marked data; nothing where no file tells right answers.
+std::string describe_answers(const OrderedJson& comparison) {
+  std::string text;
+  for (const OrderedJson& line : comparison["evaluations"]) {
+    if (!line.contains("answers")) continue;
+    text += fmt::format("{:<6} {:<20}  {} answers\n", cell(line, "name"), percent_of(line["answers"], false),
+                        human_count(line["answers"]["answers"].get<int64_t>()));
+  }
+  for (const OrderedJson& line : comparison["differences"]) {
+    if (!line.contains("answers")) continue;
+    const OrderedJson& answers = line["answers"];
+    const std::string higher = cell(answers, "higher");
+    const std::string verdict = answers["confidence95"].is_null() ? "too few answers to tell"
+                                : higher.empty()                  ? "no difference beyond the interval"
+                                                                  : higher + " is higher";
+    text += fmt::format("{} - {}  {:<20}  {}\n", cell(line, "first"), cell(line, "second"), percent_of(answers, true),
+                        verdict);
+  }
+  return text.empty() ? text : "\n       % right\n" + text;
+}
+
 constexpr const char* kMeaning =
     "\n± is half of a 95 % interval; of a difference it is narrow, as both met the same text. It is of the text, not "
     "of\n"
@@ -153,7 +205,8 @@ std::string describe_paired_differences(const OrderedJson& comparison) {
   const std::string split = cell(comparison, "split");
   return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
                      split.empty() ? "" : " of split " + split) +
-         describe_evaluations(comparison, bits) + describe_differences(comparison, bits) + kMeaning;
+         describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
+         describe_answers(comparison) + kMeaning;
 }
 
 }  // namespace segue

@@ -37,7 +37,7 @@ void PairedLosses::add(const std::filesystem::path& path) {
   }
   Evaluation& added =
       evaluations_.emplace_back(Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
-  if (!read.right.empty()) added.answers = by_region(read.right);
+  if (const LossMean answers = by_region(read.right); answers.tokens() > 0) added.answers = answers;
 }
 
 std::string PairedLosses::unit() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "core/evaluation/student_t.h"
@@ -47,11 +48,11 @@ double p_of(double mean, const Errors& errors) {
   return std::exp(high);
 }
 
-// Of the mean of paired differences, over seeds.
-StandardError error_over_seeds(const std::vector<double>& differences, double mean) {
-  const auto count = static_cast<double>(differences.size());
+// Of the mean of what was found from each seed.
+StandardError error_over_seeds(std::span<const double> of_seeds, double mean) {
+  const auto count = static_cast<double>(of_seeds.size());
   double squares = 0.0;
-  for (const double difference : differences) squares += (difference - mean) * (difference - mean);
+  for (const double of_seed : of_seeds) squares += (of_seed - mean) * (of_seed - mean);
   return {.value = std::sqrt(squares / (count - 1.0) / count), .degrees_of_freedom = count - 1.0};
 }
 
@@ -96,6 +97,12 @@ std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds
   for (const LossesOfSeeds& way : ways.subspan(1)) differences.push_back(difference_of(way, ways.front()));
   adjust_by_holm(differences);
   return differences;
+}
+
+std::optional<double> confidence95_over_seeds(std::span<const double> of_seeds) {
+  if (of_seeds.size() < 2) return std::nullopt;
+  const double mean = std::accumulate(of_seeds.begin(), of_seeds.end(), 0.0) / static_cast<double>(of_seeds.size());
+  return half_width({error_over_seeds(of_seeds, mean)}, 0.05);
 }
 
 void adjust_by_holm(std::span<SeedDifference> differences) {

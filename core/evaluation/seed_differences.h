@@ -32,14 +32,15 @@
 
 namespace segue {
 
-// The losses of a way of training from each seed, by region; none where training diverged.
+// The losses of a way of training from each seed, by region, or its shares of right answers; none where training
+// diverged.
 using LossesOfSeeds = std::vector<std::optional<LossMean>>;
 
 struct SeedDifference {
-  int64_t seeds = 0;                         // that both ways have; with none, nothing else is known
-  double mean = 0.0;                         // nats per token: above 0 where the reference is better
-  std::optional<double> confidence95 = {};   // half width, in nats; none where text or shared seeds are too few for one
-  std::optional<double> error_of_text = {};  // standard errors, in nats
+  int64_t seeds = 0;                          // that both ways have; with none, nothing else is known
+  double mean = 0.0;                          // in what is compared: of losses, above 0 where the reference is better
+  std::optional<double> confidence95 = {};    // half width; none where text or shared seeds are too few for one
+  std::optional<double> error_of_text = {};   // standard errors
   std::optional<double> error_of_seeds = {};  // none of one seed
   std::optional<double> p = {};               // of a difference at least so far from 0 were there none
   std::optional<double> p_adjusted = {};      // for all differences that are looked at together (adjust_by_holm)
@@ -49,6 +50,9 @@ struct SeedDifference {
 // `ways` [ways][seeds], the same seeds in the same order. The differences of all but the first from the first, their p
 // adjusted. Throws ContractError unless all have as many seeds, at least one, and score the same tokens.
 std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds> ways);
+
+// Half the width of the interval of a mean over seeds, with what other seeds alone make uncertain; none of one seed.
+std::optional<double> confidence95_over_seeds(std::span<const double> of_seeds);
 
 // Sets p_adjusted so that the chance of calling any of them significant that is not there stays 5 %, however many there
 // are (Holm 1979, Scandinavian Journal of Statistics 6, 65).
