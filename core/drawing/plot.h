@@ -46,8 +46,9 @@ struct Plot {
   std::string x_label = {};
   std::string y_label = {};
   ScaleKind x_scale = ScaleKind::kLinear;
-  std::vector<double> x_ticks = {};  // empty: round ones
-  std::optional<double> y_low = {};  // the axis reaches at least down to here
+  std::vector<double> x_ticks = {};   // empty: round ones
+  std::optional<double> y_low = {};   // the axis reaches at least down to here
+  std::optional<Range> y_range = {};  // the axis itself, beyond which bands are cut off; none: that of the values
   std::vector<Series> series = {};
   std::vector<Mark> marks = {};
   std::vector<Mark> levels = {};  // the same across: x is a value of y

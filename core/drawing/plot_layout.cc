@@ -59,6 +59,7 @@ Values values_of(const Plot& plot) {
 }
 
 Range y_domain(const Plot& plot, const std::vector<double>& values) {
+  if (plot.y_range) return *plot.y_range;
   Range domain = padded(range_of(values, ScaleKind::kLinear), kRoomOfY);
   if (plot.y_low) domain.low = std::min(range_of(values, ScaleKind::kLinear).low, *plot.y_low);
   return domain;

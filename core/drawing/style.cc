@@ -47,6 +47,7 @@ th,td{padding:.38rem .9rem .38rem 0;text-align:right;white-space:nowrap;border-b
 th:first-child{text-align:left}
 thead th{position:sticky;top:0;background:var(--background);font-weight:600;vertical-align:bottom}
 tbody th{font-weight:400}
+.heat td{padding:.38rem .7rem;border-right:1px solid var(--background)}
 .runs{margin:2.5rem 0 0;border-top:1px solid var(--line)}
 .run{display:grid;grid-template-columns:repeat(5,auto);justify-content:space-between;gap:.7rem 1.5rem;
 padding:1.2rem 0 1.1rem;border-bottom:1px solid var(--line)}
@@ -91,11 +92,12 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere}
 }
 )";
 
-// Shades of losses and of differences: one hue each, on any background.
+// Shades of losses, shares and differences: one hue each, on any background.
 std::string shades() {
   std::string rules;
   for (int level = 1; level <= 8; ++level)
-    rules += ".h" + std::to_string(level) + "{background:rgb(213 94 0/" + std::to_string(level * 9) + "%)}";
+    rules += ".h" + std::to_string(level) + "{background:rgb(213 94 0/" + std::to_string(level * 9) + "%)}" + ".q" +
+             std::to_string(level) + "{background:rgb(0 114 178/" + std::to_string(level * 8) + "%)}";
   for (int level = 1; level <= 4; ++level) {
     const std::string opacity = std::to_string(level * 17);
     rules += ".p" + std::to_string(level) + "{background:rgb(0 114 178/" + opacity + "%)}";

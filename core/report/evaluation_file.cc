@@ -34,6 +34,64 @@ std::vector<LossOfPart> read_parts(const JsonNode& result, const char* key, cons
   return parts;
 }
 
+// Of tokens, examples or answers; as many of them as a file can list still have a sum.
+int64_t read_count(const JsonNode& node, int64_t least = 0) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const int64_t count = node.integer();
+  if (count < least || count > kMost)
+    node.refuse("an integer from " + std::to_string(least) + " to " + std::to_string(kMost));
+  return count;
+}
+
+AnswerShare read_share(const JsonNode& node) {
+  AnswerShare share{.answers = read_count(node.at("answers"), 1), .accuracy = node.at("accuracy").number()};
+  if (!(share.accuracy >= 0.0 && share.accuracy <= 1.0)) node.at("accuracy").refuse("a number from 0 to 1");
+  share.confidence95 = node.find_number("confidence95");
+  if (share.confidence95.value_or(0.0) < 0.0) node.at("confidence95").refuse("a number from 0 on");
+  return share;
+}
+
+AnswersOfExamples read_examples(const JsonNode& node) {
+  AnswersOfExamples examples{.tokens = read_count(node.at("tokens"), 1), .share = read_share(node)};
+  for (const auto& [name, value] : node.at("traits").members()) examples.traits[name] = read_count(value);
+  return examples;
+}
+
+AnswersAtDistance read_distance(const JsonNode& node) {
+  AnswersAtDistance distance{.from = read_count(node.at("from"), 1), .share = read_share(node)};
+  distance.to = read_count(node.at("to"), distance.from);
+  return distance;
+}
+
+HardExample read_hard_example(const JsonNode& node) {
+  const JsonNode wrong = node.at("first_wrong");
+  HardExample hard{.example = read_count(node.at("example")),
+                   .answers = read_count(node.at("answers"), 1),
+                   .right = read_count(node.at("right")),
+                   .begin = read_count(node.at("begin")),
+                   .distance = read_count(wrong.at("distance"))};
+  hard.first_wrong = read_count(wrong.at("offset"), hard.begin);
+  if (hard.right >= hard.answers) node.at("right").refuse("fewer than " + std::to_string(hard.answers) + " answers");
+  for (const JsonNode& token : node.at("tokens").elements()) hard.tokens.push_back(token.integer());
+  if (hard.tokens.empty()) node.at("tokens").refuse("the tokens up to the wrong answer");
+  const std::optional<JsonNode> texts = node.find("texts");
+  if (!texts) return hard;
+  for (const JsonNode& text : texts->elements()) hard.texts.push_back(text.text());
+  if (hard.texts.size() != hard.tokens.size())
+    texts->refuse("a text for each of " + std::to_string(hard.tokens.size()) + " tokens");
+  return hard;
+}
+
+Answers read_answers(const JsonNode& node) {
+  Answers answers{.total = read_share(node)};
+  if (const std::optional<JsonNode> longest = node.find("longest_trained"))
+    answers.longest_trained = read_count(*longest, 1);
+  for (const JsonNode& of : node.at("by_examples").elements()) answers.by_examples.push_back(read_examples(of));
+  for (const JsonNode& at : node.at("by_distance").elements()) answers.by_distance.push_back(read_distance(at));
+  for (const JsonNode& hard : node.at("hardest").elements()) answers.hardest.push_back(read_hard_example(hard));
+  return answers;
+}
+
 bool read_mode(const JsonNode& mode) {
   if (mode.text() != "memory" && mode.text() != "recompute") mode.refuse(R"("memory" or "recompute")");
   return mode.text() == "recompute";
@@ -57,6 +115,7 @@ EvaluatedLength read_result(const JsonNode& node) {
   if (const std::optional<JsonNode> same_length = node.find("same_length")) result.same_length = same_length->boolean();
   if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
     result.difference95 = above->find_number("confidence95");
+  if (const std::optional<JsonNode> answers = node.find("answers")) result.answers = read_answers(*answers);
   return result;
 }
 

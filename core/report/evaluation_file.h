@@ -29,6 +29,45 @@ bool is_wide_for_its_place(const LossOfPart& group);
 // And so many tokens that their mean says something.
 bool has_many_tokens(const LossOfPart& group);
 
+// Right answers to some of the questions of marked data.
+struct AnswerShare {
+  int64_t answers = 0;
+  double accuracy = 0.0;                    // from 0 to 1
+  std::optional<double> confidence95 = {};  // half the width of its interval; none: not known
+};
+
+// Examples of one length and one kind, such as {"items": 4}.
+struct AnswersOfExamples {
+  int64_t tokens = 0;  // of each
+  std::map<std::string, int64_t> traits = {};
+  AnswerShare share = {};
+};
+
+struct AnswersAtDistance {
+  int64_t from = 0;  // tokens back to what decides the answer
+  int64_t to = 0;
+  AnswerShare share = {};
+};
+
+struct HardExample {
+  int64_t example = 0;  // in the split
+  int64_t answers = 0;
+  int64_t right = 0;
+  int64_t begin = 0;                    // offset in the split of its first token
+  int64_t first_wrong = 0;              // of the first token of its first wrong answer
+  int64_t distance = 0;                 // back to what decides that; 0: not said
+  std::vector<int64_t> tokens = {};     // some of the example, the last that of the wrong answer
+  std::vector<std::string> texts = {};  // theirs; none where they cannot be decoded
+};
+
+struct Answers {
+  AnswerShare total = {};
+  std::vector<AnswersOfExamples> by_examples = {};
+  std::vector<AnswersAtDistance> by_distance = {};
+  std::vector<HardExample> hardest = {};
+  std::optional<int64_t> longest_trained = {};  // tokens of the longest example in training
+};
+
 struct EvaluatedLength {
   bool is_recomputed = false;  // windows without memory
   int64_t mem_len = 0;
@@ -45,7 +84,8 @@ struct EvaluatedLength {
   double tokens_per_second = 0.0;            // 0: not stated
   std::vector<LossOfPart> by_position = {};  // from == to
   std::vector<LossOfPart> by_context = {};
-  std::string per_token = {};  // file of its losses, within the evaluation's directory; empty: none
+  std::string per_token = {};           // file of its losses, within the evaluation's directory; empty: none
+  std::optional<Answers> answers = {};  // of marked data
 };
 
 struct SampleToken {

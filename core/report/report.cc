@@ -35,7 +35,9 @@ Report make_report(const ReportOptions& options) {
   Page page(std::move(head));
   add_runs(page, data);
   add_learning_curves(page, data);
+  add_accuracy_curves(page, data);
   add_throughput(page, data);
+  add_answers(page, data);
   add_loss_by_memory(page, data);
   add_loss_by_position(page, data);
   add_effective_context(page, data);

@@ -18,6 +18,12 @@ namespace segue::report {
 
 namespace {
 
+std::optional<double> read_accuracy(const JsonNode& line) {
+  const std::optional<double> accuracy = line.find_number("accuracy");
+  if (accuracy && !(*accuracy >= 0.0 && *accuracy <= 1.0)) line.at("accuracy").refuse("a number from 0 to 1");
+  return accuracy;
+}
+
 TrainingPoint read_training_point(const JsonNode& line) {
   return {.step = line.at("step").integer(),
           .tokens = line.at("tokens").integer(),
@@ -26,7 +32,8 @@ TrainingPoint read_training_point(const JsonNode& line) {
           .tokens_per_second = line.find_number("tokens_per_second").value_or(0.0),
           .seconds = line.find_number("seconds").value_or(0.0),
           .learning_rate = line.find_number("learning_rate").value_or(0.0),
-          .gradient_norm = line.find_number("gradient_norm").value_or(0.0)};
+          .gradient_norm = line.find_number("gradient_norm").value_or(0.0),
+          .accuracy = read_accuracy(line)};
 }
 
 void add_line(const JsonNode& line, Metrics& metrics) {
@@ -35,7 +42,8 @@ void add_line(const JsonNode& line, Metrics& metrics) {
     metrics.validation.push_back({.step = line.at("step").integer(),
                                   .split = split->text(),
                                   .loss = line.at("loss").number(),
-                                  .bits_per_byte = line.find_number("bits_per_byte")});
+                                  .bits_per_byte = line.find_number("bits_per_byte"),
+                                  .accuracy = read_accuracy(line)});
     return;
   }
   metrics.training.push_back(read_training_point(line));

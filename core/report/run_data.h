@@ -23,6 +23,7 @@ struct TrainingPoint {
   double seconds = 0.0;
   double learning_rate = 0.0;
   double gradient_norm = 0.0;
+  std::optional<double> accuracy = {};  // of the targets of marked data
 };
 
 struct ValidationPoint {
@@ -32,6 +33,7 @@ struct ValidationPoint {
   std::string split = {};
   double loss = 0.0;
   std::optional<double> bits_per_byte = {};
+  std::optional<double> accuracy = {};
 };
 
 struct Metrics {

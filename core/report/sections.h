@@ -21,7 +21,9 @@ struct ReportData {
 PageHead head_of(const ReportData& data);  // without its kicker
 void add_runs(Page& page, const ReportData& data);
 void add_learning_curves(Page& page, const ReportData& data);
+void add_accuracy_curves(Page& page, const ReportData& data);  // within the section before; nothing without marked data
 void add_throughput(Page& page, const ReportData& data);
+void add_answers(Page& page, const ReportData& data);  // nothing without marked data
 void add_loss_by_memory(Page& page, const ReportData& data);
 void add_loss_by_position(Page& page, const ReportData& data);
 void add_effective_context(Page& page, const ReportData& data);

@@ -1,0 +1,200 @@
+// Right answers of marked data: along the way, of every result, where they are hard, and the hardest examples.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "core/drawing/curves.h"
+#include "core/drawing/markup.h"
+#include "core/drawing/numbers.h"
+#include "core/report/answer_drawings.h"
+#include "core/report/sections.h"
+
+namespace segue::report {
+
+namespace {
+
+constexpr int64_t kMostCurvePoints = 700;  // of a line
+constexpr size_t kMostLines = 14;     // of a plot: each colour twice
+constexpr size_t kMostGrids = 4;
+constexpr const char* kAnswersCommand = "segue eval --checkpoint RUN --data DATA --name answers";
+
+struct AnsweredResult {
+  const RunData* run = nullptr;
+  const Evaluation* evaluation = nullptr;
+  const EvaluatedLength* result = nullptr;
+  std::string name = {};
+  const Answers& answers() const { return *result->answers; }
+};
+
+bool has_answers(const EvaluatedLength& result) { return result.answers.has_value(); }
+
+// Names tell apart what differs, and no more.
+std::vector<AnsweredResult> answered_results(const std::vector<RunData>& runs) {
+  std::vector<AnsweredResult> found;
+  for (const RunData& run : runs) {
+    for (const Evaluation& evaluation : run.evaluations) {
+      const auto count = std::ranges::count_if(evaluation.results, has_answers);
+      for (const EvaluatedLength& result : evaluation.results) {
+        if (!result.answers) continue;
+        std::string name = run.name;
+        if (run.evaluations.size() > 1) name += ", " + evaluation.name;
+        if (count > 1) name += fmt::format(", memory {}, segment {}", result.mem_len, result.tgt_len);
+        found.push_back({&run, &evaluation, &result, name});
+      }
+    }
+  }
+  return found;
+}
+
+Series curve_of(const std::vector<Point>& points, const std::string& name, size_t colour, LineStyle style) {
+  return {.name = name,
+          .colour = static_cast<int64_t>(colour),
+          .style = style,
+          .has_markers = style != LineStyle::kBehind,
+          .points = thinned(points, kMostCurvePoints, ScaleKind::kLinear)};
+}
+
+void add_curves(Plot& plot, const RunData& run, size_t colour) {
+  std::vector<Point> training;
+  std::vector<Point> validation;
+  for (const TrainingPoint& point : run.metrics.training)
+    if (point.accuracy) training.push_back({.x = static_cast<double>(point.tokens), .y = kPercent * *point.accuracy});
+  for (const ValidationPoint& point : run.metrics.validation)
+    if (point.accuracy) validation.push_back({.x = static_cast<double>(point.tokens), .y = kPercent * *point.accuracy});
+  plot.series.push_back(curve_of(training, validation.empty() ? run.name : "", colour, LineStyle::kBehind));
+  plot.series.push_back(curve_of(validation, run.name, colour, LineStyle::kSolid));
+}
+
+Table table_of(const std::vector<AnsweredResult>& results) {
+  Table table{.head = {"results of", "split", "memory", "segment", "answers", "accuracy"}, .rows = {}};
+  for (const AnsweredResult& of : results)
+    table.rows.push_back({of.run->name + ", " + of.evaluation->name, of.evaluation->split,
+                          human_count(of.result->mem_len), human_count(of.result->tgt_len),
+                          human_count(of.answers().total.answers), share_text(of.answers().total)});
+  return table;
+}
+
+// All that some result's examples are told apart by.
+std::vector<ExampleKey> keys_of(const std::vector<AnsweredResult>& results) {
+  std::vector<ExampleKey> keys;
+  for (const AnsweredResult& of : results) {
+    for (const ExampleKey& key : varying_keys(of.answers()))
+      if (std::ranges::count(keys, key.trait, &ExampleKey::trait) == 0) keys.push_back(key);
+  }
+  return keys;
+}
+
+template <typename SharesOf>
+std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, SharesOf shares_of) {
+  std::vector<AnswerLine> lines;
+  for (size_t i = 0; i < std::min(results.size(), kMostLines); ++i)
+    lines.push_back({results[i].name, static_cast<int64_t>(i), shares_of(results[i].answers())});
+  return lines;
+}
+
+void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
+  Figure figure{.charts = {},
+                .caption = "The share of right answers by what the examples ask for, with 95 % intervals of the text.",
+                .table = {}};
+  constexpr size_t kMostKeys = 6;
+  for (const ExampleKey& key : keys_of(results)) {
+    Plot plot = plot_of_shares(key.name(), key.label(),
+                               lines_of(results, [&](const Answers& answers) { return shares_by(answers, key); }));
+    plot.name =
+        key.trait.empty() ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", figure.charts.size() + 1);
+    if (key.trait.empty()) mark_longest_trained(plot, results.front().answers().longest_trained);
+    if (figure.charts.size() < kMostKeys && has_points(plot)) figure.charts.emplace_back(std::move(plot));
+  }
+  const Plot by_distance =
+      plot_of_shares("distance", "tokens back to what decides the answer", lines_of(results, shares_by_distance));
+  if (has_points(by_distance)) figure.charts.emplace_back(by_distance);
+  if (!figure.charts.empty()) page.figure(figure);
+}
+
+void add_grids(Page& page, const std::vector<AnsweredResult>& results) {
+  std::string html;
+  size_t count = 0;
+  for (const AnsweredResult& of : results) {
+    for (const ExampleKey& key : varying_keys(of.answers())) {
+      if (key.trait.empty() || count == kMostGrids) continue;
+      std::optional<HeatTable> grid = grid_of(of.answers(), key.trait);
+      if (!grid) continue;
+      ++count;
+      grid->title = results.size() > 1 ? of.name : "";
+      html += heat_table_html(*grid);
+    }
+  }
+  if (count == 0) return;
+  page.figure({.html = html,
+               .caption = "How hard it is: the share of right answers by two things at once, the deeper "
+                          "the shade the more of them."});
+}
+
+std::string token_html(const HardExample& hard, size_t i) {
+  const std::string text = hard.texts.empty() ? fmt::format("{}", hard.tokens[i]) : escaped(hard.texts[i]);
+  const size_t last = hard.tokens.size() - 1;
+  const bool decides = hard.distance > 0 && i + static_cast<size_t>(hard.distance) == last;
+  const char* const shade = i == last ? "h6" : decides ? "q5" : "";
+  return (*shade == '\0' ? text : fmt::format("<span class=\"{}\">{}</span>", shade, text)) +
+         (hard.texts.empty() ? " " : "");
+}
+
+std::string hard_html(const HardExample& hard) {
+  std::string what = fmt::format("Example {}: {} of {} answers right. ", human_count(hard.example),
+                                 human_count(hard.right), human_count(hard.answers));
+  what += hard.right + 1 == hard.answers ? "The wrong one" : "The first wrong one";
+  what += fmt::format(" is token {} of it", human_count(hard.first_wrong - hard.begin));
+  if (hard.distance > 0) what += fmt::format("; what decides it stands {} tokens back", human_count(hard.distance));
+  std::string html = "<p>" + what + ".</p>\n<div class=\"shaded\">";
+  for (size_t i = 0; i < hard.tokens.size(); ++i) html += token_html(hard, i);
+  return html + "</div>\n";
+}
+
+// Of the first result that has one, which is the first that was asked for.
+void add_hardest(Page& page, const std::vector<AnsweredResult>& results) {
+  const auto found =
+      std::ranges::find_if(results, [](const AnsweredResult& of) { return !of.answers().hardest.empty(); });
+  if (found == results.end()) return;
+  std::string html;
+  for (const HardExample& hard : found->answers().hardest) html += hard_html(hard);
+  page.figure({.html = html,
+               .caption = fmt::format("The hardest examples of {}, as {} answers them, up to the first wrong answer, "
+                                      "which is orange; blue: what decides it.",
+                                      found->evaluation->split, found->name)});
+}
+
+}  // namespace
+
+void add_accuracy_curves(Page& page, const ReportData& data) {
+  Plot plot{.name = "accuracy-curves",
+            .title = "Right answers over tokens trained on",
+            .x_label = "tokens trained on",
+            .y_label = "right answers, %",
+            .y_range = Range{0.0, kPercent},
+            .series = {}};
+  for (size_t i = 0; i < data.runs.size(); ++i) add_curves(plot, data.runs[i], i);
+  if (!has_points(plot)) return;
+  page.figure({.charts = {plot},
+               .caption = "Targets that were the most likely tokens, of those that are scored: on data not trained on, "
+                          "before those of training where they are logged.",
+               .table = {}});
+}
+
+void add_answers(Page& page, const ReportData& data) {
+  const std::vector<AnsweredResult> results = answered_results(data.runs);
+  const auto is_marked = [](const RunData& run) {
+    return std::ranges::any_of(run.metrics.validation,
+                               [](const ValidationPoint& point) { return point.accuracy.has_value(); });
+  };
+  if (results.empty() && std::ranges::none_of(data.runs, is_marked)) return;
+  page.section("answers", "Right answers");
+  if (results.empty()) return page.missing("No evaluation tells right answers yet; one comes with", kAnswersCommand);
+  page.html(table_html(table_of(results)));
+  add_plots(page, results);
+  add_grids(page, results);
+  add_hardest(page, results);
+}
+
+}  // namespace segue::report
