@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 
 #include "base/text.h"
+#include "core/compare/accuracy_drawings.h"
+#include "core/compare/measure_drawings.h"
 #include "core/compare/variant_drawings.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
@@ -22,122 +23,6 @@ namespace {
 using report::Page;
 using report::Plot;
 using report::Series;
-
-constexpr int kDecimals = 4;
-
-std::string bits_text(double nats, const std::optional<double>& spread, double scale) {
-  std::string text = report::fixed(nats * scale, kDecimals);
-  if (spread) text += " \xC2\xB1 " + report::fixed(*spread * scale, kDecimals);
-  return text;
-}
-
-std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
-
-std::string lengths_text(const VariantLoss& loss) {
-  return fmt::format("segments of {}, memory {}", human_count(loss.tgt_len), human_count(loss.mem_len));
-}
-
-report::Table loss_table(const ComparisonResult& result, const LossSet& set) {
-  const std::string& first = result.variants.front().name;
-  report::Table table{.head = {"variant", "lengths", result.bits_name(), "above " + first, "p", ""}, .rows = {}};
-  const double scale = result.bits_per_nat();
-  for (size_t v = 0; v < result.variants.size(); ++v) {
-    const ComparedVariant& variant = result.variants[v];
-    std::vector<std::string>& row =
-        table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
-    if (set.losses[v] == nullptr) continue;
-    const VariantLoss& loss = *set.losses[v];
-    row[1] = lengths_text(loss);
-    row[2] = bits_text(loss.losses.mean(), loss.losses.confidence95(), scale);
-    if (!loss.difference) continue;
-    row[3] = fmt::format("{}{}", loss.difference->mean < 0.0 ? "" : "+",
-                         bits_text(loss.difference->mean, loss.difference->confidence95, scale));
-    if (loss.difference->p_adjusted) row[4] = p_text(*loss.difference->p_adjusted);
-    row[5] = verdict_of(*loss.difference) + (row[5].empty() ? "" : "; " + row[5]);
-  }
-  return table;
-}
-
-report::IntervalChart differences_of(const ComparisonResult& result, const LossSet& set) {
-  const double scale = result.bits_per_nat();
-  report::IntervalChart chart{
-      .name = set.name.empty() ? "differences" : "differences-" + set.name,
-      .title = "Differences from " + result.variants.front().name + (set.title.empty() ? "" : ", " + set.title),
-      .x_label = fmt::format("{} above {}; better is left", result.bits_name(), result.variants.front().name),
-      .intervals = {}};
-  for (size_t v = 1; v < result.variants.size(); ++v) {
-    if (set.losses[v] == nullptr || !set.losses[v]->difference) continue;
-    const SeedDifference& difference = *set.losses[v]->difference;
-    report::Interval interval{.name = result.variants[v].name,
-                              .colour = static_cast<int64_t>(v),
-                              .value = difference.mean * scale,
-                              .text = fmt::format("{:+.4f}", difference.mean * scale)};
-    if (difference.confidence95) interval.spread = *difference.confidence95 * scale;
-    if (difference.is_significant()) interval.text += " *";
-    chart.intervals.push_back(std::move(interval));
-  }
-  return chart;
-}
-
-// Which variants diverged, from which seeds.
-std::string diverged_text(const ComparisonResult& result) {
-  std::string text;
-  for (const ComparedVariant& variant : result.variants) {
-    if (variant.diverged.empty()) continue;
-    text += fmt::format("{}{} from seed{} {}", text.empty() ? "" : "; ", variant.name,
-                        variant.diverged.size() == 1 ? "" : "s", fmt::join(variant.diverged, ", "));
-  }
-  return text;
-}
-
-void add_set(Page& page, const ComparisonResult& result, const LossSet& set) {
-  const ComparedVariant& first = result.variants.front();
-  const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
-                                                  : "of both other text of this kind and other seeds";
-  const report::IntervalChart chart = differences_of(result, set);
-  if (!chart.intervals.empty())
-    page.figure(
-        {.charts = {chart},
-         .caption = fmt::format(
-             "Differences from {} ({}){} on {} tokens of split {}, the same of all, with 95 % intervals {}. A star "
-             "marks those that are significant at 5 % for all variants together (Holm).",
-             first.name, lengths_text(*set.losses.front()), set.title.empty() ? "" : ", " + set.title + ",",
-             human_count(result.tokens), result.split, of)});
-  page.html(report::table_html(loss_table(result, set)));
-}
-
-// Tokens of a segment and the memory before it.
-double reach_of(const VariantLoss& loss) { return static_cast<double>(loss.tgt_len + loss.mem_len); }
-
-// The losses of all variants at the measured lengths, unless two of these are as long.
-void add_lengths(Page& page, const ComparisonResult& result) {
-  Plot plot{.name = "loss-by-length",
-            .title = "Loss by length",
-            .x_label = "tokens of segment and memory",
-            .y_label = result.bits_name(),
-            .x_scale = report::ScaleKind::kLog,
-            .series = {}};
-  for (size_t v = 0; v < result.variants.size(); ++v) {
-    Series series{
-        .name = result.variants[v].name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
-    for (const VariantLoss& loss : result.variants[v].losses)
-      series.points.push_back({.x = reach_of(loss), .y = loss.losses.mean() * result.bits_per_nat()});
-    std::ranges::sort(series.points, {}, &report::Point::x);
-    if (std::ranges::adjacent_find(series.points, {}, &report::Point::x) != series.points.end()) return;
-    plot.series.push_back(std::move(series));
-  }
-  page.figure({.charts = {plot}, .caption = "Losses at all measured lengths: mean over the seeds.", .table = {}});
-}
-
-void add_losses(Page& page, const ComparisonResult& result) {
-  page.section("losses", "Which is better, and how surely");
-  if (const std::string diverged = diverged_text(result); !diverged.empty())
-    page.paragraph("Diverged: " + diverged +
-                   ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
-                   "of trainings that end.");
-  if (result.points() > 1) add_lengths(page, result);
-  for (const LossSet& set : loss_sets(result)) add_set(page, result, set);
-}
 
 void add_costs(Page& page, const ComparisonResult& result) {
   page.section("costs", "What they cost");
@@ -162,13 +47,19 @@ void add_costs(Page& page, const ComparisonResult& result) {
       "that a process held in training.");
 }
 
+// By which every variant took its rate; where some did by one and some by another, that of the first.
+MeasureKind chosen_by(const ComparisonResult& result) { return result.variants.front().rate->chosen_by; }
+
 void add_rates(Page& page, const ComparisonResult& result) {
   if (!result.variants.front().rate) return;
   page.section("rates", "Learning rates");
+  const MeasureKind kind = chosen_by(result);
+  const MeasureUnits units = units_of(result, kind);
+  const bool by_accuracy = kind == MeasureKind::kAccuracy;
   Plot plot{.name = "learning-rates",
-            .title = "Validation loss by learning rate",
+            .title = by_accuracy ? "Right answers on validation by learning rate" : "Validation loss by learning rate",
             .x_label = "learning rate",
-            .y_label = result.bits_name(),
+            .y_label = units.name,
             .x_scale = report::ScaleKind::kLog,
             .series = {}};
   std::string at_end;
@@ -178,11 +69,10 @@ void add_rates(Page& page, const ComparisonResult& result) {
     const ComparedVariant& variant = result.variants[v];
     Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
     for (const SweptRate::Tried& one : variant.rate->tried) {
-      if (one.loss) {
-        series.points.push_back({.x = one.learning_rate, .y = *one.loss * result.bits_per_nat()});
-      } else {
+      const std::optional<double>& found = by_accuracy ? one.accuracy : one.loss;
+      if (found) series.points.push_back({.x = one.learning_rate, .y = *found * units.scale});
+      if (!one.loss)
         diverged += fmt::format("{}{} at {}", diverged.empty() ? "" : ", ", variant.name, one.learning_rate);
-      }
     }
     plot.series.push_back(std::move(series));
     flops += variant.rate->flops;
@@ -191,9 +81,11 @@ void add_rates(Page& page, const ComparisonResult& result) {
   if (!at_end.empty()) at_end = " A better one may lie beyond those tried for " + at_end + ".";
   if (!diverged.empty()) diverged = " Diverged: " + diverged + ".";
   page.figure({.charts = {plot},
-               .caption = fmt::format("Every variant takes the learning rate with the lowest loss on the validation "
-                                      "split, of those tried from the first seed, which took {:.3g} FLOP.{}{}",
-                                      flops, diverged, at_end),
+               .caption = fmt::format(
+                   "Every variant takes the learning rate with the {} on the validation split, of "
+                   "those tried from the first seed, which took {:.3g} FLOP.{}{}",
+                   by_accuracy ? "most right answers (of as many, that with the lowest loss)" : "lowest loss", flops,
+                   diverged, at_end),
                .table = {}});
 }
 
@@ -272,8 +164,7 @@ Series parts_of(const ComparisonResult& result, size_t v, PartsOf parts, report:
   const ComparedVariant& variant = result.variants[v];
   Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .points = {}};
   const auto list_of = [&](const report::RunData& run) {
-    const auto found = std::ranges::find(run.evaluations, kComparedEvaluation, &report::Evaluation::name);
-    return report::joined(found->results.back().*parts, is_enough);
+    return report::joined(measured_at(run, result.points() - 1).*parts, is_enough);
   };
   const auto count = static_cast<double>(variant.runs.size());
   for (const report::RunData& run : variant.runs) {
@@ -301,7 +192,7 @@ Plot parts_plot(const ComparisonResult& result, const std::string& what, const s
 
 void add_parts(Page& page, const ComparisonResult& result) {
   page.section("parts", "Where in the text");
-  const auto is_known = [](const ComparedVariant& variant) { return !variant.losses.empty(); };
+  const auto is_known = [](const ComparedVariant& variant) { return !variant.points.empty(); };
   const ComparedVariant& known = *std::ranges::find_if(result.variants, is_known);
   page.figure({.charts = {parts_plot(result, "position", "position in the segment",
                                      &report::EvaluatedLength::by_position, report::is_wide_for_its_place),
@@ -309,7 +200,7 @@ void add_parts(Page& page, const ComparisonResult& result) {
                                      &report::EvaluatedLength::by_context, report::has_many_tokens)},
                .caption = fmt::format("Loss by position in the segment, and by available context, the mean over seeds "
                                       "({} for {}).",
-                                      lengths_text(known.losses.back()), known.name),
+                                      lengths_text(known.points.back()), known.name),
                .table = {}});
 }
 
@@ -332,26 +223,32 @@ void add_configs(Page& page, const ComparisonResult& result) {
                "<pre>" + report::escaped(to_json(configs.front()).dump(2)) + "</pre>\n");
 }
 
-// Of each as it was trained, or else at the first of the measured lengths.
+// By what tells most, of each as it was trained, or else at the first of the measured lengths.
 std::string summary_of(const ComparisonResult& result) {
-  const std::vector<LossSet> sets = loss_sets(result);
+  const std::vector<PointSet> sets = point_sets(result);
   if (sets.empty()) return "All diverged.";
-  const std::vector<const VariantLoss*>& losses = sets.front().losses;
-  const auto loss_of = [](const VariantLoss* loss) {
-    return loss == nullptr ? std::numeric_limits<double>::infinity() : loss->losses.mean();
-  };
-  const auto best = static_cast<size_t>(std::ranges::min_element(losses, {}, loss_of) - losses.begin());
-  const ComparedVariant& variant = result.variants[best];
+  const PointSet& set = sets.front();
+  const MeasureKind kind = result.measures().front();
+  const MeasureUnits units = units_of(result, kind);
+  std::optional<size_t> best;
+  const auto mean_of = [&](size_t v) { return set.find(v, kind)->values.mean(); };
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    if (set.find(v, kind) == nullptr) continue;
+    const bool is_better =
+        !best || (units.is_higher_better ? mean_of(v) > mean_of(*best) : mean_of(v) < mean_of(*best));
+    if (is_better) best = v;
+  }
+  const ComparedVariant& variant = result.variants[*best];
   const std::string of =
-      fmt::format("{} at {} {}", variant.name, report::fixed(loss_of(losses[best]) * result.bits_per_nat(), kDecimals),
-                  result.bits_name());
+      fmt::format("{} at {} {}", variant.name, report::fixed(mean_of(*best) * units.scale, units.decimals), units.name);
   const std::string diverged =
       variant.diverged.empty() ? "" : fmt::format(" where it did not diverge ({})", divergence_of(result, variant));
-  if (best == 0) return fmt::format("None is below {}{}.", of, diverged);
-  const std::optional<SeedDifference>& difference = losses[best]->difference;
-  if (!difference) return fmt::format("The lowest is {}{}.", of, diverged);
-  return fmt::format("The lowest is {}{}; its difference from {}: {}.", of, diverged, result.variants.front().name,
-                     verdict_of(*difference));
+  if (*best == 0) return fmt::format("None is {} {}{}.", units.is_higher_better ? "above" : "below", of, diverged);
+  const char* const extreme = units.is_higher_better ? "highest" : "lowest";
+  const std::optional<SeedDifference>& difference = set.find(*best, kind)->difference;
+  if (!difference) return fmt::format("The {} is {}{}.", extreme, of, diverged);
+  return fmt::format("The {} is {}{}; its difference from {}: {}.", extreme, of, diverged, result.variants.front().name,
+                     verdict_of(*difference, units));
 }
 
 }  // namespace
@@ -363,7 +260,7 @@ report::Page comparison_page(const ComparisonResult& result, const std::string& 
              .summary = fmt::format("{} {} variants, seeds {}.", summary_of(result), result.variants.size(),
                                     fmt::join(result.seeds, ", ")),
              .made_by = "segue compare"});
-  add_losses(page, result);
+  add_measures(page, result);
   add_costs(page, result);
   add_rates(page, result);
   if (result.points() > 0) {

@@ -57,14 +57,21 @@ std::optional<int64_t> peak_of(const std::filesystem::path& directory, const Com
   return peak;
 }
 
-VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
-  const Config& config = variant.config;
+// That a stream keeps from segment to segment.
+int64_t memory_bytes_of(const Config& config, int64_t mem_len) {
   const bool is_short = config.training.precision == PrecisionKind::kBf16;
   const Compute stored{.activations = is_short ? DType::kBFloat16 : DType::kFloat32};
+  ModelUse use = use_of(config.model);
+  use.mem_len = mem_len;
+  return make_training_memory(config.model, use, 1, stored)->bytes();
+}
+
+VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
+  const Config& config = variant.config;
   VariantCost cost{.steps = config.training.max_step,
                    .parameters = report::count_parameters(config.model, vocab_size),
                    .flops = flops_of_steps(config, vocab_size, config.training.max_step),
-                   .memory_bytes = make_training_memory(config.model, use_of(config.model), 1, stored)->bytes()};
+                   .memory_bytes = memory_bytes_of(config, config.model.mem_len)};
   const auto count = static_cast<double>(variant.runs.size());
   for (const report::RunData& run : variant.runs) {
     if (!run.metrics.training.empty()) {
@@ -80,7 +87,7 @@ VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
 
 // Where the losses of a run at one of the measured lengths are.
 std::filesystem::path losses_file(const report::RunData& run, size_t point) {
-  return run.path / "evaluations" / kComparedEvaluation / evaluation_of(run).results[point].per_token;
+  return run.path / "evaluations" / kComparedEvaluation / measured_at(run, point).per_token;
 }
 
 const report::RunData* first_run(const std::vector<ComparedVariant>& variants) {
@@ -100,37 +107,72 @@ void check_points(const std::vector<ComparedVariant>& variants, const report::Ru
   }
 }
 
-// What a variant lost at one of the measured lengths, from every seed.
-LossesOfSeeds add_losses(ComparedVariant& variant, const std::vector<int64_t>& seeds, size_t point,
-                         PairedLosses& paired) {
-  LossesOfSeeds way(seeds.size());
-  if (variant.runs.empty()) return way;
-  const report::EvaluatedLength& lengths = evaluation_of(variant.runs.front()).results[point];
-  VariantLoss& loss = variant.losses.emplace_back(VariantLoss{.tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len});
+// What all variants have of a measure, by variant and seed; none where some run does not tell it.
+using Ways = std::vector<LossesOfSeeds>;
+struct MeasuredWays {
+  Ways losses = {};
+  Ways answers = {};
+};
+
+VariantMeasure measure_of(const LossesOfSeeds& way) {
+  VariantMeasure measure;
   std::vector<LossMean> known;
-  auto run = variant.runs.begin();
-  for (size_t s = 0; s < seeds.size(); ++s) {
-    std::optional<double>& of_seed = loss.of_seeds.emplace_back();
-    if (std::ranges::count(variant.diverged, seeds[s]) > 0) continue;
-    paired.add(losses_file(*run++, point));
-    way[s] = known.emplace_back(paired.evaluations().back().losses);
-    of_seed = way[s]->mean();
+  for (const std::optional<LossMean>& of_seed : way) {
+    measure.of_seeds.push_back(of_seed ? std::optional(of_seed->mean()) : std::nullopt);
+    if (of_seed) known.push_back(*of_seed);
   }
-  loss.losses = LossMean::average(known);
-  return way;
+  measure.values = LossMean::average(known);
+  return measure;
 }
 
-// By variant.
-using Ways = std::vector<LossesOfSeeds>;
+// From the first variant. `points`: of all variants, null where all seeds diverged.
+void add_differences(const std::vector<VariantPoint*>& points, const MeasuredWays& ways) {
+  const auto add = [&](const Ways& of_measure, auto measure_at) {
+    if (of_measure.empty()) return;
+    const std::vector<SeedDifference> differences = differences_over_seeds(of_measure);
+    for (size_t v = 0; v < points.size(); ++v) {
+      if (points[v] == nullptr) continue;
+      std::optional<SeedDifference>& difference = measure_at(*points[v]).difference;
+      difference.reset();
+      if (v > 0 && differences[v - 1].seeds > 0) difference = differences[v - 1];
+    }
+  };
+  add(ways.losses, [](VariantPoint& point) -> VariantMeasure& { return point.loss; });
+  add(ways.answers, [](VariantPoint& point) -> VariantMeasure& { return *point.accuracy; });
+}
 
-// Adds what all variants lost at one of the measured lengths, and returns it by seed.
-Ways add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
-  Ways ways;
-  for (ComparedVariant& variant : result.variants) ways.push_back(add_losses(variant, result.seeds, point, paired));
-  const std::vector<SeedDifference> differences = differences_over_seeds(ways);
-  for (size_t v = 1; v < result.variants.size(); ++v) {
-    if (differences[v - 1].seeds > 0) result.variants[v].losses[point].difference = differences[v - 1];
+// Adds what the runs of all variants found at one of the measured lengths, and returns it by seed.
+MeasuredWays add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
+  MeasuredWays ways;
+  bool tells_answers = true;
+  for (const ComparedVariant& variant : result.variants) {
+    LossesOfSeeds& losses = ways.losses.emplace_back(result.seeds.size());
+    LossesOfSeeds& answers = ways.answers.emplace_back(result.seeds.size());
+    auto run = variant.runs.begin();
+    for (size_t s = 0; s < result.seeds.size(); ++s) {
+      if (std::ranges::count(variant.diverged, result.seeds[s]) > 0) continue;
+      const bool is_told = measured_at(*run, point).answers.has_value();
+      paired.add(losses_file(*run++, point));
+      const PairedLosses::Evaluation& evaluation = paired.evaluations().back();
+      losses[s] = evaluation.losses;
+      answers[s] = evaluation.answers;
+      tells_answers = tells_answers && is_told && evaluation.answers;
+    }
   }
+  if (!tells_answers) ways.answers.clear();
+  std::vector<VariantPoint*> points;
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    ComparedVariant& variant = result.variants[v];
+    points.push_back(nullptr);
+    if (variant.runs.empty()) continue;
+    const report::EvaluatedLength& lengths = measured_at(variant.runs.front(), point);
+    VariantPoint& added = variant.points.emplace_back(VariantPoint{
+        .number = point, .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .loss = measure_of(ways.losses[v])});
+    added.memory_bytes = memory_bytes_of(variant.config, added.mem_len);
+    if (tells_answers) added.accuracy = measure_of(ways.answers[v]);
+    points.back() = &added;
+  }
+  add_differences(points, ways);
   return ways;
 }
 
@@ -142,13 +184,13 @@ std::vector<size_t> points_as_trained(const ComparisonResult& result) {
   std::optional<size_t> first;
   for (const ComparedVariant& variant : result.variants) {
     size_t& point = points.emplace_back(0);
-    if (variant.losses.empty()) continue;
-    const auto is_own = [&](const VariantLoss& loss) {
-      return loss.tgt_len == variant.config.training.tgt_len && loss.mem_len == variant.config.model.mem_len;
+    if (variant.points.empty()) continue;
+    const auto is_own = [&](const VariantPoint& measured) {
+      return measured.tgt_len == variant.config.training.tgt_len && measured.mem_len == variant.config.model.mem_len;
     };
-    const auto found = std::ranges::find_if(variant.losses, is_own);
-    if (found == variant.losses.end()) return {};
-    point = static_cast<size_t>(found - variant.losses.begin());
+    const auto found = std::ranges::find_if(variant.points, is_own);
+    if (found == variant.points.end()) return {};
+    point = found->number;
     is_same = is_same && point == first.value_or(point);
     first = point;
   }
@@ -156,19 +198,20 @@ std::vector<size_t> points_as_trained(const ComparisonResult& result) {
 }
 
 // `all`: by the measured lengths.
-void add_as_trained(ComparisonResult& result, const std::vector<Ways>& all) {
-  const std::vector<size_t> points = points_as_trained(result);
-  if (points.empty()) return;
-  Ways ways;
-  for (size_t v = 0; v < points.size(); ++v) ways.push_back(all[points[v]][v]);
-  const std::vector<SeedDifference> differences = differences_over_seeds(ways);
-  for (size_t v = 0; v < points.size(); ++v) {
+void add_as_trained(ComparisonResult& result, const std::vector<MeasuredWays>& all) {
+  const std::vector<size_t> numbers = points_as_trained(result);
+  if (numbers.empty()) return;
+  MeasuredWays ways;
+  std::vector<VariantPoint*> points;
+  for (size_t v = 0; v < numbers.size(); ++v) {
+    const MeasuredWays& own = all[numbers[v]];
+    ways.losses.push_back(own.losses[v]);
+    if (!own.answers.empty()) ways.answers.push_back(own.answers[v]);
     ComparedVariant& variant = result.variants[v];
-    if (variant.losses.empty()) continue;
-    VariantLoss& loss = variant.as_trained.emplace(variant.losses[points[v]]);
-    loss.difference.reset();
-    if (v > 0 && differences[v - 1].seeds > 0) loss.difference = differences[v - 1];
+    const bool has_ended = !variant.points.empty();
+    points.push_back(has_ended ? &variant.as_trained.emplace(variant.points[numbers[v]]) : nullptr);
   }
+  add_differences(points, ways);
 }
 
 DistanceBiases read_biases(const report::RunData& run, int64_t vocab_size) {
@@ -221,18 +264,25 @@ void add_tried(SweptRate& rate, const ComparedRun& run, int64_t vocab_size, cons
   SweptRate::Tried& tried = rate.tried.emplace_back(SweptRate::Tried{.learning_rate = run.config.optimizer.lr});
   int64_t steps = run.config.training.max_step;
   if (is_measured(directory, run, kSweptEvaluation)) {
-    tried.loss = evaluation_of(read, kSweptEvaluation).results.front().loss;
+    const report::EvaluatedLength& found = evaluation_of(read, kSweptEvaluation).results.front();
+    tried.loss = found.loss;
+    if (found.answers) tried.accuracy = found.answers->total.accuracy;
   } else {
     steps = read.metrics.training.empty() ? 0 : read.metrics.training.back().step;
   }
   rate.flops += flops_of_steps(run.config, vocab_size, steps);
 }
 
-size_t best_of(const std::vector<SweptRate::Tried>& tried) {
-  const auto loss_of = [](const SweptRate::Tried& one) {
-    return one.loss.value_or(std::numeric_limits<double>::infinity());
+void choose_best(SweptRate& rate) {
+  const auto ended = [](const SweptRate::Tried& one) { return one.loss.has_value(); };
+  const auto is_told = [](const SweptRate::Tried& one) { return one.accuracy || !one.loss; };
+  if (std::ranges::any_of(rate.tried, ended) && std::ranges::all_of(rate.tried, is_told))
+    rate.chosen_by = MeasureKind::kAccuracy;
+  const auto key_of = [&](const SweptRate::Tried& one) {
+    const double wrong = rate.chosen_by == MeasureKind::kAccuracy ? -one.accuracy.value_or(-1.0) : 0.0;
+    return std::pair(wrong, one.loss.value_or(std::numeric_limits<double>::infinity()));
   };
-  return static_cast<size_t>(std::ranges::min_element(tried, {}, loss_of) - tried.begin());
+  rate.best = static_cast<size_t>(std::ranges::min_element(rate.tried, {}, key_of) - rate.tried.begin());
 }
 
 }  // namespace
@@ -243,24 +293,48 @@ std::string ComparisonResult::bits_name() const { return "bits/" + (tokens_per_b
 
 size_t ComparisonResult::points() const {
   size_t points = 0;
-  for (const ComparedVariant& variant : variants) points = std::max(points, variant.losses.size());
+  for (const ComparedVariant& variant : variants) points = std::max(points, variant.points.size());
   return points;
 }
 
-std::vector<LossSet> loss_sets(const ComparisonResult& result) {
-  std::vector<LossSet> sets;
+std::vector<MeasureKind> ComparisonResult::measures() const {
+  if (points() == 0) return {};
+  return answers > 0 ? std::vector{MeasureKind::kAccuracy, MeasureKind::kLoss} : std::vector{MeasureKind::kLoss};
+}
+
+const VariantMeasure* VariantPoint::find(MeasureKind kind) const {
+  if (kind == MeasureKind::kLoss) return &loss;
+  return accuracy ? &*accuracy : nullptr;
+}
+
+const VariantMeasure* PointSet::find(size_t variant, MeasureKind kind) const {
+  return points[variant] == nullptr ? nullptr : points[variant]->find(kind);
+}
+
+MeasureUnits units_of(const ComparisonResult& result, MeasureKind kind) {
+  if (kind == MeasureKind::kAccuracy)
+    return {.name = "% right", .scale = 100.0, .decimals = 2, .is_higher_better = true};
+  return {.name = result.bits_name(), .scale = result.bits_per_nat(), .decimals = 4};
+}
+
+std::vector<PointSet> point_sets(const ComparisonResult& result) {
+  std::vector<PointSet> sets;
   const auto has_own = [](const ComparedVariant& variant) { return variant.as_trained.has_value(); };
   if (std::ranges::any_of(result.variants, has_own)) {
-    LossSet& set = sets.emplace_back(LossSet{.name = "as-trained", .title = "each as it was trained"});
+    PointSet& set = sets.emplace_back(PointSet{.name = "as-trained", .title = "each as it was trained"});
     for (const ComparedVariant& variant : result.variants)
-      set.losses.push_back(variant.as_trained ? &*variant.as_trained : nullptr);
+      set.points.push_back(variant.as_trained ? &*variant.as_trained : nullptr);
   }
   for (size_t point = 0; point < result.points(); ++point) {
-    LossSet& set = sets.emplace_back(LossSet{.name = point == 0 ? "" : std::to_string(point)});
+    PointSet& set = sets.emplace_back(PointSet{.name = point == 0 ? "" : std::to_string(point)});
     for (const ComparedVariant& variant : result.variants)
-      set.losses.push_back(variant.losses.empty() ? nullptr : &variant.losses[point]);
+      set.points.push_back(variant.points.empty() ? nullptr : &variant.points[point]);
   }
   return sets;
+}
+
+const report::EvaluatedLength& measured_at(const report::RunData& run, size_t point) {
+  return evaluation_of(run).results[point];
 }
 
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run, std::string_view evaluation) {
@@ -307,7 +381,7 @@ std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector
     }
     if (rate.tried.empty()) return {};
     std::ranges::sort(rate.tried, {}, &SweptRate::Tried::learning_rate);
-    rate.best = best_of(rate.tried);
+    choose_best(rate);
     rates.push_back(std::move(rate));
   }
   return rates;
@@ -338,12 +412,13 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
   check_points(result.variants, *first);
   PairedLosses paired;
   const size_t points = evaluation_of(*first).results.size();
-  std::vector<Ways> all;
+  std::vector<MeasuredWays> all;
   for (size_t point = 0; point < points; ++point) all.push_back(add_point(result, point, paired));
   add_as_trained(result, all);
   result.unit = paired.unit();
   result.tokens_per_byte = paired.tokens_per_byte();
   result.tokens = paired.tokens();
+  if (!all.back().answers.empty()) result.answers = paired.evaluations().back().answers->tokens();
   return result;
 }
 

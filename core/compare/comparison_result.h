@@ -1,5 +1,5 @@
-// What a comparison found so far: every variant's losses over the seeds from which all of them have been trained and
-// measured, how far they lie apart, and what they cost.
+// What a comparison found so far: every variant's losses, and of marked data its right answers, over the seeds from
+// which all of them have been trained and measured, how far they lie apart, and what they cost.
 #pragma once
 
 #include <cstdint>
@@ -41,23 +41,43 @@ struct VariantCost {
   std::optional<int64_t> peak_bytes = {};  // of memory, in training; none where it was not seen
 };
 
-struct VariantLoss {
+// What variants are compared by.
+enum class MeasureKind : uint8_t {
+  kLoss,      // nats per token: lower is better
+  kAccuracy,  // the share of right answers of marked data: higher is better
+};
+
+// One of them, of a variant at one of the measured lengths.
+struct VariantMeasure {
+  LossMean values = {};                              // averaged over the seeds that did not diverge
+  std::vector<std::optional<double>> of_seeds = {};  // means; none where training diverged
+  std::optional<SeedDifference> difference = {};  // from the first variant, which has none; none without seeds of both
+};
+
+// A variant at one of the measured lengths.
+struct VariantPoint {
+  size_t number = 0;  // of these lengths
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
-  LossMean losses = {};                              // averaged over the seeds that did not diverge
-  std::vector<std::optional<double>> of_seeds = {};  // nats per token; none where training diverged
-  std::optional<SeedDifference> difference = {};  // from the first variant, which has none; none without seeds of both
+  int64_t memory_bytes = 0;  // that a stream keeps with this memory, stored as in training
+  VariantMeasure loss = {};
+  std::optional<VariantMeasure> accuracy = {};         // of marked data
+  const VariantMeasure* find(MeasureKind kind) const;  // null: not known
 };
 
 // How a variant came to its learning rate.
 struct SweptRate {
   struct Tried {
     double learning_rate = 0.0;
-    std::optional<double> loss = {};  // on the validation split, nats per token; none: diverged
+    std::optional<double> loss = {};      // on the validation split, nats per token; none: diverged
+    std::optional<double> accuracy = {};  // there, of marked data
   };
   std::vector<Tried> tried = {};  // ascending
   size_t best = 0;                // the lowest rate when all diverged
-  double flops = 0.0;             // of all that were tried
+  // What the best one has most of, as published comparisons on marked data choose it: right answers, and the lower loss
+  // where these are as many; on other data the lowest loss.
+  MeasureKind chosen_by = MeasureKind::kLoss;
+  double flops = 0.0;  // of all that were tried
   double learning_rate() const { return tried[best].learning_rate; }
   // A better one may lie beyond.
   bool is_at_end() const { return best == 0 || best + 1 == tried.size(); }
@@ -69,11 +89,11 @@ struct ComparedVariant {
   std::optional<SweptRate> rate = {};
   Config config = {};  // of its first run
   VariantCost cost = {};
-  std::vector<int64_t> diverged = {};    // seeds
-  std::vector<VariantLoss> losses = {};  // one for each of the measured lengths; none when all seeds diverged
+  std::vector<int64_t> diverged = {};     // seeds
+  std::vector<VariantPoint> points = {};  // one for each of the measured lengths; none when all seeds diverged
   // That of the lengths it was trained with, where every variant was measured with its own and these are not the same
   // for all: its difference is from the first variant as that was trained.
-  std::optional<VariantLoss> as_trained = {};
+  std::optional<VariantPoint> as_trained = {};
   std::vector<report::RunData> runs = {};  // of the seeds that did not diverge
   DistanceBiases biases = {};              // of the first of these runs; none when its checkpoints are gone
 };
@@ -83,6 +103,7 @@ struct ComparisonResult {
   std::string unit = {};         // what a token is
   double tokens_per_byte = 0.0;  // 0: not known
   int64_t tokens = 0;            // scored, the same of all
+  int64_t answers = 0;           // of marked data
   int64_t vocab_size = 0;
   BudgetConfig budget = {};
   std::vector<int64_t> seeds = {};  // from which all variants have ended, measured or diverged
@@ -91,21 +112,34 @@ struct ComparisonResult {
   int64_t diverged_runs = 0;
   std::vector<ComparedVariant> variants = {};
 
-  size_t points() const;          // measured lengths; 0 when all runs diverged
-  double bits_per_nat() const;    // per byte where bytes are known, else per token
-  std::string bits_name() const;  // "bits/byte" or "bits/token"
+  size_t points() const;                      // measured lengths; 0 when all runs diverged
+  double bits_per_nat() const;                // per byte where bytes are known, else per token
+  std::string bits_name() const;              // "bits/byte" or "bits/token"
+  std::vector<MeasureKind> measures() const;  // what is known of all, that which tells most first
 };
 
-// The losses of all variants that are set beside one another: each as it was trained, or all at one of the measured
-// lengths.
-struct LossSet {
-  std::string name = {};                        // "as-trained", or "" and "1", "2", ... of the measured lengths
-  std::string title = {};                       // "each as it was trained", or none
-  std::vector<const VariantLoss*> losses = {};  // by variant; null when all its seeds diverged
+// How a measure is told to people.
+struct MeasureUnits {
+  std::string name = {};  // "bits/byte", or "% right"
+  double scale = 1.0;     // of one nat, or of all answers
+  int decimals = 0;
+  bool is_higher_better = false;
+};
+MeasureUnits units_of(const ComparisonResult& result, MeasureKind kind);
+
+// What is set beside one another of all variants: each as it was trained, or all at one of the measured lengths.
+struct PointSet {
+  std::string name = {};                         // "as-trained", or "" and "1", "2", ... of the measured lengths
+  std::string title = {};                        // "each as it was trained", or none
+  std::vector<const VariantPoint*> points = {};  // by variant; null when all its seeds diverged
+  const VariantMeasure* find(size_t variant, MeasureKind kind) const;  // null: not known
 };
 
 // First that of each as it was trained, if there is one.
-std::vector<LossSet> loss_sets(const ComparisonResult& result);
+std::vector<PointSet> point_sets(const ComparisonResult& result);
+
+// What was found of a run at one of the measured lengths.
+const report::EvaluatedLength& measured_at(const report::RunData& run, size_t point);
 
 bool is_measured(const std::filesystem::path& directory, const ComparedRun& run,
                  std::string_view evaluation = kComparedEvaluation);
@@ -133,24 +167,30 @@ std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector
 ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs,
                              const std::vector<SweptRate>& rates, const std::filesystem::path& directory);
 
-// {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens", "seeds", "budget",
+// {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens",
+//  "answers": of marked data, "seeds", "budget",
 //  "runs", "measured_runs", "diverged_runs", "variants": [{"name", "set", "diverged": seeds, "cost": {...},
-//    "sweep": null or {"learning_rate", "is_at_end", "flops", "tried": [{"learning_rate", "loss": null if it
-//    diverged}]}, "losses": of each of the measured lengths, none when all seeds diverged, [{"tgt_len", "mem_len", the
-//    losses of base units (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged,
-//    "difference": null of the first variant and without seeds of both, else {"loss", "seeds": how many,
-//    "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "is_significant"}}],
-//    "as_trained": null, or likewise of the lengths of its training, where they differ between variants}]}
-// Losses, differences and their errors are in nats per token; what is not known is null.
+//    "sweep": null or {"learning_rate", "chosen_by": "loss" or "accuracy", "is_at_end", "flops", "tried":
+//    [{"learning_rate", "loss": null if it diverged, "accuracy": of marked data}]}, "losses": of each of the measured
+//    lengths, none when all seeds diverged, [{"tgt_len", "mem_len", "memory_bytes_per_stream", the losses of base units
+//    (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged, "difference": null of the first
+//    variant and without seeds of both, else {"loss", "seeds": how many, "confidence95", "error_of_text",
+//    "error_of_seeds", "p", "p_adjusted", "is_significant"}, "accuracy": of marked data}], "as_trained": null, or
+//    likewise of the lengths of its training, where they differ between variants}]}
+//   accuracy: {"answers": how many, "accuracy": the share of them that was right, "confidence95", "seeds",
+//   "difference":
+//    likewise, with "accuracy" in place of "loss", "by_examples": of every run of examples [{"tokens", "traits",
+//    "answers", "accuracy": the mean over seeds, "seeds"}], "by_distance": likewise of "from" to "to" tokens}
+// Losses, their differences and errors are in nats per token; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
 
 // "better", "worse", "not significant", or why that cannot be told.
-std::string verdict_of(const SeedDifference& difference);
+std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units);
 
 // "2 of 3 seeds diverged"; empty when none did.
 std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant);
 
-// For people: a table for each of the measured lengths, in bits.
+// For people: a table for each of the measured lengths, of right answers in per cent and of losses in bits.
 std::string describe_result(const ComparisonResult& result);
 
 }  // namespace segue

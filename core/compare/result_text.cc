@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/compare/compared_answers.h"
 #include "core/compare/comparison_result.h"
 #include "core/evaluation/loss_units.h"
 
@@ -34,17 +35,20 @@ OrderedJson cost_json(const ComparedVariant& variant) {
 OrderedJson sweep_json(const std::optional<SweptRate>& rate) {
   if (!rate) return {};
   OrderedJson tried = OrderedJson::array();
-  for (const SweptRate::Tried& one : rate->tried)
+  for (const SweptRate::Tried& one : rate->tried) {
     tried.push_back({{"learning_rate", one.learning_rate}, {"loss", known(one.loss)}});
+    if (rate->chosen_by == MeasureKind::kAccuracy) tried.back()["accuracy"] = known(one.accuracy);
+  }
   return {{"learning_rate", rate->learning_rate()},
+          {"chosen_by", rate->chosen_by == MeasureKind::kAccuracy ? "accuracy" : "loss"},
           {"is_at_end", rate->is_at_end()},
           {"flops", rate->flops},
           {"tried", std::move(tried)}};
 }
 
-OrderedJson difference_json(const std::optional<SeedDifference>& difference) {
+OrderedJson difference_json(const std::optional<SeedDifference>& difference, const char* name) {
   if (!difference) return {};
-  return {{"loss", difference->mean},
+  return {{name, difference->mean},
           {"seeds", difference->seeds},
           {"confidence95", known(difference->confidence95)},
           {"error_of_text", known(difference->error_of_text)},
@@ -54,21 +58,36 @@ OrderedJson difference_json(const std::optional<SeedDifference>& difference) {
           {"is_significant", difference->is_significant()}};
 }
 
-OrderedJson loss_json(const VariantLoss& loss, const LossUnits& units) {
-  OrderedJson json{{"tgt_len", loss.tgt_len}, {"mem_len", loss.mem_len}};
-  add_loss(json, loss.losses.mean(), units);
-  json["confidence95"] = known(loss.losses.confidence95());
+// All but the mean itself.
+void add_measure(OrderedJson& json, const VariantMeasure& measure, const char* name) {
+  json["confidence95"] = known(measure.values.confidence95());
   json["seeds"] = OrderedJson::array();
-  for (const std::optional<double>& of_seed : loss.of_seeds) json["seeds"].push_back(known(of_seed));
-  json["difference"] = difference_json(loss.difference);
+  for (const std::optional<double>& of_seed : measure.of_seeds) json["seeds"].push_back(known(of_seed));
+  json["difference"] = difference_json(measure.difference, name);
+}
+
+OrderedJson point_json(const ComparisonResult& result, const ComparedVariant& variant, const VariantPoint& point,
+                       const LossUnits& units) {
+  OrderedJson json{
+      {"tgt_len", point.tgt_len}, {"mem_len", point.mem_len}, {"memory_bytes_per_stream", point.memory_bytes}};
+  add_loss(json, point.loss.values.mean(), units);
+  add_measure(json, point.loss, "loss");
+  if (!point.accuracy) return json;
+  OrderedJson& accuracy = json["accuracy"];
+  accuracy["answers"] = point.accuracy->values.tokens();
+  accuracy["accuracy"] = point.accuracy->values.mean();
+  add_measure(accuracy, *point.accuracy, "accuracy");
+  add_answers(accuracy, answers_of_seeds(result, variant, point.number));
   return json;
 }
 
 std::string p_in_table(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
-std::string plus_minus(double value, const std::optional<double>& spread, double scale, bool is_difference) {
-  std::string text = is_difference ? fmt::format("{:+.4f}", value * scale) : fmt::format("{:.4f}", value * scale);
-  if (spread) text += fmt::format(" \xC2\xB1 {:.4f}", *spread * scale);
+std::string plus_minus(double value, const std::optional<double>& spread, const MeasureUnits& units,
+                       bool is_difference) {
+  std::string text = is_difference ? fmt::format("{:+.{}f}", value * units.scale, units.decimals)
+                                   : fmt::format("{:.{}f}", value * units.scale, units.decimals);
+  if (spread) text += fmt::format(" \xC2\xB1 {:.{}f}", *spread * units.scale, units.decimals);
   return text;
 }
 
@@ -85,29 +104,29 @@ size_t name_width(const ComparisonResult& result) {
   return width + 2;
 }
 
-std::string describe_set(const ComparisonResult& result, const LossSet& set) {
+std::string describe_set(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const size_t name = name_width(result);
-  const double scale = result.bits_per_nat();
+  const MeasureUnits units = units_of(result, kind);
   std::string text = set.title.empty() ? "" : "\n" + set.title;
-  text += fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len",
-                      result.bits_name(), "above " + result.variants.front().name, "p");
+  text += fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len", units.name,
+                      "above " + result.variants.front().name, "p");
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
     const std::string diverged = divergence_of(result, variant);
-    if (set.losses[v] == nullptr) {
+    const VariantMeasure* measure = set.find(v, kind);
+    if (measure == nullptr) {
       text += fmt::format("{:<{}}{:>8}{:>8}  {}\n", variant.name, name, "", "", diverged);
       continue;
     }
-    const VariantLoss& loss = *set.losses[v];
-    text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, loss.tgt_len, loss.mem_len,
-                        padded(plus_minus(loss.losses.mean(), loss.losses.confidence95(), scale, false), 18));
-    if (loss.difference) {
-      const std::optional<double>& p = loss.difference->p_adjusted;
-      text += fmt::format("{}{:<8}{}",
-                          padded(plus_minus(loss.difference->mean, loss.difference->confidence95, scale, true), 20),
-                          p ? p_in_table(*p) : "", verdict_of(*loss.difference));
+    text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, set.points[v]->tgt_len, set.points[v]->mem_len,
+                        padded(plus_minus(measure->values.mean(), measure->values.confidence95(), units, false), 18));
+    const std::optional<SeedDifference>& difference = measure->difference;
+    if (difference) {
+      const std::optional<double>& p = difference->p_adjusted;
+      text += fmt::format("{}{:<8}{}", padded(plus_minus(difference->mean, difference->confidence95, units, true), 20),
+                          p ? p_in_table(*p) : "", verdict_of(*difference, units));
     }
-    if (!diverged.empty()) text += (loss.difference ? "; " : "") + diverged;
+    if (!diverged.empty()) text += (difference ? "; " : "") + diverged;
     text += '\n';
   }
   return text;
@@ -134,21 +153,28 @@ std::string describe_costs(const ComparisonResult& result) {
 std::string describe_rates(const ComparisonResult& result) {
   if (!result.variants.front().rate) return "";
   const size_t name = name_width(result);
-  std::string text =
-      fmt::format("\n{:<{}}{:>14}{:>10}  tried, by loss on validation\n", "variant", name, "learning rate", "FLOP");
+  const bool by_accuracy = std::ranges::any_of(result.variants, [](const ComparedVariant& variant) {
+    return variant.rate->chosen_by == MeasureKind::kAccuracy;
+  });
+  std::string text = fmt::format("\n{:<{}}{:>14}{:>10}  tried, by {} on validation\n", "variant", name, "learning rate",
+                                 "FLOP", by_accuracy ? "right answers in %" : "loss");
   for (const ComparedVariant& variant : result.variants) {
     text +=
         fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
-    for (const SweptRate::Tried& one : variant.rate->tried)
-      text += one.loss ? fmt::format("{}: {:.4f}  ", one.learning_rate, *one.loss * result.bits_per_nat())
-                       : fmt::format("{}: diverged  ", one.learning_rate);
+    for (const SweptRate::Tried& one : variant.rate->tried) {
+      const bool is_right = variant.rate->chosen_by == MeasureKind::kAccuracy;
+      const MeasureUnits units = units_of(result, variant.rate->chosen_by);
+      const std::optional<double>& found = is_right ? one.accuracy : one.loss;
+      text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found * units.scale, units.decimals)
+                    : fmt::format("{}: diverged  ", one.learning_rate);
+    }
     text += variant.rate->is_at_end() ? "the end of what was tried: a better one may lie beyond\n" : "\n";
   }
   return text;
 }
 
 constexpr const char* kMeaning =
-    "\n\xC2\xB1 is half of a 95 % interval: that of a loss is of the text, that of a difference of other text of this "
+    "\n\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
     "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm).";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
@@ -171,6 +197,7 @@ OrderedJson result_json(const ComparisonResult& result) {
       {"unit", result.unit},
       {"tokens_per_byte", result.tokens_per_byte > 0.0 ? OrderedJson(result.tokens_per_byte) : OrderedJson()},
       {"tokens", result.tokens},
+      {"answers", result.answers > 0 ? OrderedJson(result.answers) : OrderedJson()},
       {"seeds", result.seeds},
       {"budget", write_fields(result.budget)},
       {"runs", result.runs},
@@ -179,23 +206,24 @@ OrderedJson result_json(const ComparisonResult& result) {
       {"variants", OrderedJson::array()}};
   for (const ComparedVariant& variant : result.variants) {
     OrderedJson losses = OrderedJson::array();
-    for (const VariantLoss& loss : variant.losses) losses.push_back(loss_json(loss, units));
-    json["variants"].push_back({{"name", variant.name},
-                                {"set", variant.set},
-                                {"diverged", variant.diverged},
-                                {"cost", cost_json(variant)},
-                                {"sweep", sweep_json(variant.rate)},
-                                {"losses", losses},
-                                {"as_trained", variant.as_trained ? loss_json(*variant.as_trained, units) : nullptr}});
+    for (const VariantPoint& point : variant.points) losses.push_back(point_json(result, variant, point, units));
+    json["variants"].push_back(
+        {{"name", variant.name},
+         {"set", variant.set},
+         {"diverged", variant.diverged},
+         {"cost", cost_json(variant)},
+         {"sweep", sweep_json(variant.rate)},
+         {"losses", losses},
+         {"as_trained", variant.as_trained ? point_json(result, variant, *variant.as_trained, units) : OrderedJson()}});
   }
   return json;
 }
 
-std::string verdict_of(const SeedDifference& difference) {
+std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units) {
   if (!difference.error_of_text) return "too few tokens to tell";
   if (!difference.confidence95) return "too few seeds to tell";
   if (!difference.is_significant()) return "not significant";
-  return difference.mean < 0.0 ? "better" : "worse";
+  return (difference.mean > 0.0) == units.is_higher_better ? "better" : "worse";
 }
 
 std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant) {
@@ -211,7 +239,8 @@ std::string describe_result(const ComparisonResult& result) {
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
   if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
   text += fmt::format(", by {} tokens of split {}, the same of all\n", human_count(result.tokens), result.split);
-  for (const LossSet& set : loss_sets(result)) text += describe_set(result, set);
+  for (const MeasureKind kind : result.measures())
+    for (const PointSet& set : point_sets(result)) text += describe_set(result, set, kind);
   const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
   return text + describe_costs(result) + describe_rates(result) +
          (result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning) + kMeaningOfCosts +

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -69,6 +70,7 @@ struct CompareOptions {
 
 struct Plan : ComparisonPlan {
   std::filesystem::path directory = {};
+  std::set<std::string> of_examples = {};  // splits that consist of examples
   std::vector<ComparedRun> timings = {};
   std::vector<ComparedRun> sweep = {};
   std::vector<SweptRate> rates = {};   // empty while the sweep goes on
@@ -103,8 +105,11 @@ Plan make_plan(const CompareOptions& options) {
   const Config base = load_config(plan.base);
   const Dataset dataset(base.data.path);
   plan.vocab_size = dataset.vocabulary();
-  static_cast<void>(dataset.split_info(plan.comparison.measure.split));
-  if (!plan.comparison.learning_rates.empty()) static_cast<void>(dataset.split_info(base.evaluation.split));
+  const auto look_at = [&](const std::string& split) {
+    if (dataset.split_info(split).examples) plan.of_examples.insert(split);
+  };
+  look_at(plan.comparison.measure.split);
+  if (!plan.comparison.learning_rates.empty()) look_at(base.evaluation.split);
   plan_runs(plan);
   if (options.only && *options.only > static_cast<int64_t>(plan.count()))
     throw UsageError("--only: expected 1 to {}, found {}", plan.count(), *options.only);
@@ -226,23 +231,24 @@ std::vector<std::string> training_words(const Plan& plan, const ComparedRun& run
 std::vector<std::string> evaluation_words(const Plan& plan, const ComparedRun& run, const char* name,
                                           const std::string& split) {
   const TrainingConfig& training = run.config.training;
-  return {"eval",
-          "--checkpoint",
-          (plan.directory / run.directory()).string(),
-          "--data",
-          run.config.data.path,
-          "--split",
-          split,
-          "--warm-up",
-          "auto",
-          "--name",
-          name,
-          "--device",
-          training.device,
-          "--precision",
-          std::string(name_of_choice(training.precision)),
-          "--threads",
-          std::to_string(training.threads)};
+  std::vector<std::string> words{"eval",
+                                 "--checkpoint",
+                                 (plan.directory / run.directory()).string(),
+                                 "--data",
+                                 run.config.data.path,
+                                 "--split",
+                                 split,
+                                 "--name",
+                                 name,
+                                 "--device",
+                                 training.device,
+                                 "--precision",
+                                 std::string(name_of_choice(training.precision)),
+                                 "--threads",
+                                 std::to_string(training.threads)};
+  // Examples are read from empty memory.
+  if (plan.of_examples.count(split) == 0) words.insert(words.end(), {"--warm-up", "auto"});
+  return words;
 }
 
 std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& run) {

@@ -1,0 +1,30 @@
+// Right answers of a variant by what the examples ask for and by distance, over its seeds.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/compare/comparison_result.h"
+#include "core/report/answer_drawings.h"
+
+namespace segue {
+
+// Of every seed of the result at one of the measured lengths; null where training diverged. Throws DataError naming a
+// run whose answers are of other examples than those of the first.
+std::vector<const report::Answers*> answers_of_seeds(const ComparisonResult& result, const ComparedVariant& variant,
+                                                     size_t point);
+
+// The mean over seeds with its interval, which is of seeds alone; of one seed with that of its text.
+report::AnswerShare share_over_seeds(const std::vector<report::AnswerShare>& of_seeds);
+
+// Likewise of all places at once.
+using SharesOf = std::function<report::Shares(const report::Answers&)>;
+report::Shares shares_over_seeds(const std::vector<const report::Answers*>& of_seeds, const SharesOf& shares_of);
+
+// Means over seeds by runs of examples.
+report::Answers examples_over_seeds(const std::vector<const report::Answers*>& of_seeds);
+
+// {"by_examples", "by_distance"} of result_json.
+void add_answers(OrderedJson& json, const std::vector<const report::Answers*>& of_seeds);
+
+}  // namespace segue

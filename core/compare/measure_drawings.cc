@@ -1,0 +1,160 @@
+// Differences from the first variant, with intervals and as a table, and values by length.
+#include "core/compare/measure_drawings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/compare/accuracy_drawings.h"
+#include "core/drawing/numbers.h"
+
+namespace segue {
+
+namespace {
+
+using report::Page;
+using report::Plot;
+using report::Series;
+
+std::string value_text(double value, const std::optional<double>& spread, const MeasureUnits& units) {
+  std::string text = report::fixed(value * units.scale, units.decimals);
+  if (spread) text += " \xC2\xB1 " + report::fixed(*spread * units.scale, units.decimals);
+  return text;
+}
+
+std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
+
+report::Table table_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
+  const std::string& first = result.variants.front().name;
+  const MeasureUnits units = units_of(result, kind);
+  report::Table table{.head = {"variant", "lengths", units.name, "above " + first, "p", ""}, .rows = {}};
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    const ComparedVariant& variant = result.variants[v];
+    std::vector<std::string>& row =
+        table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
+    const VariantMeasure* measure = set.find(v, kind);
+    if (measure == nullptr) continue;
+    row[1] = lengths_text(*set.points[v]);
+    row[2] = value_text(measure->values.mean(), measure->values.confidence95(), units);
+    const std::optional<SeedDifference>& difference = measure->difference;
+    if (!difference) continue;
+    row[3] = fmt::format("{}{}", difference->mean < 0.0 ? "" : "+",
+                         value_text(difference->mean, difference->confidence95, units));
+    if (difference->p_adjusted) row[4] = p_text(*difference->p_adjusted);
+    row[5] = verdict_of(*difference, units) + (row[5].empty() ? "" : "; " + row[5]);
+  }
+  return table;
+}
+
+std::string chart_name(const PointSet& set, MeasureKind kind) {
+  const std::string name = kind == MeasureKind::kAccuracy ? "accuracy-differences" : "differences";
+  return set.name.empty() ? name : name + "-" + set.name;
+}
+
+report::IntervalChart differences_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
+  const MeasureUnits units = units_of(result, kind);
+  const std::string& first = result.variants.front().name;
+  report::IntervalChart chart{
+      .name = chart_name(set, kind),
+      .title = "Differences from " + first + (set.title.empty() ? "" : ", " + set.title),
+      .x_label = fmt::format("{} above {}; better is {}", units.name, first, units.is_higher_better ? "right" : "left"),
+      .intervals = {}};
+  for (size_t v = 1; v < result.variants.size(); ++v) {
+    const VariantMeasure* measure = set.find(v, kind);
+    if (measure == nullptr || !measure->difference) continue;
+    const SeedDifference& difference = *measure->difference;
+    report::Interval interval{.name = result.variants[v].name,
+                              .colour = static_cast<int64_t>(v),
+                              .value = difference.mean * units.scale,
+                              .text = fmt::format("{:+.{}f}", difference.mean * units.scale, units.decimals)};
+    if (difference.confidence95) interval.spread = *difference.confidence95 * units.scale;
+    if (difference.is_significant()) interval.text += " *";
+    chart.intervals.push_back(std::move(interval));
+  }
+  return chart;
+}
+
+// Which variants diverged, from which seeds.
+std::string diverged_text(const ComparisonResult& result) {
+  std::string text;
+  for (const ComparedVariant& variant : result.variants) {
+    if (variant.diverged.empty()) continue;
+    text += fmt::format("{}{} from seed{} {}", text.empty() ? "" : "; ", variant.name,
+                        variant.diverged.size() == 1 ? "" : "s", fmt::join(variant.diverged, ", "));
+  }
+  return text;
+}
+
+void add_set(Page& page, const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
+  const ComparedVariant& first = result.variants.front();
+  const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
+                                                  : "of both other text of this kind and other seeds";
+  const report::IntervalChart chart = differences_of(result, set, kind);
+  const std::string what = kind == MeasureKind::kAccuracy ? human_count(result.answers) + " answers"
+                                                          : human_count(result.tokens) + " tokens";
+  if (!chart.intervals.empty())
+    page.figure({.charts = {chart},
+                 .caption = fmt::format(
+                     "Differences from {} ({}){} on {} of split {}, the same of all, with 95 % intervals {}. A star "
+                     "marks those that are significant at 5 % for all variants together (Holm).",
+                     first.name, lengths_text(*set.points.front()), set.title.empty() ? "" : ", " + set.title + ",",
+                     what, result.split, of)});
+  page.html(report::table_html(table_of(result, set, kind)));
+}
+
+// Tokens of a segment and the memory before it.
+double reach_of(const VariantPoint& point) { return static_cast<double>(point.tgt_len + point.mem_len); }
+
+// All variants at the measured lengths, unless two of these are as long.
+void add_lengths(Page& page, const ComparisonResult& result, MeasureKind kind) {
+  const MeasureUnits units = units_of(result, kind);
+  const bool is_accuracy = kind == MeasureKind::kAccuracy;
+  Plot plot{.name = is_accuracy ? "accuracy-by-reach" : "loss-by-length",
+            .title = is_accuracy ? "Accuracy by memory" : "Loss by length",
+            .x_label = "tokens of segment and memory",
+            .y_label = units.name,
+            .x_scale = report::ScaleKind::kLog,
+            .series = {}};
+  for (size_t v = 0; v < result.variants.size(); ++v) {
+    Series series{
+        .name = result.variants[v].name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
+    for (const VariantPoint& point : result.variants[v].points)
+      series.points.push_back({.x = reach_of(point), .y = point.find(kind)->values.mean() * units.scale});
+    std::ranges::sort(series.points, {}, &report::Point::x);
+    if (std::ranges::adjacent_find(series.points, {}, &report::Point::x) != series.points.end()) return;
+    plot.series.push_back(std::move(series));
+  }
+  page.figure({.charts = {plot},
+               .caption = fmt::format("{} at all measured lengths: mean over the seeds.",
+                                      is_accuracy ? "Right answers" : "Losses"),
+               .table = {}});
+}
+
+}  // namespace
+
+std::string lengths_text(const VariantPoint& point) {
+  return fmt::format("segments of {}, memory {}", human_count(point.tgt_len), human_count(point.mem_len));
+}
+
+void add_measures(Page& page, const ComparisonResult& result) {
+  const std::string diverged = diverged_text(result);
+  if (!diverged.empty() || result.measures().empty()) {
+    page.section("diverged", "What diverged");
+    page.paragraph("Diverged: " + diverged +
+                   ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
+                   "of trainings that end.");
+  }
+  for (const MeasureKind kind : result.measures()) {
+    const bool is_accuracy = kind == MeasureKind::kAccuracy;
+    page.section(is_accuracy ? "answers" : "losses", is_accuracy          ? "Which answers best, and how surely"
+                                                     : result.answers > 0 ? "Losses of the answers"
+                                                                          : "Which is better, and how surely");
+    if (result.points() > 1) add_lengths(page, result, kind);
+    for (const PointSet& set : point_sets(result)) add_set(page, result, set, kind);
+    if (is_accuracy) add_accuracy_drawings(page, result);
+  }
+}
+
+}  // namespace segue
