@@ -126,7 +126,7 @@ void check_part_keys(const TaskSpec& spec, const TaskPart& part, const SpecPlace
   const bool draws_items = spec.kind == TaskKind::kCopy || spec.kind == TaskKind::kRegularLanguage;
   if (!draws_items)
     place.expect_at_most(0, "shortest", part.shortest,
-                         fmt::format("with kind = \"{}\" (read by \"copy\", \"regular_language\")", kind));
+                         fmt::format(R"(with kind = "{}" (read by "copy", "regular_language"))", kind));
   place.expect_at_most(part.items, "shortest", part.shortest, "items");
   if (!spec.replacement) place.expect_at_most(0, "pairs", part.pairs, "without replacement");
 }
