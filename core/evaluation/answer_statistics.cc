@@ -63,11 +63,12 @@ class Counter {
   void add(const Answer& answer) {
     if (!answer.is_known) return;
     const double right = answer.is_right ? 1.0 : 0.0;
-    const int64_t region = region_of(answer.offset, split_.tokens);
+    const bool has_runs = !found_.by_run.empty();
+    const int64_t region = has_runs ? answer.place.region_of_run() : region_of(answer.offset, split_.tokens);
     found_.right[static_cast<size_t>(answer.offset)] = static_cast<float>(right);
     found_.total.add(region, right);
-    if (!found_.by_run.empty()) {
-      found_.by_run[answer.place.run()].answers.add(answer.place.region_of_run(), right);
+    if (has_runs) {
+      found_.by_run[answer.place.run()].answers.add(region, right);
       add_to_example(answer);
     }
     if (answer.distance > 0) bin_of(answer.distance).answers.add(region, right);

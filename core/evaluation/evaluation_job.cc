@@ -36,6 +36,14 @@ void check_windows(const ModelConfig& model, const ModelUse& use) {
   }
 }
 
+// Tokens of each run of examples; none where the split is one text.
+std::vector<int64_t> example_runs(const SplitInfo& split) {
+  std::vector<int64_t> runs;
+  if (!split.examples) return runs;
+  for (const ExampleRun& run : *split.examples) runs.push_back(run.count * run.tokens);
+  return runs;
+}
+
 // Each example is a text from empty memory.
 void check_of_examples(const EvaluationSettings& settings) {
   const auto refuse = [&](bool is_set, std::string_view key) {
@@ -129,7 +137,7 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
                                    Arena& arena, std::vector<float>& nll, const Evaluator::Told& progress) {
   Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.memory);
-  PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context)};
+  PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context, example_runs(split_))};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);
   bool tells_margins = false;
@@ -175,7 +183,9 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                                    .mem_len = lengths.mem_len,
                                    .tgt_len = lengths.tgt_len},
                           .nll = std::move(nll),
-                          .right = result.answers ? result.answers->right : std::vector<float>()};
+                          .right = result.answers ? result.answers->right : std::vector<float>(),
+                          .runs = example_runs(split_)};
+    if (!losses.runs.empty()) losses.info.example_runs = std::ssize(losses.runs);
     losses.targets.resize(losses.nll.size());
     dataset_.split(settings_.split).read(0, losses.targets);
     write_per_token_file(directory / result.per_token, losses);

@@ -99,18 +99,27 @@ int64_t ContextRule::of(int64_t position, int64_t before) const {
   return window > 0 ? std::min(window, there_is) : there_is;
 }
 
-LossStatistics::LossStatistics(int64_t rows, const ContextRule& context)
+LossStatistics::LossStatistics(int64_t rows, const ContextRule& context, std::span<const int64_t> runs)
     : rows_(rows), context_(context), by_position_(static_cast<size_t>(context.tgt_len)) {
+  if (!runs.empty()) begins_.push_back(0);
+  for (const int64_t run : runs) begins_.push_back(begins_.back() + run);
   const int64_t most = context.most();
   const int64_t width = (most + kContextBins - 1) / kContextBins;
   for (int64_t from = 1; from <= most; from += width)
     by_context_.push_back({.from = from, .to = std::min(from + width - 1, most), .losses = {}});
 }
 
+int64_t LossStatistics::region_of(int64_t offset) const {
+  if (begins_.empty()) return (offset - 1) * LossMean::kRegions / rows_;
+  const auto next = std::ranges::upper_bound(begins_, offset);
+  const int64_t begin = *std::prev(next);
+  return (offset - begin) * LossMean::kRegions / (*next - begin);
+}
+
 void LossStatistics::add(const ScoredTokens& scored) {
   const int64_t width = by_context_.front().to;
   for (int64_t i = 0; i < std::ssize(scored.nll); ++i) {
-    const int64_t region = (scored.offset - 1 + i) * LossMean::kRegions / rows_;
+    const int64_t region = region_of(scored.offset + i);
     const double nll = scored.nll[static_cast<size_t>(i)];
     const int64_t position = scored.position + i;
     const int64_t context = context_.of(position, scored.before);

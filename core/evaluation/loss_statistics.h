@@ -4,7 +4,8 @@
 // means: the split is cut into 64 regions of consecutive tokens, and Student's t of the spread of the regions' sums
 // about the mean (the ratio estimator, Cochran 1977, 6.3, as regions may hold different numbers of scored tokens) gives
 // the half width. Where neighbouring regions still correlate, as those of one long document do, they are joined by
-// twos, down to 8 of them (Fishman 1978, Management Science 24, 510).
+// twos, down to 8 of them (Fishman 1978, Management Science 24, 510). Where the split consists of examples, each region
+// has its share of every run of them (Cochran 1977, 5.3, strata): runs are as hard as they were made.
 #pragma once
 
 #include <array>
@@ -59,8 +60,8 @@ class LossStatistics {
  public:
   static constexpr int64_t kContextBins = 32;
 
-  // For a split of `rows` rows.
-  LossStatistics(int64_t rows, const ContextRule& context);
+  // For a split of `rows` rows. `runs`: the tokens of each run of examples, where it consists of them.
+  LossStatistics(int64_t rows, const ContextRule& context, std::span<const int64_t> runs = {});
   void add(const ScoredTokens& scored);
 
   const LossMean& total() const { return total_; }
@@ -73,7 +74,10 @@ class LossStatistics {
   const std::vector<Bin>& by_context() const { return by_context_; }
 
  private:
+  int64_t region_of(int64_t offset) const;
+
   int64_t rows_;
+  std::vector<int64_t> begins_;  // of runs of examples, and the end of the last; none: the split is one text
   ContextRule context_;
   LossMean total_;
   std::vector<LossMean> by_position_;

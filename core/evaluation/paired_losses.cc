@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "base/error.h"
 
@@ -11,13 +12,23 @@ namespace segue {
 
 namespace {
 
-// Regions of as many values each, of those that there are.
-LossMean by_region(const std::vector<float>& values) {
+// Adds values in regions of as many each, of those that there are.
+void add_by_region(std::span<const float> values, LossMean& mean) {
   const auto count = std::ranges::count_if(values, [](float value) { return !std::isnan(value); });
-  LossMean mean;
   int64_t before = 0;
   for (const float value : values)
     if (!std::isnan(value)) mean.add(before++ * LossMean::kRegions / count, value);
+}
+
+// A region has its share of every run of examples, so that what one run has above another does not tell regions apart.
+LossMean by_region(std::span<const float> values, const std::vector<int64_t>& runs) {
+  LossMean mean;
+  size_t begin = 0;
+  for (const int64_t run : runs) {
+    add_by_region(values.subspan(begin, static_cast<size_t>(run)), mean);
+    begin += static_cast<size_t>(run);
+  }
+  if (runs.empty()) add_by_region(values, mean);
   return mean;
 }
 
@@ -35,9 +46,10 @@ void PairedLosses::add(const std::filesystem::path& path) {
   } else if (scored != scored_) {
     refuse(path, scored);
   }
-  Evaluation& added =
-      evaluations_.emplace_back(Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll)});
-  if (const LossMean answers = by_region(read.right); answers.tokens() > 0) added.answers = answers;
+  Evaluation& added = evaluations_.emplace_back(
+      Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll, read.runs)});
+  if (read.right.empty()) return;
+  if (const LossMean answers = by_region(read.right, read.runs); answers.tokens() > 0) added.answers = answers;
 }
 
 std::string PairedLosses::unit() const {

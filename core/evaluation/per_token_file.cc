@@ -35,6 +35,7 @@ struct IntegerAttribute {
 };
 constexpr IntegerAttribute kIntegers[] = {{"bytes", &PerTokenInfo::bytes},
                                           {"answers", &PerTokenInfo::answers},
+                                          {"example_runs", &PerTokenInfo::example_runs},
                                           {"context", &PerTokenInfo::context},
                                           {"mem_len", &PerTokenInfo::mem_len},
                                           {"tgt_len", &PerTokenInfo::tgt_len}};
@@ -104,6 +105,18 @@ std::vector<T> read_row(const Hdf5Object& root, const char* name, Hdf5Type::Kind
   return values;
 }
 
+// One after another they are all tokens.
+void check_runs(const Hdf5Object& root, const PerTokenLosses& losses) {
+  auto left = std::ssize(losses.nll);
+  for (size_t i = 0; i < losses.runs.size(); ++i) {
+    if (losses.runs[i] < 1 || losses.runs[i] > left)
+      root.file().fail("runs[{}]: expected 1 to {} tokens, found {}", i, left, losses.runs[i]);
+    left -= losses.runs[i];
+  }
+  if (!losses.runs.empty() && left > 0)
+    root.file().fail("runs: expected {} tokens in all, found {}", losses.nll.size(), std::ssize(losses.nll) - left);
+}
+
 void check_format(const Hdf5Object& root) {
   const std::string format = text_of(root, "format");
   if (!format.empty() && format != kFormat)
@@ -127,6 +140,8 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
   write_dataset(file, "nll", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, losses.nll.size(), losses.nll.data());
   if (!losses.right.empty())
     write_dataset(file, "right", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, losses.right.size(), losses.right.data());
+  if (!losses.runs.empty())
+    write_dataset(file, "runs", H5T_STD_I64LE, H5T_NATIVE_INT64, losses.runs.size(), losses.runs.data());
   write_dataset(file, "targets", H5T_STD_I32LE, H5T_NATIVE_INT32, losses.targets.size(), losses.targets.data());
   file.write_out();
 }
@@ -155,6 +170,8 @@ PerTokenLosses read_per_token_file(const Hdf5Bytes& file) {
   for (size_t i = 0; i < losses.right.size(); ++i)
     if (const float right = losses.right[i]; right != 0.0F && right != 1.0F && !std::isnan(right))
       file.fail("right[{}]: expected 1, 0, or NaN where no answer begins, found {}", i, right);
+  if (losses.info.example_runs >= 0) losses.runs = read_row<int64_t>(root, "runs", Hdf5Type::Kind::kWhole);
+  check_runs(root, losses);
   const auto infinite = std::ranges::find_if(losses.nll, [](float nll) { return std::isinf(nll); });
   if (infinite != losses.nll.end())
     file.fail("nll[{}]: expected a finite loss, or NaN for a token that is not scored, found {}",

@@ -5,12 +5,14 @@
 //   targets  [n] int32: token i
 //   right    [n] float32, of marked data alone: 1 where token i begins an answer all of whose tokens were the most
 //            likely ones, 0 where it begins another, NaN elsewhere
+//   runs     [r] int64, of data that consists of examples: tokens of each run of examples of one kind, one after
+//   another
 // Attributes of the file, absent or empty where they are not known:
 //   format "segue-per-token", version 1
 //   dataset, split: checksum of the tokens, and which part of the dataset they are
 //   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
 //   bytes: of the text that the split's tokens stand for
-//   answers: of marked data, how many of them there are in `right`
+//   answers: of marked data, how many of them there are in `right`; example_runs: how many there are in `runs`
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
 // Other programs' files need nll and targets only, of any float and integer type.
@@ -35,6 +37,7 @@ struct PerTokenInfo {
   std::string checkpoint = {};
   int64_t bytes = -1;  // -1: not known
   int64_t answers = -1;
+  int64_t example_runs = -1;
   int64_t context = -1;
   int64_t mem_len = -1;
   int64_t tgt_len = -1;
@@ -44,7 +47,8 @@ struct PerTokenLosses {
   PerTokenInfo info;
   std::vector<float> nll = {};
   std::vector<int32_t> targets = {};
-  std::vector<float> right = {};  // or empty
+  std::vector<float> right = {};   // or empty
+  std::vector<int64_t> runs = {};  // likewise
 };
 
 // Throws FileError when the disk refuses; the file is whole or not there.

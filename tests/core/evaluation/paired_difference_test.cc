@@ -83,6 +83,56 @@ TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
   EXPECT_THAT(describe_paired_differences(json), HasSubstr("too few tokens to tell"));
 }
 
+// Of 64 answers a has all right and b three of four.
+TEST_F(PairedDifferenceTest, TellsRightAnswersWhereBothDo) {
+  constexpr size_t kAnswers = 64;
+  const auto write_answers = [&](const std::string& name, int64_t wrong_one_in) {
+    PerTokenLosses losses{.info = {.answers = kAnswers}, .nll = {kNotANumber}, .targets = {7}, .right = {kNotANumber}};
+    for (size_t i = 0; i < kAnswers; ++i) {
+      losses.nll.push_back(1.0F);
+      losses.targets.push_back(7);
+      losses.right.push_back(wrong_one_in > 0 && i % 4 == 0 ? 0.0F : 1.0F);
+    }
+    write_per_token_file(directory_ / name, losses);
+    return directory_ / name;
+  };
+  const auto a = write_answers("a.h5", 0);
+  const OrderedJson json = paired_differences({a, write_answers("b.h5", 4)});
+  EXPECT_EQ(json["evaluations"][1]["answers"]["accuracy"], 0.75);
+  EXPECT_EQ(json["evaluations"][1]["answers"]["answers"], 64);
+  const OrderedJson& answers = json["differences"][0]["answers"];
+  EXPECT_EQ(answers["accuracy"], 0.25);
+  EXPECT_EQ(answers["higher"], "a");
+  const std::string text = describe_paired_differences(json);
+  EXPECT_THAT(text, HasSubstr("% right"));
+  EXPECT_THAT(text, HasSubstr("a is higher"));
+  const OrderedJson unmarked = paired_differences({write("c.h5", losses(0.0, 1)), write("d.h5", losses(0.1, 2))});
+  EXPECT_FALSE(unmarked["differences"][0].contains("answers"));
+  EXPECT_THAT(describe_paired_differences(unmarked), testing::Not(HasSubstr("% right")));
+}
+
+// Two runs of examples, of which one is far harder: what lies between them makes no interval.
+TEST_F(PairedDifferenceTest, RunsOfExamplesAreNoSpreadOfTheText) {
+  std::vector<float> nll(1280, 1.0F);
+  std::fill(nll.begin() + 320, nll.end(), 4.0F);
+  for (size_t i = 0; i < nll.size(); ++i) nll[i] += i % 2 == 0 ? 0.01F : 0.0F;
+  const auto write_runs = [&](const std::string& name, std::vector<int64_t> runs) {
+    const PerTokenInfo info{.example_runs = runs.empty() ? -1 : std::ssize(runs)};
+    write_per_token_file(
+        directory_ / name,
+        {.info = info, .nll = nll, .targets = std::vector<int32_t>(nll.size(), 7), .runs = std::move(runs)});
+    return directory_ / name;
+  };
+  const auto width_of = [](const std::filesystem::path& file) {
+    return paired_differences({file, file})["evaluations"][0]["confidence95"].get<double>();
+  };
+  EXPECT_GT(width_of(write_runs("text.h5", {})), 0.5);
+  EXPECT_LT(width_of(write_runs("examples.h5", {320, 960})), 0.01);
+  for (const std::vector<int64_t>& wrong :
+       {std::vector<int64_t>{320}, std::vector<int64_t>{320, 961}, std::vector<int64_t>{-1, 1281}})
+    EXPECT_THAT(message_of<DataError>([&] { width_of(write_runs("wrong.h5", wrong)); }), HasSubstr("wrong.h5: runs"));
+}
+
 TEST_F(PairedDifferenceTest, OfOtherTokensIsRefused) {
   const auto refusal = [&](const std::vector<std::filesystem::path>& files) {
     return message_of<Error>([&] { paired_differences(files); });

@@ -213,6 +213,12 @@ TEST(SeedDifferences, NothingIsSignificantThatDoesNotDiffer) {
   }
 }
 
+TEST(SeedDifferences, AMeanOverSeedsHasStudentsInterval) {
+  const std::vector<double> three{1.0, 2.0, 3.0};
+  EXPECT_NEAR(confidence95_over_seeds(three).value(), 4.302653 / std::sqrt(3.0), 1e-5);
+  EXPECT_FALSE(confidence95_over_seeds(std::span(three).first(1)).has_value());
+}
+
 TEST(SeedDifferences, OtherSeedsOrTokensAreRefused) {
   Ways ways = train(1, 2, 2, {.of_text = 0.1});
   ways[1][1]->add(3, 1.0);
