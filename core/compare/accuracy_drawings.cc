@@ -101,13 +101,12 @@ void add_plots(Page& page, const ComparisonResult& result, const std::vector<Dra
     const bool is_length = key.trait.empty();
     plot.name = is_length ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", k + 1);
     if (is_length) report::mark_longest_trained(plot, first.longest_trained);
-    page.figure(
-        {.charts = {plot},
-         .caption = fmt::format("Right answers by {}{}, with {}.",
-                                is_length ? "the length of the examples" : key.trait + " of the examples",
-                                is_length && first.longest_trained ? "; the mark is the longest in training" : "",
-                                interval_text(result)),
-         .table = {}});
+    page.figure({.charts = {plot},
+                 .caption = fmt::format(
+                     "Right answers by {}, with {}{}.",
+                     is_length ? "the length of the examples" : key.trait + " of the examples", interval_text(result),
+                     is_length && first.longest_trained ? "; the mark: the longest in training" : ""),
+                 .table = {}});
   }
   const Plot by_distance = report::plot_of_shares("distance", "tokens back to what decides the answer",
                                                   lines_of(drawn, report::shares_by_distance));
@@ -121,18 +120,18 @@ void add_plots(Page& page, const ComparisonResult& result, const std::vector<Dra
 }
 
 void add_grids(Page& page, const std::vector<DrawnVariant>& drawn, const Answers& first) {
-  std::string html;
+  std::vector<report::HeatTable> grids;
   for (const report::ExampleKey& key : report::varying_keys(first)) {
     if (key.trait.empty()) continue;
     for (const DrawnVariant& of : drawn) {
       std::optional<report::HeatTable> grid = report::grid_of(examples_over_seeds(of.of_seeds), key.trait);
       if (!grid) continue;
       grid->title = of.variant->name;
-      html += report::heat_table_html(*grid);
+      grids.push_back(std::move(*grid));
     }
   }
-  if (html.empty()) return;
-  page.figure({.html = html,
+  if (grids.empty()) return;
+  page.figure({.html = report::grids_html(grids),
                .caption = "How hard it is: right answers by two things at once, the mean over seeds, the deeper the "
                           "shade the more of them."});
 }

@@ -244,7 +244,7 @@ void Comparison::describe(JsonFields& fields) {
   fields.optional("seeds", seeds, {.meaning = "a run of every variant from each", .minimum = 0});
   fields.optional("learning_rates", learning_rates,
                   {.meaning = "tried for every variant from the first seed, of which it takes the one with the lowest "
-                              "loss on evaluation.split; none: optimizer.lr",
+                              "loss on evaluation.split, or on marked data the most right answers; none: optimizer.lr",
                    .above = 0});
   fields.optional("may_differ", may_differ,
                   {.meaning = "keys of data and evaluation in which variants may differ, such as data.path"});

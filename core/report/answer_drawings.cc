@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -118,7 +119,10 @@ std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trai
     cells[*value][examples.tokens].add(examples.share);
     lengths.insert(examples.tokens);
   }
-  if (cells.size() < 2 || lengths.size() < 2 || cells.size() > kMostOfGrid || lengths.size() > kMostOfGrid) return {};
+  size_t count = 0;
+  for (const auto& [value, row] : cells) count += row.size();
+  if (count <= std::max(cells.size(), lengths.size())) return {};
+  if (cells.size() > kMostOfGrid || lengths.size() > kMostOfGrid) return {};
   HeatTable table{.corner = trait + " \xC2\xB7 tokens"};
   for (const int64_t length : lengths) table.columns.push_back(human_count(length));
   for (const auto& [value, row] : cells) {
@@ -129,6 +133,13 @@ std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trai
     }
   }
   return table;
+}
+
+std::string grids_html(const std::vector<HeatTable>& grids) {
+  if (grids.size() == 1) return heat_table_html(grids.front());
+  std::string html = "<div class=\"pair\">\n";
+  for (const HeatTable& grid : grids) html += "<div>\n" + heat_table_html(grid) + "</div>\n";
+  return html + "</div>\n";
 }
 
 std::string share_text(const AnswerShare& share) {

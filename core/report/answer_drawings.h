@@ -49,8 +49,12 @@ Plot plot_of_shares(const std::string& what, const std::string& x_label, const s
 // Marks what training never reached in a plot by length.
 void mark_longest_trained(Plot& plot, const std::optional<int64_t>& tokens);
 
-// Rows by the trait, columns by the length. None unless both vary, or where there would be too many of them to read.
+// Rows by the trait, columns by the length. None where one follows from the other, or where there would be too many of
+// them to read.
 std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trait);
+
+// Beside one another where there is room.
+std::string grids_html(const std::vector<HeatTable>& grids);
 
 // "93.21 ± 0.45 %"
 std::string share_text(const AnswerShare& share);

@@ -16,7 +16,7 @@ namespace segue::report {
 namespace {
 
 constexpr int64_t kMostCurvePoints = 700;  // of a line
-constexpr size_t kMostLines = 14;     // of a plot: each colour twice
+constexpr size_t kMostLines = 14;          // of a plot: each colour twice
 constexpr size_t kMostGrids = 4;
 constexpr const char* kAnswersCommand = "segue eval --checkpoint RUN --data DATA --name answers";
 
@@ -114,22 +114,19 @@ void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
 }
 
 void add_grids(Page& page, const std::vector<AnsweredResult>& results) {
-  std::string html;
-  size_t count = 0;
+  std::vector<HeatTable> grids;
   for (const AnsweredResult& of : results) {
     for (const ExampleKey& key : varying_keys(of.answers())) {
-      if (key.trait.empty() || count == kMostGrids) continue;
-      std::optional<HeatTable> grid = grid_of(of.answers(), key.trait);
-      if (!grid) continue;
-      ++count;
+      std::optional<HeatTable> grid = key.trait.empty() ? std::nullopt : grid_of(of.answers(), key.trait);
+      if (!grid || grids.size() == kMostGrids) continue;
       grid->title = results.size() > 1 ? of.name : "";
-      html += heat_table_html(*grid);
+      grids.push_back(std::move(*grid));
     }
   }
-  if (count == 0) return;
-  page.figure({.html = html,
-               .caption = "How hard it is: the share of right answers by two things at once, the deeper "
-                          "the shade the more of them."});
+  if (grids.empty()) return;
+  page.figure({.html = grids_html(grids),
+               .caption = "How hard it is: the share of right answers by two things at once, the deeper the shade the "
+                          "more of them."});
 }
 
 std::string token_html(const HardExample& hard, size_t i) {

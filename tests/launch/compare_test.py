@@ -1,6 +1,7 @@
 """segue compare: one table whatever stops it on the way, learning rates found on the validation split, and what it refuses."""
 
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -231,6 +232,70 @@ def test_every_config_can_be_timed(program):
         check(json.load(file)["training"]["max_step"] >= 1200 // 24 + 40, "steps are timed once the memory is full")
 
 
+def answers_of(program, directory, run):
+    """What segue eval told of a run of a comparison."""
+    with open(program.path(directory, "runs", run, "evaluations", "compare", "evaluation.json")) as file:
+        return json.load(file)["results"][0]["answers"]
+
+
+def test_right_answers_are_compared(program):
+    """Pairs by segments, which only a memory knows in the last one; learning rates by right answers on validation."""
+    part = {"length": 16, "items": 3}
+    program.write("spec.json", json.dumps({
+        "kind": "rewrite", "seed": 3, "vocabulary": 11, "segment": 4, "key_tokens": 1, "splits": [
+            {"name": "train", "parts": [{"examples": 400, **part}]}, {"name": "valid", "parts": [{"examples": 60, **part}]},
+            {"name": "test", "parts": [{"examples": 80, "length": 8, "items": 1}, {"examples": 90, **part},
+                                       {"examples": 40, "length": 24, "items": 3}]}]}))
+    program.run("tasks", "spec.json", "--output", "task", "--quiet")
+    program.config("task_base.json", data={"path": "task"}, model={**TINY_MODEL, "dropout": 0, "dropatt": 0}, optimizer={"lr": 0.01},
+                   training={"batch_size": 10, "tgt_len": 4, "log_interval": 20, "device": "cpu", "threads": 1},
+                   evaluation={"interval": 40, "batch_size": 10}, checkpoint={"interval": 0})
+    write(program, "recalled.json", base="task_base.json", variants=[VARIANTS[0], VARIANTS[2]], budget={"amount": 8000},
+          seeds=[1, 2, 3], learning_rates=[0.001, 0.01], measure={"batch_size": 7})
+    output, _ = program.run("compare", "recalled.json", "--quiet")
+    found = result(program, "comparisons/recalled")
+    check(found["answers"] == found["tokens"] == 210, f"an answer for each example: {found['answers']} of {found['tokens']}")
+    by_seed = {}
+    for variant in found["variants"]:
+        name, sweep, accuracy = variant["name"], variant["sweep"], variant["losses"][0]["accuracy"]
+        check(sweep["chosen_by"] == "accuracy", f"{name}: {sweep}")
+        best = max(sweep["tried"], key=lambda one: (one["accuracy"], -one["loss"]))
+        check(sweep["learning_rate"] == best["learning_rate"], f"{name}: {sweep}")
+        told = [answers_of(program, "comparisons/recalled", f"{name}-{sweep['learning_rate']:g}-{seed}") for seed in (1, 2, 3)]
+        by_seed[name] = accuracy["seeds"]
+        check(all(abs(a - b["accuracy"]) < 1e-9 for a, b in zip(accuracy["seeds"], told)), f"{name}: {accuracy['seeds']}")
+        check(abs(accuracy["accuracy"] - sum(accuracy["seeds"]) / 3) < 1e-9 and accuracy["answers"] == 210, f"{name}: {accuracy}")
+        check([(run["tokens"], run["traits"], run["answers"]) for run in accuracy["by_examples"]]
+              == [(9, {"items": 1}, 80), (17, {"items": 3}, 90), (25, {"items": 3}, 40)], f"{name}: {accuracy['by_examples']}")
+        for key in ("by_examples", "by_distance"):
+            for i, part in enumerate(accuracy[key]):
+                shares = [of[key][i]["accuracy"] for of in told]
+                check(part["seeds"] == shares and abs(part["accuracy"] - sum(shares) / 3) < 1e-9, f"{name}: {key}: {part}")
+    difference = found["variants"][1]["losses"][0]["accuracy"]["difference"]
+    apart = [b - a for a, b in zip(*by_seed.values())]
+    mean = sum(apart) / 3
+    error = math.sqrt(sum((x - mean) ** 2 for x in apart) / 2 / 3)
+    check(abs(difference["accuracy"] - mean) < 1e-9 and abs(difference["error_of_seeds"] - error) < 1e-9, f"{difference}")
+    check(difference["p_adjusted"] >= difference["p"] and difference["seeds"] == 3, f"{difference}")
+    check(mean < 0 and "worse" in output and "better" not in output.split("bits/token")[0], f"{mean}:\n{output}")
+    check("% right" in output and "tried, by right answers in %" in output, f"tables:\n{output}")
+    page, text, drawings = read_page(program.path("comparisons/recalled/index.html"))
+    figures = os.listdir(program.path("comparisons/recalled/figures"))
+    check({"answers", "losses"} <= page.ids and "The highest is" in page.text or "None is above xl" in page.text, f"page: {page.ids}")
+    check({"accuracy-by-state.svg", "accuracy-by-trait-1.svg", "accuracy-by-length.svg", "accuracy-by-distance.svg",
+           "accuracy-differences.svg", "differences.svg"} <= set(figures), f"figures: {figures}")
+    check("better is right" in text and "trained up to 17" in text and text.count('class="heat"') == 2, "page: drawings of answers")
+    check("most right answers (of as many, that with the lowest loss)" in page.text, "page: how rates are chosen")
+    ran = len(processes(program, "comparisons/recalled"))
+    program.write("comparisons/recalled/runs/xl-{:g}-2/diverged.json".format(found["variants"][0]["sweep"]["learning_rate"]), "{}")
+    output, _ = program.run("compare", "recalled.json", "--quiet")
+    check(len(processes(program, "comparisons/recalled")) == ran, "what diverged is trained again")
+    xl, memoryless = (variant["losses"][0]["accuracy"] for variant in result(program, "comparisons/recalled")["variants"])
+    check(xl["seeds"] == [by_seed["xl"][0], None, by_seed["xl"][2]] and xl["by_examples"][0]["seeds"][1] is None, f"{xl}")
+    check(memoryless["difference"]["seeds"] == 2 and "1 of 3 seeds diverged" in output, f"{memoryless}")
+    read_page(program.path("comparisons/recalled/index.html"))
+
+
 def test_what_cannot_be_compared_is_refused(program):
     quiet = ["--output", "refused", "--quiet"]
     for changes, words in (({"variants": VARIANTS[:1]}, ["variants", "at least 2", "found 1"]),
@@ -284,6 +349,7 @@ def main():
     test_rates_that_diverge_lose(program)
     test_seconds_are_steps_that_were_timed_once(program)
     test_every_config_can_be_timed(program)
+    test_right_answers_are_compared(program)
     test_what_cannot_be_compared_is_refused(program)
 
 

@@ -5,6 +5,7 @@ runs; `../` has sound ones of everything: text.txt, text (a dataset), run.json, 
 """
 
 import json
+import math
 import os
 import shutil
 import socket
@@ -281,10 +282,12 @@ def rows():
         yield Case("per-token", name, compare, DATA, ["file.h5", *words], of_losses(build))
         yield Case("HDF5 shard", name, train, DATA, ["train-00000.h5", *words], of_tokens(build))
 
-    def losses(*attributes, nll=(0.5,) * 40, targets=range(40)):
+    def losses(*attributes, nll=(0.5,) * 40, targets=range(40), runs=()):
         def make(place):
             file = h5.Hdf5File()
             file.row("nll", h5.FLOAT32, "f", nll)
+            if runs:
+                file.row("runs", h5.INT32, "i", runs)
             file.row("targets", h5.INT32, "i", targets)
             place.write("file.h5", file.finish(*attributes))
         return make
@@ -295,6 +298,10 @@ def rows():
                losses(h5.attribute("format", h5.text_type(5), b"\x1b[2J\n")))
     yield Case("per-token", "an attribute of 4 GiB", compare, DATA, ["split"], losses(h5.attribute("split", h5.text_type(2**32 - 1), b"x")))
     yield Case("per-token", "a number for a text", compare, DATA, ["split"], losses(h5.attribute("split", h5.INT32, bytes(4))))
+    said = h5.attribute("example_runs", h5.INT32, struct.pack("<i", 2))
+    yield Case("per-token", "runs of examples that are not there", compare, DATA, ["runs"], losses(said))
+    for runs, word in (((20, 21), "runs[1]"), ((-1, 41), "runs[0]"), ((2**31 - 1, 1), "runs[0]"), ((20, 19), "39")):
+        yield Case("per-token", f"runs of {runs} examples", compare, DATA, ["file.h5", word], losses(said, runs=runs))
     for reason, more in (("null", {"extents": h5.NULL_EXTENTS}), ("shares its type", {"flags": h5.SHARED_TYPE})):
         yield Case("per-token", f"a split that is of no use: {reason}", compare, DATA, ["split", "none" if reason == "null" else reason],
                    losses(h5.attribute("split", h5.text_type(4), b"test", **more)))
@@ -514,6 +521,25 @@ def runs():
 
     for name, content in (("brackets", b"[" * 100000), ("nothing", b""), ("an object", b"{}"), ("results that are a number", b'{"format": "segue-evaluation", "version": 1, "results": 5}'),
                           ("zeros", bytes(5000))):
+        yield Case("evaluation", name, report, DATA, ["evaluation.json"], evaluation(content))
+
+    share = {"answers": 4, "accuracy": 0.5, "confidence95": 0.1}
+    hard = {"example": 0, "begin": 0, "answers": 4, "right": 1, "first_wrong": {"offset": 3, "distance": 2}, "tokens": [1, 2, 3, 4]}
+    answers = {**share, "by_examples": [{"tokens": 9, "traits": {"items": 4}, **share}],
+               "by_distance": [{"from": 1, "to": 2, **share}], "hardest": [hard]}
+    line = {"mode": "memory", "mem_len": 0, "tgt_len": 8, "context": 8, "tokens": 4, "loss": 1.0}
+    whole = {"format": "segue-evaluation", "version": 1, "command": "segue eval", "split": "test", "trained": {"mem_len": 0, "tgt_len": 8}}
+    for name, changes in (("accuracy of 2", {"accuracy": 2}), ("accuracy of 1e999", {"accuracy": math.inf}),
+                          ("no answers", {"answers": 0}), ("2^63 answers", {"answers": 2**63}), ("answers as text", {"answers": "4"}),
+                          ("an interval below 0", {"confidence95": -1}), ("examples that are a number", {"by_examples": 1}),
+                          ("traits that are a list", {"by_examples": [{"tokens": 9, "traits": [4], **share}]}),
+                          ("a distance to before it", {"by_distance": [{"from": 5, "to": 2, **share}]}),
+                          ("more right ones than answers", {"hardest": [{**hard, "right": 9}]}),
+                          ("no tokens", {"hardest": [{**hard, "tokens": []}]}),
+                          ("texts of other tokens", {"hardest": [{**hard, "texts": [ESCAPE]}]}),
+                          ("a longest example of -1", {"longest_trained": -1}), ("a list", [])):
+        document = {**whole, "results": [{**line, "answers": {**answers, **changes} if isinstance(changes, dict) else changes}]}
+        content = json.dumps(document).replace("Infinity", "1e999").encode()
         yield Case("evaluation", name, report, DATA, ["evaluation.json"], evaluation(content))
     yield Case("evaluation settings", "an unknown key with controls", ["eval", "--checkpoint", "../run", "--data", "../text", "--config", "file"],
                CONFIG, ["file"], put("file", json.dumps({ESCAPE: 1})))

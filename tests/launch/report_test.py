@@ -113,6 +113,47 @@ def check_unfinished(program):
     check("step 30 of" in page.text, "the whole lines of a run in progress")
 
 
+def share(accuracy, answers=40):
+    return {"answers": answers, "accuracy": accuracy, "confidence95": 0.05}
+
+
+def answers(accuracy, **changes):
+    examples = [{"tokens": tokens, "traits": {"items": items, HOSTILE: 3}, **share(accuracy)}
+                for items, tokens in ((4, 65), (8, 65), (8, 129))]
+    hard = {"example": 2, "begin": 130, "answers": 4, "right": 1, "first_wrong": {"offset": 140, "distance": 2},
+            "tokens": [7, 8, 9], **changes}
+    return {**share(accuracy, 120), "by_examples": examples, "hardest": [hard], "longest_trained": 65,
+            "by_distance": [{"from": 1, "to": 1, **share(accuracy)}, {"from": 2, "to": 3, **share(accuracy)}]}
+
+
+def check_answers(program):
+    """Right answers of marked data; text without marks says nothing of them."""
+    lines = [dict(line, accuracy=line["step"] / 1000) for line in metrics(20)]
+    make_run(program, "marked", lines)
+    program.run("report", "marked", "--output", "marked.html")
+    page, _, _ = read_page(program.path("marked.html"))
+    check("No evaluation tells right answers yet" in page.text, "marked data without an evaluation")
+    results = [result(0, 2.0, answers=answers(0.25)), result(8, 1.8, answers=answers(0.875, texts=["a", HOSTILE, "c"]))]
+    add_evaluation(program, "marked", "memory", evaluation(results))
+    program.run("report", "marked", "--output", "marked.html", "--figures", "marked")
+    page, text, _ = read_page(program.path("marked.html"))
+    files = set(os.listdir(program.path("marked")))
+    check({"accuracy-curves.svg", "accuracy-by-trait-1.svg", "accuracy-by-length.svg", "accuracy-by-distance.svg"} <= files, files)
+    check("25.00 \u00b1 5.00 %" in page.text and "87.50 \u00b1 5.00 %" in page.text, "accuracy with its interval")
+    check(text.count('class="heat"') == 2 and '<td class="q7">87.5 %</td>' in text, "a grid for each result")
+    check("trained up to 65" in text, "the longest example in training")
+    check("Example 2: 1 of 4 answers right. The first wrong one is token 10 of it; what decides it stands 2 tokens back." in page.text
+          and '<span class="q5">7</span> 8 <span class="h6">9</span>' in text, "the hardest example")
+    results[0]["answers"]["hardest"][0]["texts"] = ["a", HOSTILE, "c"]
+    add_evaluation(program, "marked", "memory", evaluation(results))
+    program.run("report", "marked", "--output", "marked.html")
+    page, text, _ = read_page(program.path("marked.html"))
+    check('<span class="q5">a</span>' in text and f"a{HOSTILE}c" in page.text, "the hardest example in words")
+    program.run("report", "plain", "--output", "plain.html")
+    page, _, _ = read_page(program.path("plain.html"))
+    check("answers" not in page.ids, "a run of text")
+
+
 def check_refusals(program):
     refused(program, 4, "report", "nowhere", says=("nowhere", "config.json"), leaves_nothing_at="report.html")
     make_run(program, "broken", metrics(3))
@@ -144,6 +185,7 @@ def main():
     check_pages(program)
     check_differences(program)
     check_unfinished(program)
+    check_answers(program)
     check_refusals(program)
     check_training(program)
     print("pages are whole, files are refused")

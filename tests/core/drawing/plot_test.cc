@@ -29,6 +29,14 @@ Plot plot_of(std::vector<Point> points, ScaleKind kind = ScaleKind::kLinear) {
           .series = {{.name = "line", .has_markers = true, .points = std::move(points)}}};
 }
 
+TEST(PlotTest, AnAxisOfItsOwnIsNoWiderThanItSays) {
+  Plot plot = plot_of({{.x = 1.0, .y = 50.0, .spread = 300.0}, {.x = 2.0, .y = 60.0, .spread = 300.0}});
+  plot.y_range = Range{0.0, 100.0};
+  const PlotLayout layout = lay_out(plot, Width::kWide);
+  EXPECT_EQ(layout.y(0.0), layout.down.high);
+  EXPECT_EQ(layout.y(100.0), layout.down.low);
+}
+
 int64_t count(const std::string& text, const std::string& word) {
   int64_t found = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;

@@ -103,6 +103,53 @@ TEST_F(EvaluationFileTest, WrongValuesAreNamed) {
   EXPECT_EQ(refusal(document), "sample.tokens[0].nll: expected one loss for each of 2 results, found a list of 1");
 }
 
+constexpr const char* kAnswers = R"({
+  "answers": 200, "accuracy": 0.75, "confidence95": 0.125,
+  "by_examples": [{"tokens": 65, "traits": {"items": 4}, "answers": 200, "accuracy": 0.75, "confidence95": null}],
+  "by_distance": [{"from": 3, "to": 4, "answers": 50, "accuracy": 1.0, "confidence95": 0.0}],
+  "hardest": [{"example": 7, "begin": 455, "answers": 4, "right": 1, "first_wrong": {"offset": 470, "distance": 2},
+               "tokens": [5, 6, 7], "texts": ["a", "", "b"]}],
+  "longest_trained": 65
+})";
+
+TEST_F(EvaluationFileTest, AnswersAreRead) {
+  Json document = Json::parse(kEvaluation);
+  document["results"][0]["answers"] = Json::parse(kAnswers);
+  const Evaluation evaluation = read_evaluation(write(document));
+  EXPECT_FALSE(evaluation.results[1].answers.has_value());
+  const Answers& answers = evaluation.results[0].answers.value();
+  EXPECT_EQ(answers.total.accuracy, 0.75);
+  EXPECT_EQ(answers.total.confidence95, 0.125);
+  EXPECT_EQ(answers.by_examples.at(0).traits.at("items"), 4);
+  EXPECT_FALSE(answers.by_examples.at(0).share.confidence95.has_value());
+  EXPECT_EQ(answers.by_distance.at(0).to, 4);
+  EXPECT_EQ(answers.hardest.at(0).first_wrong, 470);
+  EXPECT_EQ(answers.hardest.at(0).texts.size(), 3U);
+  EXPECT_EQ(answers.longest_trained, 65);
+}
+
+TEST_F(EvaluationFileTest, AnswersThatCannotBeAreRefused) {
+  const auto refused = [&](const char* pointer, const Json& value) {
+    Json document = Json::parse(kEvaluation);
+    document["results"][0]["answers"] = Json::parse(kAnswers);
+    document["results"][0]["answers"][Json::json_pointer(pointer)] = value;
+    return refusal(document);
+  };
+  const std::string answers = "results[0].answers.";
+  EXPECT_EQ(refused("/accuracy", 1.5), answers + "accuracy: expected a number from 0 to 1, found 1.5");
+  EXPECT_EQ(refused("/confidence95", -1), answers + "confidence95: expected a number from 0 on, found -1");
+  EXPECT_EQ(refused("/answers", 0), answers + "answers: expected an integer from 1 to 1099511627776, found 0");
+  EXPECT_THAT(refused("/answers", int64_t{1} << 41), HasSubstr("from 1 to 1099511627776, found 2199023255552"));
+  EXPECT_EQ(refused("/by_examples/0/traits/items", "4"),
+            answers + "by_examples[0].traits.items: expected an integer, found \"4\"");
+  EXPECT_THAT(refused("/by_distance/0/to", 2), HasSubstr("by_distance[0].to: expected an integer from 3 to"));
+  EXPECT_EQ(refused("/hardest/0/right", 4), answers + "hardest[0].right: expected fewer than 4 answers, found 4");
+  EXPECT_THAT(refused("/hardest/0/first_wrong/offset", 454), HasSubstr("offset: expected an integer from 455 to"));
+  EXPECT_THAT(refused("/hardest/0/tokens", Json::array()),
+              HasSubstr("tokens: expected the tokens up to the wrong answer"));
+  EXPECT_THAT(refused("/hardest/0/texts", {"a"}), HasSubstr("texts: expected a text for each of 3 tokens"));
+}
+
 TEST_F(EvaluationFileTest, EffectiveContextIsRead) {
   const EffectiveContext context = read_effective_context(write(Json::parse(kContext)));
   ASSERT_EQ(context.models.size(), 1U);

@@ -1,0 +1,79 @@
+// What is better of losses and of right answers, and means of right answers over seeds.
+#include "core/compare/compared_answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/message_of.h"
+
+namespace segue {
+namespace {
+
+using report::Answers;
+
+SeedDifference significant(double mean) {
+  return {.seeds = 3, .mean = mean, .confidence95 = 0.01, .error_of_text = 0.001, .p = 0.001, .p_adjusted = 0.001};
+}
+
+TEST(ComparedAnswersTest, MoreRightAnswersAndLowerLossesAreBetter) {
+  const ComparisonResult result{.unit = "token"};
+  const MeasureUnits loss = units_of(result, MeasureKind::kLoss);
+  const MeasureUnits accuracy = units_of(result, MeasureKind::kAccuracy);
+  EXPECT_EQ(verdict_of(significant(0.1), loss), "worse");
+  EXPECT_EQ(verdict_of(significant(-0.1), loss), "better");
+  EXPECT_EQ(verdict_of(significant(0.1), accuracy), "better");
+  EXPECT_EQ(verdict_of(significant(-0.1), accuracy), "worse");
+  SeedDifference chance = significant(0.1);
+  chance.p_adjusted = 0.2;
+  EXPECT_EQ(verdict_of(chance, accuracy), "not significant");
+  EXPECT_EQ(accuracy.scale, 100.0);
+}
+
+Answers answers(double first, double second) {
+  Answers made{.total = {.answers = 400, .accuracy = (first + second) / 2}};
+  made.by_examples.push_back({.tokens = 9, .traits = {{"items", 1}}, .share = {.answers = 200, .accuracy = first}});
+  made.by_examples.push_back({.tokens = 17, .traits = {{"items", 1}}, .share = {.answers = 200, .accuracy = second}});
+  return made;
+}
+
+// A seed's runs of examples rise and fall together: they are joined seed by seed, and the interval is of the seeds.
+TEST(ComparedAnswersTest, SharesAreJoinedBeforeTheirMeanOverSeeds) {
+  const Answers a = answers(1.0, 0.5);
+  const Answers b = answers(0.6, 0.1);
+  const SharesOf by_items = [](const Answers& of) { return report::shares_by(of, {"items"}); };
+  const report::Shares shares = shares_over_seeds({&a, nullptr, &b}, by_items);
+  ASSERT_EQ(shares.size(), 1U);
+  EXPECT_EQ(shares[0].share.answers, 400);
+  EXPECT_DOUBLE_EQ(shares[0].share.accuracy, 0.55);
+  EXPECT_NEAR(shares[0].share.confidence95.value(), 12.7062 * 0.2, 1e-3);  // t of one degree of freedom, and the error
+  EXPECT_TRUE(shares_over_seeds({nullptr}, by_items).empty());
+}
+
+TEST(ComparedAnswersTest, EverySeedIsListedWhereSomeDiverged) {
+  const Answers a = answers(1.0, 0.5);
+  const Answers b = answers(0.5, 0.0);
+  OrderedJson json = OrderedJson::object();
+  add_answers(json, {&a, nullptr, &b});
+  EXPECT_EQ(json["by_examples"][0]["accuracy"], 0.75);
+  EXPECT_EQ(json["by_examples"][1]["seeds"], OrderedJson({0.5, nullptr, 0.0}));
+  EXPECT_EQ(json["by_examples"][1]["tokens"], 17);
+  EXPECT_TRUE(json["by_distance"].empty());
+}
+
+TEST(ComparedAnswersTest, AnswersToOtherExamplesAreRefused) {
+  ComparisonResult result{.seeds = {1, 2}};
+  ComparedVariant variant{.name = "xl"};
+  for (const double accuracy : {1.0, 0.5}) {
+    report::EvaluatedLength length{.answers = answers(accuracy, accuracy)};
+    report::Evaluation evaluation{.name = kComparedEvaluation, .results = {length}};
+    variant.runs.push_back({.path = "runs/xl", .evaluations = {evaluation}});
+  }
+  EXPECT_EQ(answers_of_seeds(result, variant, 0).size(), 2U);
+  variant.runs[1].evaluations[0].results[0].answers->by_examples[0].tokens = 10;
+  EXPECT_THAT(message_of<DataError>([&] { answers_of_seeds(result, variant, 0); }),
+              testing::HasSubstr("runs/xl: evaluation \"compare\": expected answers to the same examples"));
+}
+
+}  // namespace
+}  // namespace segue
