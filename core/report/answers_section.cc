@@ -156,10 +156,11 @@ void add_hardest(Page& page, const std::vector<AnsweredResult>& results) {
   if (found == results.end()) return;
   std::string html;
   for (const HardExample& hard : found->answers().hardest) html += hard_html(hard);
-  page.figure({.html = html,
-               .caption = fmt::format("The hardest examples of {}, as {} answers them, up to the first wrong answer, "
-                                      "which is orange; blue: what decides it.",
-                                      found->evaluation->split, found->name)});
+  page.figure(
+      {.html = html,
+       .caption = fmt::format("The hardest examples of {}, as {} answers them, up to where its first wrong answer "
+                              "begins. Orange: what it should have been; blue: what decides it.",
+                              found->evaluation->split, found->name)});
 }
 
 }  // namespace
