@@ -16,7 +16,6 @@ using report::Answers;
 using report::kPercent;
 using report::Page;
 using report::Plot;
-using report::Series;
 
 // What a variant answered at the lengths that all drawings are of: its own, or else the first that were measured.
 struct DrawnVariant {
@@ -84,6 +83,7 @@ void add_state(Page& page, const ComparisonResult& result, const std::vector<Dra
 
 std::vector<report::AnswerLine> lines_of(const std::vector<DrawnVariant>& drawn, const SharesOf& shares_of) {
   std::vector<report::AnswerLine> lines;
+  lines.reserve(drawn.size());
   for (const DrawnVariant& of : drawn)
     lines.push_back({of.variant->name, of.colour, shares_over_seeds(of.of_seeds, shares_of)});
   return lines;

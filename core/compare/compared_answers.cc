@@ -89,6 +89,7 @@ report::Shares shares_over_seeds(const std::vector<const Answers*>& of_seeds, co
   report::Shares means = all.front();
   for (size_t i = 0; i < means.size(); ++i) {
     std::vector<AnswerShare> shares;
+    shares.reserve(all.size());
     for (const report::Shares& of_seed : all) shares.push_back(of_seed[i].share);
     means[i].share = share_over_seeds(shares);
   }

@@ -141,7 +141,7 @@ std::string percent_of(const OrderedJson& answers, bool is_difference) {
 }
 
 // Of marked data; nothing where no file tells right answers.
-std::string describe_answers(const OrderedJson& comparison) {
+std::string describe_right_answers(const OrderedJson& comparison) {
   std::string text;
   for (const OrderedJson& line : comparison["evaluations"]) {
     if (!line.contains("answers")) continue;
@@ -206,7 +206,7 @@ std::string describe_paired_differences(const OrderedJson& comparison) {
   return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
                      split.empty() ? "" : " of split " + split) +
          describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
-         describe_answers(comparison) + kMeaning;
+         describe_right_answers(comparison) + kMeaning;
 }
 
 }  // namespace segue

@@ -15,7 +15,7 @@ namespace segue::report {
 
 namespace {
 
-constexpr size_t kMostGivenTicks = 12;
+constexpr size_t kMostShareTicks = 12;
 constexpr size_t kMostOfGrid = 24;  // rows, and columns
 
 std::optional<int64_t> value_of(const AnswersOfExamples& examples, const ExampleKey& key) {
@@ -101,7 +101,7 @@ Plot plot_of_shares(const std::string& what, const std::string& x_label, const s
     }
     plot.series.push_back(std::move(series));
   }
-  if (ticks.size() <= kMostGivenTicks && what != "distance") plot.x_ticks.assign(ticks.begin(), ticks.end());
+  if (ticks.size() <= kMostShareTicks && what != "distance") plot.x_ticks.assign(ticks.begin(), ticks.end());
   return plot;
 }
 
