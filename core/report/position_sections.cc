@@ -13,8 +13,8 @@ namespace segue::report {
 
 namespace {
 
-constexpr size_t kMostTitles = 150;
-constexpr size_t kMostRows = 256;
+constexpr size_t kMostTitledPoints = 150;
+constexpr size_t kMostPositionRows = 256;
 
 // One line: a result of an evaluation, with its parts.
 struct PlacedResult {
@@ -105,7 +105,7 @@ Series series_of(const PlacedResult& placed, const std::vector<LossOfPart>& list
                 .points = {}};
   for (const LossOfPart& part : list) {
     Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
-    if (list.size() <= kMostTitles)
+    if (list.size() <= kMostTitledPoints)
       point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, position_text(part), unit.text(point.y));
     series.points.push_back(std::move(point));
   }
@@ -116,7 +116,7 @@ Table table_of(const std::vector<PlacedResult>& results, PartsOf parts, std::str
   Table table{.head = {std::string(what), "result", "tokens", "loss, nats/token", "\xC2\xB1 95 %"}, .rows = {}};
   for (const PlacedResult& placed : results) {
     const std::vector<LossOfPart>& list = placed.result->*parts;
-    for (const size_t i : even_choice(list.size(), kMostRows))
+    for (const size_t i : even_choice(list.size(), kMostPositionRows))
       table.rows.push_back({position_text(list[i]), placed.name, human_count(list[i].tokens), fixed(list[i].loss, 5),
                             fixed(list[i].confidence95, 5)});
   }
