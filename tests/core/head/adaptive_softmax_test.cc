@@ -36,7 +36,7 @@ class HeadProblem {
       hidden_.as<float>()[e] = static_cast<float>(random_normal({.seed = 3}, static_cast<uint64_t>(e)));
     input_ = {.data = tape_.bound(hidden_.shape(), DType::kFloat32), .gradient = {}};
     targets_ = tape_.bound({1, tokens}, DType::kInt32);
-    loss_ = make_head(model, kVocabulary)->loss(tape_, parameters_, input_, {targets_});
+    loss_ = make_head(model, kVocabulary)->loss(tape_, parameters_, input_, {targets_, true});
     tape_.seal();
   }
 

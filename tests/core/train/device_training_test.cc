@@ -93,7 +93,7 @@ TEST(DeviceSegment, RefusesATokenOutsideTheVocabulary) {
   const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2, kGpu);
   problem.targets.as<int32_t>()[3] = ModelProblem::kVocabulary;
   kernels::expect_contract_error([&] { problem.run(engine, 0, kTgtLen, *memory); },
-                                 {"targets[3]", "[0, 23)", "found 23"});
+                                 {"targets[3]", "[-1, 23)", "found 23"});
 }
 
 TEST(DeviceLimits, AreToldBeforeTraining) {
