@@ -16,7 +16,7 @@ class NeedsGpu : public testing::Environment {
  public:
   void SetUp() override {
     // Without one the same tests still run on the emulated GPU: the *_simt_test beside each.
-    if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU here";
+    if (segue::cuda::device_count() == 0) GTEST_SKIP() << "no GPU here";
   }
 };
 
