@@ -29,7 +29,10 @@ void restore_signals() {
 // In the child, where after fork() of a program with threads nothing may be allocated.
 [[noreturn]] void become(char* const* words, ChildOutput output, int failure, pid_t parent) {
   static_cast<void>(::setpgid(0, 0));
-  if (output == ChildOutput::kNone) static_cast<void>(::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO));
+  if (output == ChildOutput::kNone) {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) static_cast<void>(::dup2(nowhere, STDOUT_FILENO));
+  }
   restore_signals();
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGINT));
   if (::getppid() != parent) ::_exit(128 + SIGINT);

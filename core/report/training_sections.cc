@@ -145,7 +145,7 @@ std::string caption_of(const ReportData& data, const LossUnit& unit, bool has_la
   std::string text = data.runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
   if (is_smoothed(data)) text += ", a moving mean before the values as logged";
   if (has_validation(data)) text += "; marks or dashes: on text not trained on";
-  text += ".";
+  text += '.';
   if (has_late_part) text += " First all of it, then the later part by itself.";
   const RunData* lowest = nullptr;
   for (const RunData& run : data.runs) {
