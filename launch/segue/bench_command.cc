@@ -30,7 +30,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kBenchExamples =
     "Examples:\n"
     "  segue bench attention --device cuda --precision bf16 --batch-size 16 --heads 8 --d-head 64 \\\n"
     "      --tgt-len 512 --mem-len 3584 --json attention.json\n"
@@ -352,7 +352,7 @@ void add_bench_command(CLI::App& app) {
                          "Measure attention, the adaptive softmax, a training step, evaluation, the exchange between "
                          "ranks, or matrix products");
   bench->require_subcommand(1);
-  bench->footer(kExamples);
+  bench->footer(kBenchExamples);
   add_command(*bench, "attention", "Relative attention, forward and backward", "", run_attention);
   add_command(*bench, "head", "The adaptive softmax: projections, loss and gradient", "", run_head);
   add_command(*bench, "step", "A training step with full memory, on random tokens; also by operation", "", run_step);

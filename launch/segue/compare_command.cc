@@ -29,7 +29,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompareExamples =
     "Examples:\n"
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
     "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
@@ -471,8 +471,8 @@ void run_compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  add_command(app, "compare", "Train variants within one budget, and tell which is better and how surely", kExamples,
-              run_compare);
+  add_command(app, "compare", "Train variants within one budget, and tell which is better and how surely",
+              kCompareExamples, run_compare);
 }
 
 }  // namespace segue

@@ -19,7 +19,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompletionExamples =
     "Examples:\n"
     "  source <(segue completion bash)                          # in ~/.bashrc\n"
     "  segue completion zsh > ~/.zsh/completions/_segue         # a directory of $fpath";
@@ -171,7 +171,7 @@ void add_completion_command(CLI::App& app) {
     fmt::print("{}", options.shell == Shell::kBash ? bash_script(app) : zsh_script(app));
   };
   add_command_reading<CompletionOptions>(app, "completion", "Print a script with which a shell completes commands",
-                                         kExamples, print);
+                                         kCompletionExamples, print);
 }
 
 }  // namespace segue

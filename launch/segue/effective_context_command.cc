@@ -16,7 +16,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kEffectiveContextExamples =
     "Examples:\n"
     "  segue effective-context --model xl runs/xl/evaluations/memory/losses-*.h5 \\\n"
     "      --model vanilla runs/vanilla/evaluations/windows/losses-*.h5 --output effective_context.json\n"
@@ -77,8 +77,8 @@ void run(const ModelWords& models, const Options& options) {
 void add_effective_context_command(CLI::App& app) {
   auto models = std::make_shared<ModelWords>();
   CLI::App& command = add_command_reading<Options>(
-      app, "effective-context", "How much context each model of a group makes use of, from their losses", kExamples,
-      [models](const CLI::App& given) {
+      app, "effective-context", "How much context each model of a group makes use of, from their losses",
+      kEffectiveContextExamples, [models](const CLI::App& given) {
         Options options;
         read_flags(given, options);
         run(*models, options);

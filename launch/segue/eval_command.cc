@@ -23,7 +23,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kEvalExamples =
     "Examples:\n"
     "  segue eval --checkpoint runs/books --data data/books --split test\n"
     "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
@@ -126,7 +126,7 @@ void run_eval(const CLI::App& command) {
 
 void add_eval_command(CLI::App& app) {
   add_command_reading<EvalOptions>(
-      app, "eval", "Loss, perplexity and bits per token and byte of a checkpoint on a split", kExamples, run_eval);
+      app, "eval", "Loss, perplexity and bits per token and byte of a checkpoint on a split", kEvalExamples, run_eval);
 }
 
 }  // namespace segue

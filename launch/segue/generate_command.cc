@@ -28,7 +28,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kGenerateExamples =
     "Examples:\n"
     "  segue generate --checkpoint runs/books --prompt 'It was the best of times'\n"
     "  segue generate --checkpoint runs/books --prompt-file chapter.txt --mem-len 1024 --tokens 500 --top-p 0.9\n"
@@ -200,7 +200,7 @@ void run_generate(const GenerateOptions& options) try {
 
 void add_generate_command(CLI::App& app) {
   CLI::App& command = add_command(app, "generate", "Text that a model writes, or how surprising it finds a text",
-                                  kExamples, run_generate);
+                                  kGenerateExamples, run_generate);
   flag_excludes(command, "--prompt-file", "--prompt");
   for (const char* of_samples :
        {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop", "--json"})

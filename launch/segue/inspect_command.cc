@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kByteVocabulary = 256;
 
-constexpr const char* kExamples =
+constexpr const char* kInspectExamples =
     "Examples:\n"
     "  segue inspect data/books --verify        # splits, shards, checksums read again\n"
     "  segue inspect runs/books                 # newest intact checkpoint: model, state, files\n"
@@ -130,7 +130,7 @@ void run_inspect(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
-  add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kExamples, run_inspect);
+  add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kInspectExamples, run_inspect);
 }
 
 }  // namespace segue

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kMainExamples =
     "Examples:\n"
     "  segue prepare --input book.txt --split 0.9,0.05,0.05 --output data/book\n"
     "  segue train configs/quickstart.json --set data.path=data/book --run runs/book\n"
@@ -26,7 +26,7 @@ int report(const char* message, segue::ExitCode code) {
 
 int run(int argc, char** argv) {
   CLI::App app("Segue trains and evaluates language models that carry memory from segment to segment.", "segue");
-  app.footer(kExamples);
+  app.footer(kMainExamples);
   app.set_version_flag("--version", segue::program_version());
   app.require_subcommand(1);
   app.failure_message(segue::usage_error);

@@ -13,7 +13,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kPairedDifferenceExamples =
     "Examples:\n"
     "  segue eval --checkpoint runs/xl --data data/books --mem-len 0,128 --warm-up auto --per-token --name memory\n"
     "  segue eval --checkpoint runs/memoryless --data data/books --mem-len 0,128 --warm-up auto --per-token --name "
@@ -50,7 +50,8 @@ void run(const Options& options) {
 
 void add_paired_difference_command(CLI::App& app) {
   add_command(app, "paired-difference",
-              "Whether evaluations of the same tokens differ, with 95 % intervals of every pair", kExamples, run);
+              "Whether evaluations of the same tokens differ, with 95 % intervals of every pair",
+              kPairedDifferenceExamples, run);
 }
 
 }  // namespace segue

@@ -1,4 +1,6 @@
 // segue prepare
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 
@@ -12,7 +14,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kPrepareExamples =
     "Examples:\n"
     "  segue prepare --input books/*.txt --split 0.9,0.05,0.05 --separator 0 --output data/books\n"
     "  segue prepare --train train.txt --valid valid.txt --test test.txt --output data/wiki\n"
@@ -32,9 +34,9 @@ std::string command_line(const CLI::App& command) {
   std::string text = "segue prepare";
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
-    text += " " + option->get_name();
+    text += fmt::format(" {}", option->get_name());
     if (option->get_expected_max() == 0) continue;
-    for (const std::string& word : option->results()) text += " " + shell_word(word);
+    for (const std::string& word : option->results()) text += fmt::format(" {}", shell_word(word));
   }
   return text;
 }
@@ -42,7 +44,7 @@ std::string command_line(const CLI::App& command) {
 }  // namespace
 
 void add_prepare_command(CLI::App& app) {
-  add_command_reading<PrepareOptions>(app, "prepare", "Turn text or raw token files into a dataset", kExamples,
+  add_command_reading<PrepareOptions>(app, "prepare", "Turn text or raw token files into a dataset", kPrepareExamples,
                                       [](const CLI::App& command) {
                                         PrepareOptions options;
                                         read_flags(command, options);

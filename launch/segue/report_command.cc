@@ -14,7 +14,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kReportExamples =
     "Examples:\n"
     "  segue report runs/books --output books.html      # one run, also while it goes on\n"
     "  segue report runs/books runs/memoryless --output comparison.html --figures figures\n"
@@ -57,7 +57,7 @@ void run_report(const ReportCommandOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app) {
-  add_command(app, "report", "Write a page that shows and compares runs", kExamples, run_report);
+  add_command(app, "report", "Write a page that shows and compares runs", kReportExamples, run_report);
 }
 
 }  // namespace segue

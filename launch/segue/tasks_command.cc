@@ -17,7 +17,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTasksExamples =
     "Examples:\n"
     "  segue tasks configs/tasks/small/recall.json --output data/recall\n"
     "  segue tasks configs/tasks/small/recall_reassigned.json --set seed=2 --output data/reassigned\n"
@@ -113,7 +113,7 @@ void run_tasks(const TasksOptions& given) {
 
 void add_tasks_command(CLI::App& app) {
   CLI::App& command = add_command(app, "tasks", "Make the dataset of a synthetic task, such as recall or copying",
-                                  kExamples, run_tasks);
+                                  kTasksExamples, run_tasks);
   flag_excludes(command, "--print", "--output");
   flag_needs(command, "--split", "--print");
 }

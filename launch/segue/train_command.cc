@@ -29,7 +29,7 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     "Examples:\n"
     "  segue train configs/books.json --dry-run --ranks 4   # who would hold what\n"
     "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
@@ -336,7 +336,7 @@ void run_train(const TrainOptions& options) {
 
 void add_train_command(CLI::App& app) {
   CLI::App& command =
-      add_command(app, "train", "Train a model from a JSON config, or continue a run", kExamples, run_train);
+      add_command(app, "train", "Train a model from a JSON config, or continue a run", kTrainExamples, run_train);
   flag_needs(command, "--ranks", "--dry-run");
 }
 
