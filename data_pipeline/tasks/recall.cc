@@ -9,10 +9,12 @@
 // value is the token after its key.
 //
 // With `reassigned`, pairs of that share of the keys with other values follow the first ones, and those values count.
+// There, what stands where no key is asked for begins with none of the example's keys: it would be assigned again.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "data_pipeline/tasks/task.h"
 
@@ -65,7 +67,13 @@ class Recall : public Task {
     std::vector<int64_t> asked(static_cast<size_t>(places_of(part)), -1);
     WeightedDraw places(std::span<const int64_t>(weights_).first(asked.size()));
     for (int64_t key = 0; key < part.items; ++key) asked[static_cast<size_t>(places.draw(random))] = key;
-    for (const int64_t key : asked) add_place(key, keys, values, pair_of_key, random, example);
+    const std::set<int64_t> assigned(keys.begin(), keys.end());
+    for (const int64_t key : asked) {
+      if (key >= 0)
+        add_question(key, keys, values, pair_of_key, example);
+      else
+        add_filler(assigned, random, example);
+    }
     while (example.size() <= part.length) example.add(random.below(vocabulary_));
   }
 
@@ -77,13 +85,15 @@ class Recall : public Task {
   int64_t pairs_of(const TaskPart& part) const { return part.items + reassigned_of(part); }
   int64_t places_of(const TaskPart& part) const { return std::max<int64_t>(0, part.length / 2 - pairs_of(part)); }
 
-  void add_place(int64_t key, const std::vector<int64_t>& keys, const std::vector<int64_t>& values,
-                 const std::vector<int64_t>& pair_of_key, TaskRandom& random, TaskExample& example) const {
-    if (key < 0) {
-      example.add(random.below(vocabulary_));
-      example.add(random.below(vocabulary_));
-      return;
-    }
+  void add_filler(const std::set<int64_t>& assigned, TaskRandom& random, TaskExample& example) const {
+    int64_t first = random.below(vocabulary_);
+    while (reassigned_ > 0.0 && assigned.contains(first)) first = random.below(vocabulary_);
+    example.add(first);
+    example.add(random.below(vocabulary_));
+  }
+
+  void add_question(int64_t key, const std::vector<int64_t>& keys, const std::vector<int64_t>& values,
+                    const std::vector<int64_t>& pair_of_key, TaskExample& example) const {
     const int64_t pair = pair_of_key[static_cast<size_t>(key)];
     example.add(keys[static_cast<size_t>(key)]);
     example.add_answer(values[static_cast<size_t>(pair)], 2 * pair + 1);

@@ -3,8 +3,13 @@
 //
 // N keys and N values. Without replacement each key and each value is in one pair, in random order. With replacement
 // both are drawn for every pair, and the last value of a key counts; published: 2 N pairs in training, N afterwards.
+// Each of the keys that stand in an example is asked for as often, as there when a model is tested.
+// Published is a model for each N; the preset trains with the largest one alone and is tested with smaller ones too.
 // Keys are the tokens from 1 to N, values those from (vocabulary + 1) / 2 on.
 #include <fmt/format.h>
+
+#include <iterator>
+#include <set>
 
 #include "data_pipeline/tasks/task.h"
 
@@ -30,7 +35,8 @@ class Retrieval : public Task {
       example.add(1 + keys[i]);
       example.add(first_value_ + values[i]);
     }
-    const int64_t asked = keys[static_cast<size_t>(random.below(pairs))];
+    const std::set<int64_t> different(keys.begin(), keys.end());
+    const int64_t asked = *std::next(different.begin(), random.below(std::ssize(different)));
     int64_t last = pairs - 1;
     while (keys[static_cast<size_t>(last)] != asked) --last;
     example.add(1 + asked);

@@ -3,11 +3,13 @@
 //
 // Every segment is padded to `segment` tokens: KEY : VALUE, and the last one ? KEY : VALUE, whose value is the answer.
 // To remember, all keys differ. To rewrite, keys are drawn with replacement, of half as many different ones as there
-// are pairs, and the last value of a key counts. The last tokens of the vocabulary are ":", "?" and filler, the others
+// are pairs (there of all, of which few return), and the last value of a key counts. Each of the keys that stand in an
+// example is asked for as often. The last tokens of the vocabulary are ":", "?" and filler, the others
 // symbols.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "data_pipeline/tasks/task.h"
@@ -43,7 +45,8 @@ class Rewrite : public Task {
       example.add(values.back());
       example.pad((example.size() + segment_ - 1) / segment_ * segment_, filler());
     }
-    const Key& asked = keys[static_cast<size_t>(random.below(part.items))];
+    const std::set<Key> different(keys.begin(), keys.end());
+    const Key& asked = *std::next(different.begin(), random.below(std::ssize(different)));
     const int64_t last = std::find(keys.rbegin(), keys.rend(), asked).base() - keys.begin() - 1;
     example.add(symbols_ + 1);
     add_key(asked, example);

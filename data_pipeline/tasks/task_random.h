@@ -1,4 +1,4 @@
-// The random numbers of one example of a task, one after another, in integers alone.
+// The random numbers of one example of a task, one after another.
 #pragma once
 
 #include <array>

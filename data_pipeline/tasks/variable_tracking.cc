@@ -6,6 +6,8 @@
 // next token can score, and the noise is text of a dataset.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "data_pipeline/tasks/filler_text.h"
 
 namespace segue {
@@ -22,6 +24,9 @@ class VariableTrackingTask : public TextTask {
 
  protected:
   void fill(const TaskPart& part, const SpecPlace& place, TaskRandom& random, TaskExample& example) const override {
+    constexpr int64_t kMostNames = 1000000;  // a twelfth of the words of five letters: drawing stays quick
+    place.expect_at_most(std::min(part.length, kMostNames) / chains_, "items", part.items,
+                         fmt::format("variables in each of {} chains", chains_));
     const std::vector<std::string> names = MadeUpWords(kLettersOfVariable, 'A', random).next(chains_ * part.items);
     const std::vector<int64_t> values = random.distinct(kSmallestValue, kLargestValue + 1, chains_);
     std::vector<int64_t> turns;  // the chain of each assignment

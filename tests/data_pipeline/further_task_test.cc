@@ -254,7 +254,8 @@ TEST(FurtherTaskTest, RefusesWhatNoExampleCanMeet) {
   EXPECT_EQ(refusal_of(kNoisy, [](TaskSpec& spec, TaskPart&) { spec.vocabulary = 3; }),
             "task.json: vocabulary: expected at least 4 tokens for keys, values and noise, found 3");
   EXPECT_EQ(refusal_of(kFuzzy, [](TaskSpec&, TaskPart& part) { part.items = 8; }),
-            "task.json: splits[0].parts[0].items: expected at most 7 different tokens for a key, found 8");
+            "task.json: splits[0].parts[0].items: expected at most 6 different tokens for a key, one fewer than there "
+            "are, found 8");
   EXPECT_EQ(refusal_of(kFuzzy, [](TaskSpec&, TaskPart& part) { part.length = 10; }),
             "task.json: splits[0].parts[0].length: expected at least 11 tokens for a pair that returns, found 10");
   EXPECT_EQ(
