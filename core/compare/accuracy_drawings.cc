@@ -38,8 +38,8 @@ std::vector<DrawnVariant> drawn_variants(const ComparisonResult& result) {
 }
 
 std::string interval_text(const ComparisonResult& result) {
-  return result.seeds.size() == 1 ? "95 % intervals of the text, as one seed says nothing of others"
-                                  : "95 % intervals over the seeds";
+  return result.seeds.size() == 1 ? "95 % intervals that reflect the test text alone (one seed)"
+                                  : "95 % intervals over the seeds, or of the text where these are wider";
 }
 
 // A point for each variant.
@@ -53,9 +53,9 @@ void add_state(Page& page, const ComparisonResult& result, const std::vector<Dra
             .series = {}};
   bool has_none = false;
   for (const DrawnVariant& of : drawn) {
-    std::vector<report::AnswerShare> shares;
+    std::vector<std::optional<report::AnswerShare>> shares;
     for (const Answers* answers : of.of_seeds)
-      if (answers != nullptr) shares.push_back(answers->total);
+      shares.push_back(answers == nullptr ? std::nullopt : std::optional(answers->total));
     const report::AnswerShare mean = share_over_seeds(shares);
     const auto bytes = static_cast<double>(of.point->memory_bytes);
     has_none = has_none || of.point->memory_bytes == 0;
@@ -132,8 +132,8 @@ void add_grids(Page& page, const std::vector<DrawnVariant>& drawn, const Answers
   }
   if (grids.empty()) return;
   page.figure({.html = report::grids_html(grids),
-               .caption = "How hard it is: right answers by two things at once, the mean over seeds, the deeper the "
-                          "shade the more of them."});
+               .caption = "Right answers by two properties of the examples at once, the mean over the seeds; darker is "
+                          "more accurate."});
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ const Answers* first_of(const std::vector<const Answers*>& of_seeds) {
 }
 
 template <typename ShareOf>
-std::vector<AnswerShare> collect(const std::vector<const Answers*>& of_seeds, const ShareOf& share_of) {
-  std::vector<AnswerShare> shares;
+std::vector<std::optional<AnswerShare>> collect(const std::vector<const Answers*>& of_seeds, const ShareOf& share_of) {
+  std::vector<std::optional<AnswerShare>> shares;
   for (const Answers* answers : of_seeds)
-    if (answers != nullptr) shares.push_back(share_of(*answers));
+    shares.push_back(answers == nullptr ? std::nullopt : std::optional<AnswerShare>(share_of(*answers)));
   return shares;
 }
 
@@ -69,15 +69,22 @@ std::vector<const Answers*> answers_of_seeds(const ComparisonResult& result, con
   return answers;
 }
 
-AnswerShare share_over_seeds(const std::vector<AnswerShare>& of_seeds) {
-  if (of_seeds.size() == 1) return of_seeds.front();
-  AnswerShare mean{.answers = of_seeds.front().answers};
+AnswerShare share_over_seeds(const std::vector<std::optional<AnswerShare>>& of_seeds) {
+  AnswerShare mean;
   std::vector<double> accuracies;
-  for (const AnswerShare& share : of_seeds) {
-    accuracies.push_back(share.accuracy);
-    mean.accuracy += share.accuracy / static_cast<double>(of_seeds.size());
+  double of_text = 0.0;
+  for (const std::optional<AnswerShare>& share : of_seeds) {
+    if (!share) continue;
+    mean.answers = share->answers;
+    accuracies.push_back(share->accuracy);
+    mean.accuracy += share->accuracy;
+    of_text += share->confidence95.value_or(0.0);
   }
-  mean.confidence95 = confidence95_over_seeds(accuracies);
+  const auto count = static_cast<double>(accuracies.size());
+  mean.accuracy /= count;
+  of_text /= count;
+  if (of_seeds.size() == 1) mean.confidence95 = of_seeds.front()->confidence95;
+  if (accuracies.size() > 1) mean.confidence95 = std::max(*confidence95_over_seeds(accuracies), of_text);
   return mean;
 }
 
@@ -88,9 +95,8 @@ report::Shares shares_over_seeds(const std::vector<const Answers*>& of_seeds, co
   if (all.empty()) return {};
   report::Shares means = all.front();
   for (size_t i = 0; i < means.size(); ++i) {
-    std::vector<AnswerShare> shares;
-    shares.reserve(all.size());
-    for (const report::Shares& of_seed : all) shares.push_back(of_seed[i].share);
+    std::vector<std::optional<AnswerShare>> shares(of_seeds.size() - all.size());
+    for (const report::Shares& of_seed : all) shares.emplace_back(of_seed[i].share);
     means[i].share = share_over_seeds(shares);
   }
   return means;

@@ -29,7 +29,8 @@ std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3
 report::Table table_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const std::string& first = result.variants.front().name;
   const MeasureUnits units = units_of(result, kind);
-  report::Table table{.head = {"variant", "lengths", units.name, "above " + first, "p", ""}, .rows = {}};
+  report::Table table{.head = {"variant", "lengths", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""},
+                      .rows = {}};
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
     std::vector<std::string>& row =
@@ -59,7 +60,9 @@ report::IntervalChart differences_of(const ComparisonResult& result, const Point
   report::IntervalChart chart{
       .name = chart_name(set, kind),
       .title = "Differences from " + first + (set.title.empty() ? "" : ", " + set.title),
-      .x_label = fmt::format("{} above {}; better is {}", units.name, first, units.is_higher_better ? "right" : "left"),
+      .x_label = kind == MeasureKind::kAccuracy
+                     ? fmt::format("difference from {}, percentage points; higher is better", first)
+                     : fmt::format("{} above {}; lower is better", units.name, first),
       .intervals = {}};
   for (size_t v = 1; v < result.variants.size(); ++v) {
     const VariantMeasure* measure = set.find(v, kind);
@@ -142,9 +145,10 @@ void add_measures(Page& page, const ComparisonResult& result) {
   const std::string diverged = diverged_text(result);
   if (!diverged.empty() || result.measures().empty()) {
     page.section("diverged", "What diverged");
-    page.paragraph("Diverged: " + diverged +
-                   ". Means leave these out, and a difference is of the seeds that both variants have: what is told is "
-                   "of trainings that end.");
+    page.paragraph(
+        "Diverged: " + diverged +
+        ". Means leave these out, and a difference is of the seeds that both variants have: results describe "
+        "only runs that finished.");
   }
   for (const MeasureKind kind : result.measures()) {
     const bool is_accuracy = kind == MeasureKind::kAccuracy;

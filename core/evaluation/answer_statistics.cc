@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "core/evaluation/student_t.h"
 
 namespace segue {
 
@@ -20,7 +21,7 @@ int64_t region_of(int64_t index, int64_t count) { return index * LossMean::kRegi
 // Walks through the examples of a split, or the one text that it is, token by token.
 class ExamplePlace {
  public:
-  explicit ExamplePlace(std::vector<ExampleRun> runs) : runs_(std::move(runs)) {}
+  explicit ExamplePlace(std::span<const ExampleRun> runs) : runs_(runs) {}
 
   void step() {
     if (++token_ < runs_[run_].tokens) return;
@@ -36,7 +37,7 @@ class ExamplePlace {
   int64_t region_of_run() const { return region_of(of_run_, runs_[run_].count); }
 
  private:
-  std::vector<ExampleRun> runs_;
+  std::span<const ExampleRun> runs_;
   size_t run_ = 0;
   int64_t of_run_ = 0;   // example of the run
   int64_t example_ = 0;  // of the split
@@ -47,9 +48,10 @@ class ExamplePlace {
 struct Answer {
   int64_t offset = 0;
   int64_t distance = 0;
-  bool is_known = true;  // all its tokens were evaluated
-  bool is_right = true;
+  bool is_known = true;                                   // all its tokens were evaluated
+  float margin = std::numeric_limits<float>::infinity();  // the smallest of its tokens
   ExamplePlace place;
+  bool is_right() const { return margin > 0.0F; }
 };
 
 class Counter {
@@ -62,21 +64,22 @@ class Counter {
 
   void add(const Answer& answer) {
     if (!answer.is_known) return;
-    const double right = answer.is_right ? 1.0 : 0.0;
     const bool has_runs = !found_.by_run.empty();
     const int64_t region = has_runs ? answer.place.region_of_run() : region_of(answer.offset, split_.tokens);
-    found_.right[static_cast<size_t>(answer.offset)] = static_cast<float>(right);
-    found_.total.add(region, right);
+    const int64_t example = has_runs ? answer.place.example() : region;
+    const bool is_right = answer.is_right();
+    found_.right[static_cast<size_t>(answer.offset)] = is_right ? 1.0F : 0.0F;
+    found_.total.add(region, example, is_right);
     if (has_runs) {
-      found_.by_run[answer.place.run()].answers.add(region, right);
+      found_.by_run[answer.place.run()].answers.add(region, example, is_right);
       add_to_example(answer);
     }
-    if (answer.distance > 0) bin_of(answer.distance).answers.add(region, right);
+    if (answer.distance > 0) bin_of(answer.distance).answers.add(region, example, is_right);
   }
 
   AnswerStatistics finish() {
     end_example();
-    std::erase_if(found_.by_distance, [](const AnswerStatistics::Bin& bin) { return bin.answers.tokens() == 0; });
+    std::erase_if(found_.by_distance, [](const AnswerStatistics::Bin& bin) { return bin.answers.answers() == 0; });
     return std::move(found_);
   }
 
@@ -96,11 +99,12 @@ class Counter {
     example_.index = answer.place.example();
     example_.begin = answer.offset - answer.place.token();
     ++example_.answers;
-    if (answer.is_right) {
+    if (answer.is_right()) {
       ++example_.right;
     } else if (example_.answers - example_.right == 1) {
       example_.first_wrong = answer.offset;
       example_.distance = answer.distance;
+      example_.margin = answer.margin;
     }
   }
 
@@ -108,7 +112,8 @@ class Counter {
     const auto is_harder = [](const AnswerStatistics::Example& a, const AnswerStatistics::Example& b) {
       const int64_t left = a.right * b.answers;
       const int64_t right = b.right * a.answers;
-      return left != right ? left < right : a.answers > b.answers;
+      if (left != right) return left < right;
+      return a.answers != b.answers ? a.answers > b.answers : a.margin < b.margin;
     };
     if (example_.right < example_.answers) {
       auto& hardest = found_.hardest;
@@ -125,12 +130,34 @@ class Counter {
 
 }  // namespace
 
+void AnswerMean::add(int64_t region, int64_t example, bool is_right) {
+  right_.add(region, is_right ? 1.0 : 0.0);
+  examples_ += example == last_example_ ? 0 : 1;
+  last_example_ = example;
+}
+
+double AnswerMean::confidence95() const {
+  constexpr double kManyDegrees = 1e6;
+  const double share = mean();
+  const double variance = share * (1.0 - share);
+  const std::optional<StandardError> error = right_.standard_error();
+  const bool has_spread = error && error->value > 0.0 && variance > 0.0;
+  const double t = student_t_critical(0.05, has_spread ? error->degrees_of_freedom : kManyDegrees);
+  const double count = has_spread ? std::min(static_cast<double>(answers()), variance / (error->value * error->value))
+                                  : static_cast<double>(examples_);
+  const double shift = t * t / count;
+  const double centre = (share + shift / 2.0) / (1.0 + shift);
+  const double half = t * std::sqrt(variance / count + shift / (4.0 * count)) / (1.0 + shift);
+  return half + std::abs(centre - share);
+}
+
 AnswerStatistics count_answers(TokenSource& source, std::span<const float> margins) {
   const SplitInfo& split = source.info();
   if (std::ssize(margins) != split.tokens)
     throw ContractError("{}: {} margins for {} tokens", source.name(), margins.size(), split.tokens);
   Counter counter(split);
-  ExamplePlace place(split.runs());
+  const std::vector<ExampleRun> runs = split.runs();
+  ExamplePlace place(runs);
   std::vector<TokenMark> marks;
   std::optional<Answer> answer;
   for (int64_t begin = 0; begin < split.tokens; begin += kBlock) {
@@ -139,14 +166,14 @@ AnswerStatistics count_answers(TokenSource& source, std::span<const float> margi
     for (int64_t i = 0; i < std::ssize(marks); ++i, place.step()) {
       const TokenMark mark = marks[static_cast<size_t>(i)];
       const float margin = margins[static_cast<size_t>(begin + i)];
-      if (answer && !(mark.is_scored() && mark.continues())) {
+      if (answer && (place.token() == 0 || !(mark.is_scored() && mark.continues()))) {
         counter.add(*answer);
         answer.reset();
       }
       if (!mark.is_scored()) continue;
       if (!answer) answer.emplace(Answer{.offset = begin + i, .distance = mark.distance(), .place = place});
       answer->is_known = answer->is_known && !std::isnan(margin);
-      answer->is_right = answer->is_right && margin > 0.0F;
+      answer->margin = std::min(answer->margin, margin);
     }
   }
   if (answer) counter.add(*answer);

@@ -178,7 +178,7 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                                    .unit = std::string(unit_of(tokenizer.kind)),
                                    .checkpoint = checkpoint_.directory().string(),
                                    .bytes = bytes > 0 ? bytes : -1,
-                                   .answers = result.answers ? result.answers->total.tokens() : -1,
+                                   .answers = result.answers ? result.answers->total.answers() : -1,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,
                                    .tgt_len = lengths.tgt_len},

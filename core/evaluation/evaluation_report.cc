@@ -38,10 +38,10 @@ OrderedJson by_context(const LossStatistics& statistics) {
   return lines;
 }
 
-void add_share(OrderedJson& line, const LossMean& answers) {
-  line["answers"] = answers.tokens();
+void add_share(OrderedJson& line, const AnswerMean& answers) {
+  line["answers"] = answers.answers();
   line["accuracy"] = answers.mean();
-  line["confidence95"] = or_null(answers.confidence95());
+  line["confidence95"] = answers.confidence95();
 }
 
 // How much of a text comes before a character of UTF-8 that it ends within.
@@ -92,7 +92,7 @@ OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset
   add_share(json, answers.total);
   json["by_examples"] = OrderedJson::array();
   for (const AnswerStatistics::OfRun& of : answers.by_run) {
-    if (of.answers.tokens() == 0) continue;
+    if (of.answers.answers() == 0) continue;
     OrderedJson traits = OrderedJson::object();
     for (const ExampleTrait& trait : of.run.traits) traits[trait.name] = trait.value;
     add_share(json["by_examples"].emplace_back(OrderedJson{{"tokens", of.run.tokens}, {"traits", traits}}), of.answers);
@@ -154,10 +154,10 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["tokens_per_second"] = static_cast<double>(total.tokens()) / result.seconds;
   json["by_position"] = by_position(result.statistics);
   json["by_context"] = by_context(result.statistics);
-  if (result.answers && result.answers->total.tokens() > 0) {
+  if (result.answers && result.answers->total.answers() > 0) {
     json["answers"] = answers_json(*result.answers, dataset, settings.split);
     const std::optional<LossMean> above =
-        baseline.answers ? result.answers->total.above(baseline.answers->total) : std::nullopt;
+        baseline.answers ? result.answers->total.by_region().above(baseline.answers->total.by_region()) : std::nullopt;
     json["answers"]["above_baseline"] =
         above ? OrderedJson{{"accuracy", above->mean()}, {"confidence95", or_null(above->confidence95())}}
               : OrderedJson();

@@ -104,7 +104,11 @@ void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
                                lines_of(results, [&](const Answers& answers) { return shares_by(answers, key); }));
     plot.name =
         key.trait.empty() ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", figure.charts.size() + 1);
-    if (key.trait.empty()) mark_longest_trained(plot, results.front().answers().longest_trained);
+    const auto is_trained_alike = [&](const AnsweredResult& of) {
+      return of.answers().longest_trained == results.front().answers().longest_trained;
+    };
+    if (key.trait.empty() && std::ranges::all_of(results, is_trained_alike))
+      mark_longest_trained(plot, results.front().answers().longest_trained);
     if (figure.charts.size() < kMostKeys && has_points(plot)) figure.charts.emplace_back(std::move(plot));
   }
   const Plot by_distance =
@@ -125,8 +129,7 @@ void add_grids(Page& page, const std::vector<AnsweredResult>& results) {
   }
   if (grids.empty()) return;
   page.figure({.html = grids_html(grids),
-               .caption = "How hard it is: the share of right answers by two things at once, the deeper the shade the "
-                          "more of them."});
+               .caption = "Right answers by two properties of the examples at once; darker is more accurate."});
 }
 
 std::string token_html(const HardExample& hard, size_t i) {
@@ -149,34 +152,41 @@ std::string hard_html(const HardExample& hard) {
   return html + "</div>\n";
 }
 
-// Of the first result that has one, which is the first that was asked for.
+// Of the first result with the lengths of training, or else of the first; of those that have one.
 void add_hardest(Page& page, const std::vector<AnsweredResult>& results) {
-  const auto found =
-      std::ranges::find_if(results, [](const AnsweredResult& of) { return !of.answers().hardest.empty(); });
+  const auto has_hardest = [](const AnsweredResult& of) { return !of.answers().hardest.empty(); };
+  const auto is_as_trained = [](const AnsweredResult& of) {
+    return !of.result->is_recomputed && of.result->mem_len == of.evaluation->trained_mem_len &&
+           of.result->tgt_len == of.evaluation->trained_tgt_len;
+  };
+  auto found =
+      std::ranges::find_if(results, [&](const AnsweredResult& of) { return has_hardest(of) && is_as_trained(of); });
+  if (found == results.end()) found = std::ranges::find_if(results, has_hardest);
   if (found == results.end()) return;
   std::string html;
   for (const HardExample& hard : found->answers().hardest) html += hard_html(hard);
-  page.figure(
-      {.html = html,
-       .caption = fmt::format("The hardest examples of {}, as {} answers them, up to where its first wrong answer "
-                              "begins. Orange: what it should have been; blue: what decides it.",
-                              found->evaluation->split, found->name)});
+  page.figure({.html = html,
+               .caption = fmt::format(
+                   "The hardest examples of {}, as {} answers them, up to where its first wrong answer "
+                   "begins. Orange: what it should have been; blue, where it is near enough to be shown: what "
+                   "decides it.",
+                   found->evaluation->split, found->name)});
 }
 
 }  // namespace
 
 void add_accuracy_curves(Page& page, const ReportData& data) {
   Plot plot{.name = "accuracy-curves",
-            .title = "Right answers over tokens trained on",
+            .title = "Right targets over tokens trained on",
             .x_label = "tokens trained on",
-            .y_label = "right answers, %",
+            .y_label = "right targets (tokens), %",
             .y_range = Range{0.0, kPercent},
             .series = {}};
   for (size_t i = 0; i < data.runs.size(); ++i) add_curves(plot, data.runs[i], i);
   if (!has_points(plot)) return;
   page.figure({.charts = {plot},
-               .caption = "Targets that were the most likely tokens, of those that are scored: on data not trained on, "
-                          "before those of training where they are logged.",
+               .caption = "Scored targets that were the most likely tokens: solid of the validation data, thin of the "
+                          "training batches, where logged. An answer of several tokens is right less often.",
                .table = {}});
 }
 

@@ -133,7 +133,7 @@ def check_answers(program):
     program.run("report", "marked", "--output", "marked.html")
     page, _, _ = read_page(program.path("marked.html"))
     check("No evaluation tells right answers yet" in page.text, "marked data without an evaluation")
-    results = [result(0, 2.0, answers=answers(0.25)), result(8, 1.8, answers=answers(0.875, texts=["a", HOSTILE, "c"]))]
+    results = [result(0, 2.0, answers=answers(0.25, texts=["not", "as", "trained"])), result(8, 1.8, answers=answers(0.875))]
     add_evaluation(program, "marked", "memory", evaluation(results))
     program.run("report", "marked", "--output", "marked.html", "--figures", "marked")
     page, text, _ = read_page(program.path("marked.html"))
@@ -144,7 +144,7 @@ def check_answers(program):
     check("trained up to 65" in text, "the longest example in training")
     check("Example 2: 1 of 4 answers right. The first wrong one is token 10 of it; what decides it stands 2 tokens back." in page.text
           and '<span class="q5">7</span> 8 <span class="h6">9</span>' in text, "the hardest example")
-    results[0]["answers"]["hardest"][0]["texts"] = ["a", HOSTILE, "c"]
+    results[1]["answers"]["hardest"][0]["texts"] = ["a", HOSTILE, "c"]
     add_evaluation(program, "marked", "memory", evaluation(results))
     program.run("report", "marked", "--output", "marked.html")
     page, text, _ = read_page(program.path("marked.html"))

@@ -50,6 +50,19 @@ TEST(ComparedAnswersTest, SharesAreJoinedBeforeTheirMeanOverSeeds) {
   EXPECT_TRUE(shares_over_seeds({nullptr}, by_items).empty());
 }
 
+TEST(ComparedAnswersTest, IntervalsAreNeverNarrowerThanThoseOfTheText) {
+  const report::AnswerShare all{.answers = 100, .accuracy = 1.0, .confidence95 = 0.04};
+  EXPECT_DOUBLE_EQ(share_over_seeds({all, all, all}).confidence95.value(), 0.04);
+  EXPECT_DOUBLE_EQ(share_over_seeds({all}).confidence95.value(), 0.04);
+}
+
+TEST(ComparedAnswersTest, OfOneSeedThatIsLeftOfSeveralThereIsNoInterval) {
+  const report::AnswerShare left{.answers = 100, .accuracy = 0.5, .confidence95 = 0.1};
+  const report::AnswerShare share = share_over_seeds({std::nullopt, left, std::nullopt});
+  EXPECT_DOUBLE_EQ(share.accuracy, 0.5);
+  EXPECT_FALSE(share.confidence95.has_value());
+}
+
 TEST(ComparedAnswersTest, EverySeedIsListedWhereSomeDiverged) {
   const Answers a = answers(1.0, 0.5);
   const Answers b = answers(0.5, 0.0);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/random.h"
 #include "core/evaluation/evaluator.h"
 #include "distributed/job.h"
 #include "tests/core/model/model_problem.h"
@@ -53,7 +54,7 @@ TEST_F(AnswerStatisticsTest, AnAnswerIsRightWhenAllItsTokensAre) {
   margins[2] = -5.0F;      // not scored
   const AnswerStatistics found = count(four_examples(), margins);
 
-  EXPECT_EQ(found.total.tokens(), 8);
+  EXPECT_EQ(found.total.answers(), 8);
   EXPECT_DOUBLE_EQ(found.total.mean(), 5.0 / 8.0);
   std::vector<float> right(20, kUnknown);
   for (const size_t i : {1, 7, 11, 13, 18}) right[i] = 1.0F;
@@ -66,25 +67,25 @@ TEST_F(AnswerStatisticsTest, AnAnswerIsRightWhenAllItsTokensAre) {
   }
 
   ASSERT_EQ(found.by_run.size(), 2U);
-  EXPECT_EQ(found.by_run[0].answers.tokens(), 3);
+  EXPECT_EQ(found.by_run[0].answers.answers(), 3);
   EXPECT_DOUBLE_EQ(found.by_run[0].answers.mean(), 2.0 / 3.0);
-  EXPECT_EQ(found.by_run[1].answers.tokens(), 5);
+  EXPECT_EQ(found.by_run[1].answers.answers(), 5);
   EXPECT_EQ(found.by_run[1].run.traits.at(0), (ExampleTrait{"items", 2}));
 
   ASSERT_EQ(found.by_distance.size(), 2U);
   EXPECT_EQ(found.by_distance[0].to, 1);
-  EXPECT_EQ(found.by_distance[0].answers.tokens(), 3);
+  EXPECT_EQ(found.by_distance[0].answers.answers(), 3);
   EXPECT_EQ(found.by_distance[1].from, 5);
   EXPECT_EQ(found.by_distance[1].to, 8);
-  EXPECT_EQ(found.by_distance[1].answers.tokens(), 4);
+  EXPECT_EQ(found.by_distance[1].answers.answers(), 4);
 
   ASSERT_EQ(found.hardest.size(), 3U);
-  EXPECT_EQ(found.hardest[0].index, 0);
-  EXPECT_EQ(found.hardest[0].first_wrong, 3);
-  EXPECT_EQ(found.hardest[0].distance, 1);
-  EXPECT_EQ(found.hardest[1].index, 3);  // half of its two that were evaluated, as many as the first example's
-  EXPECT_EQ(found.hardest[1].first_wrong, 15);
-  EXPECT_EQ(found.hardest[1].distance, 5);
+  EXPECT_EQ(found.hardest[0].index, 3);  // half of its two that were evaluated, and further from right than a tie
+  EXPECT_EQ(found.hardest[0].first_wrong, 15);
+  EXPECT_EQ(found.hardest[0].distance, 5);
+  EXPECT_EQ(found.hardest[1].index, 0);
+  EXPECT_EQ(found.hardest[1].first_wrong, 3);
+  EXPECT_EQ(found.hardest[1].distance, 1);
   EXPECT_EQ(found.hardest[2].index, 2);
   EXPECT_EQ(found.hardest[2].answers, 3);
   EXPECT_EQ(found.hardest[2].right, 2);
@@ -95,9 +96,41 @@ TEST_F(AnswerStatisticsTest, OfOneTextThereAreNoRuns) {
   split.examples.reset();
   const AnswerStatistics found = count(split, std::vector<float>(20, 1.0F), 1000);
   EXPECT_DOUBLE_EQ(found.total.mean(), 1.0);
-  EXPECT_EQ(found.total.tokens(), 9);
+  EXPECT_EQ(found.total.answers(), 9);
   EXPECT_TRUE(found.by_run.empty());
   EXPECT_TRUE(found.hardest.empty());
+}
+
+AnswerMean right_of(int64_t right, int64_t examples, int64_t answers_of_each = 1) {
+  AnswerMean mean;
+  for (int64_t i = 0; i < examples; ++i)
+    for (int64_t a = 0; a < answers_of_each; ++a) mean.add(i * LossMean::kRegions / examples, i, i < right);
+  return mean;
+}
+
+// Wilson's interval of 10 right ones of 10 is from 72.2 to 100 %, of 0 of 10 from 0 to 27.8 %.
+TEST(AnswerMeanTest, WhereAllOrNoneAreRightIsAsWideAsTheirNumberLeavesIt) {
+  EXPECT_NEAR(right_of(10, 10).confidence95(), 0.27753, 1e-4);
+  EXPECT_NEAR(right_of(0, 10).confidence95(), 0.27753, 1e-4);
+  EXPECT_NEAR(right_of(10, 10, 16).confidence95(), 0.27753, 1e-4);  // those of an example tell no more than one
+  EXPECT_NEAR(right_of(1, 1).confidence95(), 0.79346, 1e-4);
+  EXPECT_LT(right_of(1000, 1000).confidence95(), 0.004);
+}
+
+TEST(AnswerMeanTest, CoversTheTruthNineteenTimesOfTwenty) {
+  constexpr int kTrials = 2000;
+  for (const double truth : {0.5, 0.9, 0.99}) {
+    int covered = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      AnswerMean mean;
+      for (int64_t i = 0; i < 200; ++i) {
+        const RandomSequence draws{.seed = 5, .step = static_cast<uint64_t>(trial)};
+        mean.add(i * LossMean::kRegions / 200, i, random_bits(draws, static_cast<uint64_t>(i)) < truth * 4294967296.0);
+      }
+      covered += std::abs(mean.mean() - truth) <= mean.confidence95() ? 1 : 0;
+    }
+    EXPECT_GT(covered, 0.935 * kTrials) << truth;
+  }
 }
 
 TEST(EvaluationPlanTest, ExamplesAreLanesOfTheirOwn) {
