@@ -14,8 +14,8 @@ namespace segue {
 std::vector<const report::Answers*> answers_of_seeds(const ComparisonResult& result, const ComparedVariant& variant,
                                                      size_t point);
 
-// The mean over seeds, of which one at least did not diverge. Its interval is of the seeds, or of the text where that is
-// wider, as where all are right from every seed; of one seed that was asked for, of the text; of one that is left of
+// The mean over seeds, of which one at least did not diverge. Its interval is of the seeds, or of the text where that
+// is wider, as where all are right from every seed; of one seed that was asked for, of the text; of one that is left of
 // several there is none.
 report::AnswerShare share_over_seeds(const std::vector<std::optional<report::AnswerShare>>& of_seeds);
 

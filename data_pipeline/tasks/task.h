@@ -2,8 +2,8 @@
 //
 // An example is a row of tokens and, beside each, a mark: whether the token is a target that is scored, whether it
 // goes on with the answer of the scored target before it, and how far back what decides it stands. Examples are pure
-// functions of seed, split, part and number, by integers and such floating-point operations as every machine rounds alike:
-// the same on every machine, in any order.
+// functions of seed, split, part and number, by integers and such floating-point operations as every machine rounds
+// alike: the same on every machine, in any order.
 #pragma once
 
 #include <cstdint>
