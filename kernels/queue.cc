@@ -13,6 +13,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/operations.h"
+#include "kernels/thread_team.h"
 
 namespace segue::kernels {
 
@@ -39,15 +40,17 @@ Queue::Queue(Device device, int threads)
       threads_(threads == 0 ? omp_get_max_threads() : threads),
       operations_(operations_of(device.kind)) {
   if (threads < 0) throw ContractError("queue: expected 0 or more threads, found {}", threads);
-  omp_set_num_threads(threads_);  // before oneDNN asks
+  enter_team();  // before oneDNN asks how many
   products_ = std::make_unique<cpu::Products>();
   if (device.is_cuda()) queue_ = std::make_unique<segue::cuda::Queue>(device.index);
 }
 
 Queue::~Queue() = default;
 
+void Queue::enter_team() { ThreadTeam::without_subnormals(threads_).enter(); }
+
 void Queue::enter_thread() {
-  omp_set_num_threads(threads_);
+  enter_team();
   if (queue_) segue::cuda::make_current(device_.index);
 }
 

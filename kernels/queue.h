@@ -24,7 +24,7 @@ class Products;
 class Queue {
  public:
   // 0: as many threads as the process may use (cpuset, OMP_NUM_THREADS). The calling thread's OpenMP regions get as
-  // many.
+  // many, and take subnormal numbers as 0 (ThreadTeam).
   explicit Queue(int threads);  // throws ContractError when negative
   // Throws DeviceError when the GPU cannot be used.
   explicit Queue(Device device, int threads = 0);
@@ -51,6 +51,8 @@ class Queue {
   void watch_with(Watch watch);
 
  private:
+  void enter_team();
+
   Device device_;
   int threads_;
   const Operations& operations_;

@@ -1,5 +1,4 @@
 // The library's model over what `segue generate` uses.
-#include <omp.h>
 #include <segue/error.h>
 #include <segue/language_model.h>
 
@@ -14,21 +13,22 @@
 #include "core/generate/options.h"
 #include "core/generate/samples.h"
 #include "core/generate/text_model.h"
+#include "kernels/thread_team.h"
 
 namespace segue {
 
 namespace {
 
-// A model's queue sets how many threads the calling thread's OpenMP regions get: this sets it back.
-class CallersThreads {
+// A model's queue sets how the calling thread's OpenMP regions run: this sets it back.
+class CallersTeam {
  public:
-  CallersThreads() = default;
-  ~CallersThreads() { omp_set_num_threads(before_); }
-  CallersThreads(const CallersThreads&) = delete;
-  CallersThreads& operator=(const CallersThreads&) = delete;
+  CallersTeam() = default;
+  ~CallersTeam() { before_.enter(); }
+  CallersTeam(const CallersTeam&) = delete;
+  CallersTeam& operator=(const CallersTeam&) = delete;
 
  private:
-  int before_ = omp_get_max_threads();
+  kernels::ThreadTeam before_ = kernels::ThreadTeam::current();
 };
 
 // What each token adds to the text of those before it, from number `begin` on.
@@ -54,7 +54,7 @@ class LoadedLanguageModel {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   ScoredText score(const SourcedText& text, std::string_view context) {
-    const CallersThreads callers;
+    const CallersTeam callers;
     model_.enter_thread();
     const TextTokens read = model_.read({std::string(context), "context"}, text);
     const std::vector<float> losses = model_.losses(read);
@@ -73,7 +73,7 @@ class LoadedLanguageModel {
 
   std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options) {
     check_options(options);
-    const CallersThreads callers;
+    const CallersTeam callers;
     model_.enter_thread();
     const SourcedText read{std::string(prompt), "prompt"};
     const std::vector<int32_t> tokens = model_.encode(read);
@@ -97,7 +97,7 @@ class LoadedLanguageModel {
 
 LanguageModel::LanguageModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
     : loaded_(with_typed_errors([&] {
-        const CallersThreads callers;
+        const CallersTeam callers;
         check_options(options);
         return std::make_unique<LoadedLanguageModel>(checkpoint, options);
       })) {}

@@ -51,6 +51,12 @@ void run(int argc, char** argv) {
   }
 }
 
+// What a model's threads do with subnormal numbers is no business of its caller's.
+bool are_subnormal_numbers_kept() {
+  volatile float small_number = 1e-30F;
+  return small_number * 1e-10F > 0.0F;
+}
+
 int tell(const char* type, const segue::Error& error) {
   std::fprintf(stderr, "%s\t%s\n", type, error.what());
   return static_cast<int>(error.code());
@@ -61,6 +67,10 @@ int tell(const char* type, const segue::Error& error) {
 int main(int argc, char** argv) {
   try {
     run(argc, argv);
+    if (!are_subnormal_numbers_kept()) {
+      std::fprintf(stderr, "the caller's subnormal numbers have become 0\n");
+      return EXIT_FAILURE;
+    }
     return EXIT_SUCCESS;
   } catch (const segue::ConfigError& error) {
     return tell("ConfigError", error);
