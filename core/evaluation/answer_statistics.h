@@ -27,7 +27,7 @@ class AnswerMean {
   double confidence95() const;
 
  private:
-  LossMean right_ = {};  // 1 and 0
+  LossMean right_ = LossMean::of_answers();
   int64_t examples_ = 0;
   int64_t last_example_ = -1;
 };

@@ -39,6 +39,12 @@ struct Deviations {
 
 }  // namespace
 
+LossMean LossMean::of_answers() {
+  LossMean answers;
+  answers.grain_ = 1.0;
+  return answers;
+}
+
 void LossMean::add(int64_t region, double nll) {
   sums_[static_cast<size_t>(region)] += nll;
   ++counts_[static_cast<size_t>(region)];
@@ -70,8 +76,8 @@ std::optional<StandardError> LossMean::standard_error() const {
   const std::vector<double>& off = deviations.off;
   const double spread = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
   const auto k = static_cast<double>(deviations.regions());
-  return StandardError{.value = std::sqrt(k / (k - 1.0) * spread) / static_cast<double>(tokens()),
-                       .degrees_of_freedom = k - 1.0};
+  const double of_sum = std::max(std::sqrt(k / (k - 1.0) * spread), grain_);
+  return StandardError{.value = of_sum / static_cast<double>(tokens()), .degrees_of_freedom = k - 1.0};
 }
 
 std::optional<LossMean> LossMean::above(const LossMean& other) const {

@@ -27,6 +27,9 @@ struct StandardError {
 class LossMean {
  public:
   static constexpr int64_t kRegions = 64;
+  // Of right answers, which are 1 or 0. Where all regions happen to have the same share, its standard error is that of
+  // one answer, not 0.
+  static LossMean of_answers();
   void add(int64_t region, double nll);
   int64_t tokens() const;
   double mean() const;  // nats
@@ -44,6 +47,7 @@ class LossMean {
  private:
   std::array<double, kRegions> sums_{};
   std::array<int64_t, kRegions> counts_{};
+  double grain_ = 0.0;  // the least by which one token differs from another, where there is one
 };
 
 // Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,

@@ -21,8 +21,7 @@ void add_by_region(std::span<const float> values, LossMean& mean) {
 }
 
 // A region has its share of every run of examples, so that what one run has above another does not tell regions apart.
-LossMean by_region(std::span<const float> values, const std::vector<int64_t>& runs) {
-  LossMean mean;
+LossMean by_region(std::span<const float> values, const std::vector<int64_t>& runs, LossMean mean = {}) {
   size_t begin = 0;
   for (const int64_t run : runs) {
     add_by_region(values.subspan(begin, static_cast<size_t>(run)), mean);
@@ -49,7 +48,8 @@ void PairedLosses::add(const std::filesystem::path& path) {
   Evaluation& added = evaluations_.emplace_back(
       Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll, read.runs)});
   if (read.right.empty()) return;
-  if (const LossMean answers = by_region(read.right, read.runs); answers.tokens() > 0) added.answers = answers;
+  const LossMean answers = by_region(read.right, read.runs, LossMean::of_answers());
+  if (answers.tokens() > 0) added.answers = answers;
 }
 
 std::string PairedLosses::unit() const {

@@ -34,6 +34,21 @@ TEST(LossMeanTest, ConfidenceIsThatOfTheRegionsMeans) {
 }
 
 // Texts differ much, and by a tenth what two models make of them.
+// Five answers of which one way knows all and another none: that is no certainty.
+TEST(LossMeanTest, AnswersAreNoSurerThanOneOfThem) {
+  LossMean all = LossMean::of_answers(), none = LossMean::of_answers();
+  for (int64_t region = 0; region < 5; ++region) {
+    all.add(region, 1.0);
+    none.add(region, 0.0);
+  }
+  const std::optional<LossMean> difference = all.above(none);
+  ASSERT_TRUE(difference);
+  const std::optional<StandardError> error = difference->standard_error();
+  ASSERT_TRUE(error);
+  EXPECT_DOUBLE_EQ(error->value, 0.2);
+  EXPECT_DOUBLE_EQ(error->degrees_of_freedom, 4.0);
+}
+
 TEST(LossMeanTest, DifferencesAtTheSameTokensAreSureWhereLossesAreNot) {
   LossMean a, b;
   for (int64_t i = 0; i < 640; ++i) {
