@@ -67,10 +67,12 @@ void check_comparison(const Comparison& comparison, const std::string& source) {
     throw ConfigError("{}: seeds: expected each once, found {} twice", source, *twice);
 }
 
-Config config_of(const VariantConfig& variant, const std::filesystem::path& base, std::string_view source) try {
-  return load_config(base, variant.set);
+Config config_of(const VariantConfig& variant, const ComparisonPlan& plan) try {
+  std::vector<std::string> overrides = plan.set;
+  overrides.insert(overrides.end(), variant.set.begin(), variant.set.end());
+  return load_config(plan.base, overrides);
 } catch (const ConfigError& error) {
-  throw ConfigError(R"({}: variant "{}": {})", source, variant.name, error.what());
+  throw ConfigError(R"({}: variant "{}": {})", plan.source, variant.name, error.what());
 }
 
 void check_alike(const Comparison& comparison, const std::vector<Config>& configs, std::string_view source) {
@@ -156,13 +158,16 @@ Config timing_of(const Config& config, const StageLengths& lengths, int64_t voca
   return timing;
 }
 
-void check_learning_rate(const Comparison& comparison, const VariantConfig& variant, std::string_view source) {
-  if (comparison.learning_rates.empty()) return;
-  for (const std::string& key : overridden_keys(variant.set)) {
-    if (key == "optimizer.lr")
-      throw ConfigError(R"({}: variant "{}": optimizer.lr: expected none, as learning_rates are tried; found one)",
-                        source, variant.name);
-  }
+void check_learning_rate(const ComparisonPlan& plan, const VariantConfig& variant) {
+  if (plan.comparison.learning_rates.empty()) return;
+  const auto sets_it = [](const std::vector<std::string>& set) {
+    return std::ranges::count(overridden_keys(set), "optimizer.lr") > 0;
+  };
+  if (sets_it(plan.set))
+    throw ConfigError("--set: optimizer.lr: expected none, as learning_rates of {} are tried; found one", plan.source);
+  if (sets_it(variant.set))
+    throw ConfigError(R"({}: variant "{}": optimizer.lr: expected none, as learning_rates are tried; found one)",
+                      plan.source, variant.name);
 }
 
 // What is trained must also be measured at every length.
@@ -186,8 +191,8 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
   std::vector<Config> configs;
   for (size_t v = 0; v < comparison.variants.size(); ++v) {
     const VariantConfig& variant = comparison.variants[v];
-    check_learning_rate(comparison, variant, plan.source);
-    Config& config = configs.emplace_back(config_of(variant, plan.base, plan.source));
+    check_learning_rate(plan, variant);
+    Config& config = configs.emplace_back(config_of(variant, plan));
     const std::string source = fmt::format(R"({}: variant "{}")", plan.source, variant.name);
     check_combinations(config, source);
     check_measure(comparison.measure, config, source);

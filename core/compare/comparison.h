@@ -79,8 +79,9 @@ struct ComparedRun {
 struct ComparisonPlan {
   Comparison comparison = {};
   std::filesystem::path base = {};
-  std::string source = {};   // what errors call the comparison's file
-  int64_t vocab_size = 0;    // the dataset's
+  std::vector<std::string> set = {};  // overrides of the base, for all variants
+  std::string source = {};            // what errors call the comparison's file
+  int64_t vocab_size = 0;             // the dataset's
   StepSeconds seconds = {};  // of a budget of seconds; empty: not timed yet, and runs have the steps of their configs
 };
 

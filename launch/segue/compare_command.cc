@@ -33,6 +33,7 @@ constexpr const char* kCompareExamples =
     "Examples:\n"
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
     "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
+    "  segue compare configs/family/comparison.json --set data.path=data/book --output comparisons/book\n"
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
     "  sbatch --array=1-39 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
     "                          # a search for learning rates; once it has ended, --array=40-78 for the runs compared\n"
@@ -44,6 +45,7 @@ constexpr std::chrono::milliseconds kLook(50);  // between looks whether a progr
 
 struct CompareOptions {
   std::string file;
+  std::vector<std::string> overrides;
   std::string output;
   std::string launcher;
   std::optional<int64_t> only;
@@ -54,6 +56,10 @@ struct CompareOptions {
   void describe(JsonFields& fields) {
     fields.required("file", file,
                     {.meaning = "what is compared, as JSON", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional(
+        "set", overrides,
+        {.meaning = "KEY=VALUE in place of what the base says, for all variants, such as data.path=data/book",
+         .flag = {.value = "KEY=VALUE", .is_repeated = true}});
     fields.optional(
         "output", output,
         {.meaning = "directory of the comparison; none: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
@@ -100,9 +106,10 @@ Plan make_plan(const CompareOptions& options) {
   plan.comparison = load_comparison(file);
   plan.source = options.file;
   plan.base = file.parent_path() / plan.comparison.base;
+  plan.set = options.overrides;
   plan.directory = options.output.empty() ? std::filesystem::path("comparisons") / file.stem()
                                           : std::filesystem::path(options.output);
-  const Config base = load_config(plan.base);
+  const Config base = load_config(plan.base, plan.set);
   const Dataset dataset(base.data.path);
   plan.vocab_size = dataset.vocabulary();
   const auto look_at = [&](const std::string& split) {
@@ -420,8 +427,9 @@ class Runner {
   }
 
   std::string command() const {
-    std::string text =
-        fmt::format("segue compare {} --output {}", shell_word(options_.file), shell_word(plan_.directory.string()));
+    std::string text = "segue compare " + shell_word(options_.file);
+    for (const std::string& override_text : options_.overrides) text += " --set " + shell_word(override_text);
+    text += " --output " + shell_word(plan_.directory.string());
     if (!options_.launcher.empty()) text += " --launcher " + shell_word(options_.launcher);
     if (options_.only) text += fmt::format(" --only {}", *options_.only);
     return text;

@@ -102,18 +102,20 @@ def test_runs_of_an_array_make_the_same_table(program):
 
 
 def test_tasks_of_an_array_run_at_once(program):
-    words = ("compare", "family.json", "--output", "tasks", "--launcher", "nice -n 1", "--only")
+    as_it_is = ("--set", "optimizer.clip=0.25")
+    words = ("compare", "family.json", *as_it_is, "--output", "tasks", "--launcher", "nice -n 1", "--only")
     task = program.start(*words, "1", "--quiet")
     while task.poll() is None and not os.path.exists(program.path("tasks", "runs")):
         time.sleep(0.005)
     task.send_signal(signal.SIGTERM)
     _, errors = task.communicate()
-    check("resume with: segue compare family.json --output tasks --launcher 'nice -n 1' --only 1" in errors, errors)
+    check("resume with: segue compare family.json --set optimizer.clip=0.25 --output tasks --launcher 'nice -n 1' "
+          "--only 1" in errors, errors)
     tasks = [program.start(*words, str(number), "--quiet") for number in range(1, 7)]
     for task in tasks:
         _, errors = task.communicate()
         check(task.returncode == 0, f"a task ended with {task.returncode}:\n{errors}")
-    program.run("compare", "family.json", "--output", "tasks")
+    program.run("compare", "family.json", *as_it_is, "--output", "tasks")
     check(result(program, "tasks") == result(program, "comparisons/family"), "at once: another result")
 
 
@@ -324,6 +326,9 @@ def test_what_cannot_be_compared_is_refused(program):
     write(program, "wrong.json", measure={"split": "exam"})
     refused(program, DATA, "compare", "wrong.json", *quiet, says=["exam"], leaves_nothing_at="refused")
     refused(program, USAGE, "compare", "family.json", "--only", "7", *quiet, says=["1 to 6", "7"])
+    refused(program, CONFIG, "compare", "family.json", "--set", "model.mem=12", *quiet, says=["--set model.mem=12", "unknown key"])
+    refused(program, CONFIG, "compare", "family.json", "--set", "model.mem_len=12", "--quiet",
+            says=["configs/xl-1.json", "another base", "model.mem_len: 24 -> 12"])
     write(program, "family.json", budget={"amount": 8000})
     refused(program, CONFIG, "compare", "family.json", "--quiet",
             says=["configs/xl-1.json", "another base", "training.max_step: 41 -> 83", "--output"])

@@ -59,6 +59,21 @@ TEST_F(ComparisonTest, TrainsEveryVariantFromEverySeed) {
   EXPECT_THAT(directories, testing::ElementsAre("runs/memory-7", "runs/none-7", "runs/memory-3", "runs/none-3"));
 }
 
+TEST_F(ComparisonTest, OverridesOfTheBaseAreOfAllVariantsThatDoNotSayOtherwise) {
+  ComparisonPlan changed =
+      plan(load(R"(, "budget": {"amount": 1000}, "seeds": [7], "may_differ": ["evaluation.mem_len"])"));
+  changed.set = {"model.mem_len=24", "model.d_model=16"};
+  const std::vector<ComparedRun> all = runs_of(changed);
+  EXPECT_EQ(all[0].config.model.mem_len, 24);
+  EXPECT_EQ(all[1].config.model.mem_len, 0);
+  EXPECT_EQ(all[1].config.model.d_model, 16);
+  changed.set = {"optimizer.lr=0.1"};
+  EXPECT_EQ(runs_of(changed)[0].config.optimizer.lr, 0.1);
+  changed.comparison.learning_rates = {0.001, 0.02};
+  EXPECT_EQ(error_of([&] { runs_of(changed); }),
+            "--set: optimizer.lr: expected none, as learning_rates of f are tried; found one");
+}
+
 TEST_F(ComparisonTest, OperationsPayForMoreStepsWithoutMemory) {
   const BudgetConfig budget{.kind = BudgetKind::kFlops, .amount = 1e8};
   Config config;
