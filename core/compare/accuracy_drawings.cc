@@ -38,8 +38,10 @@ std::vector<DrawnVariant> drawn_variants(const ComparisonResult& result) {
 }
 
 std::string interval_text(const ComparisonResult& result) {
-  return result.seeds.size() == 1 ? "95 % intervals that reflect the test text alone (one seed)"
-                                  : "95 % intervals over the seeds, or of the text where these are wider";
+  return result.seeds.size() == 1
+             ? "95 % intervals that reflect the test text alone (one seed)"
+             : "95 % intervals over the seeds, or of the text where these are wider (but for those "
+               "that hold all from 0 to 100 %)";
 }
 
 // A point for each variant.
@@ -66,7 +68,7 @@ void add_state(Page& page, const ComparisonResult& result, const std::vector<Dra
          .has_markers = true,
          .points = {{.x = bytes,
                      .y = kPercent * mean.accuracy,
-                     .spread = kPercent * mean.confidence95.value_or(0.0),
+                     .spread = report::drawn_spread(mean),
                      .title = fmt::format("{}\n{} a stream\n{}", of.variant->name, human_bytes(of.point->memory_bytes),
                                           report::share_text(mean))}}});
     if (std::ranges::count(plot.x_ticks, bytes) == 0) plot.x_ticks.push_back(bytes);

@@ -80,6 +80,12 @@ Shares shares_by_distance(const Answers& answers) {
   return shares;
 }
 
+double drawn_spread(const AnswerShare& share) {
+  const double half = share.confidence95.value_or(0.0);
+  const bool holds_all = share.accuracy - half <= 0.0 && share.accuracy + half >= 1.0;
+  return holds_all ? 0.0 : kPercent * half;
+}
+
 Plot plot_of_shares(const std::string& what, const std::string& x_label, const std::vector<AnswerLine>& lines) {
   Plot plot{.name = "accuracy-by-" + what,
             .title = "Accuracy by " + what,
@@ -95,7 +101,7 @@ Plot plot_of_shares(const std::string& what, const std::string& x_label, const s
       series.points.push_back(
           {.x = at.x,
            .y = kPercent * at.share.accuracy,
-           .spread = kPercent * at.share.confidence95.value_or(0.0),
+           .spread = drawn_spread(at.share),
            .title = fmt::format("{}\n{} {}\n{}", line.name, x_label, significant(at.x, 3), share_text(at.share))});
       ticks.insert(at.x);
     }

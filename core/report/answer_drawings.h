@@ -44,6 +44,10 @@ struct AnswerLine {
   Shares shares = {};
 };
 
+// In per cent, half of the interval of a share; 0 where it would hold every share, as that of seeds does of which one
+// found the answers and another did not: drawn, it would hide the others.
+double drawn_spread(const AnswerShare& share);
+
 Plot plot_of_shares(const std::string& what, const std::string& x_label, const std::vector<AnswerLine>& lines);
 
 // Marks what training never reached in a plot by length.

@@ -24,7 +24,7 @@ class JobPeak {
   void measure();
   // `reached`: FLOP/s of all ranks. A peak that steps exceed is none: something else ran while it was measured. Then it
   // is measured again, or without `again` (a GPU's memory is taken by the run) taken to be what steps reached; the
-  // warning says so.
+  // text says so.
   std::optional<std::string> correct(double reached, bool again);
   // `reached`, in FLOP/s of all ranks, as a share of the peak; none before it is measured.
   std::optional<double> share(double reached) const;

@@ -310,7 +310,8 @@ void Trainer::log_interval() {
   if (interval_.losses == 0) return;  // nothing was scored since the last line
   StepMetrics metrics = interval_metrics();
   // A GPU's memory is taken by now.
-  if (const auto warning = peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda())) warn(*warning);
+  const auto correction = peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda());
+  if (correction && job_.is_first()) logger_.info("{}", *correction);
   metrics.mfu = peak_.share(metrics.flops_per_second);
   if (exchange_) metrics.exchange = exchange_->take_times();
   show(metrics);

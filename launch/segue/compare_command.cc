@@ -123,6 +123,11 @@ Plan make_plan(const CompareOptions& options) {
   return plan;
 }
 
+// What a page calls it: its directory, as one file may be compared on many corpora.
+std::string name_of(const Plan& plan) {
+  return std::filesystem::absolute(plan.directory / "").lexically_normal().parent_path().filename().string();
+}
+
 std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
   return plan.directory / "configs" / (run.name() + ".json");
 }
@@ -470,7 +475,7 @@ void run_compare(const CompareOptions& options) {
   const OrderedJson json = result_json(result);
   if (!result.variants.empty()) {
     write_for_all(plan.directory / "result.json", format_json(json));
-    write_page(plan.directory, comparison_page(result, std::filesystem::path(options.file).stem().string()));
+    write_page(plan.directory, comparison_page(result, name_of(plan)));
   }
   fmt::print("{}", options.json ? format_json(json) : describe_result(result));
   if (!options.json && !result.variants.empty()) fmt::print("\n{}\n", (plan.directory / "index.html").string());
