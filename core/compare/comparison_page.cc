@@ -81,11 +81,10 @@ void add_rates(Page& page, const ComparisonResult& result) {
   if (!at_end.empty()) at_end = " A better one may lie beyond those tried for " + at_end + ".";
   if (!diverged.empty()) diverged = " Diverged: " + diverged + ".";
   page.figure({.charts = {plot},
-               .caption = fmt::format(
-                   "Every variant takes the learning rate with the {} on the validation split, of "
-                   "those tried from the first seed, which took {:.3g} FLOP.{}{}",
-                   by_accuracy ? "most right answers (of as many, that with the lowest loss)" : "lowest loss", flops,
-                   diverged, at_end),
+               .caption = fmt::format("Every variant takes the learning rate with the {} on the validation split, of "
+                                      "those tried from the first seed, which took {:.3g} FLOP.{}{}",
+                                      by_accuracy ? "most right answers (of as many, the lower loss)" : "lowest loss",
+                                      flops, diverged, at_end),
                .table = {}});
 }
 
@@ -243,7 +242,16 @@ std::string summary_of(const ComparisonResult& result) {
       fmt::format("{} at {} {}", variant.name, report::fixed(mean_of(*best) * units.scale, units.decimals), units.name);
   const std::string diverged =
       variant.diverged.empty() ? "" : fmt::format(" where it did not diverge ({})", divergence_of(result, variant));
-  if (*best == 0) return fmt::format("None is {} {}{}.", units.is_higher_better ? "above" : "below", of, diverged);
+  if (*best == 0) {
+    std::vector<std::string> level;
+    for (size_t v = 1; v < result.variants.size(); ++v) {
+      const VariantMeasure* measure = set.find(v, kind);
+      if (measure != nullptr && measure->difference && !measure->difference->is_significant())
+        level.push_back(result.variants[v].name);
+    }
+    return fmt::format("None is {} {}{}{}.", units.is_higher_better ? "above" : "below", of, diverged,
+                       level.empty() ? "" : fmt::format("; not significantly worse: {}", fmt::join(level, ", ")));
+  }
   const char* const extreme = units.is_higher_better ? "highest" : "lowest";
   const std::optional<SeedDifference>& difference = set.find(*best, kind)->difference;
   if (!difference) return fmt::format("The {} is {}{}.", extreme, of, diverged);

@@ -321,7 +321,7 @@ std::vector<PointSet> point_sets(const ComparisonResult& result) {
   std::vector<PointSet> sets;
   const auto has_own = [](const ComparedVariant& variant) { return variant.as_trained.has_value(); };
   if (std::ranges::any_of(result.variants, has_own)) {
-    PointSet& set = sets.emplace_back(PointSet{.name = "as-trained", .title = "each as it was trained"});
+    PointSet& set = sets.emplace_back(PointSet{.name = kAsTrained, .title = "each as it was trained"});
     for (const ComparedVariant& variant : result.variants)
       set.points.push_back(variant.as_trained ? &*variant.as_trained : nullptr);
   }

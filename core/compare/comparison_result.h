@@ -127,9 +127,11 @@ struct MeasureUnits {
 };
 MeasureUnits units_of(const ComparisonResult& result, MeasureKind kind);
 
+inline constexpr const char* kAsTrained = "as-trained";
+
 // What is set beside one another of all variants: each as it was trained, or all at one of the measured lengths.
 struct PointSet {
-  std::string name = {};                         // "as-trained", or "" and "1", "2", ... of the measured lengths
+  std::string name = {};                         // kAsTrained, or "" and "1", "2", ... of the measured lengths
   std::string title = {};                        // "each as it was trained", or none
   std::vector<const VariantPoint*> points = {};  // by variant; null when all its seeds diverged
   const VariantMeasure* find(size_t variant, MeasureKind kind) const;  // null: not known
@@ -185,6 +187,9 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
 OrderedJson result_json(const ComparisonResult& result);
 
 // "better", "worse", "not significant", or why that cannot be told.
+// "94.47, 96.50, 10.53": of each seed that did not diverge.
+std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units);
+
 std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units);
 
 // "2 of 3 seeds diverged"; empty when none did.

@@ -31,12 +31,16 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
   const MeasureUnits units = units_of(result, kind);
   report::Table table{.head = {"variant", "lengths", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""},
                       .rows = {}};
+  const bool has_seeds = result.seeds.size() > 1;
+  if (has_seeds) table.head.emplace_back("each seed");
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
     std::vector<std::string>& row =
         table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
+    if (has_seeds) row.emplace_back();
     const VariantMeasure* measure = set.find(v, kind);
     if (measure == nullptr) continue;
+    if (has_seeds) row.back() = text_of_seeds(*measure, units);
     row[1] = lengths_text(*set.points[v]);
     row[2] = value_text(measure->values.mean(), measure->values.confidence95(), units);
     const std::optional<SeedDifference>& difference = measure->difference;
@@ -98,12 +102,13 @@ void add_set(Page& page, const ComparisonResult& result, const PointSet& set, Me
   const std::string what = kind == MeasureKind::kAccuracy ? human_count(result.answers) + " answers"
                                                           : human_count(result.tokens) + " tokens";
   if (!chart.intervals.empty())
-    page.figure({.charts = {chart},
-                 .caption = fmt::format(
-                     "Differences from {} ({}){} on {} of split {}, the same of all, with 95 % intervals {}. A star "
-                     "marks those that are significant at 5 % for all variants together (Holm).",
-                     first.name, lengths_text(*set.points.front()), set.title.empty() ? "" : ", " + set.title + ",",
-                     what, result.split, of)});
+    page.figure(
+        {.charts = {chart},
+         .caption = fmt::format(
+             "Differences from {} ({}){} on {} of split {}, the same for every variant, with 95 % intervals {}. A star "
+             "marks those that are significant at 5 % for all variants together (Holm).",
+             first.name, lengths_text(*set.points.front()), set.title.empty() ? "" : ", " + set.title + ",", what,
+             result.split, of)});
   page.html(report::table_html(table_of(result, set, kind)));
 }
 

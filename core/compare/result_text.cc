@@ -127,6 +127,7 @@ std::string describe_set(const ComparisonResult& result, const PointSet& set, Me
                           p ? p_in_table(*p) : "", verdict_of(*difference, units));
     }
     if (!diverged.empty()) text += (difference ? "; " : "") + diverged;
+    if (result.seeds.size() > 1) text += fmt::format("  ({})", text_of_seeds(*measure, units));
     text += '\n';
   }
   return text;
@@ -175,7 +176,9 @@ std::string describe_rates(const ComparisonResult& result) {
 
 constexpr const char* kMeaning =
     "\n\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
-    "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm).";
+    "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm). In "
+    "brackets: "
+    "each seed.";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
     "adjusted for\nthe number of variants in a table (Holm).";
@@ -217,6 +220,13 @@ OrderedJson result_json(const ComparisonResult& result) {
          {"as_trained", variant.as_trained ? point_json(result, variant, *variant.as_trained, units) : OrderedJson()}});
   }
   return json;
+}
+
+std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units) {
+  std::vector<std::string> parts;
+  for (const std::optional<double>& of_seed : measure.of_seeds)
+    if (of_seed) parts.push_back(fmt::format("{:.{}f}", *of_seed * units.scale, units.decimals));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units) {

@@ -33,7 +33,7 @@ constexpr const char* kCompareExamples =
     "Examples:\n"
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
     "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
-    "  segue compare configs/family/comparison.json --set data.path=data/book --output comparisons/book\n"
+    "  segue compare configs/memory/comparison.json --set data.path=data/recall --output comparisons/recall\n"
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
     "  sbatch --array=1-39 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
     "                          # a search for learning rates; once it has ended, --array=40-78 for the runs compared\n"
