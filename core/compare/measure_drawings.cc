@@ -26,29 +26,41 @@ std::string value_text(double value, const std::optional<double>& spread, const 
 
 std::string p_text(double p) { return p < 0.001 ? "< 0.001" : report::fixed(p, 3); }
 
+// Whether segments of one length are measured; the caption beside a table names that of the first variant.
+bool is_one_length(const PointSet& set) {
+  return std::ranges::all_of(set.points, [&](const VariantPoint* point) {
+    return point == nullptr || set.points.front() == nullptr || point->tgt_len == set.points.front()->tgt_len;
+  });
+}
+
 report::Table table_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const std::string& first = result.variants.front().name;
   const MeasureUnits units = units_of(result, kind);
-  report::Table table{.head = {"variant", "lengths", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""},
-                      .rows = {}};
+  report::Table table{.head = {"variant", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""}, .rows = {}};
   const bool has_seeds = result.seeds.size() > 1;
   if (has_seeds) table.head.emplace_back("each seed");
+  const bool has_segments = !is_one_length(set);
+  if (has_segments) table.head.emplace_back("segment");
+  table.head.emplace_back("memory");
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
-    std::vector<std::string>& row =
-        table.rows.emplace_back(std::vector<std::string>{variant.name, "", "", "", "", divergence_of(result, variant)});
-    if (has_seeds) row.emplace_back();
-    const VariantMeasure* measure = set.find(v, kind);
-    if (measure == nullptr) continue;
-    if (has_seeds) row.back() = text_of_seeds(*measure, units);
-    row[1] = lengths_text(*set.points[v]);
-    row[2] = value_text(measure->values.mean(), measure->values.confidence95(), units);
-    const std::optional<SeedDifference>& difference = measure->difference;
-    if (!difference) continue;
-    row[3] = fmt::format("{}{}", difference->mean < 0.0 ? "" : "+",
-                         value_text(difference->mean, difference->confidence95, units));
-    if (difference->p_adjusted) row[4] = p_text(*difference->p_adjusted);
-    row[5] = verdict_of(*difference, units) + (row[5].empty() ? "" : "; " + row[5]);
+    std::string value, above, p, verdict = divergence_of(result, variant), of_seeds, segment, memory;
+    if (const VariantMeasure* measure = set.find(v, kind)) {
+      value = value_text(measure->values.mean(), measure->values.confidence95(), units);
+      of_seeds = text_of_seeds(*measure, units);
+      segment = human_count(set.points[v]->tgt_len);
+      memory = human_count(set.points[v]->mem_len);
+      if (const std::optional<SeedDifference>& difference = measure->difference) {
+        above = fmt::format("{}{}", difference->mean < 0.0 ? "" : "+",
+                            value_text(difference->mean, difference->confidence95, units));
+        if (difference->p_adjusted) p = p_text(*difference->p_adjusted);
+        verdict = verdict_of(*difference, units) + (verdict.empty() ? "" : "; " + verdict);
+      }
+    }
+    std::vector<std::string>& row = table.rows.emplace_back(std::vector{variant.name, value, above, p, verdict});
+    if (has_seeds) row.push_back(of_seeds);
+    if (has_segments) row.push_back(segment);
+    row.push_back(memory);
   }
   return table;
 }
