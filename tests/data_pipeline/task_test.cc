@@ -221,10 +221,10 @@ TEST(Tasks, BitsAreThoseOfEveryMachine) {
                                                     {"induction", "xxh3:b3cde50d9f0e3c2d"},
                                                     {"ngram", "xxh3:7c24a4067e96b049"},
                                                     {"parity", "xxh3:4266843a978b6ce1"},
-                                                    {"recall", "xxh3:d748b106e5ccd9fe"},
-                                                    {"remember", "xxh3:9068cc757c5c535d"},
+                                                    {"recall", "xxh3:20bd6d3697f893f4"},
+                                                    {"remember", "xxh3:083eca2e8d2e0424"},
                                                     {"retrieval", "xxh3:82f65cfdf4cc14b0"},
-                                                    {"rewrite", "xxh3:e89a80b4e98997fa"},
+                                                    {"rewrite", "xxh3:6126657a31a0686f"},
                                                     {"selective_copy", "xxh3:2b4926c76e8ce9c6"},
                                                     {"recall_reassigned", "xxh3:49d8a81e5630b1d0"},
                                                     {"even_pairs", "xxh3:f32a86ca2ae2255f"},
@@ -330,7 +330,7 @@ TEST(ExampleOrder, MixesInProportion) {
 
 TEST(TaskDataset, HoldsTheExamples) {
   const TemporaryDirectory directory;
-  TaskSpec spec = load_task_spec(presets() / "small" / "recall.json");
+  TaskSpec spec = load_task_spec(presets() / "small" / "recall_reassigned.json");
   for (TaskSplit& split : spec.splits)
     for (TaskPart& part : split.parts) part.examples = 3;
   Logger logger("test", std::make_shared<spdlog::sinks::null_sink_mt>());
@@ -361,12 +361,12 @@ TEST(TaskDataset, HoldsTheExamples) {
     EXPECT_EQ(read_marks, marks);
   }
   ASSERT_EQ(manifest.splits[0].examples->size(), 1);
-  EXPECT_EQ(manifest.splits[0].examples->front().count, 12);
+  EXPECT_EQ(manifest.splits[0].examples->front().count, 9);
   EXPECT_EQ(manifest.splits[0].examples->front().tokens, 129);
   EXPECT_TRUE(manifest.splits[0].examples->front().traits.empty());
-  ASSERT_EQ(manifest.splits[2].examples->size(), 4);
-  EXPECT_EQ(manifest.splits[2].examples->back().traits, (std::vector<ExampleTrait>{{"items", 32}}));
-  EXPECT_TRUE(load_task_spec(directory / "data" / kTaskFile).splits[2].parts.size() == 4);
+  ASSERT_EQ(manifest.splits[2].examples->size(), 3);
+  EXPECT_EQ(manifest.splits[2].examples->back().traits, (std::vector<ExampleTrait>{{"items", 16}}));
+  EXPECT_TRUE(load_task_spec(directory / "data" / kTaskFile).splits[2].parts.size() == 3);
 }
 
 }  // namespace
