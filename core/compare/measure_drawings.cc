@@ -54,7 +54,7 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
         above = fmt::format("{}{}", difference->mean < 0.0 ? "" : "+",
                             value_text(difference->mean, difference->confidence95, units));
         if (difference->p_adjusted) p = p_text(*difference->p_adjusted);
-        verdict = verdict_of(*difference, units) + (verdict.empty() ? "" : "; " + verdict);
+        verdict.insert(0, verdict_of(*difference, units) + (verdict.empty() ? "" : "; "));
       }
     }
     std::vector<std::string>& row = table.rows.emplace_back(std::vector{variant.name, value, above, p, verdict});
