@@ -47,7 +47,10 @@ Queue::Queue(Device device, int threads)
 
 Queue::~Queue() = default;
 
-void Queue::enter_team() { ThreadTeam::without_subnormals(threads_).enter(); }
+void Queue::enter_team() {
+  omp_set_num_threads(threads_);  // no more are started
+  ThreadTeam::without_subnormals(threads_).enter();
+}
 
 void Queue::enter_thread() {
   enter_team();

@@ -3,8 +3,10 @@
 
 #include <immintrin.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace segue::kernels {
 
@@ -23,9 +25,15 @@ ThreadTeam ThreadTeam::without_subnormals(int threads) {
 }
 
 void ThreadTeam::enter() const {
+  // Threads that start here inherit what is blocked: signals are for those that wait for them.
+  sigset_t all, before;
+  sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   // Also those of a larger team before this one, since they may be called again.
 #pragma omp parallel num_threads(std::max(threads, omp_get_max_threads()))
   _mm_setcsr((_mm_getcsr() & ~kSubnormals) | subnormals);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   omp_set_num_threads(threads);
 }
 
