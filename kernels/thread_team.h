@@ -1,4 +1,5 @@
-// How the calling thread's OpenMP regions run: on how many threads, and what those do with subnormal numbers.
+// How the calling thread's OpenMP regions run: on how many threads, and what those do with subnormal numbers. Threads
+// that are started here take no signals, which a run waits for in a thread of its own (core/train/stop_signal.h).
 #pragma once
 
 #include <cstdint>

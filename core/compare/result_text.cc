@@ -177,8 +177,7 @@ std::string describe_rates(const ComparisonResult& result) {
 constexpr const char* kMeaning =
     "\n\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
     "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm). In "
-    "brackets: "
-    "each seed.";
+    "brackets:\neach seed.";
 constexpr const char* kMeaningOfOneSeed =
     "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
     "adjusted for\nthe number of variants in a table (Holm).";

@@ -141,6 +141,7 @@ double AnswerMean::confidence95() const {
   const double share = mean();
   const double variance = share * (1.0 - share);
   const std::optional<StandardError> error = right_.standard_error();
+  // No smaller than the error of one answer, which stands for none.
   const double of_one = 1.0 / static_cast<double>(answers());
   const bool has_spread = error && error->value > of_one && variance > 0.0;
   const double t = student_t_critical(0.05, has_spread ? error->degrees_of_freedom : kManyDegrees);

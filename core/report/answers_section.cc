@@ -96,7 +96,9 @@ std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, Sha
 
 void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
   Figure figure{.charts = {},
-                .caption = "The share of right answers by what the examples ask for, with 95 % intervals of the text.",
+                .caption =
+                    "The share of right answers by what the examples ask for, with 95 % intervals of the text "
+                    "(one that covers the whole axis is not drawn).",
                 .table = {}};
   constexpr size_t kMostKeys = 6;
   for (const ExampleKey& key : keys_of(results)) {
@@ -129,7 +131,9 @@ void add_grids(Page& page, const std::vector<AnsweredResult>& results) {
   }
   if (grids.empty()) return;
   page.figure({.html = grids_html(grids),
-               .caption = "Right answers by two properties of the examples at once; darker is more accurate."});
+               .caption =
+                   "Right answers by two properties of the examples at once; the stronger the colour, the more are "
+                   "right."});
 }
 
 std::string token_html(const HardExample& hard, size_t i) {
