@@ -65,7 +65,8 @@ void add_state(Page& page, const ComparisonResult& result, const std::vector<Dra
             .y_label = "right answers, %",
             .x_scale = report::ScaleKind::kLogFromZero,
             .y_range = report::Range{0.0, kPercent},
-            .series = {}};
+            .series = {},
+            .reference = 0};
   bool has_none = false;
   const bool has_lines = result.points() > 1;
   for (const DrawnVariant& of : drawn) {
@@ -112,6 +113,7 @@ void add_plots(Page& page, const ComparisonResult& result, const std::vector<Dra
     const report::ExampleKey& key = keys[k];
     const auto shares_of = [&key](const Answers& answers) { return report::shares_by(answers, key); };
     Plot plot = report::plot_of_shares(key.name(), key.label(), lines_of(drawn, shares_of));
+    plot.reference = 0;
     const bool is_length = key.trait.empty();
     plot.name = is_length ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", k + 1);
     if (is_length) report::mark_longest_trained(plot, first.longest_trained);
@@ -123,8 +125,9 @@ void add_plots(Page& page, const ComparisonResult& result, const std::vector<Dra
                                 is_length && first.longest_trained ? "; the mark: the longest in training" : ""),
          .table = {}});
   }
-  const Plot by_distance = report::plot_of_shares("distance", "tokens back to what decides the answer",
-                                                  lines_of(drawn, report::shares_by_distance));
+  Plot by_distance = report::plot_of_shares("distance", "tokens back to what decides the answer",
+                                            lines_of(drawn, report::shares_by_distance));
+  by_distance.reference = 0;
   if (report::has_points(by_distance))
     page.figure({.charts = {by_distance},
                  .caption = fmt::format(

@@ -61,7 +61,8 @@ void add_rates(Page& page, const ComparisonResult& result) {
             .x_label = "learning rate",
             .y_label = units.name,
             .x_scale = report::ScaleKind::kLog,
-            .series = {}};
+            .series = {},
+            .reference = 0};
   std::string at_end;
   std::string diverged;
   double flops = 0.0;
@@ -133,7 +134,8 @@ Plot curves_by(const ComparisonResult& result, const std::string& name, const st
             .title = "Validation loss by " + name,
             .x_label = x_label,
             .y_label = result.bits_name(),
-            .series = {}};
+            .series = {},
+            .reference = 0};
   for (size_t v = 0; v < result.variants.size(); ++v) plot.series.push_back(validation_of(result, v, where));
   return plot;
 }
@@ -184,7 +186,8 @@ Plot parts_plot(const ComparisonResult& result, const std::string& what, const s
             .x_label = x_label,
             .y_label = result.bits_name(),
             .x_scale = report::ScaleKind::kLogFromZero,
-            .series = {}};
+            .series = {},
+            .reference = 0};
   for (size_t v = 0; v < result.variants.size(); ++v) plot.series.push_back(parts_of(result, v, parts, is_enough));
   return plot;
 }

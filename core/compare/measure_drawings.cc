@@ -136,7 +136,8 @@ void add_lengths(Page& page, const ComparisonResult& result, MeasureKind kind) {
             .x_label = "tokens of segment and memory",
             .y_label = units.name,
             .x_scale = report::ScaleKind::kLog,
-            .series = {}};
+            .series = {},
+            .reference = 0};
   for (size_t v = 0; v < result.variants.size(); ++v) {
     Series series{
         .name = result.variants[v].name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};

@@ -60,7 +60,7 @@ std::string draw(const IntervalChart& chart, const Canvas& canvas) {
   Svg svg(sizes.width, bottom + 3.6 * sizes.font, canvas.ink, chart.title);
   const Scale scale(ScaleKind::kLinear, domain_of(chart), {left, right});
   std::vector<Tick> ticks = round_ticks(scale, kIntervalTicks);
-  thin_labels(ticks, scale, sizes.font);
+  thin_labels(ticks, scale, sizes.font, {0.0, sizes.width});
   for (const Tick& tick : ticks) {
     svg.line({scale(tick.value), 0.0}, {scale(tick.value), bottom}, colour(Tone::kLine, canvas.ink), 1.0);
     svg.text({scale(tick.value), bottom + 1.3 * sizes.font}, tick.label,

@@ -1,6 +1,7 @@
 // Escaping, and measuring without a font.
 #include "core/drawing/markup.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,7 @@ namespace segue::report {
 
 namespace {
 
+constexpr double kSlimWidth = 0.4;  // of the narrowest letters, as a share of the font size
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr uint32_t kInvalid = 0xFFFFFFFF;
 
@@ -82,7 +84,7 @@ double relative_width(const Character& character) {
   constexpr std::string_view kSlim = "iljtfrI.,:;|!'()[] ";
   constexpr std::string_view kBroad = "mwMW@%";
   if (character.bytes.size() > 2) return 1.0;
-  if (kSlim.find(character.bytes) != std::string_view::npos) return 0.4;
+  if (kSlim.find(character.bytes) != std::string_view::npos) return kSlimWidth;
   if (kBroad.find(character.bytes) != std::string_view::npos) return 1.0;
   const bool is_capital = character.code >= 'A' && character.code <= 'Z';
   return is_capital ? 0.74 : 0.63;
@@ -109,6 +111,13 @@ std::string shortened(std::string_view text, int64_t most) {
     if (i == most - 1 - tail) result += "\xE2\x80\xA6";
     if (i < most - 1 - tail || i >= count - tail) result += characters[static_cast<size_t>(i)].bytes;
   }
+  return result;
+}
+
+std::string fitted(std::string_view text, double width, double font_size) {
+  int64_t most = std::max<int64_t>(1, static_cast<int64_t>(width / (kSlimWidth * font_size)));
+  std::string result = shortened(text, most);
+  while (most > 1 && text_width(result, font_size) > width) result = shortened(text, --most);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Text on its way into HTML and SVG.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ int64_t character_count(std::string_view text);
 
 // At most so many characters: the middle of what is longer becomes an ellipsis.
 std::string shortened(std::string_view text, int64_t most);
+
+// The same, so that it takes no more than so many pixels.
+std::string fitted(std::string_view text, double width, double font_size);
 
 // Pixels that a line of the page's sans-serif takes, roughly and rather too many.
 double text_width(std::string_view text, double font_size);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/drawing/markup.h"
 #include "core/drawing/style.h"
 
@@ -18,19 +20,25 @@ std::string chart_name(const Chart& chart) {
   return std::visit([](const auto& drawn) { return drawn.name; }, chart);
 }
 
-// A chart that has the page to itself is drawn twice, and the style sheet shows the one that fits.
+// A chart that has the width of the page to itself, as one of panels must, is drawn twice, and the style sheet shows
+// the one that fits.
 std::string charts_html(const std::vector<Chart>& charts) {
+  const auto needs_page = [](const Chart& chart) {
+    const Plot* plot = std::get_if<Plot>(&chart);
+    return plot != nullptr && is_in_panels(*plot);
+  };
+  const bool is_pair = charts.size() > 1 && std::none_of(charts.begin(), charts.end(), needs_page);
   std::string html;
   for (const Chart& chart : charts) {
     const std::string narrow = draw_chart(chart, {.width = Width::kNarrow, .ink = Ink::kPage});
-    if (charts.size() > 1) {
+    if (is_pair) {
       html += "<div>\n" + narrow + "</div>\n";
       continue;
     }
     html += "<div class=\"wide\">\n" + draw_chart(chart, {.width = Width::kWide, .ink = Ink::kPage}) + "</div>\n";
     html += "<div class=\"narrow\">\n" + narrow + "</div>\n";
   }
-  return charts.size() > 1 ? "<div class=\"pair\">\n" + html + "</div>\n" : html;
+  return is_pair ? "<div class=\"pair\">\n" + html + "</div>\n" : html;
 }
 
 }  // namespace

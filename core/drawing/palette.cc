@@ -9,8 +9,6 @@ namespace segue::report {
 
 namespace {
 
-constexpr int64_t kSeriesColours = 7;
-
 struct Scheme {
   std::array<const char*, 4> tones;  // in the order of Tone
   std::array<const char*, kSeriesColours> series;

@@ -12,6 +12,8 @@ enum class Tone : uint8_t { kText, kQuiet, kLine, kBackground };
 // For `style` attributes: "var(--quiet)" or "#5b6470".
 std::string colour(Tone tone, Ink ink);
 
+inline constexpr int64_t kSeriesColours = 7;
+
 // The colour of the n-th series: seven that colour-blind people can tell apart (after Okabe and Ito); then the same
 // ones again, for which dash_of and marker_of take turns.
 std::string series_colour(int64_t series, Ink ink);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/drawing/line_painter.h"
 #include "core/drawing/markup.h"
+#include "core/drawing/panels.h"
 #include "core/drawing/plot_layout.h"
 #include "core/drawing/svg.h"
 
@@ -14,7 +16,6 @@ namespace {
 
 constexpr double kLineWidth = 2.0;
 constexpr double kMarkerSize = 3.6;
-constexpr double kBandOpacity = 0.16;
 constexpr double kBehindOpacity = 0.3;
 
 class Drawing {
@@ -27,21 +28,19 @@ class Drawing {
   std::string draw() {
     axes();
     marks();
-    for (const Series& series : plot_.series) band(series);
-    for (const Series& series : plot_.series) line(series);
-    for (const Series& series : plot_.series) markers(series);
+    LinePainter painter(svg_, layout_.x, layout_.y);
+    for (const Series& series : plot_.series) painter.band(series, colour_of(series));
+    for (const Series& series : plot_.series) painter.line(series, stroke_of(series));
+    for (const Series& series : plot_.series) painter.markers(series, series.colour, kMarkerSize, colour_of(series));
     mark_labels();
     names();
-    for (const Series& series : plot_.series) titles(series);
+    for (const Series& series : plot_.series) painter.titles(series, colour_of(series));
     return svg_.finish();
   }
 
  private:
   std::string tone(Tone tone) const { return colour(tone, svg_.ink()); }
   std::string colour_of(const Series& series) const { return series_colour(series.colour, svg_.ink()); }
-  Place place_of(const Point& point) const { return {layout_.x(point.x), layout_.y(point.y)}; }
-  // Bands that are far wider than others end where the plot does.
-  double within(double y) const { return std::clamp(layout_.y(y), layout_.down.low, layout_.down.high); }
   TextStyle label_style(Anchor anchor) const {
     return {.size = layout_.sizes.font, .anchor = anchor, .tone = Tone::kQuiet};
   }
@@ -59,7 +58,9 @@ class Drawing {
     for (const Tick& tick : layout_.x_ticks) {
       const double x = layout_.x(tick.value);
       svg_.line({x, down.high}, {x, down.high + (tick.label.empty() ? 3.0 : 5.0)}, tone(Tone::kQuiet), 1.0);
-      if (!tick.label.empty()) svg_.text({x, down.high + font + 8.0}, tick.label, label_style(Anchor::kMiddle));
+      if (tick.label.empty()) continue;
+      const double centre = label_centre(tick, layout_.x, font, {0.0, layout_.sizes.width});
+      svg_.text({centre, down.high + font + 8.0}, tick.label, label_style(Anchor::kMiddle));
     }
     svg_.text({0.0, down.low - 12.0}, plot_.y_label, label_style(Anchor::kStart));
     svg_.text({across.high, layout_.sizes.height - 4.0}, plot_.x_label + " \xE2\x86\x92", label_style(Anchor::kEnd));
@@ -92,69 +93,14 @@ class Drawing {
     svg_.text(place, label, style);
   }
 
-  // Calls `use` with every run of points between which nothing is missing.
-  template <typename Use>
-  void for_each_run(const Series& series, const Use& use) const {
-    std::vector<Point> run;
-    for (const Point& point : series.points) {
-      if (is_drawn(point, plot_.x_scale)) {
-        run.push_back(point);
-        continue;
-      }
-      if (!run.empty()) use(run);
-      run.clear();
-    }
-    if (!run.empty()) use(run);
-  }
-
-  void band(const Series& series) {
-    const std::string paint = colour_of(series);
-    for_each_run(series, [&](const std::vector<Point>& run) {
-      if (std::all_of(run.begin(), run.end(), [](const Point& point) { return point.spread == 0.0; })) return;
-      if (run.size() == 1) return whisker(run.front(), paint);
-      std::vector<Place> outline;
-      outline.reserve(2 * run.size());
-      for (const Point& point : run) outline.push_back({layout_.x(point.x), within(point.y + point.spread)});
-      for (auto point = run.rbegin(); point != run.rend(); ++point)
-        outline.push_back({layout_.x(point->x), within(point->y - point->spread)});
-      svg_.area(outline, paint, kBandOpacity);
-    });
-  }
-
-  void whisker(const Point& point, const std::string& paint) {
-    const double x = layout_.x(point.x);
-    svg_.line({x, within(point.y - point.spread)}, {x, within(point.y + point.spread)}, paint, 1.5);
-  }
-
   std::string dash(const Series& series) const {
     return series.style == LineStyle::kDashed ? "6 4" : dash_of(series.colour);
   }
 
-  void line(const Series& series) {
-    if (series.style == LineStyle::kPoints) return;
-    const bool is_behind = series.style == LineStyle::kBehind;
-    for_each_run(series, [&](const std::vector<Point>& run) {
-      std::vector<Place> places;
-      places.reserve(run.size());
-      for (const Point& point : run) places.push_back(place_of(point));
-      svg_.path(places, colour_of(series), is_behind ? 1.0 : kLineWidth, is_behind ? "" : dash(series),
-                is_behind ? kBehindOpacity : 1.0);
-      if (run.size() == 1 && !series.has_markers) svg_.marker(places.front(), 0, 2.5, colour_of(series));
-    });
-  }
-
-  void markers(const Series& series) {
-    if (!series.has_markers) return;
-    for (const Point& point : series.points) {
-      if (is_drawn(point, plot_.x_scale)) svg_.marker(place_of(point), series.colour, kMarkerSize, colour_of(series));
-    }
-  }
-
-  void titles(const Series& series) {
-    for (const Point& point : series.points) {
-      if (!point.title.empty() && is_drawn(point, plot_.x_scale))
-        svg_.hover(place_of(point), colour_of(series), point.title);
-    }
+  Stroke stroke_of(const Series& series) const {
+    if (series.style == LineStyle::kBehind)
+      return {.paint = colour_of(series), .width = 1.0, .opacity = kBehindOpacity};
+    return {.paint = colour_of(series), .width = kLineWidth, .dash = dash(series)};
   }
 
   void swatch(size_t index, Place place) {
@@ -196,6 +142,10 @@ bool has_points(const Plot& plot) {
   });
 }
 
-std::string draw(const Plot& plot, const Canvas& canvas) { return Drawing(plot, canvas).draw(); }
+bool is_in_panels(const Plot& plot) { return std::ssize(named_lines(plot)) > kSeriesColours; }
+
+std::string draw(const Plot& plot, const Canvas& canvas) {
+  return is_in_panels(plot) ? draw_panels(plot, canvas) : Drawing(plot, canvas).draw();
+}
 
 }  // namespace segue::report

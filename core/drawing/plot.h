@@ -52,6 +52,8 @@ struct Plot {
   std::vector<Series> series = {};
   std::vector<Mark> marks = {};
   std::vector<Mark> levels = {};  // the same across: x is a value of y
+  // The colour of the line that the others are compared with: where lines have panels, it is in all of them.
+  std::optional<int64_t> reference = {};
 };
 
 // The purpose of a drawing: kWide fills the page, kNarrow a phone or half of the page.
@@ -63,6 +65,9 @@ struct Canvas {
 
 // True when there is a point to draw.
 bool has_points(const Plot& plot);
+
+// True when its lines are more than colours can tell apart, so that each has a panel of its own.
+bool is_in_panels(const Plot& plot);
 
 // One <svg> element; on paper a whole file's content.
 std::string draw(const Plot& plot, const Canvas& canvas);

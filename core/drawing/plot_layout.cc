@@ -11,12 +11,12 @@ namespace segue::report {
 
 namespace {
 
-constexpr double kInset = 8.0;       // between the ends of the axes and the outermost points
-constexpr double kRoomOfY = 0.06;    // above and below the values, as a share of what they span
-constexpr size_t kMostEndNames = 8;  // more are read more easily as a legend
-constexpr double kNameGap = 10.0;    // between the plotting area and the names beside it
-constexpr double kLegendGap = 18.0;  // between entries of the legend
-constexpr double kTickGap = 8.0;     // between labels of the y axis and the plotting area
+constexpr double kInset = 8.0;        // between the ends of the axes and the outermost points
+constexpr double kRoomOfY = 0.06;     // above and below the values, as a share of what they span
+constexpr size_t kMostEndNames = 14;  // more are read more easily as a legend
+constexpr double kNameGap = 10.0;     // between the plotting area and the names beside it
+constexpr double kLegendGap = 18.0;   // between entries of the legend
+constexpr double kTickGap = 8.0;      // between labels of the y axis and the plotting area
 constexpr double kPixelsPerYTick = 46.0;
 constexpr double kLettersPerXTick = 6.5;
 
@@ -84,12 +84,6 @@ std::vector<size_t> named_series(const Plot& plot) {
   return named;
 }
 
-double widest(const std::vector<Tick>& ticks, double font) {
-  double width = 0.0;
-  for (const Tick& tick : ticks) width = std::max(width, text_width(tick.label, font));
-  return width;
-}
-
 // Row after row; returns the height that they take.
 double place_legend(const Plot& plot, const std::vector<size_t>& named, const Sizes& sizes, double top,
                     std::vector<LegendEntry>& legend) {
@@ -103,6 +97,14 @@ double place_legend(const Plot& plot, const std::vector<size_t>& named, const Si
     place.x += width + kLegendGap;
   }
   return place.y - top + row - sizes.font;
+}
+
+// Pixels by which labels at their ticks would reach beyond the right edge of the drawing.
+double overhang(const std::vector<Tick>& ticks, const Scale& x, const Sizes& sizes) {
+  double most = 0.0;
+  for (const Tick& tick : ticks)
+    most = std::max(most, x(tick.value) + text_width(tick.label, sizes.font) / 2.0 - sizes.width);
+  return most;
 }
 
 Place end_of(const Series& series, const PlotLayout& layout, ScaleKind x_scale) {
@@ -138,13 +140,52 @@ void move_apart(std::vector<EndName>& names, double distance, const Range& bound
   }
 }
 
-void thin_labels(std::vector<Tick>& ticks, const Scale& scale, double font) {
+std::vector<NamedLine> named_lines(const Plot& plot) {
+  std::vector<NamedLine> lines;
+  for (const size_t i : named_series(plot)) {
+    const Series& series = plot.series[i];
+    const auto same = [&](const NamedLine& line) { return line.colour == series.colour; };
+    if (std::none_of(lines.begin(), lines.end(), same)) lines.push_back({series.name, series.colour});
+  }
+  return lines;
+}
+
+Scale x_scale(const Plot& plot, const Range& pixels) {
+  const Values values = values_of(plot);
+  return {plot.x_scale, range_of(values.x, plot.x_scale), pixels, smallest_positive(values.x)};
+}
+
+Scale y_scale(const Plot& plot, const Range& pixels) {
+  return {ScaleKind::kLinear, y_domain(plot, values_of(plot).y), pixels};
+}
+
+std::vector<Tick> labelled_ticks(const Plot& plot, const Scale& x, double font, const Range& bounds) {
+  constexpr int64_t kFewest = 3;
+  const auto wanted = std::max(kFewest, static_cast<int64_t>(x.pixels().size() / (kLettersPerXTick * font)));
+  std::vector<Tick> ticks = plot.x_ticks.empty() ? round_ticks(x, wanted) : given_ticks(x, plot.x_ticks);
+  thin_labels(ticks, x, font, bounds);
+  return ticks;
+}
+
+double widest_label(const std::vector<Tick>& ticks, double font) {
+  double width = 0.0;
+  for (const Tick& tick : ticks) width = std::max(width, text_width(tick.label, font));
+  return width;
+}
+
+double label_centre(const Tick& tick, const Scale& scale, double font, const Range& bounds) {
+  const double half = text_width(tick.label, font) / 2.0;
+  return std::max(std::min(scale(tick.value), bounds.high - half), bounds.low + half);
+}
+
+void thin_labels(std::vector<Tick>& ticks, const Scale& scale, double font, const Range& bounds) {
   constexpr double kGap = 8.0;
   const auto half = [&](const Tick& tick) { return text_width(tick.label, font) / 2.0; };
+  const auto centre = [&](const Tick& tick) { return label_centre(tick, scale, font, bounds); };
   size_t kept = 0;
   for (size_t i = 1; i < ticks.size(); ++i) {
     const auto touches = [&] {
-      return scale(ticks[i].value) - half(ticks[i]) < scale(ticks[kept].value) + half(ticks[kept]) + kGap;
+      return centre(ticks[i]) - half(ticks[i]) < centre(ticks[kept]) + half(ticks[kept]) + kGap;
     };
     const bool is_last = i + 1 == ticks.size();
     while (is_last && kept > 0 && touches()) {
@@ -163,7 +204,6 @@ PlotLayout lay_out(const Plot& plot, Width width) {
   const Sizes sizes = sizes_of(width);
   const std::vector<size_t> named = named_series(plot);
   const bool has_names = width == Width::kWide && named.size() <= kMostEndNames;
-  const Values values = values_of(plot);
   std::vector<LegendEntry> legend;
   const double legend_height = has_names || named.size() < 2 ? 0.0 : place_legend(plot, named, sizes, 0.0, legend);
 
@@ -174,14 +214,14 @@ PlotLayout lay_out(const Plot& plot, Width width) {
                                   text_width(shortened(plot.series[i].name, sizes.longest_name), sizes.font));
   }
   const Range down{legend_height + sizes.font + 16.0, sizes.height - 3.0 * sizes.font - 6.0};
-  const Scale y(ScaleKind::kLinear, y_domain(plot, values.y), {down.high, down.low});
+  const Scale y = y_scale(plot, {down.high, down.low});
   std::vector<Tick> y_ticks = round_ticks(y, static_cast<int64_t>(down.size() / kPixelsPerYTick));
-  const Range across{widest(y_ticks, sizes.font) + kTickGap, sizes.width - right};
-  const Scale x(plot.x_scale, range_of(values.x, plot.x_scale), {across.low + kInset, across.high - kInset},
-                smallest_positive(values.x));
-  const auto wanted = static_cast<int64_t>(across.size() / (kLettersPerXTick * sizes.font));
-  std::vector<Tick> x_ticks = plot.x_ticks.empty() ? round_ticks(x, wanted) : given_ticks(x, plot.x_ticks);
-  thin_labels(x_ticks, x, sizes.font);
+  const Range bounds{0.0, sizes.width};
+  Range across{widest_label(y_ticks, sizes.font) + kTickGap, sizes.width - right};
+  const auto scale = [&] { return x_scale(plot, {across.low + kInset, across.high - kInset}); };
+  across.high -= overhang(labelled_ticks(plot, scale(), sizes.font, bounds), scale(), sizes);
+  const Scale x = scale();
+  std::vector<Tick> x_ticks = labelled_ticks(plot, x, sizes.font, bounds);
 
   PlotLayout layout{sizes, across, down, x, y, std::move(x_ticks), std::move(y_ticks), {}, std::move(legend)};
   if (!has_names) return layout;

@@ -47,14 +47,33 @@ struct PlotLayout {
 
 PlotLayout lay_out(const Plot& plot, Width width);
 
+// A line that can be told from others, with what is drawn in its colour.
+struct NamedLine {
+  std::string name = {};
+  int64_t colour = 0;
+};
+std::vector<NamedLine> named_lines(const Plot& plot);
+
+// The axes of a plot, over these pixels.
+Scale x_scale(const Plot& plot, const Range& pixels);
+Scale y_scale(const Plot& plot, const Range& pixels);
+
+// The given values of x, or round ones, with labels that do not touch.
+std::vector<Tick> labelled_ticks(const Plot& plot, const Scale& x, double font, const Range& bounds);
+
+double widest_label(const std::vector<Tick>& ticks, double font);
+
 inline constexpr double kSwatchWidth = 16.0;  // of the piece of line before a name
 inline constexpr double kSwatchGap = 6.0;     // behind it
 
 // Moves the names apart, none further than it must, and keeps them within `bounds`.
 void move_apart(std::vector<EndName>& names, double distance, const Range& bounds);
 
+// Where the middle of a label is: at its tick, or as near to it as lies within `bounds`.
+double label_centre(const Tick& tick, const Scale& scale, double font, const Range& bounds);
+
 // Takes away labels that would touch one another; the first and the last stay.
-void thin_labels(std::vector<Tick>& ticks, const Scale& scale, double font);
+void thin_labels(std::vector<Tick>& ticks, const Scale& scale, double font, const Range& bounds);
 
 bool is_drawn(const Point& point, ScaleKind x_scale);
 

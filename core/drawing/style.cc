@@ -35,6 +35,7 @@ figcaption{margin:.9rem 0 0;font-size:.9375rem;line-height:1.5;color:var(--quiet
 figcaption b{color:var(--text);font-weight:650}
 .pair{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:2rem 2.5rem}
 .narrow{display:none}
+.wide~.wide,.narrow~.narrow{margin-top:1.75rem}
 .hover{cursor:default}
 .hover:hover{opacity:.45!important}
 details{margin:.6rem 0 0;font-size:.9375rem}

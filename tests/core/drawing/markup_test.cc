@@ -35,6 +35,15 @@ TEST(MarkupTest, ShortensInTheMiddle) {
   EXPECT_EQ(character_count(shortened("ääääääääää", 5)), 5);
 }
 
+TEST(MarkupTest, FitsIntoPixels) {
+  EXPECT_EQ(fitted("runs", 100.0, 12.0), "runs");
+  for (const std::string& text : {std::string(1000000, 'm'), std::string(50, 'i'), std::string("a_very_long_name")}) {
+    const std::string short_one = fitted(text, 60.0, 12.0);
+    EXPECT_LE(text_width(short_one, 12.0), 60.0);
+    EXPECT_GT(text_width(short_one, 12.0), 30.0);
+  }
+}
+
 TEST(MarkupTest, EveryTextOfThePageIsEscaped) {
   Page page({.kicker = kHostile, .title = kHostile, .summary = kHostile});
   page.section("one", kHostile);
@@ -46,7 +55,11 @@ TEST(MarkupTest, EveryTextOfThePageIsEscaped) {
   plot.levels = {{1.0, kHostile}};
   const BarChart bars{
       .name = "bars", .title = kHostile, .x_label = kHostile, .groups = {{kHostile, {{kHostile, 0, 1.0}}}}};
-  page.figure({.charts = {plot, bars},
+  Plot panels = plot;
+  for (int64_t i = 0; i < 9; ++i)
+    panels.series.push_back({.name = kHostile, .colour = i, .points = plot.series[0].points});
+  panels.reference = 0;
+  page.figure({.charts = {plot, bars, panels},
                .caption = kHostile,
                .table = {.head = {kHostile}, .rows = {{kHostile, kHostile}}},
                .table_name = kHostile,

@@ -1,6 +1,7 @@
 // Geometry of the plots: what is drawn lies within, and what cannot be drawn is not.
 #include "core/drawing/plot.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,19 +125,95 @@ TEST(PlotTest, NamesBesideLinesDoNotTouch) {
   EXPECT_LE(layout.end_names.back().y, layout.down.high);
 }
 
-TEST(PlotTest, ManyLinesAreNamedInALegend) {
+TEST(PlotTest, WhereThereIsNoRoomBesideThemLinesAreNamedInALegend) {
   Plot plot = plot_of({{0.0, 1.0}, {1.0, 2.0}});
   plot.series.resize(12, plot.series.front());
-  const PlotLayout layout = lay_out(plot, Width::kWide);
+  const PlotLayout layout = lay_out(plot, Width::kNarrow);
   EXPECT_TRUE(layout.end_names.empty());
   EXPECT_EQ(layout.legend.size(), 12U);
   for (const LegendEntry& entry : layout.legend) EXPECT_LT(entry.place.y, layout.down.low);
 }
 
+// Lines from (0, 0) and (64, 100), each of its own colour; every second one has a band.
+Plot plot_of_lines(int64_t lines) {
+  Plot plot = plot_of({});
+  plot.series.clear();
+  for (int64_t i = 0; i < lines; ++i) {
+    const double spread = i % 2 == 0 ? 0.0 : 5.0;
+    plot.series.push_back({.name = fmt::format("line {}!", i),
+                           .colour = i,
+                           .has_markers = true,
+                           .points = {{0.0, 0.0, spread}, {64.0, 100.0 - static_cast<double>(i), spread}}});
+  }
+  plot.reference = 0;
+  return plot;
+}
+
+TEST(PanelsTest, MoreLinesThanColoursHaveAPanelEach) {
+  EXPECT_FALSE(is_in_panels(plot_of_lines(7)));
+  EXPECT_TRUE(is_in_panels(plot_of_lines(8)));
+  for (const Width width : {Width::kWide, Width::kNarrow}) {
+    for (const int64_t lines : {8, 9, 13, 40}) {
+      const std::string svg = draw(plot_of_lines(lines), {width});
+      for (int64_t i = 1; i < lines; ++i) EXPECT_EQ(count(svg, fmt::format(">line {}!<", i)), 1);
+      EXPECT_EQ(count(svg, ">line 0!<"), 2);        // and in the key
+      EXPECT_EQ(count(svg, "<circle"), 2 * lines);  // its own points alone are marked
+      EXPECT_EQ(count(svg, "Z\" style=\"fill:"), lines / 2);
+      EXPECT_EQ(count(svg, "stroke-dasharray:4 3"), lines);  // the reference in all panels but its own, and the key
+      EXPECT_EQ(svg.find("series-1"), std::string::npos);    // no line is told by its colour
+    }
+  }
+}
+
+TEST(PanelsTest, AllOfThemLieWithin) {
+  for (const Width width : {Width::kWide, Width::kNarrow}) {
+    for (const ScaleKind kind : {ScaleKind::kLinear, ScaleKind::kLogFromZero}) {
+      Plot plot = plot_of_lines(13);
+      plot.series[4].name = std::string(200, 'm');
+      plot.x_scale = kind;
+      plot.x_ticks = {0.0, 64.0};
+      plot.marks = {{8.0, "a mark"}};
+      const std::string svg = draw(plot, {width});
+      EXPECT_EQ(count(svg, ">a mark<"), 1);
+      const double across = sizes_of(width).width;
+      const double down = std::stod(svg.substr(svg.find("viewBox=\"0 0 ") + std::string("viewBox=\"0 0 390 ").size()));
+      for (const std::string attribute : {"x", "y", "cx", "cy", "x1", "x2", "y1", "y2"}) {
+        for (const double value : values_of(svg, attribute)) {
+          EXPECT_GE(value, 0.0) << attribute;
+          EXPECT_LE(value, attribute.find('x') != std::string::npos ? across : down) << attribute;
+        }
+      }
+    }
+  }
+}
+
+// A run's curves in training and on validation are of one colour.
+TEST(PanelsTest, SeriesOfOneColourShareAPanel) {
+  Plot plot = plot_of_lines(8);
+  plot.series.push_back(plot.series[3]);
+  plot.series.back().name.clear();
+  plot.series.back().style = LineStyle::kBehind;
+  plot.series.back().has_markers = false;
+  const std::string before = draw(plot_of_lines(8), {});
+  EXPECT_EQ(count(draw(plot, {}), "<path"), count(before, "<path") + 2);  // it and its band
+}
+
+// 65,536 is as wide as it is.
+TEST(PlotTest, LabelsOfTheLastTicksAreNotCutOff) {
+  Plot plot = plot_of({{1.0, 1.0}, {65536.0, 2.0}}, ScaleKind::kLog);
+  plot.series.front().name.clear();
+  plot.x_ticks = {1.0, 65536.0};
+  for (const Width width : {Width::kWide, Width::kNarrow}) {
+    const PlotLayout layout = lay_out(plot, width);
+    const double half = text_width(layout.x_ticks.back().label, layout.sizes.font) / 2.0;
+    EXPECT_LE(layout.x(65536.0) + half, layout.sizes.width);
+  }
+}
+
 TEST(PlotTest, LabelsOfTicksDoNotTouch) {
   const Scale scale(ScaleKind::kLinear, {0.0, 1000.0}, {0.0, 100.0});
   std::vector<Tick> ticks = given_ticks(scale, std::vector<double>{0.0, 10.0, 400.0, 500.0, 980.0, 1000.0});
-  thin_labels(ticks, scale, 12.0);
+  thin_labels(ticks, scale, 12.0, {-1000.0, 2000.0});
   double end = -100.0;
   for (const Tick& tick : ticks) {
     if (tick.label.empty()) continue;
