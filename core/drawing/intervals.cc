@@ -57,7 +57,10 @@ std::string draw(const IntervalChart& chart, const Canvas& canvas) {
   const double left = widest(chart, sizes, &Interval::name, sizes.longest_name) + kIntervalGap;
   const double right = sizes.width - widest(chart, sizes, &Interval::text, sizes.longest_name * 2) - kIntervalGap;
   const double bottom = kIntervalHeight * static_cast<double>(chart.intervals.size());
-  Svg svg(sizes.width, bottom + 3.6 * sizes.font, canvas.ink, chart.title);
+  const std::vector<std::string> label = wrapped(chart.x_label, sizes.width, sizes.font);
+  const double line = 1.35 * sizes.font;
+  const double height = bottom + 2.25 * sizes.font + line * static_cast<double>(label.size());
+  Svg svg(sizes.width, height, canvas.ink, chart.title);
   const Scale scale(ScaleKind::kLinear, domain_of(chart), {left, right});
   std::vector<Tick> ticks = round_ticks(scale, kIntervalTicks);
   thin_labels(ticks, scale, sizes.font, {0.0, sizes.width});
@@ -76,8 +79,12 @@ std::string draw(const IntervalChart& chart, const Canvas& canvas) {
     svg.text({right + kIntervalGap, baseline}, shortened(interval.text, sizes.longest_name * 2), {.size = sizes.font});
     y += kIntervalHeight;
   }
-  svg.text({(left + right) / 2.0, bottom + 2.9 * sizes.font}, chart.x_label,
-           {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
+  for (size_t i = 0; i < label.size(); ++i) {
+    const double half = text_width(label[i], sizes.font) / 2.0;
+    const double middle = std::max(std::min((left + right) / 2.0, sizes.width - half), half);
+    svg.text({middle, bottom + 2.9 * sizes.font + line * static_cast<double>(i)}, label[i],
+             {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
+  }
   return svg.finish();
 }
 

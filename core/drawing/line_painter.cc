@@ -62,7 +62,8 @@ void LinePainter::line(const Series& series, const Stroke& stroke) {
     places.reserve(run.size());
     for (const Point& point : run) places.push_back(place_of(point));
     svg_.path(places, stroke.paint, stroke.width, stroke.dash, stroke.opacity);
-    if (run.size() == 1 && !series.has_markers) svg_.marker(places.front(), 0, kLoneDot, stroke.paint);
+    const bool is_behind = stroke.opacity < 1.0;
+    if (run.size() == 1 && !series.has_markers && !is_behind) svg_.marker(places.front(), 0, kLoneDot, stroke.paint);
   });
 }
 

@@ -23,7 +23,7 @@ class LinePainter {
   LinePainter(Svg& svg, const Scale& x, const Scale& y) : svg_(svg), x_(x), y_(y) {}
 
   void band(const Series& series, const std::string& paint);
-  // A point that nothing joins is a dot, unless it is marked.
+  // A point that nothing joins is a dot, unless it is marked or behind others.
   void line(const Series& series, const Stroke& stroke);
   void markers(const Series& series, int64_t shape, double size, const std::string& paint);
   void titles(const Series& series, const std::string& paint);

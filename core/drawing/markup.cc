@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace segue::report {
 
@@ -119,6 +118,20 @@ std::string fitted(std::string_view text, double width, double font_size) {
   std::string result = shortened(text, most);
   while (most > 1 && text_width(result, font_size) > width) result = shortened(text, --most);
   return result;
+}
+
+std::vector<std::string> wrapped(std::string_view text, double width, double font_size) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!lines.empty() && text_width(lines.back() + " ", font_size) + text_width(word, font_size) <= width)
+      lines.back().append(" ").append(word);
+    else
+      lines.push_back(fitted(word, width, font_size));
+  }
+  return lines;
 }
 
 double text_width(std::string_view text, double font_size) {

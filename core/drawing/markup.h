@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace segue::report {
 
@@ -19,6 +20,9 @@ std::string shortened(std::string_view text, int64_t most);
 
 // The same, so that it takes no more than so many pixels.
 std::string fitted(std::string_view text, double width, double font_size);
+
+// Lines of whole words of such a width; a longer word has a line of its own, and is shortened.
+std::vector<std::string> wrapped(std::string_view text, double width, double font_size);
 
 // Pixels that a line of the page's sans-serif takes, roughly and rather too many.
 double text_width(std::string_view text, double font_size);

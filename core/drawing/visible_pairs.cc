@@ -22,11 +22,13 @@ constexpr double kSeenOpacity = 0.6;
 std::string draw(const VisiblePairs& pairs, const Canvas& canvas) {
   const Sizes sizes = sizes_of(canvas.width);
   const std::vector<size_t> rows = even_choice(pairs.tokens.size(), kMostTokenRows);
-  const auto longest = static_cast<int64_t>(sizes.width / (0.58 * sizes.font));
-  const double top = 1.8 * sizes.font;
+  const std::vector<std::string> title = wrapped(pairs.title, sizes.width, sizes.font);
+  const double line = 1.35 * sizes.font;
+  const double top = line * static_cast<double>(title.size()) + 0.45 * sizes.font;
   const double bottom = top + kTokenRowHeight * static_cast<double>(rows.size());
   Svg svg(sizes.width, bottom + 1.8 * sizes.font, canvas.ink, pairs.title);
-  svg.text({0.0, sizes.font}, shortened(pairs.title, longest), {.size = sizes.font});
+  for (size_t i = 0; i < title.size(); ++i)
+    svg.text({0.0, sizes.font + line * static_cast<double>(i)}, title[i], {.size = sizes.font});
   const auto tokens = static_cast<double>(std::max<size_t>(pairs.tokens.size(), 1));
   const Scale x(ScaleKind::kLinear, {-static_cast<double>(pairs.memory), tokens}, {0.0, sizes.width});
   std::vector<Place> left;

@@ -44,6 +44,21 @@ TEST(MarkupTest, FitsIntoPixels) {
   }
 }
 
+TEST(MarkupTest, WrapsBetweenWords) {
+  EXPECT_EQ(wrapped("one", 100.0, 12.0), std::vector<std::string>{"one"});
+  EXPECT_TRUE(wrapped("", 100.0, 12.0).empty());
+  const std::string text = "xl, sinusoidal, learned, shaw, rope, alibi, t5, kerple, distance_aware, none";
+  const std::vector<std::string> lines = wrapped(text, 200.0, 12.0);
+  std::string joined;
+  for (const std::string& line : lines) {
+    EXPECT_LE(text_width(line, 12.0), 200.0);
+    joined += (joined.empty() ? "" : " ") + line;
+  }
+  EXPECT_EQ(joined, text);
+  EXPECT_EQ(lines.size(), 3U);
+  EXPECT_LE(text_width(wrapped("a " + std::string(200, 'm'), 200.0, 12.0).back(), 12.0), 200.0);
+}
+
 TEST(MarkupTest, EveryTextOfThePageIsEscaped) {
   Page page({.kicker = kHostile, .title = kHostile, .summary = kHostile});
   page.section("one", kHostile);

@@ -272,6 +272,36 @@ TEST(IntervalsTest, LiesWhereItsSpreadSays) {
   expect_numbers_within(draw(IntervalChart{}, {}), Width::kWide);
 }
 
+// A label that is wider than the space between names and texts.
+TEST(IntervalsTest, LabelsAreNotCutOff) {
+  const std::string name = "a_variant_with_a_name";
+  const IntervalChart chart{.name = "intervals",
+                            .title = "t",
+                            .x_label = "difference from " + name + ", percentage points; higher is better",
+                            .intervals = {{.name = name, .value = 1.0, .text = "+1.00 *"}}};
+  const std::string svg = draw(chart, {Width::kNarrow});
+  int64_t labels = 0;
+  for (size_t at = svg.find("<text"); at != std::string::npos; at = svg.find("<text", at + 1)) {
+    const size_t text = svg.find('>', at) + 1;
+    const double width = text_width(svg.substr(text, svg.find('<', text) - text), 12.0);
+    const std::string element = svg.substr(at, text - at);
+    const double x = std::stod(element.substr(element.find("x=\"") + 3));
+    const double left = element.find("middle") != std::string::npos ? x - width / 2.0 : x - width;
+    if (element.find("anchor:start") == std::string::npos) {
+      EXPECT_GE(left, -0.1);  // coordinates have one decimal
+      ++labels;
+    }
+  }
+  EXPECT_GE(labels, 3);
+}
+
+TEST(VisiblePairsTest, NamesAllThatSeeTheSame) {
+  VisiblePairs pairs{.name = "pairs", .memory = 4, .tokens = {{-4, 0}, {-4, 1}}};
+  for (int64_t i = 0; i < 20; ++i) pairs.title += fmt::format("{}variant_{}", i == 0 ? "" : ", ", i);
+  const std::string svg = draw(pairs, {Width::kNarrow});
+  for (int64_t i = 0; i < 20; ++i) EXPECT_NE(svg.find(fmt::format("variant_{}", i)), std::string::npos);
+}
+
 TEST(VisiblePairsTest, IsOneAreaWithin) {
   VisiblePairs pairs{.name = "pairs", .title = "a, b", .memory = 4};
   for (int64_t token = 0; token < 300; ++token) pairs.tokens.push_back({std::max<int64_t>(-4, token - 9), token});
