@@ -268,8 +268,9 @@ report::Page comparison_page(const ComparisonResult& result, const std::string& 
   Page page({.kicker = fmt::format("Comparison \xC2\xB7 {} of {} runs measured \xC2\xB7 {:%Y-%m-%d %H:%M} UTC",
                                    result.measured_runs, result.runs, fmt::gmtime(std::time(nullptr))),
              .title = title,
-             .summary = fmt::format("{} {} variants, seeds {}.", summary_of(result), result.variants.size(),
-                                    fmt::join(result.seeds, ", ")),
+             .summary = fmt::format("{} {} variants, seeds {}{}{}.", summary_of(result), result.variants.size(),
+                                    fmt::join(result.seeds, ", "), result.set.empty() ? "" : ", with ",
+                                    fmt::join(result.set, ", ")),
              .made_by = "segue compare"});
   add_measures(page, result);
   add_costs(page, result);

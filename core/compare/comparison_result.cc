@@ -391,6 +391,7 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
                              const std::vector<SweptRate>& rates, const std::filesystem::path& directory) {
   const Comparison& comparison = plan.comparison;
   ComparisonResult result{.split = comparison.measure.split,
+                          .set = plan.set,
                           .vocab_size = plan.vocab_size,
                           .budget = comparison.budget,
                           .seeds = whole_seeds(comparison, runs, directory),

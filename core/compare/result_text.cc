@@ -196,6 +196,7 @@ OrderedJson result_json(const ComparisonResult& result) {
       {"format", "segue-comparison"},
       {"version", 1},
       {"split", result.split},
+      {"set", result.set},
       {"unit", result.unit},
       {"tokens_per_byte", result.tokens_per_byte > 0.0 ? OrderedJson(result.tokens_per_byte) : OrderedJson()},
       {"tokens", result.tokens},
@@ -243,6 +244,7 @@ std::string divergence_of(const ComparisonResult& result, const ComparedVariant&
 std::string describe_result(const ComparisonResult& result) {
   std::string text = fmt::format("{} of {} runs are measured", result.measured_runs, result.runs);
   if (result.diverged_runs > 0) text += fmt::format(", {} diverged", result.diverged_runs);
+  if (!result.set.empty()) text += fmt::format("; with {}", fmt::join(result.set, ", "));
   if (result.variants.empty()) return text + "; no seed of every variant yet\n";
   text += fmt::format("; compared: {} variants from seed{} {}", result.variants.size(),
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));

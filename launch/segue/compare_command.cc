@@ -142,8 +142,8 @@ void check_begun(const Plan& plan) {
     if (!path_exists(path)) continue;
     const std::vector<std::string> differences = diff_configs(load_config(path), run.config);
     if (!differences.empty())
-      throw ConfigError("{}: begun with another base, variant or budget: {}; name another --output", path.string(),
-                        fmt::join(differences, "; "));
+      throw ConfigError("{}: begun with another base, variant, budget or --set: {}; name another --output",
+                        path.string(), fmt::join(differences, "; "));
   }
   const std::filesystem::path path = plan.directory / "measure.json";
   if (!path_exists(path)) return;

@@ -115,8 +115,15 @@ def test_tasks_of_an_array_run_at_once(program):
     for task in tasks:
         _, errors = task.communicate()
         check(task.returncode == 0, f"a task ended with {task.returncode}:\n{errors}")
-    program.run("compare", "family.json", *as_it_is, "--output", "tasks")
-    check(result(program, "tasks") == result(program, "comparisons/family"), "at once: another result")
+    output, _ = program.run("compare", "family.json", *as_it_is, "--output", "tasks", "--quiet")
+    check(output.startswith("6 of 6 runs are measured; with optimizer.clip=0.25; compared"), f"heading:\n{output}")
+    page, _, _ = read_page(program.path("tasks/index.html"))
+    check("3 variants, seeds 1, 2, with optimizer.clip=0.25." in page.text, "page: what was set")
+    found = result(program, "tasks")
+    check(found["set"] == ["optimizer.clip=0.25"], f"set: {found['set']}")
+    check({**found, "set": []} == result(program, "comparisons/family"), "at once: another result")
+    refused(program, CONFIG, "compare", "family.json", "--set", "optimizer.clip=0.5", "--output", "tasks", "--quiet",
+            says=["configs/xl-1.json", "or --set", "optimizer.clip: 0.25 -> 0.5", "another --output"])
 
 
 def test_learning_rates_are_found_on_validation(program):
