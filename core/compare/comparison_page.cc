@@ -77,9 +77,10 @@ void add_rates(Page& page, const ComparisonResult& result) {
     }
     plot.series.push_back(std::move(series));
     flops += variant.rate->flops;
-    if (variant.rate->is_at_end()) at_end += (at_end.empty() ? "" : ", ") + variant.name;
+    if (variant.rate->tells_ends() && variant.rate->is_at_end()) at_end += (at_end.empty() ? "" : ", ") + variant.name;
   }
   if (!at_end.empty()) at_end = " A better one may lie beyond those tried for " + at_end + ".";
+  if (!result.variants.front().rate->tells_ends()) at_end = " Of two rates each is an end: better ones may lie beyond.";
   if (!diverged.empty()) diverged = " Diverged: " + diverged + ".";
   page.figure({.charts = {plot},
                .caption = fmt::format("Every variant takes the learning rate with the {} on the validation split, of "

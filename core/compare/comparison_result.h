@@ -81,6 +81,8 @@ struct SweptRate {
   double learning_rate() const { return tried[best].learning_rate; }
   // A better one may lie beyond.
   bool is_at_end() const { return best == 0 || best + 1 == tried.size(); }
+  // Of two, each is at an end, which says nothing of the variant.
+  bool tells_ends() const { return tried.size() > 2; }
 };
 
 struct ComparedVariant {

@@ -169,9 +169,12 @@ std::string describe_rates(const ComparisonResult& result) {
       text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found * units.scale, units.decimals)
                     : fmt::format("{}: diverged  ", one.learning_rate);
     }
-    text += variant.rate->is_at_end() ? "the end of what was tried: a better one may lie beyond\n" : "\n";
+    const bool tells_end = variant.rate->tells_ends() && variant.rate->is_at_end();
+    text += tells_end ? "the end of what was tried: a better one may lie beyond\n" : "\n";
   }
-  return text;
+  return result.variants.front().rate->tells_ends()
+             ? text
+             : text + "Of two rates each is an end: better ones may lie beyond.\n";
 }
 
 constexpr const char* kMeaning =

@@ -130,7 +130,7 @@ def test_learning_rates_are_found_on_validation(program):
     write(program, "swept.json", learning_rates=[0.0001, 0.003, 0.01], seeds=[1, 2],
           measure={"max_tokens": 1500, "mem_len": [0, 24]})
     refused(program, USAGE, "compare", "swept.json", "--only", "10", "--quiet", says=["--only 10", "learning rates to be found", "runs 1 to 9"])
-    _, errors = program.run("compare", "swept.json")
+    output, errors = program.run("compare", "swept.json")
     told = [line for line in errors.splitlines() if line.startswith("run ")]
     check(len(told) == 15 and sum("left of the comparison" in line for line in told) == 14, f"progress:\n{errors}")
     found = result(program, "comparisons/swept")
@@ -140,6 +140,8 @@ def test_learning_rates_are_found_on_validation(program):
         best = min(losses, key=losses.get)
         check(sorted(losses) == [0.0001, 0.003, 0.01] and sweep["learning_rate"] == best, f"{variant['name']}: {sweep}")
         check(sweep["is_at_end"] == (best != 0.003), f"{variant['name']}: {sweep}")
+        row = next(line for line in output.splitlines() if line.startswith(variant["name"] + " ") and "0.0001:" in line)
+        check(row.endswith("a better one may lie beyond") == sweep["is_at_end"], f"{variant['name']}: {row}")
         check(sweep["flops"] == 3 * variant["cost"]["flops"], f"{variant['name']}: what the sweep took")
         for seed in (1, 2):
             with open(program.path("comparisons/swept/runs", f"{variant['name']}-{best:g}-{seed}", "config.json")) as file:
@@ -197,8 +199,11 @@ def test_rates_that_diverge_lose(program):
         check(sweep["learning_rate"] == 0.003 and sweep["tried"][1]["loss"] is None, f"{variant['name']}: {sweep}")
         check(variant["diverged"] == [] and sweep["flops"] < 2 * variant["cost"]["flops"], f"{variant['name']}: {variant}")
     check("1000: diverged" in output, f"rates:\n{output}")
+    told = "Of two rates each is an end: better ones may lie beyond."
+    check(output.count("beyond") == output.count(told) == 1, f"two rates:\n{output}")
     page, _, _ = read_page(program.path("hot/index.html"))
     check("Diverged: xl at 1000, alibi at 1000" in page.text, "page: rates that diverged")
+    check(page.text.count("beyond") == page.text.count(told) == 1, "page: two rates")
     write(program, "hot.json", variants=variants, seeds=[1], learning_rates=[999, 1000])
     output, _ = program.run("compare", "hot.json", "--output", "all", "--quiet")
     check("0 of 2 runs are measured, 2 diverged" in output and "all of which diverged" in output, f"all:\n{output}")
