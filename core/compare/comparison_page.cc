@@ -207,19 +207,29 @@ void add_parts(Page& page, const ComparisonResult& result) {
                .table = {}});
 }
 
+// A row for every key that a variant reads and has otherwise than the first. What it does not read follows from these.
+report::Table differences_table(const ComparisonResult& result, const std::vector<Config>& configs) {
+  report::Table table{
+      .head = {"variant", "key", "value", "of " + result.variants.front().name}, .rows = {}, .is_of_words = true};
+  constexpr std::string_view kNotRead = "not read";  // as differences_of says it
+  const std::vector<ConfigDifference> differences = differences_of(configs);
+  for (size_t v = 1; v < configs.size(); ++v) {
+    const std::string& name = result.variants[v].name;
+    const size_t before = table.rows.size();
+    for (const auto& [key, values] : differences) {
+      if (values[v] == values[0] || values[v] == kNotRead) continue;
+      table.rows.push_back({table.rows.size() == before ? name : "", key, values[v], values[0]});
+    }
+    if (table.rows.size() == before) table.rows.push_back({name, "none", "", ""});
+  }
+  return table;
+}
+
 void add_configs(Page& page, const ComparisonResult& result) {
   page.section("configs", "What differs");
-  report::Table table{.head = {"key"}, .rows = {}};
   std::vector<Config> configs;
-  for (const ComparedVariant& variant : result.variants) {
-    table.head.push_back(variant.name);
-    configs.push_back(variant.config);
-  }
-  for (const ConfigDifference& difference : differences_of(configs)) {
-    table.rows.push_back({difference.key});
-    table.rows.back().insert(table.rows.back().end(), difference.values.begin(), difference.values.end());
-  }
-  page.html(report::table_html(table));
+  for (const ComparedVariant& variant : result.variants) configs.push_back(variant.config);
+  page.html(report::table_html(differences_table(result, configs)));
   page.figure(visible_pairs_of(result));
   if (const report::Figure biases = biases_of(result); !biases.charts.empty()) page.figure(biases);
   page.details("The config of " + result.variants.front().name,

@@ -45,7 +45,7 @@ details[open] summary{margin-bottom:.6rem}
 .scroll{overflow:auto;max-height:30rem}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.35}
 th,td{padding:.38rem .9rem .38rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
-th:first-child{text-align:left}
+th:first-child,.words th,.words td{text-align:left}
 thead th{position:sticky;top:0;background:var(--background);font-weight:600;vertical-align:bottom}
 tbody th{font-weight:400}
 .heat td{padding:.38rem .7rem;border-right:1px solid var(--background)}

@@ -6,7 +6,9 @@
 namespace segue::report {
 
 std::string table_html(const Table& table) {
-  std::string html = "<div class=\"scroll\"><table>\n<thead><tr>";
+  std::string html =
+      table.is_of_words ? "<div class=\"scroll\"><table class=\"words\">\n" : "<div class=\"scroll\"><table>\n";
+  html += "<thead><tr>";
   for (const std::string& name : table.head) html += "<th scope=\"col\">" + escaped(name) + "</th>";
   html += "</tr></thead>\n<tbody>\n";
   for (const std::vector<std::string>& row : table.rows) {

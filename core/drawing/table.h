@@ -9,6 +9,7 @@ namespace segue::report {
 struct Table {
   std::vector<std::string> head = {};
   std::vector<std::vector<std::string>> rows = {};  // plain text; the first cell names the row
+  bool is_of_words = false;                         // not of numbers, which are set under each other
 };
 
 std::string table_html(const Table& table);

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import time
@@ -70,7 +71,9 @@ def test_every_variant_is_trained_and_told_apart(program):
     check({"losses", "costs", "curves", "parts", "configs"} <= page.ids and len(drawings) >= 6, f"page: {page.ids}")
     biased = [drawing for drawing in drawings if "Biases by distance" in drawing]
     check(biased and all("alibi: added to scores" in drawing and "head 2" in drawing for drawing in biased), "page: biases")
-    check("memoryless" in page.text and "model.position.kind" in text, "page: names and keys")
+    rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>', text)
+    check(rows == [("alibi", "model.position.kind", "&quot;alibi&quot;", "&quot;relative&quot;"),
+                   ("memoryless", "model.mem_len", "0", "24")], f"page: what differs: {rows}")
     as_json, _ = program.run("compare", "family.json", "--json", "--quiet")
     check(json.loads(as_json)["tokens"] == 1500, "--json")
     check(len(processes(program, "comparisons/family")) == 12, "what is measured is not run again")
