@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/drawing/markup.h"
 #include "core/drawing/plot_layout.h"
@@ -17,6 +18,8 @@ constexpr double kIntervalGap = 12.0;
 constexpr double kCap = 5.0;  // half the height of an interval's ends
 constexpr double kIntervalLine = 2.0;
 constexpr double kIntervalMarker = 4.5;
+constexpr double kIntervalRing = 3.0;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr int64_t kIntervalTicks = 5;
 
 double widest(const IntervalChart& chart, const Sizes& sizes, std::string Interval::*text, int64_t longest) {
@@ -28,24 +31,32 @@ double widest(const IntervalChart& chart, const Sizes& sizes, std::string Interv
 
 Range domain_of(const IntervalChart& chart) {
   constexpr double kRoom = 0.06;
-  std::vector<double> values{0.0};
+  std::vector<double> values{chart.origin};
   for (const Interval& interval : chart.intervals) {
     const double spread = interval.spread.value_or(0.0);
     values.push_back(interval.value - spread);
     values.push_back(interval.value + spread);
+    values.insert(values.end(), interval.each.begin(), interval.each.end());
+  }
+  if (chart.bounds) {
+    for (double& value : values) value = std::clamp(value, chart.bounds->low, chart.bounds->high);
   }
   return padded(range_of(values, ScaleKind::kLinear), kRoom);
 }
 
-void draw_interval(Svg& svg, const Interval& interval, const Scale& scale, double y) {
+void draw_interval(Svg& svg, const Interval& interval, const std::optional<Range>& bounds, const Scale& scale,
+                   double y) {
   if (!std::isfinite(interval.value)) return;
   const std::string ink = series_colour(interval.colour, svg.ink());
   if (interval.spread) {
-    const double low = scale(interval.value - *interval.spread);
-    const double high = scale(interval.value + *interval.spread);
-    svg.line({low, y}, {high, y}, ink, kIntervalLine);
-    for (const double end : {low, high}) svg.line({end, y - kCap}, {end, y + kCap}, ink, kIntervalLine);
+    const Range within = bounds.value_or(Range{-kUnbounded, kUnbounded});
+    const double low = interval.value - *interval.spread;
+    const double high = interval.value + *interval.spread;
+    svg.line({scale(std::max(low, within.low)), y}, {scale(std::min(high, within.high)), y}, ink, kIntervalLine);
+    for (const double end : {low, high})
+      if (within.holds(end)) svg.line({scale(end), y - kCap}, {scale(end), y + kCap}, ink, kIntervalLine);
   }
+  for (const double value : interval.each) svg.ring({scale(value), y}, kIntervalRing, ink);
   svg.marker({scale(interval.value), y}, 0, kIntervalMarker, ink);
   svg.hover({scale(interval.value), y}, ink, interval.name + ": " + interval.text);
 }
@@ -69,13 +80,13 @@ std::string draw(const IntervalChart& chart, const Canvas& canvas) {
     svg.text({scale(tick.value), bottom + 1.3 * sizes.font}, tick.label,
              {.size = sizes.font, .anchor = Anchor::kMiddle, .tone = Tone::kQuiet});
   }
-  svg.line({scale(0.0), 0.0}, {scale(0.0), bottom}, colour(Tone::kText, canvas.ink), 1.0);
+  svg.line({scale(chart.origin), 0.0}, {scale(chart.origin), bottom}, colour(Tone::kText, canvas.ink), 1.0);
   double y = kIntervalHeight / 2.0;
   for (const Interval& interval : chart.intervals) {
     const double baseline = y + 0.34 * sizes.font;
     svg.text({left - kIntervalGap, baseline}, shortened(interval.name, sizes.longest_name),
              {.size = sizes.font, .anchor = Anchor::kEnd});
-    draw_interval(svg, interval, scale, y);
+    draw_interval(svg, interval, chart.bounds, scale, y);
     svg.text({right + kIntervalGap, baseline}, shortened(interval.text, sizes.longest_name * 2), {.size = sizes.font});
     y += kIntervalHeight;
   }

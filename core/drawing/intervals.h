@@ -1,4 +1,4 @@
-// Values with their intervals beside a common zero: which lie apart from it, and how surely.
+// Values with their intervals beside a common line: which lie apart from it, and how surely.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ struct Interval {
   int64_t colour = 0;
   double value = 0.0;
   std::optional<double> spread = {};  // half the width; none: not known
+  std::vector<double> each = {};      // what the value is the mean of: rings
   std::string text = {};              // right of it
 };
 
@@ -22,6 +23,8 @@ struct IntervalChart {
   std::string name = {};   // of the file, without ".svg"
   std::string title = {};  // for people who hear the page
   std::string x_label = {};
+  double origin = 0.0;               // what all are compared with: the axis has it, and a line marks it
+  std::optional<Range> bounds = {};  // beyond which there are no values; intervals are cut off there
   std::vector<Interval> intervals = {};
 };
 

@@ -14,12 +14,12 @@ constexpr double kBandOpacity = 0.16;
 constexpr double kWhisker = 1.5;
 constexpr double kLoneDot = 2.5;
 
-// Calls `use` with every run of points between which nothing is missing.
-template <typename Use>
-void for_each_run(const Series& series, ScaleKind x_scale, const Use& use) {
+// Calls `use` with every run of points that are among those to be joined.
+template <typename IsJoined, typename Use>
+void for_each_run(const Series& series, const IsJoined& is_joined, const Use& use) {
   std::vector<Point> run;
   for (const Point& point : series.points) {
-    if (is_drawn(point, x_scale)) {
+    if (is_joined(point)) {
       run.push_back(point);
       continue;
     }
@@ -38,7 +38,8 @@ double LinePainter::within(double y) const {
 }
 
 void LinePainter::band(const Series& series, const std::string& paint) {
-  for_each_run(series, x_.kind(), [&](const std::vector<Point>& run) {
+  const auto is_joined = [&](const Point& point) { return is_drawn(point, x_.kind()) && point.each.empty(); };
+  for_each_run(series, is_joined, [&](const std::vector<Point>& run) {
     if (std::all_of(run.begin(), run.end(), [](const Point& point) { return point.spread == 0.0; })) return;
     if (run.size() == 1) {
       const Point& point = run.front();
@@ -57,7 +58,8 @@ void LinePainter::band(const Series& series, const std::string& paint) {
 
 void LinePainter::line(const Series& series, const Stroke& stroke) {
   if (series.style == LineStyle::kPoints) return;
-  for_each_run(series, x_.kind(), [&](const std::vector<Point>& run) {
+  const auto is_joined = [&](const Point& point) { return is_drawn(point, x_.kind()); };
+  for_each_run(series, is_joined, [&](const std::vector<Point>& run) {
     std::vector<Place> places;
     places.reserve(run.size());
     for (const Point& point : run) places.push_back(place_of(point));
@@ -71,6 +73,13 @@ void LinePainter::markers(const Series& series, int64_t shape, double size, cons
   if (!series.has_markers) return;
   for (const Point& point : series.points) {
     if (is_drawn(point, x_.kind())) svg_.marker(place_of(point), shape, size, paint);
+  }
+}
+
+void LinePainter::rings(const Series& series, double size, const std::string& paint) {
+  for (const Point& point : series.points) {
+    if (!is_drawn(point, x_.kind())) continue;
+    for (const double y : point.each) svg_.ring({x_(point.x), within(y)}, size, paint);
   }
 }
 

@@ -26,6 +26,8 @@ class LinePainter {
   // A point that nothing joins is a dot, unless it is marked or behind others.
   void line(const Series& series, const Stroke& stroke);
   void markers(const Series& series, int64_t shape, double size, const std::string& paint);
+  // What points are the means of, where that is given.
+  void rings(const Series& series, double size, const std::string& paint);
   void titles(const Series& series, const std::string& paint);
 
  private:

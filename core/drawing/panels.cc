@@ -16,6 +16,7 @@ namespace {
 constexpr double kOwnWidth = 2.0;
 constexpr double kThin = 1.0;
 constexpr double kMarker = 2.8;
+constexpr double kRing = 2.2;
 constexpr double kOthersOpacity = 0.35;
 constexpr double kPanelGap = 18.0;
 constexpr double kRowGap = 14.0;
@@ -190,6 +191,7 @@ class PanelDrawing {
       if (series.style == LineStyle::kDashed) stroke.dash = kReferenceDash;
       painter.line(series, stroke);
     }
+    for (const Series& series : of_panel) painter.rings(series, kRing, own());
     for (const Series& series : of_panel) painter.markers(series, 0, kMarker, own());
     for (const Series& series : of_panel) painter.titles(series, own());
   }

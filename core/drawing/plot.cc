@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLineWidth = 2.0;
 constexpr double kMarkerSize = 3.6;
+constexpr double kRingSize = 2.8;
 constexpr double kBehindOpacity = 0.3;
 
 class Drawing {
@@ -31,6 +32,7 @@ class Drawing {
     LinePainter painter(svg_, layout_.x, layout_.y);
     for (const Series& series : plot_.series) painter.band(series, colour_of(series));
     for (const Series& series : plot_.series) painter.line(series, stroke_of(series));
+    for (const Series& series : plot_.series) painter.rings(series, kRingSize, colour_of(series));
     for (const Series& series : plot_.series) painter.markers(series, series.colour, kMarkerSize, colour_of(series));
     mark_labels();
     names();

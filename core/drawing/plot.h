@@ -14,8 +14,9 @@ namespace segue::report {
 struct Point {
   double x = 0.0;
   double y = 0.0;
-  double spread = 0.0;     // half the height of the band around y
-  std::string title = {};  // shown when the pointer rests on it; empty: the point is not marked
+  double spread = 0.0;            // half the height of the band around y
+  std::string title = {};         // shown when the pointer rests on it; empty: the point is not marked
+  std::vector<double> each = {};  // what y is the mean of, in place of a spread: rings, where the band is open
 };
 
 enum class LineStyle : uint8_t {

@@ -50,6 +50,7 @@ Values values_of(const Plot& plot) {
       values.x.push_back(point.x);
       const double spread = std::min(point.spread, most);
       values.y.insert(values.y.end(), {point.y - spread, point.y + spread});
+      values.y.insert(values.y.end(), point.each.begin(), point.each.end());
     }
   }
   for (const Mark& mark : plot.marks) values.x.push_back(mark.x);

@@ -96,6 +96,11 @@ void Svg::marker(Place place, int64_t shape, double size, const std::string& col
   content_ += fmt::format("<path d=\"{}Z\" style=\"{}\"/>\n", path_data(corners), style);
 }
 
+void Svg::ring(Place place, double size, const std::string& colour) {
+  content_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" style=\"fill:none;stroke:{};stroke-width:1.25\"/>\n",
+                          number(place.x), number(place.y), number(size), colour);
+}
+
 void Svg::hover(Place place, const std::string& colour, std::string_view title) {
   content_ += fmt::format(
       "<circle class=\"hover\" cx=\"{}\" cy=\"{}\" r=\"6\" style=\"fill:{};opacity:0\"><title>{}</title></circle>\n",

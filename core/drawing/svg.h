@@ -34,6 +34,7 @@ class Svg {
   void rectangle(Place corner, double width, double height, const std::string& colour, std::string_view title);
   // A filled sign, of four shapes in turn.
   void marker(Place place, int64_t shape, double size, const std::string& colour);
+  void ring(Place place, double size, const std::string& colour);
   // Unseen until the pointer rests on it.
   void hover(Place place, const std::string& colour, std::string_view title);
   void text(Place place, std::string_view content, const TextStyle& style);

@@ -104,6 +104,17 @@ TEST(PlotTest, BandsAreDrawnWhereThereIsASpread) {
   EXPECT_EQ(count(draw(plot_of({{0.0, 1.0}, {1.0, 2.0}}), {}), "Z\" style=\"fill:"), 0);
 }
 
+// Its band is open where what it is the mean of is drawn instead.
+TEST(PlotTest, RingsAreDrawnInPlaceOfASpread) {
+  Plot plot = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 0.1}, {2.0, 1.5}, {3.0, 1.0, 0.1}, {4.0, 2.0, 0.1}});
+  plot.series[0].points[2].each = {0.5, 1.5, 2.5};
+  EXPECT_EQ(count(draw(plot, {}), "fill:none;stroke:var(--series-0);stroke-width:1.25"), 3);
+  EXPECT_EQ(count(draw(plot, {}), "Z\" style=\"fill:"), 2);
+  expect_numbers_within(draw(plot, {}), Width::kWide);
+  EXPECT_LT(lay_out(plot, Width::kWide).y.domain().low, 0.5);
+  EXPECT_GT(lay_out(plot, Width::kWide).y.domain().high, 2.5);
+}
+
 TEST(PlotTest, ABandFarWiderThanTheOthersSetsNoAxis) {
   const Plot even = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 0.1}, {2.0, 1.0, 0.1}});
   const Plot wild = plot_of({{0.0, 1.0, 0.1}, {1.0, 2.0, 50.0}, {2.0, 1.0, 0.1}});
@@ -270,6 +281,21 @@ TEST(IntervalsTest, LiesWhereItsSpreadSays) {
     EXPECT_LT(*std::ranges::min_element(centres), *std::ranges::max_element(centres));
   }
   expect_numbers_within(draw(IntervalChart{}, {}), Width::kWide);
+}
+
+// From 80 to beyond 100, compared with 99: cut off without an end.
+TEST(IntervalsTest, EndsWhereValuesDo) {
+  IntervalChart chart{.name = "intervals",
+                      .title = "t",
+                      .x_label = "x",
+                      .origin = 99.0,
+                      .intervals = {{.name = "a", .value = 90.0, .spread = 20.0, .each = {80.0, 100.0}, .text = "a"}}};
+  const auto ends = [&] { return count(draw(chart, {}), "stroke-width:2\"/>"); };
+  EXPECT_EQ(ends(), 3);
+  chart.bounds = Range{0.0, 100.0};
+  EXPECT_EQ(ends(), 2);
+  EXPECT_EQ(count(draw(chart, {}), "fill:none"), 2);
+  expect_numbers_within(draw(chart, {}), Width::kWide);
 }
 
 // A label that is wider than the space between names and texts.
