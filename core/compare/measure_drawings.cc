@@ -39,9 +39,10 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
   report::Table table{.head = {"variant", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""}, .rows = {}};
   const bool has_seeds = result.seeds.size() > 1;
   if (has_seeds) table.head.emplace_back("each seed");
-  const bool has_segments = !is_one_length(set);
+  const bool has_lengths = kind == result.measures().front();  // the tables of another measure have the same
+  const bool has_segments = has_lengths && !is_one_length(set);
   if (has_segments) table.head.emplace_back("segment");
-  table.head.emplace_back("memory");
+  if (has_lengths) table.head.emplace_back("memory");
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const ComparedVariant& variant = result.variants[v];
     std::string value, above, p, verdict = divergence_of(result, variant), of_seeds, segment, memory;
@@ -60,7 +61,7 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
     std::vector<std::string>& row = table.rows.emplace_back(std::vector{variant.name, value, above, p, verdict});
     if (has_seeds) row.push_back(of_seeds);
     if (has_segments) row.push_back(segment);
-    row.push_back(memory);
+    if (has_lengths) row.push_back(memory);
   }
   return table;
 }
@@ -68,6 +69,16 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
 std::string chart_name(const PointSet& set, MeasureKind kind) {
   const std::string name = kind == MeasureKind::kAccuracy ? "accuracy-differences" : "differences";
   return set.name.empty() ? name : name + "-" + set.name;
+}
+
+// Of the seeds that both have.
+std::vector<double> differences_of_seeds(const VariantMeasure& measure, const VariantMeasure& first, double scale) {
+  std::vector<double> differences;
+  for (size_t s = 0; s < measure.of_seeds.size(); ++s) {
+    if (measure.of_seeds[s] && first.of_seeds[s])
+      differences.push_back((*measure.of_seeds[s] - *first.of_seeds[s]) * scale);
+  }
+  return differences;
 }
 
 report::IntervalChart differences_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
@@ -85,11 +96,13 @@ report::IntervalChart differences_of(const ComparisonResult& result, const Point
     if (measure == nullptr || !measure->difference) continue;
     const SeedDifference& difference = *measure->difference;
     report::Interval interval{.name = result.variants[v].name,
-                              .colour = static_cast<int64_t>(v),
+                              .colour = colour_of_row(result, static_cast<int64_t>(v)),
                               .value = difference.mean * units.scale,
                               .text = fmt::format("{:+.{}f}", difference.mean * units.scale, units.decimals)};
     if (difference.confidence95) interval.spread = *difference.confidence95 * units.scale;
     if (difference.is_significant()) interval.text += " *";
+    if (set.find(0, kind) != nullptr && result.seeds.size() > 1)
+      interval.each = differences_of_seeds(*measure, *set.find(0, kind), units.scale);
     chart.intervals.push_back(std::move(interval));
   }
   return chart;
@@ -106,10 +119,24 @@ std::string diverged_text(const ComparisonResult& result) {
   return text;
 }
 
+// Which differences have no interval.
+std::string unknown_text(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
+  std::vector<std::string> names;
+  for (size_t v = 1; v < result.variants.size(); ++v) {
+    const VariantMeasure* measure = set.find(v, kind);
+    if (measure != nullptr && measure->difference && !measure->difference->confidence95)
+      names.push_back(result.variants[v].name);
+  }
+  return names.empty()
+             ? ""
+             : fmt::format("; no interval where too few seeds or tokens are left: {}", fmt::join(names, ", "));
+}
+
 void add_set(Page& page, const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const ComparedVariant& first = result.variants.front();
-  const std::string of = result.seeds.size() == 1 ? "of the text alone, as one seed says nothing of others"
-                                                  : "of both other text of this kind and other seeds";
+  const std::string of = result.seeds.size() == 1
+                             ? "of the text alone, as one seed says nothing of others"
+                             : "of both other text of this kind and other seeds, and a ring for each seed";
   const report::IntervalChart chart = differences_of(result, set, kind);
   const std::string what = kind == MeasureKind::kAccuracy ? human_count(result.answers) + " answers"
                                                           : human_count(result.tokens) + " tokens";
@@ -118,9 +145,9 @@ void add_set(Page& page, const ComparisonResult& result, const PointSet& set, Me
         {.charts = {chart},
          .caption = fmt::format(
              "Differences from {} ({}){} on {} of split {}, the same for every variant, with 95 % intervals {}. A star "
-             "marks those that are significant at 5 % for all variants together (Holm).",
+             "marks those that are significant at 5 % for all variants together (Holm){}.",
              first.name, lengths_text(*set.points.front()), set.title.empty() ? "" : ", " + set.title + ",", what,
-             result.split, of)});
+             result.split, of, unknown_text(result, set, kind))});
   page.html(report::table_html(table_of(result, set, kind)));
 }
 
@@ -155,6 +182,19 @@ void add_lengths(Page& page, const ComparisonResult& result, MeasureKind kind) {
 
 }  // namespace
 
+int64_t colour_of_row(const ComparisonResult& result, int64_t variant) {
+  return std::ssize(result.variants) > report::kSeriesColours ? 0 : variant;
+}
+
+std::string lone_text(const ComparisonResult& result) {
+  std::vector<std::string> names;
+  for (const ComparedVariant& variant : result.variants)
+    if (!variant.diverged.empty() && variant.runs.size() == 1) names.push_back(variant.name);
+  if (names.empty()) return "";
+  return fmt::format("; {} {} one seed left, and no interval", fmt::join(names, ", "),
+                     names.size() == 1 ? "has" : "have");
+}
+
 std::string lengths_text(const VariantPoint& point) {
   return fmt::format("segments of {}, memory {}", human_count(point.tgt_len), human_count(point.mem_len));
 }
@@ -166,7 +206,8 @@ void add_measures(Page& page, const ComparisonResult& result) {
     page.paragraph(
         "Diverged: " + diverged +
         ". Means leave these out, and a difference is of the seeds that both variants have: results describe "
-        "only runs that finished.");
+        "only runs that finished" +
+        lone_text(result) + ".");
   }
   for (const MeasureKind kind : result.measures()) {
     const bool is_accuracy = kind == MeasureKind::kAccuracy;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/attention/visibility.h"
+#include "core/compare/measure_drawings.h"
 #include "core/config/layers.h"
 #include "core/drawing/curves.h"
 
@@ -111,7 +112,7 @@ report::Figure visible_pairs_of(const ComparisonResult& result) {
       add_drawing(drawings, {.title = seen.size() == 1 ? name : fmt::format("{} ({})", name, layers_text(layers)),
                              .memory = config.model.mem_len,
                              .tokens = keys,
-                             .colour = static_cast<int64_t>(v)});
+                             .colour = colour_of_row(result, static_cast<int64_t>(v))});
   }
   return {.charts = {drawings.begin(), drawings.end()},
           .caption =

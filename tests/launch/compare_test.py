@@ -190,7 +190,9 @@ def test_divergence_is_a_result(program):
     check(loss["seeds"][1] is None and loss["loss"] == loss["seeds"][0] and loss["difference"]["seeds"] == 1, f"{loss}")
     check(loss["difference"]["confidence95"] is None and "too few seeds to tell" in output, f"one seed of two: {loss}")
     check(memoryless["losses"][0]["difference"]["seeds"] == 2, f"{memoryless}")
-    read_page(program.path("comparisons/hot/index.html"))
+    page, _, _ = read_page(program.path("comparisons/hot/index.html"))
+    check("alibi has one seed left, and no interval" in page.text
+          and "no interval where too few seeds or tokens are left: alibi" in page.text, "page: one seed of two")
 
 
 def test_rates_that_diverge_lose(program):
