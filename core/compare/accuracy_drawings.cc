@@ -44,97 +44,103 @@ std::string lengths_of(const std::vector<DrawnVariant>& drawn) {
   return fmt::format(" ({} for {})", lengths_text(*drawn.front().point), drawn.front().variant->name);
 }
 
-report::AnswerShare total_over_seeds(const std::vector<const Answers*>& of_seeds) {
-  std::vector<std::optional<report::AnswerShare>> shares;
-  for (const Answers* answers : of_seeds)
-    shares.push_back(answers == nullptr ? std::nullopt : std::optional(answers->total));
-  return share_over_seeds(shares);
+constexpr const char* kRingsInstead = "a ring for each seed";
+
+// `instead`: of an interval that would cover the whole axis.
+std::string interval_text(const ComparisonResult& result, const std::string& instead = kRingsInstead) {
+  if (result.seeds.size() == 1) return "95 % intervals that reflect the test text alone (one seed)";
+  return fmt::format(
+      "95 % intervals over the seeds, or of the text where these are wider (where one would cover the whole axis, "
+      "{}){}",
+      instead, lone_text(result));
 }
 
-std::string interval_text(const ComparisonResult& result) {
-  return result.seeds.size() == 1 ? "95 % intervals that reflect the test text alone (one seed)"
-                                  : "95 % intervals over the seeds, or of the text where these are wider (one "
-                                    "that covers the whole axis is not drawn)";
+// Of all answers, at the bytes of state of one of the measured lengths.
+report::ShareAt share_by_state(const ComparisonResult& result, const ComparedVariant& variant,
+                               const VariantPoint& point) {
+  const auto bytes = static_cast<double>(point.memory_bytes);
+  const report::SharesOf all = [bytes](const Answers& answers) { return report::Shares{{bytes, answers.total}}; };
+  return shares_over_seeds(answers_of_seeds(result, variant, point.number), all).front();
 }
 
-// A line for each variant through all lengths that were measured, or else a point.
-void add_state(Page& page, const ComparisonResult& result, const std::vector<DrawnVariant>& drawn) {
-  Plot plot{.name = "accuracy-by-state",
-            .title = "Accuracy by bytes of state",
-            .x_label = "bytes of state per stream",
-            .y_label = "right answers, %",
-            .x_scale = report::ScaleKind::kLogFromZero,
-            .y_range = report::Range{0.0, kPercent},
-            .series = {},
-            .reference = 0};
+// A line for each variant through all lengths that were measured.
+void add_lines_by_state(Page& page, const ComparisonResult& result, const std::vector<DrawnVariant>& drawn) {
+  std::vector<report::AnswerLine> lines;
   bool has_none = false;
-  const bool has_lines = result.points() > 1;
   for (const DrawnVariant& of : drawn) {
-    report::Series series{.name = of.variant->name, .colour = of.colour, .has_markers = true, .points = {}};
-    if (!has_lines) series.style = report::LineStyle::kPoints;
-    for (const VariantPoint& point : of.variant->points) {
-      const report::AnswerShare mean = total_over_seeds(answers_of_seeds(result, *of.variant, point.number));
-      const auto bytes = static_cast<double>(point.memory_bytes);
-      has_none = has_none || point.memory_bytes == 0;
-      series.points.push_back({.x = bytes,
-                               .y = kPercent * mean.accuracy,
-                               .spread = report::drawn_spread(mean),
-                               .title = fmt::format("{}\n{}\n{} a stream\n{}", of.variant->name, lengths_text(point),
-                                                    human_bytes(point.memory_bytes), report::share_text(mean))});
-      if (std::ranges::count(plot.x_ticks, bytes) == 0) plot.x_ticks.push_back(bytes);
-    }
-    std::ranges::stable_sort(series.points, {}, &report::Point::x);
-    plot.series.push_back(std::move(series));
+    report::AnswerLine& line = lines.emplace_back(report::AnswerLine{.name = of.variant->name, .colour = of.colour});
+    for (const VariantPoint& point : of.variant->points)
+      line.shares.push_back(share_by_state(result, *of.variant, point));
+    std::ranges::stable_sort(line.shares, {}, &report::ShareAt::x);
+    has_none = has_none || line.shares.front().x == 0.0;
   }
-  std::ranges::sort(plot.x_ticks);
+  Plot plot = report::plot_of_shares("state", "bytes of state per stream", lines);
+  plot.reference = 0;
   page.figure(
       {.charts = {plot},
        .caption = fmt::format("Right answers against the bytes that a stream keeps from segment to segment, "
-                              "stored as in training, {}with {}.{}",
-                              has_lines ? "at all measured lengths, " : "", interval_text(result),
+                              "stored as in training, at all measured lengths, with {}.{}",
+                              interval_text(result),
                               has_none ? " What keeps nothing is at 0; the rest of the axis is logarithmic." : ""),
        .table = {}});
 }
 
-std::vector<report::AnswerLine> lines_of(const std::vector<DrawnVariant>& drawn, const SharesOf& shares_of) {
-  std::vector<report::AnswerLine> lines;
-  lines.reserve(drawn.size());
-  for (const DrawnVariant& of : drawn)
-    lines.push_back({of.variant->name, of.colour, shares_over_seeds(of.of_seeds, shares_of)});
-  return lines;
+// A row for each variant, by its state: variants often have the same, and would lie on one another in a plot by it.
+void add_rows_by_state(Page& page, const ComparisonResult& result, const std::vector<DrawnVariant>& drawn) {
+  report::IntervalChart chart{.name = "accuracy-by-state",
+                              .title = "Accuracy and bytes of state",
+                              .x_label = "right answers, %; on the right: bytes of state per stream",
+                              .bounds = report::Range{0.0, kPercent},
+                              .intervals = {}};
+  std::vector<std::pair<double, report::Interval>> rows;
+  for (const DrawnVariant& of : drawn) {
+    const auto& [bytes, share, each] = share_by_state(result, *of.variant, *of.point);
+    report::Interval row{.name = of.variant->name,
+                         .colour = colour_of_row(result, of.colour),
+                         .value = kPercent * share.accuracy,
+                         .text = human_bytes(of.point->memory_bytes)};
+    if (share.confidence95 && !report::holds_all(share)) row.spread = kPercent * *share.confidence95;
+    for (const double accuracy : each) row.each.push_back(kPercent * accuracy);
+    if (rows.empty()) chart.origin = row.value;
+    rows.emplace_back(bytes, std::move(row));
+  }
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second.value) > std::pair(b.first, b.second.value);
+  });
+  for (auto& [bytes, row] : rows) chart.intervals.push_back(std::move(row));
+  page.figure({.charts = {chart},
+               .caption = fmt::format("Right answers, by the bytes that a stream keeps from segment to segment, stored "
+                                      "as in training, with {}. Rings: each seed; the line: {}.",
+                                      interval_text(result, "none"), drawn.front().variant->name),
+               .table = {}});
+}
+
+std::string caption_of(const ComparisonResult& result, const std::vector<DrawnVariant>& drawn,
+                       const std::optional<report::ExampleKey>& key, bool is_marked) {
+  const std::string lengths = lengths_of(drawn);
+  const std::string intervals = interval_text(result);
+  if (!key)
+    return fmt::format(
+        "Right answers by the distance to the token that determines them{}, in bins that double in width, with {}.",
+        lengths, intervals);
+  return fmt::format("Right answers by {}{}, those of all others together, with {}{}.",
+                     key->trait.empty() ? "the length of the examples" : key->trait + " of the examples", lengths,
+                     intervals, is_marked ? "; the mark: the longest in training" : "");
 }
 
 void add_plots(Page& page, const ComparisonResult& result, const std::vector<DrawnVariant>& drawn,
                const Answers& first) {
-  constexpr size_t kMostKeys = 6;
-  std::vector<report::ExampleKey> keys = report::varying_keys(first);
-  if (keys.size() > kMostKeys) keys.resize(kMostKeys);
-  for (size_t k = 0; k < keys.size(); ++k) {
-    const report::ExampleKey& key = keys[k];
-    const auto shares_of = [&key](const Answers& answers) { return report::shares_by(answers, key); };
-    Plot plot = report::plot_of_shares(key.name(), key.label(), lines_of(drawn, shares_of));
+  const auto lines_of = [&](const report::SharesOf& shares_of) {
+    std::vector<report::AnswerLine> lines;
+    for (const DrawnVariant& of : drawn)
+      lines.push_back({of.variant->name, of.colour, shares_over_seeds(of.of_seeds, shares_of)});
+    return lines;
+  };
+  for (auto& [plot, key] : report::answer_plots(report::varying_keys(first), lines_of, first.longest_trained)) {
     plot.reference = 0;
-    const bool is_length = key.trait.empty();
-    plot.name = is_length ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", k + 1);
-    if (is_length) report::mark_longest_trained(plot, first.longest_trained);
-    page.figure(
-        {.charts = {plot},
-         .caption = fmt::format("Right answers by {}{}, those of all others together, with {}{}.",
-                                is_length ? "the length of the examples" : key.trait + " of the examples",
-                                lengths_of(drawn), interval_text(result),
-                                is_length && first.longest_trained ? "; the mark: the longest in training" : ""),
-         .table = {}});
+    const std::string caption = caption_of(result, drawn, key, !plot.marks.empty());
+    page.figure({.charts = {std::move(plot)}, .caption = caption, .table = {}});
   }
-  Plot by_distance = report::plot_of_shares("distance", "tokens back to what decides the answer",
-                                            lines_of(drawn, report::shares_by_distance));
-  by_distance.reference = 0;
-  if (report::has_points(by_distance))
-    page.figure({.charts = {by_distance},
-                 .caption = fmt::format(
-                     "Right answers by the distance to the token that determines them{}, in bins that double "
-                     "in width, with {}.",
-                     lengths_of(drawn), interval_text(result)),
-                 .table = {}});
 }
 
 void add_grids(Page& page, const std::vector<DrawnVariant>& drawn, const Answers& first) {
@@ -162,7 +168,10 @@ void add_accuracy_drawings(Page& page, const ComparisonResult& result) {
   const std::vector<DrawnVariant> drawn = drawn_variants(result);
   if (drawn.empty()) return;
   const auto first = std::ranges::find_if(drawn.front().of_seeds, [](const Answers* of) { return of != nullptr; });
-  add_state(page, result, drawn);
+  if (result.points() > 1)
+    add_lines_by_state(page, result, drawn);
+  else
+    add_rows_by_state(page, result, drawn);
   add_plots(page, result, drawn, **first);
   add_grids(page, drawn, **first);
 }

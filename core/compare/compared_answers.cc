@@ -88,7 +88,7 @@ AnswerShare share_over_seeds(const std::vector<std::optional<AnswerShare>>& of_s
   return mean;
 }
 
-report::Shares shares_over_seeds(const std::vector<const Answers*>& of_seeds, const SharesOf& shares_of) {
+report::Shares shares_over_seeds(const std::vector<const Answers*>& of_seeds, const report::SharesOf& shares_of) {
   std::vector<report::Shares> all;
   for (const Answers* answers : of_seeds)
     if (answers != nullptr) all.push_back(shares_of(*answers));
@@ -98,6 +98,7 @@ report::Shares shares_over_seeds(const std::vector<const Answers*>& of_seeds, co
     std::vector<std::optional<AnswerShare>> shares(of_seeds.size() - all.size());
     for (const report::Shares& of_seed : all) shares.emplace_back(of_seed[i].share);
     means[i].share = share_over_seeds(shares);
+    for (const report::Shares& of_seed : all) means[i].each.push_back(of_seed[i].share.accuracy);
   }
   return means;
 }

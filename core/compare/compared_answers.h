@@ -1,7 +1,6 @@
 // Right answers of a variant by what the examples ask for and by distance, over its seeds.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "core/compare/comparison_result.h"
@@ -19,9 +18,9 @@ std::vector<const report::Answers*> answers_of_seeds(const ComparisonResult& res
 // several there is none.
 report::AnswerShare share_over_seeds(const std::vector<std::optional<report::AnswerShare>>& of_seeds);
 
-// Likewise of all places at once.
-using SharesOf = std::function<report::Shares(const report::Answers&)>;
-report::Shares shares_over_seeds(const std::vector<const report::Answers*>& of_seeds, const SharesOf& shares_of);
+// Likewise of all places at once, with what each seed answers there.
+report::Shares shares_over_seeds(const std::vector<const report::Answers*>& of_seeds,
+                                 const report::SharesOf& shares_of);
 
 // Means over seeds by runs of examples.
 report::Answers examples_over_seeds(const std::vector<const report::Answers*>& of_seeds);

@@ -25,6 +25,10 @@ std::string cell_html(const std::optional<double>& share) {
 
 }  // namespace
 
+bool reads_as(const HeatTable::Row& a, const HeatTable::Row& b) {
+  return std::ranges::equal(a.shares, b.shares, {}, cell_html, cell_html);
+}
+
 std::string heat_table_html(const HeatTable& table) {
   std::string html = table.title.empty() ? "" : "<h3>" + escaped(table.title) + "</h3>\n";
   html +=

@@ -18,6 +18,9 @@ struct HeatTable {
   std::vector<Row> rows = {};
 };
 
+// Whether two rows cannot be told apart by their shares, as they are written.
+bool reads_as(const HeatTable::Row& a, const HeatTable::Row& b);
+
 std::string heat_table_html(const HeatTable& table);
 
 }  // namespace segue::report

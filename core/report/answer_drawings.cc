@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kMostShareTicks = 12;
 constexpr size_t kMostOfGrid = 24;  // rows, and columns
+constexpr size_t kMostKeys = 6;
+constexpr size_t kMostCellsInRow = 12;
 
 std::optional<int64_t> value_of(const AnswersOfExamples& examples, const ExampleKey& key) {
   if (key.trait.empty()) return examples.tokens;
@@ -47,6 +49,61 @@ class ShareSum {
   double squares_ = 0.0;
   bool is_known_ = true;
 };
+
+// Adds a row, or its name to that of one that reads the same.
+void add_row(std::vector<HeatTable::Row>& rows, const HeatTable::Row& row) {
+  const auto same = std::ranges::find_if(rows, [&](const HeatTable::Row& one) { return reads_as(one, row); });
+  if (same == rows.end())
+    rows.push_back(row);
+  else
+    same->name += ", " + row.name;
+}
+
+bool is_as_shaped(const HeatTable& a, const HeatTable& b) {
+  return a.corner == b.corner && a.columns == b.columns &&
+         std::ranges::equal(a.rows, b.rows, {}, &HeatTable::Row::name, &HeatTable::Row::name);
+}
+
+void add_grid(std::vector<HeatTable>& grids, const HeatTable& grid) {
+  const auto same = std::ranges::find_if(grids, [&](const HeatTable& one) {
+    return is_as_shaped(one, grid) && std::ranges::equal(one.rows, grid.rows, reads_as);
+  });
+  if (same == grids.end())
+    grids.push_back(grid);
+  else
+    same->title += ", " + grid.title;
+}
+
+std::vector<std::vector<HeatTable>> by_shape(const std::vector<HeatTable>& grids) {
+  std::vector<std::vector<HeatTable>> groups;
+  for (const HeatTable& grid : grids) {
+    const auto same = std::ranges::find_if(
+        groups, [&](const std::vector<HeatTable>& group) { return is_as_shaped(group.front(), grid); });
+    if (same == groups.end())
+      groups.push_back({grid});
+    else
+      same->push_back(grid);
+  }
+  return groups;
+}
+
+// Grids of one shape: a row for each, a column for every cell that some of them have. None where these are too many.
+std::optional<HeatTable> in_one_table(const std::vector<HeatTable>& grids) {
+  HeatTable table{.corner = grids.front().corner};
+  std::vector<HeatTable::Row> rows;
+  for (const HeatTable& grid : grids) rows.push_back({.name = grid.title});
+  for (size_t r = 0; r < grids.front().rows.size(); ++r) {
+    for (size_t c = 0; c < grids.front().columns.size(); ++c) {
+      const auto has_it = [&](const HeatTable& grid) { return grid.rows[r].shares[c].has_value(); };
+      if (std::ranges::none_of(grids, has_it)) continue;
+      table.columns.push_back(grids.front().rows[r].name + " \xC2\xB7 " + grids.front().columns[c]);
+      for (size_t g = 0; g < grids.size(); ++g) rows[g].shares.push_back(grids[g].rows[r].shares[c]);
+    }
+  }
+  if (table.columns.size() > kMostCellsInRow) return {};
+  for (const HeatTable::Row& row : rows) add_row(table.rows, row);
+  return table;
+}
 
 }  // namespace
 
@@ -80,10 +137,9 @@ Shares shares_by_distance(const Answers& answers) {
   return shares;
 }
 
-double drawn_spread(const AnswerShare& share) {
+bool holds_all(const AnswerShare& share) {
   const double half = share.confidence95.value_or(0.0);
-  const bool holds_all = share.accuracy - half <= 0.0 && share.accuracy + half >= 1.0;
-  return holds_all ? 0.0 : kPercent * half;
+  return share.accuracy - half <= 0.0 && share.accuracy + half >= 1.0;
 }
 
 Plot plot_of_shares(const std::string& what, const std::string& x_label, const std::vector<AnswerLine>& lines) {
@@ -98,11 +154,14 @@ Plot plot_of_shares(const std::string& what, const std::string& x_label, const s
   for (const AnswerLine& line : lines) {
     Series series{.name = line.name, .colour = line.colour, .has_markers = true, .points = {}};
     for (const ShareAt& at : line.shares) {
-      series.points.push_back(
-          {.x = at.x,
-           .y = kPercent * at.share.accuracy,
-           .spread = drawn_spread(at.share),
-           .title = fmt::format("{}\n{} {}\n{}", line.name, x_label, significant(at.x, 3), share_text(at.share))});
+      Point& point = series.points.emplace_back(Point{.x = at.x, .y = kPercent * at.share.accuracy});
+      point.title = fmt::format("{}\n{} {}\n{}", line.name, x_label, significant(at.x, 3), share_text(at.share));
+      if (!holds_all(at.share)) {
+        point.spread = kPercent * at.share.confidence95.value_or(0.0);
+      } else {
+        for (const double accuracy : at.each) point.each.push_back(kPercent * accuracy);
+        if (at.each.empty()) point.each = {point.y};  // the band is open there too
+      }
       ticks.insert(at.x);
     }
     plot.series.push_back(std::move(series));
@@ -111,9 +170,23 @@ Plot plot_of_shares(const std::string& what, const std::string& x_label, const s
   return plot;
 }
 
-void mark_longest_trained(Plot& plot, const std::optional<int64_t>& tokens) {
-  if (tokens && *tokens > 0)
-    plot.marks.push_back({static_cast<double>(*tokens), fmt::format("trained up to {}", human_count(*tokens))});
+std::vector<AnswerPlot> answer_plots(const std::vector<ExampleKey>& keys, const LinesOf& lines_of,
+                                     const std::optional<int64_t>& longest_trained) {
+  std::vector<AnswerPlot> plots;
+  for (const ExampleKey& key : keys) {
+    const auto shares_of = [&key](const Answers& answers) { return shares_by(answers, key); };
+    Plot plot = plot_of_shares(key.name(), key.label(), lines_of(shares_of));
+    if (!has_points(plot) || plots.size() == kMostKeys) continue;
+    const bool is_length = key.trait.empty();
+    plot.name = is_length ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", plots.size() + 1);
+    if (is_length && longest_trained.value_or(0) > 0)
+      plot.marks.push_back(
+          {static_cast<double>(*longest_trained), fmt::format("trained up to {}", human_count(*longest_trained))});
+    plots.push_back({std::move(plot), key});
+  }
+  Plot by_distance = plot_of_shares("distance", "tokens back to what decides the answer", lines_of(shares_by_distance));
+  if (has_points(by_distance)) plots.push_back({std::move(by_distance), {}});
+  return plots;
 }
 
 std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trait) {
@@ -143,8 +216,14 @@ std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trai
 
 std::string grids_html(const std::vector<HeatTable>& grids) {
   if (grids.size() == 1) return heat_table_html(grids.front());
+  std::vector<HeatTable> tables;
+  for (const std::vector<HeatTable>& alike : by_shape(grids)) {
+    const std::optional<HeatTable> joined = alike.size() > 1 ? in_one_table(alike) : std::nullopt;
+    for (const HeatTable& table : joined ? std::vector{*joined} : alike) add_grid(tables, table);
+  }
+  if (tables.size() == 1) return heat_table_html(tables.front());
   std::string html = "<div class=\"pair\">\n";
-  for (const HeatTable& grid : grids) html += "<div>\n" + heat_table_html(grid) + "</div>\n";
+  for (const HeatTable& table : tables) html += "<div>\n" + heat_table_html(table) + "</div>\n";
   return html + "</div>\n";
 }
 

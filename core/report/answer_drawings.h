@@ -18,6 +18,7 @@ inline constexpr double kPercent = 100.0;
 struct ShareAt {
   double x = 0.0;
   AnswerShare share = {};
+  std::vector<double> each = {};  // accuracies that the share is the mean of; none: it is no mean
 };
 
 // From the smallest x on.
@@ -44,20 +45,33 @@ struct AnswerLine {
   Shares shares = {};
 };
 
-// In per cent, half of the interval of a share; 0 where it would hold every share, as that of seeds does of which one
-// found the answers and another did not: drawn, it would hide the others.
-double drawn_spread(const AnswerShare& share);
+// Whether its interval would hold every share, as that of seeds does of which one found the answers and another did
+// not: drawn, it would hide the others.
+bool holds_all(const AnswerShare& share);
 
 Plot plot_of_shares(const std::string& what, const std::string& x_label, const std::vector<AnswerLine>& lines);
 
-// Marks what training never reached in a plot by length.
-void mark_longest_trained(Plot& plot, const std::optional<int64_t>& tokens);
+// The lines of a plot, by how the answers of each are shared out.
+using SharesOf = std::function<Shares(const Answers&)>;
+using LinesOf = std::function<std::vector<AnswerLine>(const SharesOf&)>;
+
+// One of the plots of the same answers.
+struct AnswerPlot {
+  Plot plot = {};
+  std::optional<ExampleKey> key = {};  // none: by distance
+};
+
+// By the first of these keys, and by distance, as far as there is something to draw. What training never reached is
+// marked in that by length.
+std::vector<AnswerPlot> answer_plots(const std::vector<ExampleKey>& keys, const LinesOf& lines_of,
+                                     const std::optional<int64_t>& longest_trained);
 
 // Rows by the trait, columns by the length. None where one follows from the other, or where there would be too many of
 // them to read.
 std::optional<HeatTable> grid_of(const Answers& answers, const std::string& trait);
 
-// Beside one another where there is room.
+// Those of the same rows and columns as one table with a row for each where that has no more columns than can be read,
+// or else beside one another where there is room. What reads the same is shown once, with the names of all.
 std::string grids_html(const std::vector<HeatTable>& grids);
 
 // "93.21 ± 0.45 %"

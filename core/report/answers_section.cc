@@ -86,8 +86,7 @@ std::vector<ExampleKey> keys_of(const std::vector<AnsweredResult>& results) {
   return keys;
 }
 
-template <typename SharesOf>
-std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, SharesOf shares_of) {
+std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, const SharesOf& shares_of) {
   std::vector<AnswerLine> lines;
   for (size_t i = 0; i < std::min(results.size(), kMostLines); ++i)
     lines.push_back({results[i].name, static_cast<int64_t>(i), shares_of(results[i].answers())});
@@ -95,27 +94,17 @@ std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, Sha
 }
 
 void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
+  const std::optional<int64_t>& longest = results.front().answers().longest_trained;
+  const auto is_trained_alike = [&](const AnsweredResult& of) { return of.answers().longest_trained == longest; };
+  const auto lines = [&](const SharesOf& shares_of) { return lines_of(results, shares_of); };
   Figure figure{.charts = {},
                 .caption =
                     "The share of right answers by what the examples ask for, with 95 % intervals of the text "
                     "(one that covers the whole axis is not drawn).",
                 .table = {}};
-  constexpr size_t kMostKeys = 6;
-  for (const ExampleKey& key : keys_of(results)) {
-    Plot plot = plot_of_shares(key.name(), key.label(),
-                               lines_of(results, [&](const Answers& answers) { return shares_by(answers, key); }));
-    plot.name =
-        key.trait.empty() ? "accuracy-by-length" : fmt::format("accuracy-by-trait-{}", figure.charts.size() + 1);
-    const auto is_trained_alike = [&](const AnsweredResult& of) {
-      return of.answers().longest_trained == results.front().answers().longest_trained;
-    };
-    if (key.trait.empty() && std::ranges::all_of(results, is_trained_alike))
-      mark_longest_trained(plot, results.front().answers().longest_trained);
-    if (figure.charts.size() < kMostKeys && has_points(plot)) figure.charts.emplace_back(std::move(plot));
-  }
-  const Plot by_distance =
-      plot_of_shares("distance", "tokens back to what decides the answer", lines_of(results, shares_by_distance));
-  if (has_points(by_distance)) figure.charts.emplace_back(by_distance);
+  const bool are_alike = std::ranges::all_of(results, is_trained_alike);
+  for (AnswerPlot& of : answer_plots(keys_of(results), lines, are_alike ? longest : std::nullopt))
+    figure.charts.emplace_back(std::move(of.plot));
   if (!figure.charts.empty()) page.figure(figure);
 }
 

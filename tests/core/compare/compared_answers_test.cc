@@ -41,12 +41,13 @@ Answers answers(double first, double second) {
 TEST(ComparedAnswersTest, SharesAreJoinedBeforeTheirMeanOverSeeds) {
   const Answers a = answers(1.0, 0.5);
   const Answers b = answers(0.6, 0.1);
-  const SharesOf by_items = [](const Answers& of) { return report::shares_by(of, {"items"}); };
+  const report::SharesOf by_items = [](const Answers& of) { return report::shares_by(of, {"items"}); };
   const report::Shares shares = shares_over_seeds({&a, nullptr, &b}, by_items);
   ASSERT_EQ(shares.size(), 1U);
   EXPECT_EQ(shares[0].share.answers, 400);
   EXPECT_DOUBLE_EQ(shares[0].share.accuracy, 0.55);
   EXPECT_NEAR(shares[0].share.confidence95.value(), 12.7062 * 0.2, 1e-3);  // t of one degree of freedom, and the error
+  EXPECT_THAT(shares[0].each, testing::ElementsAre(testing::DoubleEq(0.75), testing::DoubleEq(0.35)));
   EXPECT_TRUE(shares_over_seeds({nullptr}, by_items).empty());
 }
 

@@ -72,5 +72,66 @@ TEST(AnswerDrawingsTest, ThePlotIsInPerCentWhateverTheBands) {
   EXPECT_EQ(plot.y_range->high, 100.0);
 }
 
+TEST(AnswerDrawingsTest, WhereAnIntervalWouldHideAllEachSeedIsDrawn) {
+  const AnswerShare wide{.answers = 100, .accuracy = 0.5, .confidence95 = 0.9};
+  const AnswerShare narrow{.answers = 100, .accuracy = 0.5, .confidence95 = 0.1};
+  const Plot plot = plot_of_shares("items", "items", {{"a", 0, {{1.0, wide, {0.0, 1.0}}, {2.0, narrow, {0.4, 0.6}}}}});
+  const std::vector<Point>& points = plot.series[0].points;
+  EXPECT_THAT(points[0].each, ElementsAre(0.0, 100.0));
+  EXPECT_EQ(points[0].spread, 0.0);
+  EXPECT_TRUE(points[1].each.empty());
+  EXPECT_EQ(points[1].spread, 10.0);
+  EXPECT_THAT(plot_of_shares("items", "items", {{"a", 0, {{1.0, wide}}}}).series[0].points[0].each, ElementsAre(50.0));
+}
+
+TEST(AnswerDrawingsTest, ThereIsAPlotForEveryKeyAndTheDistance) {
+  Answers answers = four_runs();
+  answers.by_distance.push_back({.from = 1, .to = 2, .share = {.answers = 100, .accuracy = 0.5}});
+  const auto lines_of = [&](const SharesOf& shares_of) {
+    return std::vector<AnswerLine>{{"a", 0, shares_of(answers)}};
+  };
+  std::vector<std::string> names;
+  for (const AnswerPlot& of : answer_plots(varying_keys(answers), lines_of, 65)) {
+    names.push_back(of.plot.name);
+    EXPECT_EQ(of.plot.marks.size(), of.plot.name == "accuracy-by-length" ? 1U : 0U);
+    EXPECT_EQ(of.key.has_value(), of.plot.name != "accuracy-by-distance");
+  }
+  EXPECT_THAT(names, ElementsAre("accuracy-by-trait-1", "accuracy-by-length", "accuracy-by-distance"));
+}
+
+// Of the accuracy 0.5 at 8 items and 65 tokens in place of what four_runs have there.
+HeatTable grid_of_variant(const std::string& name, double accuracy) {
+  Answers answers = four_runs();
+  answers.by_examples[1].share.accuracy = accuracy;
+  HeatTable grid = grid_of(answers, "items").value();
+  grid.title = name;
+  return grid;
+}
+
+TEST(AnswerDrawingsTest, GridsAreRowsOfOneTableAndWhatReadsTheSameIsOneRow) {
+  const std::string html = grids_html({grid_of_variant("a", 0.5), grid_of_variant("b", 0.75),
+                                       grid_of_variant("c", 0.50001), grid_of_variant("d", 1.0)});
+  EXPECT_THAT(html, HasSubstr("<th scope=\"col\">8 \xC2\xB7 65</th>"));
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">a, c</th>"));
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">d</th>"));
+  EXPECT_THAT(html, testing::Not(HasSubstr("\xE2\x80\x93")));  // no column for what nobody was asked
+}
+
+TEST(AnswerDrawingsTest, GridsOfManyCellsAreTablesEachShownOnce) {
+  Answers many;
+  for (int64_t items = 1; items <= 4; ++items)
+    for (int64_t tokens = 1; tokens <= 4; ++tokens) many.by_examples.push_back(examples(items, tokens, 10, 0.5, 0.1));
+  HeatTable grid = grid_of(many, "items").value();
+  std::vector<HeatTable> grids{grid, grid, grid};
+  grids[0].title = "a";
+  grids[1].title = "b";
+  grids[2].title = "c";
+  grids[1].rows[2].shares[2] = 0.25;
+  const std::string html = grids_html(grids);
+  EXPECT_THAT(html, HasSubstr("<h3>a, c</h3>"));
+  EXPECT_THAT(html, HasSubstr("<h3>b</h3>"));
+  EXPECT_THAT(html, HasSubstr("class=\"pair\""));
+}
+
 }  // namespace
 }  // namespace segue::report
