@@ -77,9 +77,10 @@ class PanelDrawing {
 
   std::string draw() {
     for (const KeyEntry& entry : key_) key_entry(entry);
-    svg_.text({0.0, grid_.top - 8.0}, plot_.y_label, quiet(Anchor::kStart));
+    const std::string x_label = fitted(plot_.x_label, sizes_.width - 2.0 * sizes_.font, sizes_.font);
+    svg_.text({0.0, grid_.top - 8.0}, fitted(plot_.y_label, sizes_.width, sizes_.font), quiet(Anchor::kStart));
     for (size_t i = 0; i < lines_.size(); ++i) panel(i);
-    svg_.text({sizes_.width, height() - 4.0}, plot_.x_label + " \xE2\x86\x92", quiet(Anchor::kEnd));
+    svg_.text({sizes_.width, height() - 4.0}, x_label + " \xE2\x86\x92", quiet(Anchor::kEnd));
     return svg_.finish();
   }
 
@@ -100,6 +101,7 @@ class PanelDrawing {
     for (const Mark& level : plot_.levels) key.push_back({Sign::kMark, level.label});
     Place place{0.0, sizes_.font};
     for (KeyEntry& entry : key) {
+      entry.text = fitted(entry.text, sizes_.width - kSwatchWidth - kSwatchGap, sizes_.font);
       const double width = kSwatchWidth + kSwatchGap + text_width(entry.text, sizes_.font);
       if (place.x > 0.0 && place.x + width > sizes_.width) place = {0.0, place.y + row_of_text()};
       entry.place = place;

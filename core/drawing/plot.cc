@@ -64,8 +64,10 @@ class Drawing {
       const double centre = label_centre(tick, layout_.x, font, {0.0, layout_.sizes.width});
       svg_.text({centre, down.high + font + 8.0}, tick.label, label_style(Anchor::kMiddle));
     }
-    svg_.text({0.0, down.low - 12.0}, plot_.y_label, label_style(Anchor::kStart));
-    svg_.text({across.high, layout_.sizes.height - 4.0}, plot_.x_label + " \xE2\x86\x92", label_style(Anchor::kEnd));
+    const std::string y_label = fitted(plot_.y_label, layout_.sizes.width, font);
+    const std::string x_label = fitted(plot_.x_label, across.high - 2.0 * font, font);
+    svg_.text({0.0, down.low - 12.0}, y_label, label_style(Anchor::kStart));
+    svg_.text({across.high, layout_.sizes.height - 4.0}, x_label + " \xE2\x86\x92", label_style(Anchor::kEnd));
   }
 
   void marks() {

@@ -209,6 +209,20 @@ TEST(PanelsTest, SeriesOfOneColourShareAPanel) {
   EXPECT_EQ(count(draw(plot, {}), "<path"), count(before, "<path") + 2);  // it and its band
 }
 
+// Names of variants may be of any length, and stand in labels.
+TEST(PlotTest, WordsAreNoWiderThanTheDrawing) {
+  for (const int64_t lines : {2, 9}) {
+    Plot plot = plot_of_lines(lines);
+    plot.x_label = plot.y_label = plot.series[0].name = std::string(300, 'n');
+    const std::string svg = draw(plot, {Width::kNarrow});
+    for (size_t at = svg.find("<text"); at != std::string::npos; at = svg.find("<text", at + 1)) {
+      const size_t text = svg.find('>', at) + 1;
+      const double font = std::stod(svg.substr(svg.find("font-size:", at) + std::string("font-size:").size()));
+      EXPECT_LE(text_width(svg.substr(text, svg.find('<', text) - text), font), 390.0);
+    }
+  }
+}
+
 // 65,536 is as wide as it is.
 TEST(PlotTest, LabelsOfTheLastTicksAreNotCutOff) {
   Plot plot = plot_of({{1.0, 1.0}, {65536.0, 2.0}}, ScaleKind::kLog);
