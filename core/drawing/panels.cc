@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/drawing/curves.h"
 #include "core/drawing/line_painter.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/plot_layout.h"
@@ -26,7 +27,9 @@ constexpr double kPanelInset = 5.0;  // as of a plot
 constexpr double kKeyGap = 16.0;
 constexpr const char* kReferenceDash = "4 3";
 constexpr const char* kMarkDash = "2 3";
-constexpr int64_t kOwnColour = 0;  // of all: it tells own from other, not one from another
+constexpr int64_t kMostPointsBehind = 50;   // of a line of another panel
+constexpr size_t kMostPointsOfAll = 50000;  // in all panels: without limit they would grow with the square of the lines
+constexpr int64_t kOwnColour = 0;           // of all: it tells own from other, not one from another
 
 struct PanelSizes {
   double width;
@@ -62,12 +65,28 @@ PanelGrid panel_grid(const std::vector<NamedLine>& lines, double left, const Pan
   return grid;
 }
 
+// The lines of all panels as the others have them; the reference alone where all would be a drawing too large to load.
+std::vector<Series> lines_behind(const Plot& plot, size_t panels) {
+  std::vector<Series> lines;
+  size_t points = 0;
+  for (const Series& series : plot.series) {
+    if (series.name.empty()) continue;
+    Series& line = lines.emplace_back(series);
+    line.points = thinned(series.points, kMostPointsBehind, plot.x_scale);
+    points += line.points.size();
+  }
+  if (points * panels > kMostPointsOfAll)
+    std::erase_if(lines, [&](const Series& line) { return plot.reference != line.colour; });
+  return lines;
+}
+
 class PanelDrawing {
  public:
   PanelDrawing(const Plot& plot, const Canvas& canvas)
       : plot_(plot),
         sizes_(panel_sizes(canvas.width)),
         lines_(named_lines(plot)),
+        behind_(lines_behind(plot, lines_.size())),
         key_(key_of()),
         y_ticks_(round_ticks(y_scale(plot, {sizes_.plot_height, 0.0}), 3)),
         grid_(panel_grid(lines_, widest_label(y_ticks_, sizes_.font) + kPanelTickGap, sizes_)),
@@ -96,7 +115,8 @@ class PanelDrawing {
     std::vector<KeyEntry> key{{Sign::kOwn, "the panel's own"}};
     for (const NamedLine& line : lines_)
       if (plot_.reference == line.colour) key.push_back({Sign::kReference, line.name});
-    key.push_back({Sign::kOthers, "the others"});
+    const auto is_other = [&](const Series& line) { return plot_.reference != line.colour; };
+    if (std::any_of(behind_.begin(), behind_.end(), is_other)) key.push_back({Sign::kOthers, "the others"});
     for (const Mark& mark : plot_.marks) key.push_back({Sign::kMark, mark.label});
     for (const Mark& level : plot_.levels) key.push_back({Sign::kMark, level.label});
     Place place{0.0, sizes_.font};
@@ -177,9 +197,9 @@ class PanelDrawing {
   void lines(int64_t colour, const Scale& x, const Scale& y) {
     LinePainter painter(svg_, x, y);
     for (const Sign sign : {Sign::kOthers, Sign::kReference}) {
-      for (const Series& series : plot_.series) {
+      for (const Series& series : behind_) {
         const bool is_reference = plot_.reference == series.colour;
-        if (series.colour == colour || series.name.empty() || is_reference != (sign == Sign::kReference)) continue;
+        if (series.colour == colour || is_reference != (sign == Sign::kReference)) continue;
         painter.line(series, stroke_of(sign));
       }
     }
@@ -201,6 +221,7 @@ class PanelDrawing {
   const Plot& plot_;
   const PanelSizes sizes_;
   const std::vector<NamedLine> lines_;
+  const std::vector<Series> behind_;
   const std::vector<KeyEntry> key_;
   const std::vector<Tick> y_ticks_;
   PanelGrid grid_;

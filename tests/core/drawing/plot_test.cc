@@ -198,6 +198,19 @@ TEST(PanelsTest, AllOfThemLieWithin) {
   }
 }
 
+// Ten times as many lines are not a hundred times as large.
+TEST(PanelsTest, GrowsWithItsLines) {
+  const auto size_of = [](int64_t lines) {
+    Plot plot = plot_of_lines(lines);
+    for (Series& series : plot.series) {
+      series.has_markers = false;
+      for (int64_t i = 0; i < 600; ++i) series.points.push_back({65.0 + static_cast<double>(i), 1.0});
+    }
+    return draw(plot, {}).size();
+  };
+  EXPECT_LT(size_of(200), 20 * size_of(20));
+}
+
 // A run's curves in training and on validation are of one colour.
 TEST(PanelsTest, SeriesOfOneColourShareAPanel) {
   Plot plot = plot_of_lines(8);
