@@ -141,7 +141,10 @@ void add_runs(Page& page, const ReportData& data) {
   const LossUnit unit = unit_of_training(data.runs);
   page.section("runs", data.runs.size() == 1 ? "The run" : "The runs");
   std::string rows;
-  for (size_t i = 0; i < data.runs.size(); ++i) rows += row_of(data.runs[i], static_cast<int64_t>(i), unit);
+  // More runs than colours have panels, in which no line is told by its colour.
+  const bool has_colours = std::ssize(data.runs) <= kSeriesColours;
+  for (size_t i = 0; i < data.runs.size(); ++i)
+    rows += row_of(data.runs[i], has_colours ? static_cast<int64_t>(i) : 0, unit);
   page.html("<div class=\"runs\">\n" + rows + "</div>\n");
   warn_of_failures(page, data.runs);
 }
