@@ -58,6 +58,23 @@ void check_distance_terms(const Contract& contract, const RelativeAttentionInput
   contract.floats("gain", in.gain, {e.n, e.e});
 }
 
+// That the lists are of so many queries and keys; what they say is taken on trust.
+void check_tiles(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
+                 const Extents& e) {
+  if (in.tiles.empty()) return;
+  if (in.window > 0) throw ContractError("{}: window: expected 0 with tiles, found {}", operation, in.window);
+  const int64_t groups = in.tiles.groups;
+  if (groups != 1 && groups != e.n)
+    throw ContractError("{}: tiles: expected 1 group or one per head, {}, found {}", operation, e.n, groups);
+  const auto starts = [&](std::string_view name, const TileLists& lists, int64_t rows) {
+    const int64_t tiles = (rows + kScheduleTile - 1) / kScheduleTile;
+    contract.tensor(name, lists.starts, DType::kInt32, {groups, tiles + 1});
+  };
+  starts("tiles.keys_of_queries", in.tiles.keys_of_queries, e.t);
+  starts("tiles.queries_of_keys", in.tiles.queries_of_keys, e.m + e.t);
+  starts("tiles.queries_of_distances", in.tiles.queries_of_distances, e.m + e.t);
+}
+
 void check_inputs(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
                   const Extents& e, Device device) {
   if (e.b * e.t * e.n * e.h == 0)
@@ -72,6 +89,7 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
     throw ContractError("{}: memory_pitch: expected 0 or at least {} rows, found {}", operation, e.m, in.memory_pitch);
   contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
+  check_tiles(contract, operation, in, e);
   check_distance_terms(contract, in, e);
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }

@@ -5,10 +5,12 @@
 //
 // Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
 // leaves out the columns that none of them sees; of the band of distances (attention_tile.h), likewise, a block of rows
-// needs a run of columns.
+// needs a run of columns. Tiles of a schedule (kernels/tile_schedule.h) are computed whole, and a strip meets those
+// that one of its tiles of queries lists.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "kernels/cpu/attention_rows.h"
@@ -17,11 +19,29 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
+// Which pairs of a tile are seen: those that the distance says, or what a schedule lists.
+enum class Seen : uint8_t { kByDistance, kAll, kMasked, kNothing };
+
 // A block of the score matrix.
 struct Tile {
   int64_t place = 0;  // of its queries among the tiles of their strip
   Range queries;
   Range keys;
+  bool ends = false;  // whether the queries do not meet the keys behind these
+  Seen seen = Seen::kByDistance;
+  const int64_t* mask = nullptr;  // of a masked tile: a row for each query, whose bit `first_bit` is of the first key
+  int64_t first_bit = 0;
+
+  bool is_listed() const { return seen != Seen::kByDistance; }
+};
+
+// Keys that a strip meets.
+struct KeyTile {
+  Range keys;
+  bool begins = false;  // whether the strip does not meet the keys before these
+  bool ends = false;    // whether it does not meet those behind
+  std::array<const int32_t*, kMaxStripTiles>
+      entries{};  // with a schedule, what lists them for each of its tiles, or null
 };
 
 // Distance of the farthest pair a full tile of these queries and keys would hold: column 0 of its band. Column c is
@@ -37,25 +57,10 @@ inline Range seen_keys(const AttentionShape& shape, Range queries) {
   return {first, diagonal + queries.count - first};
 }
 
-// The key with which the tiles of keys of a strip begin: a multiple of `tile`, so that the tiles of a query are the
-// same in any strip.
-inline int64_t first_key(const AttentionShape& shape, Range strip) {
-  return seen_keys(shape, strip).first / shape.tile * shape.tile;
-}
-
-// Whether one of the queries sees this key or one after it.
+// Whether one of the queries sees this key or one after it, by distance.
 inline bool sees_beyond(const AttentionShape& shape, Range queries, int64_t key) {
   const Range seen = seen_keys(shape, queries);
   return key < seen.first + seen.count;
-}
-
-// Calls visit(keys) for each tile of keys that some of the strip see, in increasing order.
-template <typename Visit>
-void visit_keys(const AttentionShape& shape, Range strip, Visit visit) {
-  const Range seen = seen_keys(shape, strip);
-  const int64_t end = seen.first + seen.count;
-  for (int64_t key = first_key(shape, strip); key < end; key += shape.tile)
-    visit(Range{key, std::min(shape.tile, end - key)});
 }
 
 // Calls visit(place, queries) for each tile of the strip's queries.
@@ -65,11 +70,91 @@ void visit_queries(const AttentionShape& shape, Range strip, Visit visit) {
     visit(done / shape.tile, Range{strip.first + done, std::min(shape.tile, strip.count - done)});
 }
 
-// Calls visit(tile) for each tile of the strip's queries to which these keys are not all in the future.
+// The entries of the lists of a strip's tiles that are yet to come.
+class StripLists {
+ public:
+  StripLists(const AttentionShape& shape, const HeadTiles& tiles, Range strip) {
+    visit_queries(shape, strip, [&](int64_t, Range queries) {
+      const int32_t* starts = tiles.starts + queries.first / kScheduleTile;
+      lists_[count_++] = {tiles.entries + 2 * starts[0], tiles.entries + 2 * starts[1]};
+    });
+  }
+  // The first listed key from `key` on, which only grows; `none` if there is none.
+  int64_t next(int64_t key, int64_t none) {
+    int64_t first = none;
+    for (List& list : lists_) {
+      while (list.entry != list.end && (list.entry[0] + 1) * kScheduleTile <= key) list.entry += 2;
+      if (list.entry != list.end) first = std::min(first, std::max(key, list.entry[0] * kScheduleTile));
+    }
+    return first;
+  }
+  // The entries that hold this key, after next(key).
+  std::array<const int32_t*, kMaxStripTiles> entries_at(int64_t key) const {
+    std::array<const int32_t*, kMaxStripTiles> entries{};
+    for (size_t place = 0; place < count_; ++place) {
+      const List& list = lists_[place];
+      if (list.entry != list.end && list.entry[0] == key / kScheduleTile) entries[place] = list.entry;
+    }
+    return entries;
+  }
+
+ private:
+  struct List {
+    const int32_t* entry = nullptr;
+    const int32_t* end = nullptr;
+  };
+  std::array<List, kMaxStripTiles> lists_{};
+  size_t count_ = 0;
+};
+
+// As visit_keys, of a schedule.
 template <typename Visit>
-void visit_tiles(const AttentionShape& shape, Range strip, Range keys, Visit visit) {
+void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
+  StripLists lists(shape, tiles, strip);
+  int64_t before = -1;  // where the keys behind those before begin
+  for (int64_t key = lists.next(0, shape.keys()); key < shape.keys();) {
+    KeyTile found{.keys = {key, std::min(shape.tile, shape.keys() - key)},
+                  .begins = key != before,
+                  .entries = lists.entries_at(key)};
+    before = key + shape.tile;
+    key = lists.next(before, shape.keys());
+    found.ends = key != before;
+    visit(found);
+  }
+}
+
+// Calls visit(tile of keys) for each that some of the strip see, in increasing order. They begin at multiples of
+// `tile`, so that those of a query are the same in any strip.
+template <typename Visit>
+void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
+  if (!tiles.empty()) return visit_listed_keys(shape, tiles, strip, visit);
+  const Range seen = seen_keys(shape, strip);
+  const int64_t first = seen.first / shape.tile * shape.tile;
+  const int64_t end = seen.first + seen.count;
+  for (int64_t key = first; key < end; key += shape.tile)
+    visit(KeyTile{
+        .keys = {key, std::min(shape.tile, end - key)}, .begins = key == first, .ends = key + shape.tile >= end});
+}
+
+// Calls visit(tile) for each tile of the strip's queries to which these keys are not all in the future; with a schedule
+// for every one, also if it sees nothing of them.
+template <typename Visit>
+void visit_tiles(const AttentionShape& shape, const HeadTiles& tiles, Range strip, const KeyTile& found, Visit visit) {
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
-    if (sees_beyond(shape, queries, keys.first)) visit(Tile{place, queries, keys});
+    Tile tile{.place = place, .queries = queries, .keys = found.keys};
+    if (tiles.empty()) {
+      tile.ends = !sees_beyond(shape, queries, found.keys.first + shape.tile);
+      if (sees_beyond(shape, queries, found.keys.first)) visit(tile);
+      return;
+    }
+    const int32_t* entry = found.entries[static_cast<size_t>(place)];
+    tile.ends = found.ends;
+    tile.seen = entry == nullptr ? Seen::kNothing : entry[1] < 0 ? Seen::kAll : Seen::kMasked;
+    if (tile.seen == Seen::kMasked) {
+      tile.mask = tiles.masks + entry[1] * kScheduleTile + queries.first % kScheduleTile;
+      tile.first_bit = found.keys.first % kScheduleTile;
+    }
+    visit(tile);
   });
 }
 
@@ -83,6 +168,7 @@ inline Range whole_steps(Range range, int64_t end, int64_t step) {
 
 // The tile's columns that some of these of its rows see, in whole vectors.
 inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range rows) {
+  if (tile.is_listed()) return {0, padded(tile.keys.count)};
   const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count});
   return whole_steps({seen.first - tile.keys.first, seen.count}, tile.keys.count, kLanes);
 }
@@ -90,6 +176,7 @@ inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range r
 // The tile's rows that see some of these of its columns, in whole row blocks: with whole vectors of columns, those row
 // blocks whose seen columns hold them.
 inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range columns) {
+  if (tile.is_listed()) return {0, tile.queries.count};
   const int64_t first = tile.keys.first + columns.first - shape.memory - tile.queries.first;
   const int64_t last = first + std::min(columns.count, tile.keys.count - columns.first) + shape.window - 1;
   const int64_t end = shape.window > 0 ? last : tile.queries.count;
@@ -98,7 +185,7 @@ inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range co
 }
 
 // The columns, in whole vectors, of a band's block that hold distances of some of these queries' seen keys. Column 0 is
-// `farthest` away.
+// `farthest` away. With a schedule all that are not in the future.
 inline Range band_columns(const AttentionShape& shape, Range queries, int64_t farthest) {
   const int64_t distances = seen_keys(shape, queries).count;
   return whole_steps({farthest - distances + 1, distances}, shape.tile, kLanes);

@@ -85,6 +85,24 @@ struct HeadRows {
   }
 };
 
+// What the schedule lists of one head, where there is one.
+struct HeadTiles {
+  const int32_t* starts = nullptr;   // of the keys of tiles of queries
+  const int32_t* entries = nullptr;  // a tile of keys and a mask, or -1, each
+  const int64_t* masks = nullptr;
+
+  bool empty() const { return starts == nullptr; }
+};
+
+inline HeadTiles head_tiles(const VisibleTiles& tiles, int64_t head) {
+  if (tiles.empty()) return {};
+  const TileLists& lists = tiles.keys_of_queries;
+  const int64_t group = tiles.groups == 1 ? 0 : head;
+  return {.starts = lists.starts.as<int32_t>() + group * lists.starts.shape[1],
+          .entries = lists.entries.as<int32_t>(),
+          .masks = tiles.masks.as<int64_t>()};
+}
+
 // The inputs of one stream and head.
 template <typename A>
 struct HeadInputs {
@@ -94,6 +112,7 @@ struct HeadInputs {
   const float* position_bias;  // w; null: zeros
   const float* distance_bias;  // [E]; null: none
   const float* distance_gain;  // [E]; null: none
+  HeadTiles tiles;
 };
 
 template <typename A>
@@ -112,6 +131,7 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
       .position_bias = bias_of(in.w),
       .distance_bias = by_distance(in.bias),
       .distance_gain = by_distance(in.gain),
+      .tiles = head_tiles(in.tiles, head),
   };
 }
 

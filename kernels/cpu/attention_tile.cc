@@ -89,9 +89,23 @@ void apply_gains(const AttentionShape& shape, const BandColumns& band, Range row
   }
 }
 
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// The same by a mask.
+void hide_masked(const Tile& tile, Range rows, Range columns, Rows<float> scores) {
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    const auto seen = static_cast<uint64_t>(tile.mask[row]) >> tile.first_bit;
+    float* of_row = scores(row);
+#pragma omp simd
+    for (int64_t column = columns.first; column < columns.first + columns.count; ++column)
+      of_row[column] = (seen >> column & 1U) != 0 ? of_row[column] : kHidden;
+  }
+}
+
 // Hides from each row the columns that it does not see, among those that its block of rows sees.
 void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Range columns, Rows<float> scores) {
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  if (tile.seen == Seen::kMasked) return hide_masked(tile, rows, columns, scores);
+  if (tile.seen == Seen::kAll) return;
   const int64_t end = columns.first + columns.count;
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     const Range seen = seen_keys(shape, {tile.queries.first + row, 1});
@@ -99,6 +113,12 @@ void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Rang
     std::fill(scores(row) + columns.first, scores(row) + std::clamp(seen_first, columns.first, end), kHidden);
     std::fill(scores(row) + std::clamp(seen_first + seen.count, columns.first, end), scores(row) + end, kHidden);
   }
+}
+
+// As many queries and keys as a tile of rows has room for; those of a schedule are to divide its tiles.
+int64_t tile_of(int64_t row_stride, bool is_listed) {
+  const int64_t tile = std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes);
+  return is_listed && tile < kScheduleTile ? kScheduleTile / 2 : tile;
 }
 
 int64_t columns_of(ConstTensorView by_distance) { return by_distance.empty() ? 0 : by_distance.shape[1]; }
@@ -115,7 +135,7 @@ AttentionShape::AttentionShape(const RelativeAttentionInputs& in)
       biases(columns_of(in.bias.empty() ? in.gain : in.bias)),
       window(in.window),
       row_stride(padded(width)),
-      tile(std::min(kMaxTile, kTileFloats / row_stride / kLanes * kLanes)),
+      tile(tile_of(row_stride, !in.tiles.empty())),
       strip(tile * std::min(kMaxStripTiles, kTileFloats / (row_stride * tile))),
       scale(static_cast<float>(1.0 / std::sqrt(static_cast<double>(width)))) {}
 
@@ -124,8 +144,14 @@ void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range 
   load_biased(shape, head.rows.queries, strip, head.content_bias, buffers.content_queries.data());
   if (!shape.has_distances()) return;
   load_biased(shape, head.rows.queries, strip, head.position_bias, buffers.position_queries.data());
+}
+
+template <typename A>
+void begin_bands(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys,
+                 ScoreBuffers& buffers) {
+  if (!shape.has_distances()) return;
   buffers.blocks = 0;
-  const int64_t farthest = farthest_distance(shape, strip.first, first_key(shape, strip));
+  const int64_t farthest = farthest_distance(shape, strip.first, keys.first);
   for (int64_t place = (strip.count - 1) / shape.tile; place >= 0; --place)
     load_block(shape, head, farthest + place * shape.tile, buffers);
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
@@ -155,6 +181,7 @@ BandColumns columns_by_distance(const AttentionShape& shape, const Tile& tile, c
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers) {
   if (shape.has_distances()) advance_band(shape, tile, buffers);
+  if (tile.seen == Seen::kNothing) return;
   const Rows<float> scores = buffers.scores(shape, tile);
   const TileGemm product{.depth = shape.width,
                          .a = {rows_of(shape, tile.place, buffers.content_queries), shape.row_stride},
@@ -183,6 +210,8 @@ void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Ti
 
 template void begin_scores(const AttentionShape&, const HeadInputs<float>&, Range, ScoreBuffers&);
 template void begin_scores(const AttentionShape&, const HeadInputs<BFloat16>&, Range, ScoreBuffers&);
+template void begin_bands(const AttentionShape&, const HeadInputs<float>&, Range, Range, ScoreBuffers&);
+template void begin_bands(const AttentionShape&, const HeadInputs<BFloat16>&, Range, Range, ScoreBuffers&);
 template void begin_keys(const AttentionShape&, const HeadInputs<float>&, Range, Range, ScoreBuffers&);
 template void begin_keys(const AttentionShape&, const HeadInputs<BFloat16>&, Range, Range, ScoreBuffers&);
 template void score_tile(const AttentionShape&, const HeadInputs<float>&, const Tile&, ScoreBuffers&);

@@ -108,9 +108,15 @@ inline float attention_weight(float x) {
   return x < kSmallestExponent ? 0.0F : e.power * power_of_two(e.exponent);
 }
 
-// Before the first keys of a strip: scale * (q + u), scale * (q + w), and the left blocks of the first bands.
+// Before the first keys of a strip: scale * (q + u) and scale * (q + w).
 template <typename A>
 void begin_scores(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, ScoreBuffers& buffers);
+
+// Before keys to which no tile of the strip came from those before them: the left blocks of their bands, if there are
+// distance terms.
+template <typename A>
+void begin_bands(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys,
+                 ScoreBuffers& buffers);
 
 // Before the tiles of these keys: their columns, and those of the block of distances that is new to the strip. `blocks`
 // counts it also if it lies altogether in the future, though it is left as it was. Values are on their way meanwhile.
@@ -118,7 +124,8 @@ template <typename A>
 void begin_keys(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys, ScoreBuffers& buffers);
 
 // The tile's scores on the diagonals of its band, with the biases or the gains of their distances if there are some,
-// and -infinity where query and key do not see each other. The band has moved on by one block.
+// and -infinity where query and key do not see each other. The band has moved on by one block; nothing else happens
+// when the tile has nothing to see.
 template <typename A>
 void score_tile(const AttentionShape& shape, const HeadInputs<A>& head, const Tile& tile, ScoreBuffers& buffers);
 

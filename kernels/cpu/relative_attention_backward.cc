@@ -148,10 +148,17 @@ void begin_strip(const AttentionShape& shape, const HeadInputs<A>& head, const H
   std::fill_n(buffers.dcontent.data(), padded(strip.count) * shape.row_stride, 0.0F);
   if (!shape.has_distances()) return;
   std::fill_n(buffers.dposition.data(), padded(strip.count) * shape.row_stride, 0.0F);
+}
+
+// As begin_bands, with the rows of r and the gradients of the bands.
+template <typename A>
+void begin_dbands(const AttentionShape& shape, const HeadInputs<A>& head, Range strip, Range keys,
+                  BackwardBuffers& buffers) {
+  begin_bands(shape, head, strip, keys, buffers);
+  if (!shape.has_distances()) return;
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
     std::fill_n(buffers.dband(place).data(), queries.count * 2 * shape.tile, 0.0F);
-    const int64_t farthest = farthest_distance(shape, queries.first, first_key(shape, strip));
-    load_block_rows(shape, head, farthest, place, buffers);
+    load_block_rows(shape, head, farthest_distance(shape, queries.first, keys.first), place, buffers);
   });
 }
 
@@ -259,7 +266,6 @@ void add_to_keys(const AttentionShape& shape, const Tile& tile, const Rows<float
 template <typename A>
 void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradients, const Tile& tile,
                            BackwardBuffers& buffers) {
-  const bool ends_queries = !sees_beyond(shape, tile.queries, tile.keys.first + shape.tile);
   const bool ends_keys = tile.place == 0 && tile.queries.first + shape.strip >= shape.queries;
   const Rows<float> dscores = buffers.dscores(shape, tile);
   const TileGemm product{.columns = shape.row_stride,
@@ -272,7 +278,7 @@ void add_content_gradients(const AttentionShape& shape, const HeadRows<A>& gradi
   visit_row_blocks(tile.queries.count, [&](Range rows) {
     if (ends_keys) prefetch_keys(shape, gradients.keys, tile.keys.first + rows.first, rows.count);
     if (ends_keys) prefetch_keys(shape, gradients.values, tile.keys.first + rows.first, rows.count);
-    if (ends_queries) prefetch_rows(shape, rows.count, rows_from(gradients.queries, tile.queries.first + rows.first));
+    if (tile.ends) prefetch_rows(shape, rows.count, rows_from(gradients.queries, tile.queries.first + rows.first));
     tile_gemm(product.for_rows(rows).for_terms(seen_columns(shape, tile, rows)));
   });
 }
@@ -317,14 +323,14 @@ void advance_dband(const AttentionShape& shape, const Tile& tile, BackwardBuffer
   }
 }
 
-// The left block of the tile's dband is complete, and when no more keys come, the right one too.
+// The left block of the tile's dband is complete, and when the keys behind do not come, the right one too.
 void pass_on_positions(const AttentionShape& shape, const PositionSums& sums, const Tile& tile,
                        BackwardBuffers& buffers) {
   const int64_t farthest = farthest_distance(shape, tile.queries.first, tile.keys.first);
   add_position_gradients(shape, sums, tile, farthest, tile.place + 1, buffers);
   advance_dband(shape, tile, buffers);
   const int64_t right = farthest - shape.tile;
-  if (right < 0 || sees_beyond(shape, tile.queries, tile.keys.first + shape.tile)) return;
+  if (right < 0 || !tile.ends) return;
   add_position_gradients(shape, sums, tile, right, tile.place, buffers);
 }
 
@@ -356,14 +362,20 @@ template <typename A>
 void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, const HeadGradients<A>& gradients,
                      const KeySums& key_sums, const Dropout& dropout, Range strip, BackwardBuffers& buffers) {
   begin_strip(shape, head, gradients, strip, buffers);
-  visit_keys(shape, strip, [&](Range keys) {
+  visit_keys(shape, head.tiles, strip, [&](const KeyTile& met) {
+    const Range keys = met.keys;
+    if (met.begins) begin_dbands(shape, head, strip, keys, buffers);
     begin_keys(shape, head, strip, keys, buffers);
     if (shape.has_distances())
       load_block_rows(shape, head, farthest_distance(shape, strip.first, keys.first) - shape.tile, 0, buffers);
-    visit_tiles(shape, strip, keys, [&](const Tile& tile) { score_tile(shape, head, tile, buffers); });
+    visit_tiles(shape, head.tiles, strip, met, [&](const Tile& tile) { score_tile(shape, head, tile, buffers); });
     load_rows(shape, keys.count, rows_from(head.rows.keys, keys.first), buffers.keys.data());
     load_columns(shape, keys.count, rows_from(head.rows.values, keys.first), buffers.columns.data());
-    visit_tiles(shape, strip, keys, [&](const Tile& tile) {
+    visit_tiles(shape, head.tiles, strip, met, [&](const Tile& tile) {
+      if (tile.seen == Seen::kNothing) {
+        if (shape.has_distances()) pass_on_positions(shape, gradients.sums, tile, buffers);
+        return;
+      }
       compute_dprobabilities(shape, head, tile, buffers);
       visit_row_blocks(tile.queries.count,
                        [&](Range rows) { compute_dscores(shape, gradients, tile, rows, dropout, buffers); });

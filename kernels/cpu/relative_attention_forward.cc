@@ -139,11 +139,14 @@ void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const Head
             const Dropout& dropout, Range strip, ForwardBuffers& buffers) {
   begin_rows(shape, strip, buffers);
   begin_scores(shape, inputs, strip, buffers);
-  visit_keys(shape, strip, [&](Range keys) {
+  visit_keys(shape, inputs.tiles, strip, [&](const KeyTile& met) {
+    const Range keys = met.keys;
+    if (met.begins) begin_bands(shape, inputs, strip, keys, buffers);
     begin_keys(shape, inputs, strip, keys, buffers);
     load_rows(shape, keys.count, rows_from(inputs.rows.values, keys.first), buffers.values.data());
-    visit_tiles(shape, strip, keys, [&](const Tile& tile) {
+    visit_tiles(shape, inputs.tiles, strip, met, [&](const Tile& tile) {
       score_tile(shape, inputs, tile, buffers);
+      if (tile.seen == Seen::kNothing) return;
       raise_maxima(shape, tile, buffers);
       visit_row_blocks(tile.queries.count, [&](Range rows) {
         exponentiate(shape, tile, rows, buffers);

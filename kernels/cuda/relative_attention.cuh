@@ -61,12 +61,40 @@ void with_head_width(int64_t d_head, const Call& call) {
   }
 }
 
-// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not
-// see the key. Where the first query sees the last column's key and the last query the first column's, all see all.
+// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the bits of the
+// queries' rows are not set. A bit is of a key, or of a distance where columns are distances.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void mask_listed(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
+                                            const uint64_t* rows, Accumulators<kColumns>& scores) {
+  constexpr int kListedRows = TileWalk<Element>::kListedRows;
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = lane.row(2 * r);
+    const int query = first_query + row;
+    const uint64_t seen = rows[query % kListedRows];
+    const int first = kOrder == KeyOrder::kAscending ? key_of(row) : in.mem_len + query - key_of(row);
+#pragma unroll
+    for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+      for (int i = 2 * r; i < 2 * r + 2; ++i) {
+        const int bit = (first + lane.column(block, i)) % kListedRows;
+        if ((seen >> bit & 1U) == 0) scores.value[block][i] = -INFINITY;
+      }
+    }
+  }
+}
+
+// The same where the query does not see the key. Where, by distance, the first query sees the last column's key and the
+// last query the first column's, all see all.
 template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
-                                            Accumulators<kColumns>& scores) {
+                                            const SeenPairs& seen, Accumulators<kColumns>& scores) {
   constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
+  if (!seen.by_distance) {
+    if (seen.rows != nullptr) mask_listed<kOrder>(in, first_query, key_of, seen.rows, scores);
+    return;
+  }
   if (in.visible(first_query, key_of(0) + kStep * (kColumns - 1)) && in.visible(first_query + 15, key_of(15))) return;
   const LaneOfAccumulators lane;
 #pragma unroll
@@ -100,14 +128,15 @@ __device__ __forceinline__ void visit_distances(const AttentionInputs<Element>& 
 // What the warp's scores have by distance, and their mask. They are yet to be scaled.
 template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                              const KeyOf& key_of, Accumulators<kColumns>& scores) {
+                                              const KeyOf& key_of, const SeenPairs& seen,
+                                              Accumulators<kColumns>& scores) {
   if constexpr (kTerms != ByDistance::kNothing) {
     visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float value, int block, int i) {
       float& score = scores.value[block][i];
       score = kTerms == ByDistance::kBiases ? score + in.unscale * value : value * fmaxf(score, 0.0F);
     });
   }
-  mask_scores<kOrder>(in, first_query, key_of, scores);
+  mask_scores<kOrder>(in, first_query, key_of, seen, scores);
 }
 
 // scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.

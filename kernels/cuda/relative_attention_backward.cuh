@@ -88,12 +88,12 @@ struct QueryStatistics {
 // key of the warp's row and column 0.
 template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, const HeadPlace& at,
-                                                      int first_query, const KeyOf& key_of,
+                                                      int first_query, const KeyOf& key_of, const SeenPairs& seen,
                                                       const QueryStatistics<Element>& query,
                                                       const WeightDropout<Element>& dropout,
                                                       Accumulators<kColumns>& scores,
                                                       Accumulators<kColumns>& dweights) {
-  finish_scores<kOrder, kTerms>(in, at, first_query, key_of, scores);
+  finish_scores<kOrder, kTerms>(in, at, first_query, key_of, seen, scores);
   dropout.apply(dweights);
 #pragma unroll
   for (int block = 0; block < kColumns / 8; ++block) {
@@ -183,9 +183,9 @@ struct PairTiles : Division<Element, kWidth> {
   // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
   template <ByDistance kTerms>
   __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
-                                        const QueryStatistics<Element>& query, const WeightDropout<Element>& dropout,
-                                        [[maybe_unused]] float* scratch, Accumulators<kColumns>& weights,
-                                        Accumulators<kColumns>& dscores) const {
+                                        const SeenPairs& seen, const QueryStatistics<Element>& query,
+                                        const WeightDropout<Element>& dropout, [[maybe_unused]] float* scratch,
+                                        Accumulators<kColumns>& weights, Accumulators<kColumns>& dscores) const {
     const WarpPlace<Element> warp;
     const int column = warp.part * kColumns;
     multiply_straight(weights, queries.content, warp.row, keys, column);
@@ -194,7 +194,7 @@ struct PairTiles : Division<Element, kWidth> {
     if constexpr (kTerms == ByDistance::kGains) products = weights;
     multiply_straight(dscores, queries.doutput, warp.row, values, column);
     const auto key_of = [&](int) { return j0 + column; };
-    weights_and_gradients<KeyOrder::kAscending, kTerms>(in, at, i0 + warp.row, key_of, query, dropout, weights,
+    weights_and_gradients<KeyOrder::kAscending, kTerms>(in, at, i0 + warp.row, key_of, seen, query, dropout, weights,
                                                         dscores);
     if constexpr (kTerms == ByDistance::kGains)
       pass_gains<KeyOrder::kAscending>(in, at, i0 + warp.row, key_of, products, dscores);

@@ -69,8 +69,6 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const WarpPlace<Element> warp;
   const int column = warp.part * Part::kColumns;
   const int e0 = simt::block() * kRows;
-  const int first_query = std::max(0, e0 - in.mem_len) / kRows * kRows;
-  const int end = e0 < in.window ? in.tgt_len : 0;
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
   const auto load_keys_and_values = [&](int i0, int row) {  // half a band
@@ -79,14 +77,19 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     load_rows<Part::kBlockThreads>(in, tiles.values.tile, tiles.values.place(row), values, first_key);
   };
 
-  load_keys_and_values(first_query, 0);
-  tiles.keys.turn(), tiles.values.turn();
   ColumnSums<Part::kColumns> sums;
   WeightDropout<Element> dropout(in);
-  for (int i0 = first_query; i0 < end; i0 += kRows) {
+  int following = -1;  // the query behind those before
+  for (TileWalk<Element> walk = in.queries_at_distances(at, e0); !walk.is_over(); walk.move_on()) {
+    const int i0 = walk.row();
     tiles.queries.load(args, at, i0);
-    tiles.keys.turn(), tiles.values.turn();
+    if (i0 == following) {
+      tiles.keys.turn(), tiles.values.turn();
+    } else {
+      load_keys_and_values(i0, 0);
+    }
     load_keys_and_values(i0, kRows);
+    following = i0 + kRows;
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp.row);
     const int first_key = in.mem_len + i0 + warp.row - e0;
@@ -100,8 +103,8 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
     [[maybe_unused]] Accumulators<Part::kColumns> products;
     if constexpr (kTerms == ByDistance::kGains) products = scores;
-    weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, query, dropout, scores,
-                                                         dweights);
+    weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, walk.seen(), query, dropout,
+                                                         scores, dweights);
     if constexpr (kTerms == ByDistance::kGains) multiply_rectified(dweights, products);
     sums.add(dweights);
     simt::sync_block();  // all threads are done with these queries, keys and values

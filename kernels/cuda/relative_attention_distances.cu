@@ -42,8 +42,6 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int column = warp.part * Part::kColumns;
   const int feature = warp.part * Part::kFeatures;
   const int e0 = simt::block() * kRows;
-  const int first_query = std::max(0, e0 - in.mem_len) / kRows * kRows;
-  const int end = e0 < in.window ? in.tgt_len : 0;
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
   const auto load_keys_and_values = [&](int i0, int row) {  // half a band
@@ -53,15 +51,20 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   };
 
   load_rows<Part::kBlockThreads>(in, tiles.positions, 0, in.position_rows(at), e0);
-  load_keys_and_values(first_query, 0);
-  tiles.keys.turn(), tiles.values.turn();
   Accumulators<Part::kFeatures> dpositions;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
-  for (int i0 = first_query; i0 < end; i0 += kRows) {
+  int following = -1;  // the query behind those before
+  for (TileWalk<Element> walk = in.queries_at_distances(at, e0); !walk.is_over(); walk.move_on()) {
+    const int i0 = walk.row();
     tiles.queries.load(args, at, i0);
-    tiles.keys.turn(), tiles.values.turn();
+    if (i0 == following) {
+      tiles.keys.turn(), tiles.values.turn();
+    } else {
+      load_keys_and_values(i0, 0);
+    }
     load_keys_and_values(i0, kRows);
+    following = i0 + kRows;
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp.row);
     const int first_key = in.mem_len + i0 + warp.row - e0;
@@ -74,8 +77,8 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
     multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
     multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
-    weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, query, dropout,
-                                                                       scores, dweights);
+    weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, walk.seen(),
+                                                                       query, dropout, scores, dweights);
     store_tile(tiles.dscores, warp.row, dweights, column);
     simt::sync_block();
     multiply_transposed(dpositions, &row_sums, tiles.dscores, warp.row, tiles.queries.position, feature);

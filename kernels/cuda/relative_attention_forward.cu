@@ -110,8 +110,7 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;
-  const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
-  const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
+  TileWalk<Element> walk = in.keys_seen_by(at, i0);
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
   const PositionRows<Element> positions = in.position_rows(at);
@@ -120,17 +119,23 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
         const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
         load_rows<kThreads<Element>>(in, tiles.band.tile, tiles.band.place(row), positions, distance);
       };
+  const auto load_keys = [&](int j0, bool follows) {  // of the tile that does or does not follow the one before
+    load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0);
+    if constexpr (kBand) {
+      if (follows) tiles.band.turn();
+      load_positions(j0, 0);
+      if (!follows) load_positions(j0, kRows);
+    }
+  };
 
   load_queries<kBand>(in, at, i0, tiles.content, tiles.position);
-  load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, first_tile);
-  if constexpr (kBand) {
-    load_positions(first_tile, 0);
-    load_positions(first_tile, kRows);
-  }
+  load_keys(walk.row(), false);
   simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
   WeightDropout<Element> dropout(in);
-  for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
+  while (!walk.is_over()) {
+    const int j0 = walk.row();
+    const SeenPairs seen = walk.seen();
     load_rows<kThreads<Element>>(in, tiles.values, 0, values, j0);
     simt::async_commit();
     dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
@@ -141,16 +146,11 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     if constexpr (kBand)
       multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
     simt::sync_block();  // all threads are done with these keys and positions
-    if (j0 + kRows <= last_key) {
-      load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0 + kRows);
-      if constexpr (kBand) {
-        tiles.band.turn();
-        load_positions(j0 + kRows, 0);
-      }
-    }
+    walk.move_on();
+    if (!walk.is_over()) load_keys(walk.row(), walk.row() == j0 + kRows);
     simt::async_commit();
     const auto key_of = [&](int) { return j0; };
-    finish_scores<KeyOrder::kAscending, kTerms>(in, at, first_query, key_of, scores);
+    finish_scores<KeyOrder::kAscending, kTerms>(in, at, first_query, key_of, seen, scores);
     softmax.add(scores, in.scale);
     dropout.apply(scores);
     simt::async_wait<1>();

@@ -61,6 +61,70 @@ struct PositionRows {
 // What scores have by distance in place of distance terms.
 enum class ByDistance : uint8_t { kNothing, kBiases, kGains };
 
+// A tile of a schedule's pairs, or all that distances say.
+struct SeenPairs {
+  bool by_distance = true;
+  const uint64_t* rows = nullptr;  // of the tile's queries: a bit for each key or distance; null: all are seen
+};
+
+// The tiles of one axis that a block's own tile meets, in increasing order: all from the first to the last, or those
+// that a schedule lists, whose tiles may be two of these.
+template <typename Element>
+class TileWalk {
+ public:
+  static constexpr int kRows = kTile<Element>;
+  static constexpr int kListedRows = static_cast<int>(kScheduleTile);
+  static_assert(kListedRows % kRows == 0);
+
+  // Tiles from row `first` on, that begin before `end`.
+  __device__ __forceinline__ TileWalk(int first, int end) : row_(first), end_(end) {}
+  // Those of entries [entry, last), where the axis has `end` rows.
+  __device__ __forceinline__ TileWalk(const int32_t* entry, const int32_t* last, const uint64_t* masks, int end)
+      : entry_(entry), last_(last), masks_(masks), row_(entry == last ? end : entry[0] * kListedRows), end_(end) {}
+
+  __device__ __forceinline__ bool is_over() const { return row_ >= end_; }
+  __device__ __forceinline__ int row() const { return row_; }
+  __device__ __forceinline__ SeenPairs seen() const {
+    if (entry_ == nullptr) return {};
+    return {false, entry_[1] < 0 ? nullptr : masks_ + static_cast<int64_t>(entry_[1]) * kListedRows};
+  }
+  __device__ __forceinline__ void move_on() {
+    row_ += kRows;
+    if (entry_ == nullptr || row_ % kListedRows != 0) return;
+    entry_ += 2;
+    row_ = entry_ == last_ ? end_ : entry_[0] * kListedRows;
+  }
+
+ private:
+  const int32_t* entry_ = nullptr;
+  const int32_t* last_ = nullptr;
+  const uint64_t* masks_ = nullptr;
+  int row_, end_;
+};
+
+// The lists of a schedule for the tiles of one axis.
+struct AxisLists {
+  const int32_t* starts = nullptr;  // [G, tiles + 1]; null: there is no schedule
+  const int32_t* entries = nullptr;
+  const uint64_t* masks = nullptr;
+  int tiles = 0;
+  bool by_head = false;
+
+  AxisLists() = default;
+  AxisLists(const VisibleTiles& of, const TileLists& lists)
+      : starts(simt::data_of<int32_t>(lists.starts)),
+        entries(simt::data_of<int32_t>(lists.entries)),
+        masks(reinterpret_cast<const uint64_t*>(simt::data_of<int64_t>(of.masks))),
+        tiles(static_cast<int>(lists.starts.shape[1]) - 1),
+        by_head(of.groups > 1) {}
+  // What the tile that holds row `own` meets of an axis of `end` rows.
+  template <typename Element>
+  __device__ __forceinline__ TileWalk<Element> walk(int n, int own, int end) const {
+    const int32_t* start = starts + (by_head ? n * (tiles + 1) : 0) + own / TileWalk<Element>::kListedRows;
+    return {entries + static_cast<int64_t>(start[0]) * 2, entries + static_cast<int64_t>(start[1]) * 2, masks, end};
+  }
+};
+
 // Where this block works.
 struct HeadPlace {
   int n = simt::block_y();
@@ -84,6 +148,7 @@ struct AttentionInputs {
   float scale;       // 1 / sqrt(H)
   float unscale;     // sqrt(H)
   bool vectorised;   // rows can be copied 16 bytes at a time
+  AxisLists keys_of_queries, queries_of_keys, queries_of_distances;
   ByDistance terms;  // what by_distance holds
   int streams;
   simt::DropoutMask dropatt;
@@ -97,6 +162,23 @@ struct AttentionInputs {
   __device__ __forceinline__ bool visible(int i, int j) const {
     const int distance = mem_len + i - j;
     return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
+  }
+  // The tiles of keys that queries from i0 on see, and those of queries that see keys from j0 on, or distances from e0
+  // on.
+  __device__ __forceinline__ TileWalk<Element> keys_seen_by(const HeadPlace& at, int i0) const {
+    constexpr int kRows = kTile<Element>;
+    if (keys_of_queries.starts != nullptr) return keys_of_queries.walk<Element>(at.n, i0, keys);
+    return {std::max(0, mem_len + i0 - window + 1) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
+  }
+  __device__ __forceinline__ TileWalk<Element> queries_that_see(const HeadPlace& at, int j0) const {
+    constexpr int kRows = kTile<Element>;
+    if (queries_of_keys.starts != nullptr) return queries_of_keys.walk<Element>(at.n, j0, tgt_len);
+    return {std::max(0, j0 - mem_len) / kRows * kRows, std::min(tgt_len, j0 + kRows - 1 + window - mem_len)};
+  }
+  __device__ __forceinline__ TileWalk<Element> queries_at_distances(const HeadPlace& at, int e0) const {
+    constexpr int kRows = kTile<Element>;
+    if (queries_of_distances.starts != nullptr) return queries_of_distances.walk<Element>(at.n, e0, tgt_len);
+    return {std::max(0, e0 - mem_len) / kRows * kRows, e0 < window ? tgt_len : 0};
   }
   // Element h of head n of u or w.
   __device__ __forceinline__ float bias_at(const float* u_or_w, int n, int h) const {
@@ -186,6 +268,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const auto extent = [](int64_t value) { return static_cast<int>(value); };
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
   const ConstTensorView by_distance = args.gain.empty() ? args.bias : args.gain;
+  const auto lists = [&](const TileLists& of) { return args.tiles.empty() ? AxisLists() : AxisLists(args.tiles, of); };
   const ByDistance terms = args.gain.empty() ? ByDistance::kBiases : ByDistance::kGains;
   return {.qkv = args.qkv.as<Element>(),
           .memory_kv = (args.memory_kv.empty() ? args.qkv : args.memory_kv).as<Element>(),  // not null: counted from
@@ -205,6 +288,9 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .unscale = static_cast<float>(std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),
+          .keys_of_queries = lists(args.tiles.keys_of_queries),
+          .queries_of_keys = lists(args.tiles.queries_of_keys),
+          .queries_of_distances = lists(args.tiles.queries_of_distances),
           .terms = by_distance.empty() ? ByDistance::kNothing : terms,
           .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};

@@ -37,23 +37,24 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int column = warp.part * Part::kColumns;
   const int feature = warp.part * Part::kFeatures;
   const int j0 = simt::block() * kRows;
-  const int first_query = std::max(0, j0 - in.mem_len) / kRows * kRows;
-  const int last_query = std::min(in.tgt_len - 1, j0 + kRows - 1 + in.window - 1 - in.mem_len);
 
   tiles.load_keys(in, at, j0);
-  if constexpr (kBand) {
-    tiles.load_positions(in, at, first_query, j0, 0);
-    tiles.positions.turn();
-  }
   Accumulators<Part::kFeatures> dkeys;
   Accumulators<Part::kFeatures> dvalues;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
-  for (int i0 = first_query; i0 <= last_query; i0 += kRows) {
+  int following = -1;  // the query behind those before
+  for (TileWalk<Element> walk = in.queries_that_see(at, j0); !walk.is_over(); walk.move_on()) {
+    const int i0 = walk.row();
     tiles.queries.load(args, at, i0);
     if constexpr (kBand) {
-      tiles.positions.turn();
+      if (i0 == following) {
+        tiles.positions.turn();
+      } else {
+        tiles.load_positions(in, at, i0, j0, 0);
+      }
       tiles.load_positions(in, at, i0, j0, kRows);
+      following = i0 + kRows;
     }
     simt::async_commit();
     const QueryStatistics<Element> query(args, at, i0 + warp.row);
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     simt::sync_block();
     Accumulators<Part::kColumns> weights;
     Accumulators<Part::kColumns> dscores;
-    tiles.template weigh<kTerms>(in, at, i0, j0, query, dropout, scratch, weights, dscores);
+    tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
     store_tile(tiles.weights, warp.row, weights, column);
     store_tile(tiles.dscores, warp.row, dscores, column);
     simt::sync_block();

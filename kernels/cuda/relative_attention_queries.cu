@@ -70,24 +70,27 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int column = warp.part * Part::kColumns;
   const int feature = warp.part * Part::kFeatures;
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
-  const int last_key = std::min(in.keys - 1, in.mem_len + i0 + kRows - 1);
-  const int first_tile = std::max(0, in.mem_len + i0 - in.window + 1) / kRows * kRows;
 
   tiles.queries.load(args, at, i0);
   if constexpr (kBand) {
     for (int e = simt::thread(); e < tiles.band_of_dscores.elements(kRows); e += simt::block_threads())
       tiles.band_of_dscores.data()[e] = static_cast<Element>(0.0F);
-    tiles.load_positions(in, at, i0, first_tile, kRows);
-    tiles.positions.turn();
   }
   Accumulators<Part::kFeatures> dqueries;
   const QueryStatistics<Element> query(args, at, i0 + warp.row);
   WeightDropout<Element> dropout(in);
-  for (int j0 = first_tile; j0 <= last_key; j0 += kRows) {
+  int following = -1;  // the key behind those before
+  for (TileWalk<Element> walk = in.keys_seen_by(at, i0); !walk.is_over(); walk.move_on()) {
+    const int j0 = walk.row();
     tiles.load_keys(in, at, j0);
     if constexpr (kBand) {
-      tiles.positions.turn();
+      if (j0 == following) {
+        tiles.positions.turn();
+      } else {
+        tiles.load_positions(in, at, i0, j0, kRows);
+      }
       tiles.load_positions(in, at, i0, j0, 0);
+      following = j0 + kRows;
     }
     simt::async_commit();
     dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
@@ -95,7 +98,7 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     simt::sync_block();
     Accumulators<Part::kColumns> weights;
     Accumulators<Part::kColumns> dscores;
-    tiles.template weigh<kTerms>(in, at, i0, j0, query, dropout, scratch, weights, dscores);
+    tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
     store_tile(tiles.dscores, warp.row, dscores, column);
     if constexpr (kBand) store_band(tiles.band_of_dscores, warp.row, dscores, column);
     simt::sync_block();

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +16,15 @@
 #include "tests/oracle/relative_attention.h"
 
 namespace segue::kernels {
+
+// What a query sees, by its place and a key's, both counted from the first key of the memory.
+struct Pattern {
+  std::string name = {};
+  std::function<bool(int64_t head, int64_t query, int64_t key)> sees = {};
+  bool by_head = false;  // whether heads differ
+
+  bool exists() const { return sees != nullptr; }
+};
 
 struct AttentionCase {
   int64_t b = 1, t = 1, m = 0, n = 1, h = 8;
@@ -25,8 +37,14 @@ struct AttentionCase {
   bool has_biases = true;     // false: neither u nor w
   int64_t e = 0;              // biases by distance, of cases without distances; 0: none
   int64_t g = 0;              // gains by distance, of cases with none of these (with_gains); 0: none
+  Pattern pattern = {};       // what a schedule of tiles lists; none: without one
 
   int64_t keys() const { return m + t; }
+  bool sees(int64_t head, int64_t i, int64_t j) const {
+    const int64_t distance = m + i - j;
+    if (distance < 0) return false;
+    return pattern.exists() ? pattern.sees(head, m + i, j) : window == 0 || distance < window;
+  }
   int64_t positions() const {
     if (!has_distances) return 0;
     return p == 0 ? keys() : p;
@@ -45,8 +63,8 @@ inline AttentionCase with_gains(AttentionCase c, int64_t g) {
 }
 
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {}", c.b, c.t, c.m, c.n,
-                     c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {} {}", c.b, c.t, c.m,
+                     c.n, c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g, c.pattern.name);
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -64,12 +82,34 @@ inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
                                       device);
 }
 
+// The schedule of a case with a pattern, where operations read it.
+class ScheduledTiles {
+ public:
+  explicit ScheduledTiles(const AttentionCase& c) {
+    if (!c.pattern.exists()) return;
+    schedule_.emplace(c.t, c.m, c.pattern.by_head ? c.n : 1, [&c](int64_t group, int64_t i, uint64_t* keys) {
+      for (int64_t j = 0; j < c.keys(); ++j)
+        if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
+    });
+    const std::vector<int64_t>& words = schedule_->words();
+    words_ = TestTensor(DType::kInt64, {static_cast<int64_t>(words.size())});
+    std::ranges::copy(words, words_.as<int64_t>());
+  }
+  VisibleTiles tiles() const { return schedule_ ? schedule_->tiles_at(words_.view().as<int64_t>()) : VisibleTiles{}; }
+
+ private:
+  std::optional<TileSchedule> schedule_;
+  TestTensor words_;
+};
+
 struct AttentionProblem {
   AttentionCase extents;
+  ScheduledTiles scheduled;
   TestTensor qkv, memory_kv, r, u, w, bias, gain, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
+        scheduled(c),
         qkv(cast(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation), c.dtype)),
         memory_kv(cast(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation), c.dtype)),
         r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
@@ -112,6 +152,7 @@ inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
           .bias = x.bias.view(),
           .gain = x.gain.view(),
           .window = x.extents.window,
+          .tiles = x.scheduled.tiles(),
           .dropout = dropatt_of(x.extents)};
 }
 
@@ -151,15 +192,17 @@ oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
     return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
                                           : oracle_values<Scalar>(tensor.view());
   };
-  return {
-      {size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), size(c.window), size(c.e), size(c.g)},
-      oracle_values<Scalar>(x.qkv.view()),
-      oracle_values<Scalar>(x.memory_kv.view()),
-      values_or_zeros(x.r, positions * c.n * c.h),
-      values_or_zeros(x.u, c.n * c.h),
-      values_or_zeros(x.w, c.n * c.h),
-      values_or_zeros(x.bias, 0),
-      values_or_zeros(x.gain, 0)};
+  const auto sees = [c](size_t n, size_t i, size_t j) {
+    return c.sees(static_cast<int64_t>(n), static_cast<int64_t>(i), static_cast<int64_t>(j));
+  };
+  return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), sees, size(c.e), size(c.g)},
+          oracle_values<Scalar>(x.qkv.view()),
+          oracle_values<Scalar>(x.memory_kv.view()),
+          values_or_zeros(x.r, positions * c.n * c.h),
+          values_or_zeros(x.u, c.n * c.h),
+          values_or_zeros(x.w, c.n * c.h),
+          values_or_zeros(x.bias, 0),
+          values_or_zeros(x.gain, 0)};
 }
 
 // dropatt's multipliers, one element at a time as the contract numbers them.

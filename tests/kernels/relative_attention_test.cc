@@ -1,6 +1,7 @@
 // Fused relative attention against its formula, and what its contract promises besides.
 #include "kernels/relative_attention.h"
 
+#include "tests/kernels/patterns.h"
 #include "tests/kernels/relative_attention_problem.h"
 #include "tests/kernels/unfused_relative_attention.h"
 
@@ -242,6 +243,55 @@ TEST(RelativeAttention, GradientOfBiasesOrGainsMayBeLeftOut) {
   }
 }
 
+// With distance terms, with none, with biases and with gains: those without a band, and with what is summed by
+// distance.
+std::vector<AttentionCase> of_all_terms(AttentionCase c) {
+  std::vector<AttentionCase> cases{c};
+  c.has_distances = false;
+  cases.push_back(c);
+  c.e = c.keys();
+  cases.push_back(c);
+  c.e = 0;
+  cases.push_back(with_gains(c, c.keys()));
+  return cases;
+}
+
+TEST(RelativeAttention, EqualsOracleForSchedules) {
+  for (const Pattern& pattern : patterns()) {
+    for (const auto& [t, m] : {std::pair<int64_t, int64_t>{1, 130}, {70, 0}, {33, 97}, {150, 64}, {200, 150}})
+      expect_oracle({.t = t, .m = m, .n = 2, .h = 16, .dropatt = 0.3F, .pattern = pattern});
+  }
+}
+
+TEST(RelativeAttention, EqualsOracleForSchedulesWithAllTermsAndWidths) {
+  for (const int64_t h : {8, 41, 80, 200, 256}) {
+    if (h > widest_head()) continue;
+    for (const Pattern& pattern : {every_other_block(), scattered()}) {
+      const AttentionCase plain{.t = 150, .m = 64, .n = 2, .h = h, .dropatt = 0.3F, .pattern = pattern};
+      for (const AttentionCase& c : of_all_terms(plain)) expect_oracle(c);
+    }
+  }
+  for (const int64_t p : {1, 65, 170})
+    expect_oracle(
+        {.b = 2, .t = 70, .m = 201, .n = 2, .h = 16, .p = p, .dropatt = 0.3F, .pattern = every_other_block()});
+}
+
+// A schedule of all that a window sees gives the window's results to the bit, one of all pairs those without a window.
+TEST(RelativeAttention, SchedulesChangeNotABit) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const int64_t window : {0, 70}) {
+      const AttentionCase plain{.t = 90, .m = 101, .n = 2, .h = 40, .window = window, .dropatt = 0.3F, .dtype = dtype};
+      for (AttentionCase c : of_all_terms(plain)) {
+        SCOPED_TRACE(text_of(c));
+        const AttentionSolution dense = solve(AttentionProblem(c));
+        c.window = 0;
+        c.pattern = window == 0 ? everything() : newest(window);
+        expect_same(solve(AttentionProblem(c)), dense);
+      }
+    }
+  }
+}
+
 TEST(RelativeAttention, EqualsUnfusedOperations) {
   expect_unfused({.b = 2, .t = 40, .m = 57, .n = 3, .h = 33});
   expect_unfused({.b = 1, .t = 128, .m = 128, .n = 2, .h = 64, .dropatt = 0.3F});
@@ -266,6 +316,10 @@ TEST(RelativeAttention, AccumulatesIntoBiasGradientsOnly) {
 
 // Nor does, on a GPU, the order of its threads; nor, on a CPU, that more threads get smaller parts.
 TEST(RelativeAttention, ThreadsDoNotChangeABit) {
+  const AttentionProblem listed(
+      {.b = 2, .t = 150, .m = 133, .n = 2, .h = 33, .dropatt = 0.3F, .pattern = every_other_block()});
+  const AttentionSolution of_one = solve(listed, 1);
+  for (const int threads : {2, 3, 8}) expect_same(of_one, solve(listed, threads));
   for (const int64_t window : {0, 70}) {
     const AttentionProblem problem({.b = 2, .t = 150, .m = 33, .n = 2, .h = 33, .window = window, .dropatt = 0.3F});
     const AttentionSolution alone = solve(problem, 1);

@@ -17,6 +17,7 @@ GAINED = "RelativeAttention.EqualsOracleWithGainsByDistance"
 BIASED_CLAMPED = "RelativeAttention.EqualsOracleForFewerAndForMoreBiasesThanDistances"
 WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
+SCHEDULES = "RelativeAttention.EqualsOracleForSchedules"
 BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
 MEMORY_PITCH = "RelativeAttention.MemoryPitchOnlySpacesTheStreams"
 
@@ -135,7 +136,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "no mask in the backward",
-        "  mask_scores<kOrder>(in, first_query, key_of, scores);\n",
+        "  mask_scores<kOrder>(in, first_query, key_of, seen, scores);\n",
         "",
         unit="keys",
     ),
@@ -371,5 +372,80 @@ ATTENTION_MUTATIONS = [
         "kFromBehind ? 3 - i : i",
         "i",
         unit="distances",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "the bits of a schedule one key late",
+        "const int bit = (first + lane.column(block, i)) % kListedRows;",
+        "const int bit = (first + lane.column(block, i) + 1) % kListedRows;",
+        SCHEDULES,
+        "forward",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "the bits of a schedule by key where they are by distance",
+        "kOrder == KeyOrder::kAscending ? key_of(row) : in.mem_len + query - key_of(row)",
+        "key_of(row)",
+        SCHEDULES,
+        "distances",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "a tile of a schedule dropped: the second half of those that are two",
+        "if (entry_ == nullptr || row_ % kListedRows != 0) return;",
+        "if (entry_ == nullptr) return;",
+        SCHEDULES,
+        "forward",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "the first head's lists for all",
+        "by_head ? n * (tiles + 1) : 0",
+        "0",
+        SCHEDULES,
+        "keys",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "the mask of the next entry",
+        "masks_ + static_cast<int64_t>(entry_[1])",
+        "masks_ + static_cast<int64_t>(entry_[entry_ + 2 == last_ ? 1 : 3])",
+        SCHEDULES,
+        "queries",
+    ),
+    attention(
+        "relative_attention_forward.cu",
+        "a band that moves on by a tile where there is a gap",
+        "load_keys(walk.row(), walk.row() == j0 + kRows)",
+        "load_keys(walk.row(), true)",
+        SCHEDULES,
+    ),
+    attention(
+        "relative_attention_queries.cu",
+        "the same in the gradient of the queries",
+        "if (j0 == following) {",
+        "if (following >= 0) {",
+        SCHEDULES,
+    ),
+    attention(
+        "relative_attention_keys.cu",
+        "the same in that of the keys",
+        "if (i0 == following) {",
+        "if (following >= 0) {",
+        SCHEDULES,
+    ),
+    attention(
+        "relative_attention_distances.cu",
+        "the same in that of the positions",
+        "if (i0 == following) {",
+        "if (following >= 0) {",
+        SCHEDULES,
+    ),
+    attention(
+        "relative_attention_by_distance.cu",
+        "the same in that of biases and gains",
+        "if (i0 == following) {",
+        "if (following >= 0) {",
+        "RelativeAttention.EqualsOracleForSchedulesWithAllTermsAndWidths",
     ),
 ]

@@ -93,7 +93,7 @@ template <typename Visit>
 void visit_all_tiles(const AttentionShape& shape, Visit visit) {
   for (int64_t first = 0; first < shape.queries; first += shape.strip) {
     const Range strip{first, std::min(shape.strip, shape.queries - first)};
-    visit_keys(shape, strip, [&](Range keys) { visit_tiles(shape, strip, keys, visit); });
+    visit_keys(shape, {}, strip, [&](const KeyTile& met) { visit_tiles(shape, {}, strip, met, visit); });
   }
 }
 

@@ -1,0 +1,203 @@
+// Tiles from the keys that each query sees.
+#include "kernels/tile_schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+#include "base/error.h"
+
+namespace segue::kernels {
+
+namespace {
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+using Mask = std::array<uint64_t, kScheduleTile>;
+
+constexpr int32_t kNothing = -2;
+constexpr int32_t kAll = -1;
+
+// The masks so far, each once, by number.
+class Masks {
+ public:
+  int32_t number_of(const Mask& mask) {
+    if (std::ranges::all_of(mask, [](uint64_t row) { return row == 0; })) return kNothing;
+    if (std::ranges::all_of(mask, [](uint64_t row) { return row == ~uint64_t{0}; })) return kAll;
+    const auto [found, is_new] = numbers_.try_emplace(mask, static_cast<int32_t>(numbers_.size()));
+    if (is_new) rows_.insert(rows_.end(), mask.begin(), mask.end());
+    return found->second;
+  }
+  const std::vector<uint64_t>& rows() const { return rows_; }
+
+ private:
+  std::map<Mask, int32_t> numbers_;
+  std::vector<uint64_t> rows_;
+};
+
+uint64_t reversed(uint64_t bits) {
+  for (const auto& [shift, low] :
+       {std::pair{1, 0x5555555555555555U}, {2, 0x3333333333333333U}, {4, 0x0f0f0f0f0f0f0f0fU}})
+    bits = (bits >> shift & low) | (bits & low) << shift;
+  return __builtin_bswap64(bits);
+}
+
+// The keys that the queries of a tile see.
+class SeenRows {
+ public:
+  explicit SeenRows(int64_t keys)
+      : words_(divide_up(keys, kScheduleTile)), bits_(static_cast<size_t>(words_ * kScheduleTile)) {}
+
+  void clear() { std::ranges::fill(bits_, 0); }
+  uint64_t* row(int64_t row) { return bits_.data() + row * words_; }
+  const uint64_t* row(int64_t row) const { return bits_.data() + row * words_; }
+  int64_t words() const { return words_; }
+
+  // 64 bits from key `first` on, which may lie before the first key; zeros for keys that there are not.
+  uint64_t bits_from(int64_t row, int64_t first) const {
+    const int64_t word = first >= 0 ? first / 64 : -divide_up(-first, 64);
+    const int64_t shift = first - word * 64;
+    const uint64_t low = word_at(row, word) >> shift;
+    return shift == 0 ? low : low | word_at(row, word + 1) << (64 - shift);
+  }
+
+ private:
+  uint64_t word_at(int64_t row, int64_t word) const { return word < 0 || word >= words_ ? 0 : this->row(row)[word]; }
+
+  int64_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+// Lists that are still growing: entries of each tile.
+using Entry = std::array<int32_t, 2>;
+using GrowingLists = std::vector<std::vector<Entry>>;
+
+std::vector<Entry>& list(GrowingLists& lists, int64_t group, int64_t tiles, int64_t tile) {
+  return lists[static_cast<size_t>(group * tiles + tile)];
+}
+
+// Everything that a schedule holds.
+class Builder {
+ public:
+  Builder(int64_t queries, int64_t memory, int64_t groups)
+      : keys_of_queries(static_cast<size_t>(groups * divide_up(queries, kScheduleTile))),
+        queries_of_keys(static_cast<size_t>(groups * divide_up(memory + queries, kScheduleTile))),
+        queries_of_distances(queries_of_keys.size()),
+        queries_(queries),
+        memory_(memory),
+        tiles_of_queries_(divide_up(queries, kScheduleTile)),
+        tiles_of_keys_(divide_up(memory + queries, kScheduleTile)) {}
+
+  void add_group(int64_t group, const TileSchedule::SeenKeys& seen_keys) {
+    SeenRows rows(memory_ + queries_);
+    for (int64_t tile = 0; tile < tiles_of_queries_; ++tile) {
+      rows.clear();
+      const int64_t first = tile * kScheduleTile;
+      for (int64_t row = 0; row < std::min(kScheduleTile, queries_ - first); ++row) {
+        seen_keys(group, first + row, rows.row(row));
+        check_row(group, first + row, rows.row(row));
+      }
+      add_tiles_of_keys(group, tile, rows);
+      add_tiles_of_distances(group, tile, rows);
+    }
+  }
+
+  int64_t pairs = 0, tiles = 0;
+  Masks masks;
+  GrowingLists keys_of_queries, queries_of_keys, queries_of_distances;
+
+ private:
+  void check_row(int64_t group, int64_t query, const uint64_t* keys) {
+    const int64_t own = memory_ + query;
+    int64_t seen = 0;
+    int64_t last = -1;
+    for (int64_t word = 0; word < tiles_of_keys_; ++word) {
+      seen += std::popcount(keys[word]);
+      if (keys[word] != 0) last = word * 64 + 63 - std::countl_zero(keys[word]);
+    }
+    if (seen == 0) throw ContractError("tile schedule: query {} of group {} sees no key", query, group);
+    if (last > own)
+      throw ContractError("tile schedule: query {} of group {} sees key {}, after its own, {}", query, group, last,
+                          own);
+    pairs += seen;
+  }
+
+  void add_tiles_of_keys(int64_t group, int64_t tile, const SeenRows& rows) {
+    for (int64_t keys = 0; keys < tiles_of_keys_; ++keys) {
+      Mask mask;
+      for (int64_t row = 0; row < kScheduleTile; ++row) mask[static_cast<size_t>(row)] = rows.row(row)[keys];
+      const int32_t number = masks.number_of(mask);
+      if (number == kNothing) continue;
+      ++tiles;
+      list(keys_of_queries, group, tiles_of_queries_, tile).push_back({static_cast<int32_t>(keys), number});
+      list(queries_of_keys, group, tiles_of_keys_, keys).push_back({static_cast<int32_t>(tile), number});
+    }
+  }
+
+  void add_tiles_of_distances(int64_t group, int64_t tile, const SeenRows& rows) {
+    for (int64_t distances = 0; distances < tiles_of_keys_; ++distances) {
+      Mask mask;
+      for (int64_t row = 0; row < kScheduleTile; ++row) {
+        const int64_t farthest_key = memory_ + (tile - distances - 1) * kScheduleTile + row + 1;
+        mask[static_cast<size_t>(row)] = reversed(rows.bits_from(row, farthest_key));
+      }
+      const int32_t number = masks.number_of(mask);
+      if (number == kNothing) continue;
+      list(queries_of_distances, group, tiles_of_keys_, distances).push_back({static_cast<int32_t>(tile), number});
+    }
+  }
+
+  int64_t queries_, memory_, tiles_of_queries_, tiles_of_keys_;
+};
+
+// Appends them to the words, two to a word; returns where the first lies, counted in int32.
+int64_t append(std::vector<int64_t>& words, const std::vector<int32_t>& values) {
+  const auto first = static_cast<int64_t>(words.size()) * 2;
+  words.resize(words.size() + (values.size() + 1) / 2);
+  std::ranges::copy(values, reinterpret_cast<int32_t*>(words.data()) + first);
+  return first;
+}
+
+}  // namespace
+
+TileSchedule::TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys)
+    : groups_(groups) {
+  Builder builder(queries, memory, groups);
+  for (int64_t group = 0; group < groups; ++group) builder.add_group(group, seen_keys);
+  pairs_ = builder.pairs;
+  tiles_ = builder.tiles;
+  masks_ = static_cast<int64_t>(builder.masks.rows().size()) / kScheduleTile;
+  words_.assign(builder.masks.rows().begin(), builder.masks.rows().end());
+  const auto place = [&](const GrowingLists& lists) {
+    const size_t of_group = lists.size() / static_cast<size_t>(groups);
+    std::vector<int32_t> starts, entries;
+    for (size_t tile = 0; tile < lists.size(); ++tile) {
+      if (tile % of_group == 0) starts.push_back(static_cast<int32_t>(entries.size() / 2));
+      for (const Entry& entry : lists[tile]) entries.insert(entries.end(), entry.begin(), entry.end());
+      starts.push_back(static_cast<int32_t>(entries.size() / 2));
+    }
+    return Place{.starts = append(words_, starts),
+                 .tiles = static_cast<int64_t>(of_group),
+                 .entries = append(words_, entries),
+                 .count = static_cast<int64_t>(entries.size() / 2)};
+  };
+  keys_of_queries_ = place(builder.keys_of_queries);
+  queries_of_keys_ = place(builder.queries_of_keys);
+  queries_of_distances_ = place(builder.queries_of_distances);
+}
+
+VisibleTiles TileSchedule::tiles_at(const int64_t* words) const {
+  const auto* halves = reinterpret_cast<const int32_t*>(words);
+  const auto lists = [&](const Place& place) {
+    return TileLists{.starts = view_of(halves + place.starts, {groups_, place.tiles + 1}),
+                     .entries = view_of(halves + place.entries, {place.count, 2})};
+  };
+  return {.groups = groups_,
+          .keys_of_queries = lists(keys_of_queries_),
+          .queries_of_keys = lists(queries_of_keys_),
+          .queries_of_distances = lists(queries_of_distances_),
+          .masks = view_of(words, {masks_, kScheduleTile})};
+}
+
+}  // namespace segue::kernels
