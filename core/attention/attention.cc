@@ -34,6 +34,9 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
   const Value distance_gains = position_.distance_gains(tape, parameters, layer_, keys);
   const Position::Biases biases = position_.biases(parameters, layer_);
+  const auto schedule = [use, heads = heads_[0]](int64_t tgt_len, int64_t mem_len) {
+    return schedule_of(use, heads, tgt_len, mem_len);
+  };
   const Value attended = relative_attention(tape, {.heads = heads_,
                                                    .qkv = qkv,
                                                    .memory_kv = memory_kv,
@@ -43,6 +46,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .bias = distance_biases,
                                                    .gain = distance_gains,
                                                    .window = visible_window(use),
+                                                   .schedule = schedule,
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
 }

@@ -1,12 +1,72 @@
-// The key counts of a window and of `same_length`.
+// The key counts of a window and of `same_length`, and the distances of patterns.
 #include "core/attention/visibility.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/error.h"
 #include "core/config/layers.h"
 
 namespace segue {
+
+namespace {
+
+bool names(const PatternConfig& pattern, int64_t head) {
+  return pattern.heads.empty() || std::ranges::find(pattern.heads, head) != pattern.heads.end();
+}
+
+// The farthest distance that it names; none: as far as there are keys.
+std::optional<int64_t> farthest(const PatternConfig& pattern) {
+  if (pattern.kind == PatternKind::kStrided) return {};
+  return (pattern.window - 1) * (pattern.kind == PatternKind::kDilated ? pattern.stride : 1);
+}
+
+bool sees(const PatternConfig& pattern, int64_t distance) {
+  if (distance > farthest(pattern).value_or(distance)) return false;
+  return pattern.kind == PatternKind::kWindow || distance % pattern.stride == 0;
+}
+
+bool heads_differ(const ModelUse& use) {
+  return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) { return !pattern.heads.empty(); });
+}
+
+// The distances that a head sees of `keys` keys, the farthest first, as bits.
+class SeenDistances {
+ public:
+  SeenDistances(const ModelUse& use, int64_t head, int64_t keys) : bits_(static_cast<size_t>(keys / kWord + 2)) {
+    for (int64_t distance = 0; distance < keys; ++distance) {
+      const int64_t place = keys - 1 - distance;
+      if (segue::sees(use, head, distance)) bits_[static_cast<size_t>(place / kWord)] |= uint64_t{1} << (place % kWord);
+    }
+  }
+
+  // The keys seen from the place `before_last` before the last one, from the first key on.
+  void write(int64_t before_last, uint64_t* keys) const {
+    const int64_t shift = before_last % kWord;
+    const auto first = static_cast<size_t>(before_last / kWord);
+    for (size_t word = first; word + 1 < bits_.size(); ++word) {
+      const uint64_t low = bits_[word] >> shift;
+      keys[word - first] = shift == 0 ? low : low | bits_[word + 1] << (kWord - shift);
+    }
+  }
+
+ private:
+  static constexpr int64_t kWord = 64;
+  std::vector<uint64_t> bits_;
+};
+
+}  // namespace
+
+bool sees(const ModelUse& use, int64_t head, int64_t distance) {
+  if (distance < 0) return false;
+  if (use.patterns.empty()) {
+    const int64_t window = visible_window(use);
+    return window == 0 || distance < window;
+  }
+  return std::ranges::any_of(use.patterns, [head, distance](const PatternConfig& pattern) {
+    return names(pattern, head) && sees(pattern, distance);
+  });
+}
 
 int64_t visible_window(const ModelUse& use) {
   if (use.window > 0) return use.window;
@@ -16,14 +76,35 @@ int64_t visible_window(const ModelUse& use) {
   return window;
 }
 
-int64_t widest_window(const ModelConfig& model, const ModelUse& use) {
+int64_t keys_in_reach(const ModelUse& use) {
+  if (use.patterns.empty()) return visible_window(use);
+  int64_t keys = 0;
+  for (const PatternConfig& pattern : use.patterns) {
+    const std::optional<int64_t> distance = farthest(pattern);
+    if (!distance) return 0;
+    keys = std::max(keys, *distance + 1);
+  }
+  return keys;
+}
+
+int64_t widest_reach(const ModelConfig& model, const ModelUse& use) {
   int64_t widest = 0;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const int64_t window = visible_window(use_of_layer(model, use, layer));
-    if (window == 0) return 0;
-    widest = std::max(widest, window);
+    const int64_t keys = keys_in_reach(use_of_layer(model, use, layer));
+    if (keys == 0) return 0;
+    widest = std::max(widest, keys);
   }
   return widest;
+}
+
+std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
+  if (use.patterns.empty()) return {};
+  const int64_t groups = heads_differ(use) ? heads : 1;
+  std::vector<SeenDistances> seen;
+  for (int64_t group = 0; group < groups; ++group) seen.emplace_back(use, group, memory + tgt_len);
+  return kernels::TileSchedule(tgt_len, memory, groups, [&](int64_t group, int64_t query, uint64_t* keys) {
+    seen[static_cast<size_t>(group)].write(tgt_len - 1 - query, keys);
+  });
 }
 
 }  // namespace segue

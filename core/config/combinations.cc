@@ -1,8 +1,10 @@
 // Values that are right alone and cannot go together.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json_fields.h"
@@ -37,21 +39,78 @@ void check_same_length(const ModelConfig& model, const ModelUse& use, std::strin
   }
 }
 
+// A number of keys before a query's own that it sees the last of, and the words for what says so.
+struct Farthest {
+  int64_t distance = 0;
+  std::string because = {};
+};
+
+void reach_farther(Farthest& farthest, int64_t distance, const std::string& because) {
+  if (distance > farthest.distance) farthest = {distance, because};
+}
+
+Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
+  Farthest farthest;
+  if (seen.kind == VisibilityKind::kWindow)
+    reach_farther(farthest, seen.window - 1,
+                  fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key));
+  if (seen.kind != VisibilityKind::kSparse) return farthest;
+  for (size_t i = 0; i < seen.patterns.size(); ++i) {
+    const PatternConfig& pattern = seen.patterns[i];
+    const std::string of = fmt::format("{}.patterns[{}]", key, i);
+    if (pattern.kind == PatternKind::kWindow)
+      reach_farther(farthest, pattern.window - 1, fmt::format("one less than {}.window", of));
+    if (pattern.kind == PatternKind::kDilated)
+      reach_farther(farthest, (pattern.window - 1) * pattern.stride, fmt::format("({}.window - 1) * stride", of));
+  }
+  return farthest;
+}
+
 // The first tokens of a segment see a whole window through the memory alone. `key` says where its length comes from.
 void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
-  int64_t widest = 0;
-  std::string visibility;
+  Farthest farthest;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const VisibilityConfig& seen = visibility_of_layer(model, layer);
-    if (seen.kind != VisibilityKind::kWindow || seen.window <= widest) continue;
-    widest = seen.window;
-    visibility = visibility_key(model, layer);
+    const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
+    reach_farther(farthest, of_layer.distance, of_layer.because);
   }
-  if (mem_len >= widest - 1) return;
+  if (mem_len >= farthest.distance) return;
   throw ConfigError(
-      R"({}: {}: expected at least {}, one less than {}.window, with {}.kind = "window", or tokens see fewer keys the )"
-      "earlier they stand in their segment; found {}",
-      source, key, widest - 1, visibility, visibility, mem_len);
+      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
+      source, key, farthest.distance, farthest.because, mem_len);
+}
+
+// Patterns that do something, and for every head some. `key` leads to the visibility.
+void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility, const std::string& key,
+                    std::string_view source) {
+  if (visibility.kind != VisibilityKind::kSparse) return;
+  if (visibility.patterns.empty())
+    throw ConfigError(R"({}: {}.patterns: expected at least one with {}.kind = "sparse", found an empty list)", source,
+                      key, key);
+  std::vector<bool> has_pattern(static_cast<size_t>(model.n_head));
+  for (size_t i = 0; i < visibility.patterns.size(); ++i) {
+    const PatternConfig& pattern = visibility.patterns[i];
+    const std::string of = fmt::format("{}.patterns[{}]", key, i);
+    check_kinds<ConfigError>(pattern, source, of);
+    if (pattern.heads.empty()) has_pattern.assign(has_pattern.size(), true);
+    for (const int64_t head : pattern.heads) {
+      if (head >= model.n_head)
+        throw ConfigError("{}: {}.heads: expected heads below model.n_head = {}, found {}", source, of, model.n_head,
+                          head);
+      has_pattern[static_cast<size_t>(head)] = true;
+    }
+  }
+  const auto without = std::ranges::find(has_pattern, false);
+  if (without != has_pattern.end())
+    throw ConfigError("{}: {}.patterns: expected some for each of model.n_head = {} heads, found none for head {}",
+                      source, key, model.n_head, without - has_pattern.begin());
+}
+
+void check_all_patterns(const ModelConfig& model, std::string_view source) {
+  check_patterns(model, model.visibility, "model.visibility", source);
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (!model.layers[i].visibility) continue;
+    check_patterns(model, *model.layers[i].visibility, fmt::format("model.layers[{}].visibility", i), source);
+  }
 }
 
 void check_lengths(const Config& config, std::string_view source) {
@@ -250,6 +309,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_layers(model, source);
   check_positions(model, source);
   check_block(model.block, source);
+  check_all_patterns(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
 }

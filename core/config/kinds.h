@@ -46,13 +46,25 @@ inline const auto& table_of(PositionKind) {
   return kTable;
 }
 
-enum class VisibilityKind : uint8_t { kCausal, kWindow };
+enum class VisibilityKind : uint8_t { kCausal, kWindow, kSparse };
 inline const auto& table_of(VisibilityKind) {
   using enum VisibilityKind;
-  static constexpr ChoiceTable<VisibilityKind, 2> kTable(
+  static constexpr ChoiceTable<VisibilityKind, 3> kTable(
       {{kCausal, "causal", "memory and segment up to itself"},
        {kWindow, "window",
-        "the newest of them, as many for every query, so that losses do not depend on where segments begin"}});
+        "the newest of them, as many for every query, so that losses do not depend on where segments begin"},
+       {kSparse, "sparse",
+        "those of them that patterns name, for each head; time goes to tiles of 64 queries and 64 keys with some"}});
+  return kTable;
+}
+
+enum class PatternKind : uint8_t { kWindow, kDilated, kStrided };
+inline const auto& table_of(PatternKind) {
+  using enum PatternKind;
+  static constexpr ChoiceTable<PatternKind, 3> kTable(
+      {{kWindow, "window", "the newest, as many for every query"},
+       {kDilated, "dilated", "as many, but every stride-th of them, back from the query's own"},
+       {kStrided, "strided", "every stride-th, back from the query's own as far as memory reaches"}});
   return kTable;
 }
 

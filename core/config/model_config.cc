@@ -77,6 +77,26 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kT5)});
 }
 
+void PatternConfig::describe(JsonFields& fields) {
+  fields.kind(kind, {.meaning = "which keys"});
+  using enum PatternKind;
+  fields.optional(
+      "heads", heads,
+      {.meaning = "heads that see them, counted from 0; an empty list: all", .minimum = 0, .maximum = kMostHeads - 1});
+  fields.optional("window", window,
+                  {.meaning = "keys that a query sees, its own included",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kWindow, kDilated)});
+  fields.optional("stride", stride,
+                  {.meaning = "tokens from one key to the next",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kDilated, kStrided)});
+}
+
 void VisibilityConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "which keys a query sees"});
   using enum VisibilityKind;
@@ -99,6 +119,10 @@ void VisibilityConfig::describe(JsonFields& fields) {
                    .maximum = kLongest,
                    .role = kUse,
                    .kinds = Kinds(kWindow)});
+  fields.optional("patterns", patterns,
+                  {.meaning = "a head sees the keys that any of its patterns names; every head is in one at least; "
+                              "training takes a model.mem_len that reaches as far back as windows and dilated ones",
+                   .kinds = Kinds(kSparse)});
 }
 
 void LayerOverride::describe(JsonFields& fields) {
@@ -221,6 +245,7 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
   use.same_length = visibility.same_length;
   use.same_length_extra_key = visibility.same_length_extra_key;
   use.window = visibility.kind == VisibilityKind::kWindow ? visibility.window : 0;
+  use.patterns = visibility.kind == VisibilityKind::kSparse ? visibility.patterns : std::vector<PatternConfig>();
 }
 
 ModelUse use_of(const ModelConfig& model) {

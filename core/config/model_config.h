@@ -28,11 +28,22 @@ struct PositionConfig {
   bool operator==(const PositionConfig&) const = default;
 };
 
+// Keys that some heads see, whatever else they see.
+struct PatternConfig {
+  PatternKind kind = PatternKind::kWindow;
+  std::vector<int64_t> heads = {};  // counted from 0; none: all
+  int64_t window = 128;             // keys
+  int64_t stride = 2;
+  void describe(JsonFields& fields);
+  bool operator==(const PatternConfig&) const = default;
+};
+
 struct VisibilityConfig {
   VisibilityKind kind = VisibilityKind::kCausal;
   bool same_length = false;
   bool same_length_extra_key = false;
-  int64_t window = 128;  // read it through use_of
+  int64_t window = 128;                      // read it and the patterns through use_of
+  std::vector<PatternConfig> patterns = {};  // of the sparse kind: a head sees what any of them says
   void describe(JsonFields& fields);
 };
 
@@ -126,7 +137,8 @@ struct ModelUse {
   double rotary_scaling = 1.0;  // positions are divided by it
   bool same_length = false;
   bool same_length_extra_key = false;
-  int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length says
+  int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length or patterns say
+  std::vector<PatternConfig> patterns = {};
   InitialMemory initial_memory = InitialMemory::kEmpty;
 
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

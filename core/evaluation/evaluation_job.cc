@@ -95,7 +95,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
   const ContextRule context{
-      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = widest_window(trained_.model, use)};
+      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = widest_reach(trained_.model, use)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())
     warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)

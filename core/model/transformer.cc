@@ -165,10 +165,10 @@ namespace {
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
   int64_t oldest = query;
   for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
-    const int64_t window = visible_window(use_of_layer(model, use, layer));
+    const int64_t seen = keys_in_reach(use_of_layer(model, use, layer));
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
     const int64_t oldest_key = -segments_back * tgt_len - use.mem_len;
-    oldest = window > 0 ? std::max(oldest_key, oldest - window + 1) : oldest_key;
+    oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
   }
   return oldest;
 }

@@ -11,9 +11,9 @@
 
 namespace segue::oracle {
 
-// Whether the query at one position sees the key at another. Positions count from the segment's first token; keys of
-// the memory stand at negative ones.
-using Visibility = std::function<bool(int64_t query, int64_t key)>;
+// Whether a head's query at one position sees the key at another. Positions count from the segment's first token; keys
+// of the memory stand at negative ones.
+using Visibility = std::function<bool(int64_t head, int64_t query, int64_t key)>;
 
 template <typename Scalar>
 struct MaskedAttention {
@@ -48,13 +48,13 @@ struct MaskedAttention {
     std::vector<Scalar> p(keys());
     double largest = std::numeric_limits<double>::lowest();
     for (int64_t j = 0; j < keys(); ++j) {
-      if (!sees(i, j - memory)) continue;
+      if (!sees(n, i, j - memory)) continue;
       p[j] = score(i, j, n);
       largest = std::max(largest, real(p[j]));
     }
     Scalar sum = 0.0;
     for (int64_t j = 0; j < keys(); ++j) {
-      if (sees(i, j - memory)) sum += p[j] = exp(p[j] - largest);
+      if (sees(n, i, j - memory)) sum += p[j] = exp(p[j] - largest);
     }
     for (Scalar& each : p) each /= sum;
     return p;

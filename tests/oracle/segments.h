@@ -21,10 +21,23 @@ struct StreamTokens {
   }
 };
 
-// Causal; of a window only its newest keys, and with same_length the newest `mem_len`, or one more.
+inline bool names(const PatternConfig& pattern, int64_t head, int64_t distance) {
+  const std::vector<int64_t>& heads = pattern.heads;
+  if (!heads.empty() && std::count(heads.begin(), heads.end(), head) == 0) return false;
+  if (pattern.kind == PatternKind::kWindow) return distance < pattern.window;
+  const bool is_on_stride = distance / pattern.stride * pattern.stride == distance;
+  return is_on_stride && (pattern.kind == PatternKind::kStrided || distance / pattern.stride < pattern.window);
+}
+
+// Causal; of a window only its newest keys, with same_length the newest `mem_len`, or one more, of patterns what one of
+// them names.
 inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len) {
-  return [visibility, mem_len](int64_t query, int64_t key) {
+  return [visibility, mem_len](int64_t head, int64_t query, int64_t key) {
     if (key > query) return false;
+    if (visibility.kind == VisibilityKind::kSparse) {
+      return std::any_of(visibility.patterns.begin(), visibility.patterns.end(),
+                         [&](const PatternConfig& pattern) { return names(pattern, head, query - key); });
+    }
     if (visibility.kind == VisibilityKind::kWindow) return key > query - visibility.window;
     if (!visibility.same_length) return true;
     return visibility.same_length_extra_key ? key >= query - mem_len : key > query - mem_len;
@@ -43,8 +56,8 @@ inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
 inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt_len) {
   std::vector<Visibility> masks = segment_masks(model);
   for (Visibility& mask : masks) {
-    mask = [in_segment = mask, mem_len = model.mem_len, tgt_len](int64_t query, int64_t key) {
-      return query / tgt_len * tgt_len - mem_len <= key && in_segment(query, key);
+    mask = [in_segment = mask, mem_len = model.mem_len, tgt_len](int64_t head, int64_t query, int64_t key) {
+      return query / tgt_len * tgt_len - mem_len <= key && in_segment(head, query, key);
     };
   }
   return masks;

@@ -269,6 +269,47 @@ TEST(Combinations, AWindowFitsIntoTheMemoryThatTrainingHas) {
   EXPECT_THAT(error_with({window, "model.visibility.same_length=true"}), HasSubstr("model.visibility.same_length"));
 }
 
+std::string sparse(const std::string& patterns) {
+  return R"(model.visibility={"kind": "sparse", "patterns": [)" + patterns + "]}";
+}
+
+TEST(Combinations, EveryHeadHasAPattern) {
+  const std::string first = R"({"heads": [0, 1], "window": 8})";
+  EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 3})")}), "no error");
+  EXPECT_EQ(error_with({sparse(first + R"(, {"kind": "dilated", "heads": [3, 2], "window": 4})")}), "no error");
+  EXPECT_EQ(error_with({sparse("")}),
+            R"(c: model.visibility.patterns: expected at least one with model.visibility.kind = "sparse", found an )"
+            "empty list");
+  EXPECT_EQ(error_with({sparse(first)}),
+            "c: model.visibility.patterns: expected some for each of model.n_head = 4 heads, found none for head 2");
+  EXPECT_EQ(error_with({sparse(R"({"window": 8}, {"kind": "strided", "heads": [4]})")}),
+            "c: model.visibility.patterns[1].heads: expected heads below model.n_head = 4, found 4");
+  EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "sparse"}}])"}),
+            R"(c: model.layers[0].visibility.patterns: expected at least one with model.layers[0].visibility.kind = )"
+            R"("sparse", found an empty list)");
+}
+
+TEST(Combinations, PatternsReadWhatIsWritten) {
+  EXPECT_EQ(error_with({sparse(R"({"window": 8, "stride": 3})")}),
+            R"(c: model.visibility.patterns[0].stride: expected 2 with model.visibility.patterns[0].kind = "window" )"
+            R"((read by "dilated", "strided"), found 3)");
+  EXPECT_THAT(error_with({sparse(R"({"kind": "strided", "window": 3})")}), HasSubstr("patterns[0].window"));
+  EXPECT_THAT(error_with({R"(model.visibility={"patterns": [{"window": 8}]})"}), HasSubstr("visibility.patterns"));
+  EXPECT_THAT(error_with({sparse(R"({"kind": "dilated", "stride": 0})")}), HasSubstr("patterns[0].stride"));
+}
+
+TEST(Combinations, PatternsFitIntoTheMemoryThatTrainingHas) {
+  const std::string patterns = sparse(R"({"window": 8}, {"kind": "dilated", "window": 33, "stride": 4})");
+  EXPECT_EQ(error_with({patterns, "model.mem_len=128"}), "no error");
+  EXPECT_EQ(
+      error_with({patterns, "model.mem_len=127"}),
+      "c: model.mem_len: expected at least 128, (model.visibility.patterns[1].window - 1) * stride, or tokens see "
+      "fewer keys the earlier they stand in their segment; found 127");
+  EXPECT_THAT(error_with({sparse(R"({"window": 8})"), "model.mem_len=6"}),
+              HasSubstr("expected at least 7, one less than model.visibility.patterns[0].window"));
+  EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 200})"), "model.mem_len=1"}), "no error");
+}
+
 // What an evaluation remembers less of is its own affair.
 TEST(Combinations, AnEvaluationMayHaveLessMemoryThanAWindow) {
   const ModelConfig model = {.visibility = {.kind = VisibilityKind::kWindow, .window = 65}};

@@ -40,6 +40,26 @@ inline std::vector<ModelVariant> position_variants() {
   }
   return variants;
 }
+// The sparse kind once for each kind of pattern.
+inline std::vector<ModelVariant> visibility_variants() {
+  std::vector<ModelVariant> variants;
+  for (const ModelVariant& variant : kind_variants("visibility", &ModelConfig::visibility)) {
+    ModelConfig model = small_model();
+    variant.change(model);
+    if (model.visibility.kind != VisibilityKind::kSparse) {
+      variants.push_back(variant);
+      continue;
+    }
+    for (size_t i = 0; i < choices_of(PatternKind{}).size(); ++i) {
+      const auto kind = static_cast<PatternKind>(i);
+      variants.push_back({fmt::format("{}_{}", variant.name, name_of_choice(kind)), [kind](ModelConfig& m) {
+                            m.visibility = {.kind = VisibilityKind::kSparse,
+                                            .patterns = {{.kind = kind, .window = 3, .stride = 3}}};
+                          }});
+    }
+  }
+  return variants;
+}
 inline std::vector<ModelVariant> memory_variants() { return kind_variants("memory", &ModelConfig::memory); }
 
 // Keys, and combinations of keys and kinds.
@@ -109,6 +129,27 @@ inline std::vector<ModelVariant> key_variants() {
        [](ModelConfig& m) {
          m.visibility = {.kind = VisibilityKind::kWindow, .window = 2};
          m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"sparse_window_and_strided_by_head",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kSparse,
+                         .patterns = {{.heads = {0, 2}, .window = 3},
+                                      {.kind = PatternKind::kStrided, .heads = {1, 2}, .stride = 4}}};
+       }},
+      {"sparse_dilated_pre_norm_rope_zeros",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kSparse,
+                         .patterns = {{.kind = PatternKind::kDilated, .window = 3, .stride = 3}}};
+         m.block.pre_lnorm = true;
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"sparse_alibi_no_memory",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kSparse,
+                         .patterns = {{.window = 1}, {.kind = PatternKind::kStrided, .heads = {0}, .stride = 2}}};
+         m.position.kind = PositionKind::kAlibi;
+         m.mem_len = 0;
        }},
       {"zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; }},
       {"zeros_pre_norm_same_length",
@@ -230,6 +271,15 @@ inline std::vector<ModelVariant> layer_variants() {
        }},
       {"layers_relative_first_with_a_window",
        [](ModelConfig& m) { m.layers = {{.only = {0}, .visibility = kWindow}}; }},
+      {"layers_dilated_wider_above",
+       [](ModelConfig& m) {
+         const auto dilated = [](int64_t stride) {
+           return VisibilityConfig{.kind = VisibilityKind::kSparse,
+                                   .patterns = {{.kind = PatternKind::kDilated, .window = 2, .stride = stride}}};
+         };
+         m.visibility = dilated(1);
+         m.layers = {{.only = {1}, .visibility = dilated(5)}};
+       }},
       {"layers_alibi_then_t5_zeros",
        [](ModelConfig& m) {
          m.position.kind = kAlibi;
@@ -267,7 +317,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
     append(layer_variants());
     append(position_variants());
-    append(kind_variants("visibility", &ModelConfig::visibility));
+    append(visibility_variants());
     append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
     append(kind_variants("block", &ModelConfig::block));
