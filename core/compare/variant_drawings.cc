@@ -2,14 +2,12 @@
 #include "core/compare/variant_drawings.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "core/attention/visibility.h"
 #include "core/compare/measure_drawings.h"
-#include "core/config/layers.h"
 #include "core/drawing/curves.h"
+#include "core/report/seen_pairs.h"
 
 namespace segue {
 
@@ -17,50 +15,6 @@ namespace {
 
 constexpr size_t kMostLayers = 3;     // of a variant whose layers differ
 constexpr int64_t kMostPoints = 250;  // of a line
-
-using KeysSeen = std::vector<report::VisiblePairs::Keys>;
-
-KeysSeen keys_seen(const Config& config, int64_t layer) {
-  const int64_t window = visible_window(use_of_layer(config.model, use_of(config.model), layer));
-  KeysSeen keys;
-  for (int64_t token = 0; token < config.training.tgt_len; ++token) {
-    const int64_t oldest = window > 0 ? token - window + 1 : -config.model.mem_len;
-    keys.push_back({.first = std::max(oldest, -config.model.mem_len), .last = token});
-  }
-  return keys;
-}
-
-// What layers of a model see, and which ones.
-struct SeenInLayers {
-  KeysSeen keys;
-  std::vector<int64_t> layers;
-};
-
-std::vector<SeenInLayers> seen_in_layers(const Config& config) {
-  std::vector<SeenInLayers> seen;
-  for (int64_t layer = 0; layer < config.model.n_layer; ++layer) {
-    KeysSeen keys = keys_seen(config, layer);
-    const auto same = std::ranges::find(seen, keys, &SeenInLayers::keys);
-    if (same != seen.end())
-      same->layers.push_back(layer);
-    else
-      seen.push_back({.keys = std::move(keys), .layers = {layer}});
-  }
-  return seen;
-}
-
-// "layers 0-2, 4"
-std::string layers_text(const std::vector<int64_t>& layers) {
-  std::vector<std::string> parts;
-  for (size_t first = 0; first < layers.size();) {
-    size_t last = first;
-    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
-    parts.push_back(last == first ? fmt::format("{}", layers[first])
-                                  : fmt::format("{}-{}", layers[first], layers[last]));
-    first = last + 1;
-  }
-  return fmt::format("layer{} {}", layers.size() == 1 ? "" : "s", fmt::join(parts, ", "));
-}
 
 // One drawing for all that see the same.
 void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePairs drawing) {
@@ -106,13 +60,11 @@ report::Figure visible_pairs_of(const ComparisonResult& result) {
   std::vector<report::VisiblePairs> drawings;
   for (size_t v = 0; v < result.variants.size(); ++v) {
     const Config& config = result.variants[v].config;
-    const std::string& name = result.variants[v].name;
-    const std::vector<SeenInLayers> seen = seen_in_layers(config);
-    for (const auto& [keys, layers] : seen)
-      add_drawing(drawings, {.title = seen.size() == 1 ? name : fmt::format("{} ({})", name, layers_text(layers)),
-                             .memory = config.model.mem_len,
-                             .tokens = keys,
-                             .colour = colour_of_row(result, static_cast<int64_t>(v))});
+    for (report::VisiblePairs& drawing :
+         report::seen_pairs(config.model, config.training.tgt_len, result.variants[v].name)) {
+      drawing.colour = colour_of_row(result, static_cast<int64_t>(v));
+      add_drawing(drawings, std::move(drawing));
+    }
   }
   return {.charts = {drawings.begin(), drawings.end()},
           .caption =

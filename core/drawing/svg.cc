@@ -73,8 +73,14 @@ void Svg::path(const std::vector<Place>& places, const std::string& colour, doub
 }
 
 void Svg::area(const std::vector<Place>& outline, const std::string& colour, double opacity) {
-  if (outline.size() < 3) return;
-  content_ += fmt::format("<path d=\"{}Z\" style=\"fill:{};opacity:{}\"/>\n", path_data(outline), colour, opacity);
+  areas({outline}, colour, opacity);
+}
+
+void Svg::areas(const std::vector<std::vector<Place>>& outlines, const std::string& colour, double opacity) {
+  std::string data;
+  for (const std::vector<Place>& outline : outlines)
+    if (outline.size() >= 3) data += path_data(outline) + "Z";
+  if (!data.empty()) content_ += fmt::format("<path d=\"{}\" style=\"fill:{};opacity:{}\"/>\n", data, colour, opacity);
 }
 
 void Svg::rectangle(Place corner, double width, double height, const std::string& colour, std::string_view title) {

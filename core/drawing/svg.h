@@ -31,6 +31,7 @@ class Svg {
   void path(const std::vector<Place>& places, const std::string& colour, double width, std::string_view dash,
             double opacity = 1.0);
   void area(const std::vector<Place>& outline, const std::string& colour, double opacity);
+  void areas(const std::vector<std::vector<Place>>& outlines, const std::string& colour, double opacity);
   void rectangle(Place corner, double width, double height, const std::string& colour, std::string_view title);
   // A filled sign, of four shapes in turn.
   void marker(Place place, int64_t shape, double size, const std::string& colour);

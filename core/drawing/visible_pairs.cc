@@ -1,4 +1,5 @@
-// One area, a step for every row. Where tokens are more than rows can show, evenly chosen ones stand for all.
+// A step for every row: one area where each has one run of keys, otherwise a bar for each run. Where tokens are more
+// than rows can show, evenly chosen ones stand for all.
 #include "core/drawing/visible_pairs.h"
 
 #include <algorithm>
@@ -16,42 +17,112 @@ namespace {
 constexpr size_t kMostTokenRows = 48;
 constexpr double kTokenRowHeight = 3.0;
 constexpr double kSeenOpacity = 0.6;
+constexpr double kNarrowestGap = 0.5;  // between runs that are drawn apart
 
-}  // namespace
+// Where on a drawing a row's runs begin and end.
+struct Bar {
+  double left, right;
+};
 
-std::string draw(const VisiblePairs& pairs, const Canvas& canvas) {
-  const Sizes sizes = sizes_of(canvas.width);
-  const std::vector<size_t> rows = even_choice(pairs.tokens.size(), kMostTokenRows);
-  const std::vector<std::string> title = wrapped(pairs.title, sizes.width, sizes.font);
-  const double line = 1.35 * sizes.font;
-  const double top = line * static_cast<double>(title.size()) + 0.45 * sizes.font;
-  const double bottom = top + kTokenRowHeight * static_cast<double>(rows.size());
-  Svg svg(sizes.width, bottom + 1.8 * sizes.font, canvas.ink, pairs.title);
-  for (size_t i = 0; i < title.size(); ++i)
-    svg.text({0.0, sizes.font + line * static_cast<double>(i)}, title[i], {.size = sizes.font});
-  const auto tokens = static_cast<double>(std::max<size_t>(pairs.tokens.size(), 1));
-  const Scale x(ScaleKind::kLinear, {-static_cast<double>(pairs.memory), tokens}, {0.0, sizes.width});
-  std::vector<Place> left;
-  std::vector<Place> right;
+std::vector<Bar> bars_of(const std::vector<VisiblePairs::Keys>& runs, const Scale& x) {
+  std::vector<Bar> bars;
+  for (const auto& [first, last] : runs) {
+    const Bar bar{x(static_cast<double>(first)), x(static_cast<double>(last + 1))};
+    if (!bars.empty() && bar.left - bars.back().right < kNarrowestGap) {
+      bars.back().right = bar.right;
+    } else {
+      bars.push_back(bar);
+    }
+  }
+  return bars;
+}
+
+// The outline of rows of one bar each.
+std::vector<Place> outline_of(const std::vector<std::vector<Bar>>& rows, double top) {
+  std::vector<Place> left, right;
   double y = top;
-  for (const size_t row : rows) {
-    const VisiblePairs::Keys& keys = pairs.tokens[row];
+  for (const std::vector<Bar>& bars : rows) {
     for (const double edge : {y, y + kTokenRowHeight}) {
-      left.push_back({x(static_cast<double>(keys.first)), edge});
-      right.push_back({x(static_cast<double>(keys.last + 1)), edge});
+      left.push_back({bars[0].left, edge});
+      right.push_back({bars[0].right, edge});
     }
     y += kTokenRowHeight;
   }
   left.insert(left.end(), right.rbegin(), right.rend());
-  if (!left.empty()) svg.area(left, series_colour(pairs.colour, canvas.ink), kSeenOpacity);
-  svg.line({x(0.0), top}, {x(0.0), bottom}, colour(Tone::kText, canvas.ink), 1.0);
-  const double baseline = bottom + 1.3 * sizes.font;
-  if (pairs.memory > 0)
-    svg.text({0.0, baseline}, length_text(static_cast<double>(pairs.memory)) + " in memory",
-             {.size = sizes.font, .tone = Tone::kQuiet});
-  svg.text({sizes.width, baseline}, length_text(tokens) + " in the segment",
-           {.size = sizes.font, .anchor = Anchor::kEnd, .tone = Tone::kQuiet});
+  return left;
+}
+
+void fill(const std::vector<std::vector<Bar>>& rows, double top, const std::string& colour, Svg& svg) {
+  if (rows.empty()) return;
+  if (std::ranges::all_of(rows, [](const std::vector<Bar>& bars) { return bars.size() == 1; }))
+    return svg.area(outline_of(rows, top), colour, kSeenOpacity);
+  std::vector<std::vector<Place>> outlines;
+  double y = top;
+  for (const std::vector<Bar>& bars : rows) {
+    for (const Bar& bar : bars) outlines.push_back(outline_of({{bar}}, y));
+    y += kTokenRowHeight;
+  }
+  svg.areas(outlines, colour, kSeenOpacity);
+}
+
+// One drawing's parts, and how high they are.
+class Painter {
+ public:
+  Painter(const VisiblePairs& pairs, const Sizes& sizes)
+      : pairs_(pairs),
+        sizes_(sizes),
+        rows_(even_choice(pairs.tokens.size(), kMostTokenRows)),
+        title_(wrapped(pairs.title, sizes.width, sizes.font)),
+        line_(1.35 * sizes.font) {}
+
+  double height() const { return bottom() + 1.8 * sizes_.font; }
+
+  void paint(double above, Svg& svg) const {
+    for (size_t i = 0; i < title_.size(); ++i)
+      svg.text({0.0, above + sizes_.font + line_ * static_cast<double>(i)}, title_[i], {.size = sizes_.font});
+    const auto tokens = static_cast<double>(std::max<size_t>(pairs_.tokens.size(), 1));
+    const Scale x(ScaleKind::kLinear, {-static_cast<double>(pairs_.memory), tokens}, {0.0, sizes_.width});
+    std::vector<std::vector<Bar>> bars;
+    for (const size_t row : rows_) bars.push_back(bars_of(pairs_.tokens[row], x));
+    fill(bars, above + top(), series_colour(pairs_.colour, svg.ink()), svg);
+    svg.line({x(0.0), above + top()}, {x(0.0), above + bottom()}, colour(Tone::kText, svg.ink()), 1.0);
+    const double baseline = above + bottom() + 1.3 * sizes_.font;
+    if (pairs_.memory > 0)
+      svg.text({0.0, baseline}, length_text(static_cast<double>(pairs_.memory)) + " in memory",
+               {.size = sizes_.font, .tone = Tone::kQuiet});
+    svg.text({sizes_.width, baseline}, length_text(tokens) + " in the segment",
+             {.size = sizes_.font, .anchor = Anchor::kEnd, .tone = Tone::kQuiet});
+  }
+
+ private:
+  double top() const { return line_ * static_cast<double>(title_.size()) + 0.45 * sizes_.font; }
+  double bottom() const { return top() + kTokenRowHeight * static_cast<double>(rows_.size()); }
+
+  const VisiblePairs& pairs_;
+  const Sizes& sizes_;
+  std::vector<size_t> rows_;
+  std::vector<std::string> title_;
+  double line_;
+};
+
+}  // namespace
+
+std::string draw(const std::vector<VisiblePairs>& all, const Canvas& canvas, const std::string& title) {
+  const Sizes sizes = sizes_of(canvas.width);
+  std::vector<Painter> painters;
+  double height = 0.0;
+  for (const VisiblePairs& pairs : all) height += painters.emplace_back(pairs, sizes).height();
+  Svg svg(sizes.width, height, canvas.ink, title);
+  double above = 0.0;
+  for (const Painter& painter : painters) {
+    painter.paint(above, svg);
+    above += painter.height();
+  }
   return svg.finish();
+}
+
+std::string draw(const VisiblePairs& pairs, const Canvas& canvas) {
+  return draw(std::vector{pairs}, canvas, pairs.title);
 }
 
 }  // namespace segue::report

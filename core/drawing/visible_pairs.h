@@ -13,17 +13,19 @@ struct VisiblePairs {
   std::string name = {};   // of the file, without ".svg"
   std::string title = {};  // above the drawing
   int64_t memory = 0;      // keys before the segment
-  // Of every token of the segment, the first and the last key, counted from the segment's first token; those of memory
-  // are negative.
+  // A run of keys, counted from the segment's first token; those of memory are negative.
   struct Keys {
     int64_t first = 0;
     int64_t last = 0;
     bool operator==(const Keys&) const = default;
   };
-  std::vector<Keys> tokens = {};
+  std::vector<std::vector<Keys>> tokens = {};  // the runs of every token of the segment, in increasing order
   int64_t colour = 0;
 };
 
 std::string draw(const VisiblePairs& pairs, const Canvas& canvas);
+
+// One drawing below the other.
+std::string draw(const std::vector<VisiblePairs>& all, const Canvas& canvas, const std::string& title);
 
 }  // namespace segue::report

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/made_by.h"
@@ -13,6 +14,7 @@
 #include "core/engine/describe_model.h"
 #include "core/model/stored_model.h"
 #include "core/optimizer/update_rule.h"
+#include "core/report/seen_pairs.h"
 #include "core/train/training_state.h"
 #include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
@@ -30,12 +32,14 @@ constexpr const char* kInspectExamples =
     "  segue inspect data/books --verify        # splits, shards, checksums read again\n"
     "  segue inspect runs/books                 # newest intact checkpoint: model, state, files\n"
     "  segue inspect configs/books.json --vocab-size 256\n"
-    "  segue inspect configs/paper/wt103_large.json --set model.position.untie_r=true\n";
+    "  segue inspect configs/paper/wt103_large.json --set model.position.untie_r=true\n"
+    "  segue inspect configs/family/longformer.json --mask seen.svg   # what heads see: a picture, pairs and tiles\n";
 
 struct InspectOptions {
   std::string path;
   std::vector<std::string> overrides;
   std::optional<int64_t> vocab_size;
+  std::string mask;
   bool verify = false;
 
   void describe(JsonFields& fields) {
@@ -48,6 +52,9 @@ struct InspectOptions {
                      .minimum = 2,
                      .maximum = kWidestVocabulary});
     describe_overrides(fields, overrides);
+    fields.optional("mask", mask,
+                    {.meaning = "draw what the heads of a config see in training, and count pairs and tiles",
+                     .flag = {.value = "FILE.svg"}});
     fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
   }
 };
@@ -62,6 +69,14 @@ OptimizerConfig optimizer_of(const Checkpoint& checkpoint) {
       .optimizer;
 }
 
+// What heads see, as a picture and in numbers.
+void inspect_mask(const InspectOptions& options, const Config& config) {
+  const std::string title = std::filesystem::path(options.path).stem().string();
+  const auto drawings = report::seen_pairs(config.model, config.training.tgt_len, title);
+  write_file_atomically(options.mask, report::draw(drawings, {.ink = report::Ink::kPaper}, title));
+  fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));
+}
+
 void inspect_config(const InspectOptions& options) {
   const Config config = load_config(options.path, options.overrides);
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
@@ -74,6 +89,7 @@ void inspect_config(const InspectOptions& options) {
                                    .scored = scored_tokens(config.training, config.training.tgt_len),
                                    .streams = config.training.batch_size,
                                    .moments = moments_of(config.optimizer)}));
+  if (!options.mask.empty()) inspect_mask(options, config);
 }
 
 void inspect_dataset(const InspectOptions& options) {
@@ -121,8 +137,11 @@ bool holds_checkpoints(const std::filesystem::path& path) {
 
 void run_inspect(const InspectOptions& options) {
   const std::filesystem::path path = options.path;
+  if (!options.mask.empty() && std::filesystem::path(options.mask).extension() != ".svg")
+    throw UsageError("--mask: expected a file named *.svg, found {}", options.mask);
   if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
   if (std::filesystem::is_regular_file(path)) return inspect_config(options);
+  if (!options.mask.empty()) throw UsageError("--mask: expected a config, found the directory {}", options.path);
   if (holds_checkpoints(path)) return inspect_checkpoint(options);
   inspect_dataset(options);
 }

@@ -1,12 +1,14 @@
-"""The parameters of every published experiment, counted from its config to the unit, without data and in little memory.
+"""The parameters of every published experiment, counted from its config to the unit, without data and in little memory;
+and what heads see, drawn and counted.
 
 The sums are those of closed formulas, of which the one of WikiText-103 large is also what the authors' code prints.
 """
 
 import os
 import resource
+import tempfile
 
-from program import Program, check
+from program import Program, check, refused
 
 CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs")
 MOST_MEMORY_MIB = 512  # the largest model's weights alone are 3 GiB
@@ -40,6 +42,23 @@ def sums(text):
     return [int(line.split()[-1].replace(",", "")) for line in lines[start:start + 3]]
 
 
+def masks(program):
+    """What heads see, drawn and counted: of longformer, whose windows grow from 16 to 128."""
+    config = os.path.join(CONFIGS, "family", "longformer.json")
+    with tempfile.TemporaryDirectory() as folder:
+        picture = os.path.join(folder, "seen.svg")
+        output, _ = program.run("inspect", config, "--mask", picture)
+        pairs = [line.split()[2].replace(",", "") for line in output.splitlines() if "%" in line][:5]
+        check(pairs == [str(64 * keys) for keys in (16, 32, 64, 128, 64)], f"pairs of longformer: {pairs}")
+        with open(picture, encoding="utf-8") as file:
+            drawn = file.read()
+        for title in ("(layer 0)", "(layer 3, heads 0-1)", "(layer 3, heads 2-3)"):
+            check(title in drawn, f"{title} is not drawn")
+        refused(program, 2, "inspect", config, "--mask", os.path.join(folder, "seen.png"),
+                says=("--mask: expected a file named *.svg",))
+        refused(program, 2, "inspect", folder, "--mask", picture, says=("--mask: expected a config",))
+
+
 def main():
     program = Program()
     for name, arguments, *expected in EXPERIMENTS:
@@ -53,6 +72,7 @@ def main():
     for folder in ("paper", "nvidia"):
         for file in os.listdir(os.path.join(CONFIGS, folder)):
             check(f"{folder}/{file[:-len('.json')]}" in covered, f"configs/{folder}/{file} is not counted")
+    masks(program)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     check(most < MOST_MEMORY_MIB, f"{most} MiB to count parameters, expected less than {MOST_MEMORY_MIB}")
     print(f"{len(EXPERIMENTS)} counts are right; at most {most} MiB")

@@ -1,0 +1,161 @@
+// Ways of seeing, found by the distances that heads see.
+#include "core/report/seen_pairs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "core/attention/visibility.h"
+#include "core/config/layers.h"
+
+namespace segue::report {
+
+namespace {
+
+using Runs = std::vector<VisiblePairs::Keys>;  // of distances
+
+Runs distances_seen(const ModelUse& use, int64_t head, int64_t keys) {
+  Runs runs;
+  for (int64_t distance = 0; distance < keys; ++distance) {
+    if (!sees(use, head, distance)) continue;
+    if (!runs.empty() && runs.back().last + 1 == distance) {
+      runs.back().last = distance;
+    } else {
+      runs.push_back({.first = distance, .last = distance});
+    }
+  }
+  return runs;
+}
+
+// Heads of layers that see the same, and one of each.
+struct Way {
+  Runs distances;
+  std::vector<int64_t> layers, heads;
+};
+
+std::vector<Way> ways_of_layer(const ModelConfig& model, int64_t layer, int64_t keys) {
+  const ModelUse use = use_of_layer(model, use_of(model), layer);
+  std::vector<Way> ways;
+  for (int64_t head = 0; head < model.n_head; ++head) {
+    Runs distances = distances_seen(use, head, keys);
+    const auto same = std::ranges::find(ways, distances, &Way::distances);
+    if (same != ways.end()) {
+      same->heads.push_back(head);
+    } else {
+      ways.push_back({.distances = std::move(distances), .layers = {layer}, .heads = {head}});
+    }
+  }
+  return ways;
+}
+
+std::vector<Way> ways_of(const ModelConfig& model, int64_t keys) {
+  std::vector<Way> ways;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    for (Way& way : ways_of_layer(model, layer, keys)) {
+      const auto same = std::ranges::find_if(
+          ways, [&way](const Way& other) { return other.distances == way.distances && other.heads == way.heads; });
+      if (same != ways.end()) {
+        same->layers.push_back(layer);
+      } else {
+        ways.push_back(std::move(way));
+      }
+    }
+  }
+  return ways;
+}
+
+// "0-2, 4"; "all" when there are no others.
+std::string numbers_text(const std::vector<int64_t>& numbers, int64_t count) {
+  if (std::ssize(numbers) == count) return "all";
+  std::vector<std::string> parts;
+  for (size_t first = 0; first < numbers.size();) {
+    size_t last = first;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    parts.push_back(last == first ? fmt::format("{}", numbers[first])
+                                  : fmt::format("{}-{}", numbers[first], numbers[last]));
+    first = last + 1;
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// "layer 3, heads 0-1"
+std::string text_of(const Way& way, const ModelConfig& model) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](const char* word, const std::vector<int64_t>& numbers, int64_t count) {
+    if (std::ssize(numbers) < count)
+      parts.push_back(fmt::format("{}{} {}", word, numbers.size() == 1 ? "" : "s", numbers_text(numbers, count)));
+  };
+  add("layer", way.layers, model.n_layer);
+  add("head", way.heads, model.n_head);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// The keys that a token at this place of its segment sees, in increasing order.
+Runs keys_of(const Runs& distances, int64_t token, int64_t memory) {
+  Runs keys;
+  for (auto run = distances.rbegin(); run != distances.rend(); ++run) {
+    const int64_t first = std::max(token - run->last, -memory);
+    if (token - run->first >= first) keys.push_back({.first = first, .last = token - run->first});
+  }
+  return keys;
+}
+
+struct Counts {
+  int64_t pairs = 0, tiles = 0;
+};
+
+Counts count(const Runs& distances, int64_t tgt_len, int64_t memory) {
+  const kernels::TileSchedule schedule(tgt_len, memory, 1, [&](int64_t, int64_t query, uint64_t* keys) {
+    for (const auto& [first, last] : keys_of(distances, query, memory))
+      for (int64_t key = memory + first; key <= memory + last; ++key) keys[key / 64] |= uint64_t{1} << (key % 64);
+  });
+  return {.pairs = schedule.pairs(), .tiles = schedule.tiles()};
+}
+
+}  // namespace
+
+std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name) {
+  const std::vector<Way> ways = ways_of(model, model.mem_len + tgt_len);
+  std::vector<VisiblePairs> drawings;
+  for (const Way& way : ways) {
+    const std::string of = text_of(way, model);
+    VisiblePairs& drawing = drawings.emplace_back();
+    drawing.title = of.empty() ? name : name.empty() ? of : fmt::format("{} ({})", name, of);
+    drawing.memory = model.mem_len;
+    for (int64_t token = 0; token < tgt_len; ++token)
+      drawing.tokens.push_back(keys_of(way.distances, token, model.mem_len));
+  }
+  return drawings;
+}
+
+std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
+  const int64_t memory = model.mem_len;
+  const Counts causal = count({{.first = 0, .last = memory + tgt_len - 1}}, tgt_len, memory);
+  std::string text = fmt::format("seen by a head of one stream, of segment {} and memory {}\n", tgt_len, memory);
+  text += fmt::format("{:<14} {:<14} {:>14} {:>10} {:>12} {:>10}\n", "layers", "heads", "pairs", "of causal", "tiles",
+                      "of causal");
+  double pairs = 0.0, tiles = 0.0;
+  const auto add_line = [&](const std::string& layers, const std::string& heads, double of_pairs, double of_tiles) {
+    text += fmt::format(
+        "{:<14} {:<14} {:>14} {:>8.1f} % {:>12} {:>8.1f} %\n", layers, heads, human_count(std::llround(of_pairs)),
+        100.0 * of_pairs / static_cast<double>(causal.pairs),
+        of_tiles == std::floor(of_tiles) ? human_count(std::llround(of_tiles)) : fmt::format("{:.2f}", of_tiles),
+        100.0 * of_tiles / static_cast<double>(causal.tiles));
+  };
+  for (const Way& way : ways_of(model, memory + tgt_len)) {
+    const Counts found = count(way.distances, tgt_len, memory);
+    const double share =
+        static_cast<double>(way.layers.size() * way.heads.size()) / static_cast<double>(model.n_layer * model.n_head);
+    pairs += share * static_cast<double>(found.pairs);
+    tiles += share * static_cast<double>(found.tiles);
+    add_line(numbers_text(way.layers, model.n_layer), numbers_text(way.heads, model.n_head),
+             static_cast<double>(found.pairs), static_cast<double>(found.tiles));
+  }
+  add_line("mean", "", pairs, tiles);
+  return text;
+}
+
+}  // namespace segue::report

@@ -1,0 +1,21 @@
+// What the heads of a model see in training, layer by layer: drawn, and counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/model_config.h"
+#include "core/drawing/visible_pairs.h"
+
+namespace segue::report {
+
+// A drawing of every way of seeing that a head of some layer has, titled `name` and, where there are several, the
+// layers and heads; memory is full.
+std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name);
+
+// The same in numbers, a line for every way: pairs of query and key, tiles of the schedule that the kernels visit, and
+// both as shares of what a causal layer without patterns takes; several lines, each ended.
+std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len);
+
+}  // namespace segue::report
