@@ -6,6 +6,7 @@
 
 #include "core/bench/report.h"
 #include "core/bench/workbench.h"
+#include "core/config/model_config.h"
 
 namespace segue {
 
@@ -16,7 +17,8 @@ struct AttentionShape {
   int64_t tgt_len = 512;
   int64_t mem_len = 512;
   int64_t window = 0;
-  bool has_distances = true;  // false: no r and w, as of absolute positions
+  std::vector<PatternConfig> patterns = {};  // with which there is no window
+  bool has_distances = true;                 // false: no r and w, as of absolute positions
   void describe(JsonFields& fields);
 
   int64_t positions() const { return has_distances ? mem_len + tgt_len : 0; }
@@ -25,13 +27,13 @@ struct AttentionShape {
 struct AttentionBench {
   std::vector<Measurement> measurements;  // forward; forward and backward unless left out
   int64_t tensor_bytes = 0;               // of all inputs, outputs and gradients
-  int64_t workspace_bytes = 0;            // of what is there besides: row statistics and scratch
+  int64_t workspace_bytes = 0;            // of what is there besides: row statistics, scratch and lists of tiles
 };
 
 AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,
                                bool forward_only);
 
-// Pairs of a query and a key that it sees, of one stream and head.
-int64_t visible_pairs(const AttentionShape& shape);
+// Pairs of a query and a key that it sees, of one stream and head; the mean where heads differ.
+double visible_pairs(const AttentionShape& shape);
 
 }  // namespace segue

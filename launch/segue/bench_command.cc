@@ -77,27 +77,48 @@ struct AttentionOptions : BenchOptions {
   AttentionShape shape;
   bool forward_only = false;
   bool no_distances = false;
+  std::string visibility;
 
   void describe(JsonFields& fields) {
     shape.describe(fields);
+    fields.optional(
+        "visibility", visibility,
+        {.meaning = "what heads see, as model.visibility says it: window and sparse kinds", .flag = {.value = "JSON"}});
     fields.optional("forward_only", forward_only, {.meaning = "leave out the backward"});
     fields.optional("no_distances", no_distances, {.meaning = "as absolute positions have it: content alone"});
     BenchOptions::describe(fields);
   }
 };
 
-void run_attention(const AttentionOptions& options) {
+// The shape with what --visibility says.
+AttentionShape shape_of(const AttentionOptions& options) {
   AttentionShape shape = options.shape;
   shape.has_distances = !options.no_distances;
+  if (options.visibility.empty()) return shape;
+  if (shape.window > 0) throw UsageError("--window and --visibility: expected one of them");
+  const std::string source = "--visibility";
+  ModelConfig model{.n_head = shape.heads, .mem_len = shape.mem_len};
+  model.visibility =
+      read_fields<ConfigError, VisibilityConfig>(parse_json<ConfigError>(options.visibility, source), source);
+  if (model.visibility.same_length) throw UsageError("--visibility: expected no same_length, found true");
+  check_model(model, source);
+  const ModelUse use = use_of(model);
+  shape.window = use.window;
+  shape.patterns = use.patterns;
+  return shape;
+}
+
+void run_attention(const AttentionOptions& options) {
+  const AttentionShape shape = shape_of(options);
   Workbench workbench(options.workbench);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   AttentionBench bench = bench_attention(workbench, options.effort, shape, options.forward_only);
   result.measurements = std::move(bench.measurements);
-  result.title =
-      fmt::format("{} on {}: B {}, N {}, H {}, T {}, M {}, window {}",
-                  shape.has_distances ? "relative attention" : "attention without distances", workbench.title(),
-                  shape.streams, shape.heads, shape.d_head, shape.tgt_len, shape.mem_len, shape.window);
+  result.title = fmt::format("{} on {}: B {}, N {}, H {}, T {}, M {}, {}",
+                             shape.has_distances ? "relative attention" : "attention without distances",
+                             workbench.title(), shape.streams, shape.heads, shape.d_head, shape.tgt_len, shape.mem_len,
+                             shape.patterns.empty() ? fmt::format("window {}", shape.window) : options.visibility);
   OrderedJson setting = setting_of(workbench, "attention");
   setting.update({{"streams", shape.streams},
                   {"heads", shape.heads},
@@ -105,6 +126,8 @@ void run_attention(const AttentionOptions& options) {
                   {"tgt_len", shape.tgt_len},
                   {"mem_len", shape.mem_len},
                   {"window", shape.window},
+                  {"visibility", options.visibility},
+                  {"pairs", visible_pairs(shape)},
                   {"distances", shape.has_distances},
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});

@@ -43,6 +43,10 @@ def test_attention(program, device, *precision):
     (windowed,) = bench(program, "attention", *shape_options(window=4), "--device", device, *precision,
                         "--forward-only")["measurements"]
     check(windowed["flops"] == 3 * 2 * 8 * 5 * 4 * 2 * 3, f"window: {windowed['flops']} FLOPs")
+    every_fourth = '{"kind": "sparse", "patterns": [{"kind": "strided", "stride": 4}]}'
+    (strided,) = bench(program, "attention", *shape_options(), "--device", device, *precision, "--forward-only",
+                       "--visibility", every_fourth)["measurements"]
+    check(strided["flops"] == 3 * 2 * 8 * (2 + 3 + 3 + 3 + 3) * 2 * 3, f"strided: {strided['flops']} FLOPs")
     forward, both = bench(program, "attention", *shape_options(), "--device", device, *precision,
                           "--no-distances")["measurements"]
     check((forward["flops"], both["flops"]) == (2 * 2 * 8 * pairs, 6 * 2 * 8 * pairs), f"no distances: {forward}, {both}")
