@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <map>
 
 #include "base/error.h"
@@ -140,7 +141,8 @@ class Builder {
       Mask mask;
       for (int64_t row = 0; row < kScheduleTile; ++row) {
         const int64_t farthest_key = memory_ + (tile - distances - 1) * kScheduleTile + row + 1;
-        mask[static_cast<size_t>(row)] = reversed(rows.bits_from(row, farthest_key));
+        const uint64_t seen = rows.bits_from(row, farthest_key);
+        mask[static_cast<size_t>(row)] = seen == 0 ? 0 : reversed(seen);
       }
       const int32_t number = masks.number_of(mask);
       if (number == kNothing) continue;
@@ -155,7 +157,7 @@ class Builder {
 int64_t append(std::vector<int64_t>& words, const std::vector<int32_t>& values) {
   const auto first = static_cast<int64_t>(words.size()) * 2;
   words.resize(words.size() + (values.size() + 1) / 2);
-  std::ranges::copy(values, reinterpret_cast<int32_t*>(words.data()) + first);
+  std::memcpy(words.data() + first / 2, values.data(), values.size() * sizeof(int32_t));
   return first;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/tensor.h"
@@ -46,6 +47,7 @@ class TileSchedule {
 
   // All of it in one block, which may be copied to a device; and the views of such a block there.
   const std::vector<int64_t>& words() const { return words_; }
+  std::vector<int64_t> take_words() { return std::move(words_); }  // of which it then has none
   VisibleTiles tiles_at(const int64_t* words) const;
 
   int64_t pairs() const { return pairs_; }  // that are seen, in all groups

@@ -27,19 +27,17 @@ struct Tile {
   int64_t place = 0;  // of its queries among the tiles of their strip
   Range queries;
   Range keys;
-  bool ends = false;  // whether the queries do not meet the keys behind these
+  bool ends = false;  // whether the queries meet no keys behind these
   Seen seen = Seen::kByDistance;
   const int64_t* mask = nullptr;  // of a masked tile: a row for each query, whose bit `first_bit` is of the first key
   int64_t first_bit = 0;
-
-  bool is_listed() const { return seen != Seen::kByDistance; }
 };
 
 // Keys that a strip meets.
 struct KeyTile {
   Range keys;
   bool begins = false;  // whether the strip does not meet the keys before these
-  bool ends = false;    // whether it does not meet those behind
+  bool ends = false;    // whether it meets none right behind
   std::array<const int32_t*, kMaxStripTiles>
       entries{};  // with a schedule, what lists them for each of its tiles, or null
 };
@@ -118,7 +116,7 @@ void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Rang
                   .entries = lists.entries_at(key)};
     before = key + shape.tile;
     key = lists.next(before, shape.keys());
-    found.ends = key != before;
+    found.ends = key != before || key >= shape.keys();
     visit(found);
   }
 }
@@ -168,7 +166,6 @@ inline Range whole_steps(Range range, int64_t end, int64_t step) {
 
 // The tile's columns that some of these of its rows see, in whole vectors.
 inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range rows) {
-  if (tile.is_listed()) return {0, padded(tile.keys.count)};
   const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count});
   return whole_steps({seen.first - tile.keys.first, seen.count}, tile.keys.count, kLanes);
 }
@@ -176,7 +173,6 @@ inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range r
 // The tile's rows that see some of these of its columns, in whole row blocks: with whole vectors of columns, those row
 // blocks whose seen columns hold them.
 inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range columns) {
-  if (tile.is_listed()) return {0, tile.queries.count};
   const int64_t first = tile.keys.first + columns.first - shape.memory - tile.queries.first;
   const int64_t last = first + std::min(columns.count, tile.keys.count - columns.first) + shape.window - 1;
   const int64_t end = shape.window > 0 ? last : tile.queries.count;
