@@ -3,17 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/attention/relative_attention.h"
 #include "core/attention/visibility.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
 
-Attention::Attention(const ModelConfig& model, const Position& position, int64_t layer)
+Attention::Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
+                     int64_t layer)
     : heads_{model.n_head, model.d_head},
       d_model_(model.d_model),
       dropatt_{.p = model.dropatt, .site = layer_dropout_site(layer, LayerDropout::kAttentionScores)},
       position_(position),
+      schedules_(std::move(schedules)),
       layer_(layer),
       prefix_(fmt::format("layers.{}.attention.", layer)) {}
 
@@ -34,9 +38,10 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
   const Value distance_gains = position_.distance_gains(tape, parameters, layer_, keys);
   const Position::Biases biases = position_.biases(parameters, layer_);
-  const auto schedule = [use, heads = heads_[0]](int64_t tgt_len, int64_t mem_len) {
-    return schedule_of(use, heads, tgt_len, mem_len);
-  };
+  const int64_t tgt_len = tape.shape(qkv.data)[1];
+  const auto tiles = std::make_shared<LayerTiles>(
+      schedules_,
+      ScheduledLayer{.patterns = use.patterns, .heads = heads_[0], .tgt_len = tgt_len, .device = tape.device()});
   const Value attended = relative_attention(tape, {.heads = heads_,
                                                    .qkv = qkv,
                                                    .memory_kv = memory_kv,
@@ -46,7 +51,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .bias = distance_biases,
                                                    .gain = distance_gains,
                                                    .window = visible_window(use),
-                                                   .schedule = schedule,
+                                                   .tiles = tiles,
+                                                   .pairs = visible_pairs(use, heads_[0], tgt_len, keys - tgt_len),
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/attention/position.h"
+#include "core/attention/schedules.h"
 
 namespace segue {
 
@@ -20,8 +22,8 @@ struct LayerMemory {
 
 class Attention {
  public:
-  // For layer `layer` of the model; `position` outlives it.
-  Attention(const ModelConfig& model, const Position& position, int64_t layer);
+  // For layer `layer` of the model; `position` outlives it. `schedules` are those of all layers.
+  Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules, int64_t layer);
 
   void declare(std::vector<ParameterSpec>& specs) const;
 
@@ -41,6 +43,7 @@ class Attention {
   int64_t d_model_;
   DropoutSite dropatt_;
   const Position& position_;
+  std::shared_ptr<Schedules> schedules_;
   int64_t layer_;
   std::string prefix_;  // of its parameters' names
 };

@@ -2,12 +2,8 @@
 #include "core/attention/relative_attention.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include "base/buffer.h"
 #include "kernels/relative_attention.h"
 
 namespace segue {
@@ -29,58 +25,6 @@ RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& he
   if (block.data != nullptr) block.data += rows.first * block.shape[2] * bytes_of(block.dtype);
   block.shape = {streams, rows.count, 2, heads[0], heads[1]};
   return {.kv = block, .pitch = pitch};
-}
-
-// The schedules of a recorded operation where kernels read them, one for every length that the memory has had: the
-// whole one's from the beginning, others when a KV cache first has so many rows.
-class Schedules {
- public:
-  using Make = std::function<std::optional<kernels::TileSchedule>(int64_t tgt_len, int64_t mem_len)>;
-  Schedules(Make make, int64_t tgt_len, Device device) : make_(std::move(make)), tgt_len_(tgt_len), device_(device) {}
-
-  kernels::VisibleTiles of(int64_t mem_len) {
-    const Placed& placed = placed_for(mem_len);
-    return placed.schedule ? placed.schedule->tiles_at(placed.words.view().as<int64_t>()) : kernels::VisibleTiles{};
-  }
-  // Seen by a head, of one stream, as the mean over heads; none: without a schedule.
-  std::optional<double> pairs(int64_t mem_len) {
-    const std::optional<kernels::TileSchedule>& schedule = placed_for(mem_len).schedule;
-    if (!schedule) return {};
-    return static_cast<double>(schedule->pairs()) / static_cast<double>(schedule->groups());
-  }
-
- private:
-  struct Placed {
-    std::optional<kernels::TileSchedule> schedule;
-    OwnedTensor words;
-  };
-  const Placed& placed_for(int64_t mem_len) {
-    const auto [found, is_new] = placed_.try_emplace(mem_len);
-    Placed& placed = found->second;
-    if (!is_new) return placed;
-    placed.schedule = make_(tgt_len_, mem_len);
-    if (!placed.schedule) return placed;
-    const std::vector<int64_t>& words = placed.schedule->words();
-    const Shape shape{static_cast<int64_t>(words.size())};
-    placed.words = OwnedTensor(DType::kInt64, shape, device_);
-    copy_tensor(placed.words.view(), view_of(words.data(), shape), device_);
-    return placed;
-  }
-
-  Make make_;
-  int64_t tgt_len_;
-  Device device_;
-  std::map<int64_t, Placed> placed_;
-};
-
-// Pairs of query and key of one stream and head that are not masked.
-double visible_pairs(int64_t tgt_len, int64_t mem_len, int64_t window) {
-  double pairs = 0.0;
-  for (int64_t i = 0; i < tgt_len; ++i) {
-    const int64_t earlier = mem_len + i + 1;
-    pairs += static_cast<double>(window > 0 ? std::min(window, earlier) : earlier);
-  }
-  return pairs;
 }
 
 }  // namespace
@@ -113,9 +57,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
   const double products = positions > 0 ? 3.0 : 2.0;  // content, values; distances
   const int64_t per_query = output_shape.elements() / tgt_len;
-  const auto schedules = std::make_shared<Schedules>(in.schedule, tgt_len, tape.device());
-  const double pairs = schedules->pairs(mem_len).value_or(visible_pairs(tgt_len, mem_len, in.window));
-  const double once = 2.0 * products * static_cast<double>(per_query) * pairs;
+  const double once = 2.0 * products * static_cast<double>(per_query) * in.pairs;
   const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
   const GradientUse dr = tape.overwrite_gradient(in.r);
@@ -137,7 +79,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .bias = tape.read(in.bias.data),
                                             .gain = tape.read(in.gain.data),
                                             .window = in.window,
-                                            .tiles = schedules->of(memory.kv.shape[1]),
+                                            .tiles = in.tiles->at(memory.kv.shape[1]),
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({

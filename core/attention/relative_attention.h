@@ -1,12 +1,11 @@
 // The kernels of relative attention as an operation of the tape.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <memory>
 
+#include "core/attention/schedules.h"
 #include "core/tape/parameters.h"
 #include "core/tape/tape.h"
-#include "kernels/tile_schedule.h"
 
 namespace segue {
 
@@ -20,8 +19,8 @@ struct RelativeAttentionInputs {
   Value bias = {};  // [N, E] float32 of distances, or missing; not with r
   Value gain = {};  // likewise, and not with u, w or bias
   int64_t window = 0;
-  // The tiles of what is seen in a segment of `tgt_len` behind a memory of `mem_len`, if not what the window says.
-  std::function<std::optional<kernels::TileSchedule>(int64_t tgt_len, int64_t mem_len)> schedule;
+  std::shared_ptr<LayerTiles> tiles;  // of what is seen, if the window does not say it
+  double pairs = 0.0;                 // that a head of one stream sees
   DropoutSite dropatt;
 };
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);

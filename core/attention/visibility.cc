@@ -35,12 +35,12 @@ class SeenDistances {
  public:
   SeenDistances(const ModelUse& use, int64_t head, int64_t keys) : bits_(static_cast<size_t>(keys / kWord + 2)) {
     for (int64_t distance = 0; distance < keys; ++distance) {
-      const int64_t place = keys - 1 - distance;
-      if (segue::sees(use, head, distance)) bits_[static_cast<size_t>(place / kWord)] |= uint64_t{1} << (place % kWord);
+      const int64_t bit = keys - 1 - distance;
+      if (segue::sees(use, head, distance)) bits_[static_cast<size_t>(bit / kWord)] |= uint64_t{1} << (bit % kWord);
     }
   }
 
-  // The keys seen from the place `before_last` before the last one, from the first key on.
+  // The keys, from the first one on, that are seen by the query so many positions before the last one.
   void write(int64_t before_last, uint64_t* keys) const {
     const int64_t shift = before_last % kWord;
     const auto first = static_cast<size_t>(before_last / kWord);
@@ -95,6 +95,17 @@ int64_t widest_reach(const ModelConfig& model, const ModelUse& use) {
     widest = std::max(widest, keys);
   }
   return widest;
+}
+
+// A distance is that of as many pairs as there are queries with a key so far back.
+double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
+  const int64_t groups = heads_differ(use) ? heads : 1;
+  double pairs = 0.0;
+  for (int64_t head = 0; head < groups; ++head) {
+    for (int64_t distance = 0; distance < memory + tgt_len; ++distance)
+      if (sees(use, head, distance)) pairs += static_cast<double>(std::min(tgt_len, memory + tgt_len - distance));
+  }
+  return pairs / static_cast<double>(groups);
 }
 
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {

@@ -9,8 +9,8 @@
 
 namespace segue {
 
-// Whether a head's query sees the key `distance` before its own place, if there is such a key. What one layer's use
-// says, in every kind: kernels are given the same in other words.
+// Whether a head's query sees the key `distance` tokens before it, if there is one. What one layer's use says, in every
+// kind: kernels are given the same in other words.
 bool sees(const ModelUse& use, int64_t head, int64_t distance);
 
 // The number of newest keys a query sees, its own included; 0: all of memory and segment before it, or what patterns
@@ -24,6 +24,10 @@ int64_t keys_in_reach(const ModelUse& use);
 
 // The most of them in any layer; 0: all.
 int64_t widest_reach(const ModelConfig& model, const ModelUse& use);
+
+// Pairs of query and key that a head of one stream sees, of `memory` keys and a segment of `tgt_len`; the mean over
+// heads.
+double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
 
 // The tiles of what the heads of a layer see of `memory` keys and a segment of `tgt_len` by its patterns; one group
 // when all see the same. Nothing where patterns say nothing.

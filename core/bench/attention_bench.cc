@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/attention/visibility.h"
+#include "core/attention/schedules.h"
 #include "kernels/relative_attention.h"
 
 namespace segue {
@@ -27,23 +27,15 @@ int64_t bytes_of_all(std::initializer_list<const OwnedTensor*> tensors) {
   return bytes;
 }
 
-std::optional<kernels::TileSchedule> schedule_of(const AttentionShape& shape) {
-  ModelUse use;
-  use.patterns = shape.patterns;
-  return segue::schedule_of(use, shape.heads, shape.tgt_len, shape.mem_len);
-}
-
 // All tensors of an attention, named as in its contract.
 struct Attention {
-  std::optional<kernels::TileSchedule> schedule;
-  OwnedTensor tiles;
+  std::optional<PlacedSchedule> schedule;
   OwnedTensor qkv, memory_kv, r, u, w, output, lse;
   OwnedTensor doutput, workspace, dqkv, dmemory_kv, dr, du, dw;
   int64_t window;
 
   Attention(Workbench& workbench, const AttentionShape& s)
-      : schedule(schedule_of(s)),
-        qkv(workbench.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
+      : qkv(workbench.random_tensor({s.streams, s.tgt_len, 3, s.heads, s.d_head})),
         memory_kv(workbench.random_tensor({s.streams, s.mem_len, 2, s.heads, s.d_head})),
         r(workbench.random_tensor({s.positions(), s.heads, s.d_head})),
         u(workbench.random_tensor(DType::kFloat32, {s.heads, s.d_head})),
@@ -51,11 +43,8 @@ struct Attention {
         output(workbench.empty_tensor({s.streams, s.tgt_len, s.heads, s.d_head})),
         lse(DType::kFloat32, {s.streams, s.heads, s.tgt_len}, workbench.device()),
         window(s.window) {
-    if (!schedule) return;
-    const std::vector<int64_t>& words = schedule->words();
-    const Shape shape{static_cast<int64_t>(words.size())};
-    tiles = OwnedTensor(DType::kInt64, shape, workbench.device());
-    copy_tensor(tiles.view(), view_of(words.data(), shape), workbench.device());
+    if (auto made = schedule_of(use_of(s), s.heads, s.tgt_len, s.mem_len))
+      schedule.emplace(std::move(*made), workbench.device());
   }
 
   void add_backward(Workbench& workbench, const AttentionShape& s) {
@@ -75,7 +64,7 @@ struct Attention {
             .u = u.view(),
             .w = w.view(),
             .window = window,
-            .tiles = schedule ? schedule->tiles_at(tiles.view().as<int64_t>()) : kernels::VisibleTiles{},
+            .tiles = schedule ? schedule->tiles() : kernels::VisibleTiles{},
             .dropout = {}};
   }
 
@@ -104,15 +93,10 @@ struct Attention {
 
 }  // namespace
 
-double visible_pairs(const AttentionShape& shape) {
-  if (const auto schedule = schedule_of(shape))
-    return static_cast<double>(schedule->pairs()) / static_cast<double>(schedule->groups());
-  double pairs = 0.0;
-  for (int64_t query = 0; query < shape.tgt_len; ++query) {
-    const int64_t keys = shape.mem_len + query + 1;
-    pairs += static_cast<double>(shape.window > 0 ? std::min(keys, shape.window) : keys);
-  }
-  return pairs;
+ModelUse use_of(const AttentionShape& shape) {
+  ModelUse use{.mem_len = shape.mem_len, .window = shape.window};
+  use.patterns = shape.patterns;
+  return use;
 }
 
 // Per pair the forward has three products of length H (content, position, values), the backward six (dp, dq by content
@@ -130,7 +114,8 @@ void AttentionShape::describe(JsonFields& fields) {
 AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,
                                bool forward_only) {
   Attention attention(workbench, shape);
-  const double product = 2.0 * visible_pairs(shape) * static_cast<double>(shape.streams * shape.heads * shape.d_head);
+  const double product = 2.0 * visible_pairs(use_of(shape), shape.heads, shape.tgt_len, shape.mem_len) *
+                         static_cast<double>(shape.streams * shape.heads * shape.d_head);
   AttentionBench bench;
   bench.measurements.push_back(
       {.name = "forward",
@@ -149,7 +134,8 @@ AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const
          .flops = (shape.has_distances ? 9.0 : 6.0) * product,
          .bytes = static_cast<double>(attention.forward_bytes() + attention.backward_bytes())});
   }
-  bench.workspace_bytes = bytes_of_all({&attention.lse, &attention.workspace, &attention.tiles});
+  bench.workspace_bytes =
+      bytes_of_all({&attention.lse, &attention.workspace}) + (attention.schedule ? attention.schedule->bytes() : 0);
   bench.tensor_bytes = attention.backward_bytes() - attention.lse.view().bytes();
   return bench;
 }

@@ -33,7 +33,7 @@ struct AttentionBench {
 AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,
                                bool forward_only);
 
-// Pairs of a query and a key that it sees, of one stream and head; the mean where heads differ.
-double visible_pairs(const AttentionShape& shape);
+// What attention of this shape sees.
+ModelUse use_of(const AttentionShape& shape);
 
 }  // namespace segue

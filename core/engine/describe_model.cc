@@ -54,6 +54,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const int64_t activations = segment->tape.planned_bytes();
+  const int64_t schedules = transformer.schedule_bytes(use, shape);
   const int64_t weights = (2 + moments) * parameters.values().bytes();
   const int64_t memory = make_training_memory(model, use, streams)->bytes();
   const Flops flops = segment->tape.flops();
@@ -65,11 +66,12 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
                       (flops.forward + flops.backward) / mega_tokens);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,
-                      human_bytes(weights + memory + activations));
+                      human_bytes(weights + memory + activations + schedules));
   text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
                       human_bytes(weights));
   text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(memory));
   text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(activations));
+  if (schedules > 0) text += fmt::format("{:<38} {}\n", "  lists of the tiles that are seen", human_bytes(schedules));
   return text;
 }
 

@@ -34,6 +34,8 @@ class Block {
   virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const = 0;
 };
 
-std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position, int64_t layer);
+// `schedules` are those of all layers.
+std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
+                                  std::shared_ptr<Schedules> schedules, int64_t layer);
 
 }  // namespace segue

@@ -28,8 +28,9 @@ OwnedTensor first_positions(const Shape& shape) {
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
     : config_(model), vocab_size_(vocab_size), positions_(model), head_(make_head(model, vocab_size)) {
+  const auto schedules = std::make_shared<Schedules>();
   for (int64_t layer = 0; layer < model.n_layer; ++layer)
-    layers_.push_back(make_block(model, positions_.of_layer(layer), layer));
+    layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, layer));
 }
 
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
@@ -153,6 +154,18 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
 Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const {
   Arena unused(parameters.compute().device);
   return record(unused, Tape::Mode::kTraining, parameters, use, shape)->tape.flops();
+}
+
+int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& shape) const {
+  std::vector<std::vector<PatternConfig>> counted{{}};
+  int64_t words = 0;
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    const ModelUse here = use_of_layer(config_, use, layer);
+    if (std::ranges::find(counted, here.patterns) != counted.end()) continue;
+    counted.push_back(here.patterns);
+    words += std::ssize(schedule_of(here, config_.n_head, shape.tgt_len, shape.memory_length)->words());
+  }
+  return words * bytes_of(DType::kInt64);
 }
 
 SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {

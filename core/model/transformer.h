@@ -31,6 +31,9 @@ class Transformer {
   // counts; where clusters have tables of their own, the projections of all clusters for every token.
   Flops flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const;
 
+  // Bytes of the lists of tiles that sparse layers see in such a segment; layers that see the same have one.
+  int64_t schedule_bytes(const ModelUse& use, const SegmentShape& shape) const;
+
   // Records what a KV cache starts from while weights are frozen: per layer the rows of distances that
   // segments of `tgt_len` tokens need, and the keys and values of a memory full of zeros. Sealed; both kept.
   std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use, int64_t streams,

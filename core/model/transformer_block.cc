@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "core/model/block.h"
 #include "core/tape/dropout_sites.h"
@@ -12,8 +13,12 @@ namespace {
 
 class TransformerBlock : public Block {
  public:
-  TransformerBlock(const ModelConfig& model, const Position& position, int64_t layer)
-      : model_(model), attention_(model, position, layer), layer_(layer), prefix_(fmt::format("layers.{}.", layer)) {}
+  TransformerBlock(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
+                   int64_t layer)
+      : model_(model),
+        attention_(model, position, std::move(schedules), layer),
+        layer_(layer),
+        prefix_(fmt::format("layers.{}.", layer)) {}
 
   void declare(std::vector<ParameterSpec>& specs) const override {
     attention_.declare(specs);
@@ -106,10 +111,11 @@ class TransformerBlock : public Block {
 
 }  // namespace
 
-std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position, int64_t layer) {
+std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
+                                  std::shared_ptr<Schedules> schedules, int64_t layer) {
   switch (model.block.kind) {
     case BlockKind::kTransformer:
-      return std::make_unique<TransformerBlock>(model, position, layer);
+      return std::make_unique<TransformerBlock>(model, position, std::move(schedules), layer);
   }
   throw ContractError("unknown block kind");
 }

@@ -18,8 +18,9 @@ RankPlan plan_rank(const Config& config, const Transformer& model, Parameters& p
   const std::vector<StreamGroup> groups = make_stream_groups(config.model, use_of(config.model), streams,
                                                              config.training.batch_chunk, parameters.compute());
   const SegmentShape shape = training_shape(config, groups.front().count);
-  const int64_t activations =
-      model.record(arena, Tape::Mode::kTraining, parameters, use_of(config.model), shape)->tape.planned_bytes();
+  const ModelUse use = use_of(config.model);
+  const int64_t activations = model.record(arena, Tape::Mode::kTraining, parameters, use, shape)->tape.planned_bytes() +
+                              model.schedule_bytes(use, shape);
   return {.streams = streams, .memory = memory_of(config.optimizer, parameters, buckets, groups, activations)};
 }
 

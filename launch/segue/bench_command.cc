@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "core/attention/visibility.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
 #include "core/bench/eval_speed_bench.h"
@@ -127,7 +128,7 @@ void run_attention(const AttentionOptions& options) {
                   {"mem_len", shape.mem_len},
                   {"window", shape.window},
                   {"visibility", options.visibility},
-                  {"pairs", visible_pairs(shape)},
+                  {"pairs", visible_pairs(use_of(shape), shape.heads, shape.tgt_len, shape.mem_len)},
                   {"distances", shape.has_distances},
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});
