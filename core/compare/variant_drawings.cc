@@ -19,7 +19,7 @@ constexpr int64_t kMostPoints = 250;  // of a line
 // One drawing for all that see the same.
 void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePairs drawing) {
   const auto same = std::ranges::find_if(drawings, [&](const report::VisiblePairs& drawn) {
-    return drawn.memory == drawing.memory && drawn.tokens == drawing.tokens;
+    return drawn.memory == drawing.memory && drawn.segment == drawing.segment && drawn.rows == drawing.rows;
   });
   if (same != drawings.end()) {
     same->title += ", " + drawing.title;

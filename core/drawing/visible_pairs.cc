@@ -1,10 +1,8 @@
-// A step for every row: one area where each has one run of keys, otherwise a bar for each run. Where tokens are more
-// than rows can show, evenly chosen ones stand for all.
+// A step for every row: one area where each has one run of keys, otherwise a bar for each run.
 #include "core/drawing/visible_pairs.h"
 
 #include <algorithm>
 
-#include "core/drawing/curves.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/drawing/plot_layout.h"
@@ -14,7 +12,6 @@ namespace segue::report {
 
 namespace {
 
-constexpr size_t kMostTokenRows = 48;
 constexpr double kTokenRowHeight = 3.0;
 constexpr double kSeenOpacity = 0.6;
 constexpr double kNarrowestGap = 0.5;  // between runs that are drawn apart
@@ -69,21 +66,17 @@ void fill(const std::vector<std::vector<Bar>>& rows, double top, const std::stri
 class Painter {
  public:
   Painter(const VisiblePairs& pairs, const Sizes& sizes)
-      : pairs_(pairs),
-        sizes_(sizes),
-        rows_(even_choice(pairs.tokens.size(), kMostTokenRows)),
-        title_(wrapped(pairs.title, sizes.width, sizes.font)),
-        line_(1.35 * sizes.font) {}
+      : pairs_(pairs), sizes_(sizes), title_(wrapped(pairs.title, sizes.width, sizes.font)), line_(1.35 * sizes.font) {}
 
   double height() const { return bottom() + 1.8 * sizes_.font; }
 
   void paint(double above, Svg& svg) const {
     for (size_t i = 0; i < title_.size(); ++i)
       svg.text({0.0, above + sizes_.font + line_ * static_cast<double>(i)}, title_[i], {.size = sizes_.font});
-    const auto tokens = static_cast<double>(std::max<size_t>(pairs_.tokens.size(), 1));
+    const auto tokens = static_cast<double>(std::max<int64_t>(pairs_.segment, 1));
     const Scale x(ScaleKind::kLinear, {-static_cast<double>(pairs_.memory), tokens}, {0.0, sizes_.width});
     std::vector<std::vector<Bar>> bars;
-    for (const size_t row : rows_) bars.push_back(bars_of(pairs_.tokens[row], x));
+    for (const auto& runs : pairs_.rows) bars.push_back(bars_of(runs, x));
     fill(bars, above + top(), series_colour(pairs_.colour, svg.ink()), svg);
     svg.line({x(0.0), above + top()}, {x(0.0), above + bottom()}, colour(Tone::kText, svg.ink()), 1.0);
     const double baseline = above + bottom() + 1.3 * sizes_.font;
@@ -96,11 +89,10 @@ class Painter {
 
  private:
   double top() const { return line_ * static_cast<double>(title_.size()) + 0.45 * sizes_.font; }
-  double bottom() const { return top() + kTokenRowHeight * static_cast<double>(rows_.size()); }
+  double bottom() const { return top() + kTokenRowHeight * static_cast<double>(pairs_.rows.size()); }
 
   const VisiblePairs& pairs_;
   const Sizes& sizes_;
-  std::vector<size_t> rows_;
   std::vector<std::string> title_;
   double line_;
 };

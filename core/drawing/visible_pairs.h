@@ -1,4 +1,4 @@
-// Which keys each token of a segment can attend to: a row for every token, memory left of the line.
+// Which keys the tokens of a segment can attend to: a row for every token, memory left of the line.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,12 @@ struct VisiblePairs {
     int64_t last = 0;
     bool operator==(const Keys&) const = default;
   };
-  std::vector<std::vector<Keys>> tokens = {};  // the runs of every token of the segment, in increasing order
+  int64_t segment = 0;                       // tokens
+  std::vector<std::vector<Keys>> rows = {};  // the runs of evenly chosen tokens, in increasing order
   int64_t colour = 0;
 };
+
+constexpr size_t kMostTokenRows = 48;  // that a drawing should have
 
 std::string draw(const VisiblePairs& pairs, const Canvas& canvas);
 

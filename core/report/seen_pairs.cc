@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
+#include "core/drawing/curves.h"
 
 namespace segue::report {
 
@@ -125,8 +126,9 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, 
     VisiblePairs& drawing = drawings.emplace_back();
     drawing.title = of.empty() ? name : name.empty() ? of : fmt::format("{} ({})", name, of);
     drawing.memory = model.mem_len;
-    for (int64_t token = 0; token < tgt_len; ++token)
-      drawing.tokens.push_back(keys_of(way.distances, token, model.mem_len));
+    drawing.segment = tgt_len;
+    for (const size_t token : even_choice(static_cast<size_t>(tgt_len), kMostTokenRows))
+      drawing.rows.push_back(keys_of(way.distances, static_cast<int64_t>(token), model.mem_len));
   }
   return drawings;
 }

@@ -349,35 +349,35 @@ TEST(IntervalsTest, LabelsAreNotCutOff) {
 }
 
 TEST(VisiblePairsTest, NamesAllThatSeeTheSame) {
-  VisiblePairs pairs{.name = "pairs", .memory = 4, .tokens = {{{-4, 0}}, {{-4, 1}}}};
+  VisiblePairs pairs{.name = "pairs", .memory = 4, .segment = 2, .rows = {{{-4, 0}}, {{-4, 1}}}};
   for (int64_t i = 0; i < 20; ++i) pairs.title += fmt::format("{}variant_{}", i == 0 ? "" : ", ", i);
   const std::string svg = draw(pairs, {Width::kNarrow});
   for (int64_t i = 0; i < 20; ++i) EXPECT_NE(svg.find(fmt::format("variant_{}", i)), std::string::npos);
 }
 
 TEST(VisiblePairsTest, IsOneAreaWithin) {
-  VisiblePairs pairs{.name = "pairs", .title = "a, b", .memory = 4};
-  for (int64_t token = 0; token < 300; ++token) pairs.tokens.push_back({{std::max<int64_t>(-4, token - 9), token}});
+  VisiblePairs pairs{.name = "pairs", .title = "a, b", .memory = 4, .segment = 300};
+  for (int64_t token = 0; token < 300; token += 7) pairs.rows.push_back({{std::max<int64_t>(-4, token - 9), token}});
   const std::string svg = draw(pairs, {});
   expect_numbers_within(svg, Width::kWide);
   EXPECT_EQ(count(svg, "Z\" style=\"fill:"), 1);
   EXPECT_NE(svg.find("4 in memory"), std::string::npos);
-  pairs = {.name = "pairs", .title = "no memory", .tokens = {{{0, 0}}}};
+  pairs = {.name = "pairs", .title = "no memory", .segment = 1, .rows = {{{0, 0}}}};
   EXPECT_EQ(draw(pairs, {}).find("in memory"), std::string::npos);
   EXPECT_EQ(count(draw(VisiblePairs{}, {}), "Z\""), 0);
 }
 
 TEST(VisiblePairsTest, DrawsRunsApartWhereTheyCanBeTold) {
-  VisiblePairs pairs{.name = "pairs", .title = "strided"};
+  VisiblePairs pairs{.name = "pairs", .title = "strided", .segment = 16};
   for (int64_t token = 0; token < 16; ++token) {
-    pairs.tokens.emplace_back();
-    for (int64_t key = token % 4; key <= token; key += 4) pairs.tokens.back().push_back({key, key});
+    pairs.rows.emplace_back();
+    for (int64_t key = token % 4; key <= token; key += 4) pairs.rows.back().push_back({key, key});
   }
   EXPECT_EQ(count(draw(pairs, {}), "Z"), 4 * (1 + 2 + 3 + 4));
-  VisiblePairs fine{.name = "fine", .title = "every other of many"};
-  for (int64_t token = 0; token < 8000; ++token) {
-    fine.tokens.emplace_back();
-    for (int64_t key = token % 2; key <= token; key += 2) fine.tokens.back().push_back({key, key});
+  VisiblePairs fine{.name = "fine", .title = "every other of many", .segment = 8000};
+  for (int64_t token = 0; token < 8000; token += 200) {
+    fine.rows.emplace_back();
+    for (int64_t key = token % 2; key <= token; key += 2) fine.rows.back().push_back({key, key});
   }
   EXPECT_EQ(count(draw(fine, {}), "Z\" style=\"fill:"), 1);
   const std::string both = draw(std::vector{pairs, fine}, {}, "both");
