@@ -246,9 +246,8 @@ TEST(RelativeAttention, GradientOfBiasesOrGainsMayBeLeftOut) {
 // With distance terms, with none, with biases and with gains: those without a band, and with what is summed by
 // distance.
 std::vector<AttentionCase> of_all_terms(const AttentionCase& c) {
-  AttentionCase plain = c;
-  plain.has_distances = false;
-  AttentionCase biased = plain;
+  AttentionCase plain = c, biased = c;
+  plain.has_distances = biased.has_distances = false;
   biased.e = c.keys();
   return {c, plain, biased, with_gains(plain, c.keys())};
 }
