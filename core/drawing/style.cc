@@ -42,7 +42,7 @@ details{margin:.6rem 0 0;font-size:.9375rem}
 summary{width:max-content;max-width:100%;cursor:pointer;color:var(--quiet)}
 summary:hover{color:var(--text)}
 details[open] summary{margin-bottom:.6rem}
-.scroll{overflow:auto;max-height:30rem}
+.scroll{overflow:auto;max-height:48rem}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.35}
 th,td{padding:.38rem .9rem .38rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 th:first-child,.words th,.words td{text-align:left}
