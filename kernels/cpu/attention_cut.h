@@ -5,8 +5,8 @@
 //
 // Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
 // leaves out the columns that none of them sees; of the band of distances (attention_tile.h), likewise, a block of rows
-// needs a run of columns. Tiles of a schedule (kernels/tile_schedule.h) are computed whole, and a strip meets those
-// that one of its tiles of queries lists.
+// needs a run of columns. Of a schedule (kernels/tile_schedule.h) a strip meets the tiles that one of its own lists,
+// and computes of them all that is not in the future.
 #pragma once
 
 #include <algorithm>

@@ -61,40 +61,12 @@ void with_head_width(int64_t d_head, const Call& call) {
   }
 }
 
-// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the bits of the
-// queries' rows are not set. A bit is of a key, or of a distance where columns are distances.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void mask_listed(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
-                                            const uint64_t* rows, Accumulators<kColumns>& scores) {
-  constexpr int kListedRows = TileWalk<Element>::kListedRows;
-  const LaneOfAccumulators lane;
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const int row = lane.row(2 * r);
-    const int query = first_query + row;
-    const uint64_t seen = rows[query % kListedRows];
-    const int first = kOrder == KeyOrder::kAscending ? key_of(row) : in.mem_len + query - key_of(row);
-#pragma unroll
-    for (int block = 0; block < kColumns / 8; ++block) {
-#pragma unroll
-      for (int i = 2 * r; i < 2 * r + 2; ++i) {
-        const int bit = (first + lane.column(block, i)) % kListedRows;
-        if ((seen >> bit & 1U) == 0) scores.value[block][i] = -INFINITY;
-      }
-    }
-  }
-}
-
-// The same where the query does not see the key. Where, by distance, the first query sees the last column's key and the
-// last query the first column's, all see all.
+// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not
+// see the key. Where the first query sees the last column's key and the last query the first column's, all see all.
 template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
-                                            const SeenPairs& seen, Accumulators<kColumns>& scores) {
+                                            SeenByDistance /*seen*/, Accumulators<kColumns>& scores) {
   constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
-  if (!seen.by_distance) {
-    if (seen.rows != nullptr) mask_listed<kOrder>(in, first_query, key_of, seen.rows, scores);
-    return;
-  }
   if (in.visible(first_query, key_of(0) + kStep * (kColumns - 1)) && in.visible(first_query + 15, key_of(15))) return;
   const LaneOfAccumulators lane;
 #pragma unroll
@@ -103,6 +75,30 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
     for (int i = 0; i < 4; ++i) {
       const int j = key_of(lane.row(i)) + kStep * lane.column(block, i);
       if (!in.visible(first_query + lane.row(i), j)) scores.value[block][i] = -INFINITY;
+    }
+  }
+}
+
+// The same where the bit of the query's row is not set. It is that of a key, or of a distance where columns are
+// distances; columns begin at one of their multiples in a schedule's tile, so that they do not go beyond a row of bits.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
+                                            SeenByList listed, Accumulators<kColumns>& scores) {
+  static_assert(kListedRows % kColumns == 0);
+  if (listed.rows == nullptr) return;
+  const LaneOfAccumulators lane;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = lane.row(2 * r);
+    const int query = first_query + row;
+    const int first = kOrder == KeyOrder::kAscending ? key_of(row) : in.mem_len + query - key_of(row);
+    const uint64_t seen = listed.rows[query % kListedRows] >> (first % kListedRows + lane.column(0, 0));
+#pragma unroll
+    for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        if ((seen & uint64_t{1} << (block * 8 + i)) == 0) scores.value[block][2 * r + i] = -INFINITY;
+      }
     }
   }
 }
@@ -126,10 +122,9 @@ __device__ __forceinline__ void visit_distances(const AttentionInputs<Element>& 
 }
 
 // What the warp's scores have by distance, and their mask. They are yet to be scaled.
-template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
+template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf, typename Seen>
 __device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                              const KeyOf& key_of, const SeenPairs& seen,
-                                              Accumulators<kColumns>& scores) {
+                                              const KeyOf& key_of, Seen seen, Accumulators<kColumns>& scores) {
   if constexpr (kTerms != ByDistance::kNothing) {
     visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float value, int block, int i) {
       float& score = scores.value[block][i];
@@ -164,20 +159,32 @@ __device__ __forceinline__ void store_rows(const Accumulators<kWidth>& values, f
   }
 }
 
-// call(kWidth, kBand, kTerms as constants): kBand says whether scores have distance terms, kTerms, in place of these,
-// what else they have by distance.
+// call(kWidth, kListed as constants): kListed says whether a schedule lists what is seen.
+template <typename Element, typename Call>
+void with_width_and_lists(const AttentionInputs<Element>& in, const Call& call) {
+  with_head_width(in.d_head, [&](auto width) {
+    if (in.keys_of_queries.starts != nullptr) {
+      call(width, std::true_type());
+    } else {
+      call(width, std::false_type());
+    }
+  });
+}
+
+// call(kWidth, kListed, kBand, kTerms as constants): kBand says whether scores have distance terms, kTerms, in place of
+// these, what else they have by distance.
 template <typename Element, typename Call>
 void with_variant(const AttentionInputs<Element>& in, const Call& call) {
-  with_head_width(in.d_head, [&](auto width) {
+  with_width_and_lists(in, [&](auto width, auto listed) {
     using enum ByDistance;
     if (in.positions > 0) {
-      call(width, std::true_type(), std::integral_constant<ByDistance, kNothing>());
+      call(width, listed, std::true_type(), std::integral_constant<ByDistance, kNothing>());
     } else if (in.terms == kBiases) {
-      call(width, std::false_type(), std::integral_constant<ByDistance, kBiases>());
+      call(width, listed, std::false_type(), std::integral_constant<ByDistance, kBiases>());
     } else if (in.terms == kGains) {
-      call(width, std::false_type(), std::integral_constant<ByDistance, kGains>());
+      call(width, listed, std::false_type(), std::integral_constant<ByDistance, kGains>());
     } else {
-      call(width, std::false_type(), std::integral_constant<ByDistance, kNothing>());
+      call(width, listed, std::false_type(), std::integral_constant<ByDistance, kNothing>());
     }
   });
 }

@@ -86,9 +86,9 @@ struct QueryStatistics {
 
 // From scores and dp = do · v: the weights after dropout in place of the scores, ds in place of dp. key_of(row) is the
 // key of the warp's row and column 0.
-template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf>
+template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf, typename Seen>
 __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Element>& in, const HeadPlace& at,
-                                                      int first_query, const KeyOf& key_of, const SeenPairs& seen,
+                                                      int first_query, const KeyOf& key_of, Seen seen,
                                                       const QueryStatistics<Element>& query,
                                                       const WeightDropout<Element>& dropout,
                                                       Accumulators<kColumns>& scores,
@@ -181,9 +181,9 @@ struct PairTiles : Division<Element, kWidth> {
                                                         distance);
   }
   // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
-  template <ByDistance kTerms>
+  template <ByDistance kTerms, typename Seen>
   __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
-                                        const SeenPairs& seen, const QueryStatistics<Element>& query,
+                                        Seen seen, const QueryStatistics<Element>& query,
                                         const WeightDropout<Element>& dropout, [[maybe_unused]] float* scratch,
                                         Accumulators<kColumns>& weights, Accumulators<kColumns>& dscores) const {
     const WarpPlace<Element> warp;

@@ -55,7 +55,7 @@ __device__ __forceinline__ void multiply_rectified(Accumulators<kColumns>& dscor
   }
 }
 
-template <typename Element, int kWidth, ByDistance kTerms>
+template <typename Element, int kWidth, ByDistance kTerms, bool kListed>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_by_distance_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -79,35 +79,36 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
   ColumnSums<Part::kColumns> sums;
   WeightDropout<Element> dropout(in);
-  int following = -1;  // the query behind those before
-  for (TileWalk<Element> walk = in.queries_at_distances(at, e0); !walk.is_over(); walk.move_on()) {
-    const int i0 = walk.row();
-    tiles.queries.load(args, at, i0);
-    if (i0 == following) {
+  TileWalk<Element, kListed> walk = in.template queries_at_distances<kListed>(at, e0);
+  while (!walk.is_over()) {  // of one run of tiles after the other
+    load_keys_and_values(walk.row(), 0);
+    tiles.keys.turn(), tiles.values.turn();
+    for (bool follows = true; follows;) {
+      const int i0 = walk.row();
+      tiles.queries.load(args, at, i0);
       tiles.keys.turn(), tiles.values.turn();
-    } else {
-      load_keys_and_values(i0, 0);
+      load_keys_and_values(i0, kRows);
+      simt::async_commit();
+      const QueryStatistics<Element> query(args, at, i0 + warp.row);
+      const int first_key = in.mem_len + i0 + warp.row - e0;
+      const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
+      dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
+      simt::async_wait<0>();
+      simt::sync_block();
+      Accumulators<Part::kColumns> scores;
+      Accumulators<Part::kColumns> dweights;
+      multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
+      multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
+      [[maybe_unused]] Accumulators<Part::kColumns> products;
+      if constexpr (kTerms == ByDistance::kGains) products = scores;
+      weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, walk.seen(), query, dropout,
+                                                           scores, dweights);
+      if constexpr (kTerms == ByDistance::kGains) multiply_rectified(dweights, products);
+      sums.add(dweights);
+      simt::sync_block();  // all threads are done with these queries, keys and values
+      walk.move_on();
+      follows = walk.follows(i0);
     }
-    load_keys_and_values(i0, kRows);
-    following = i0 + kRows;
-    simt::async_commit();
-    const QueryStatistics<Element> query(args, at, i0 + warp.row);
-    const int first_key = in.mem_len + i0 + warp.row - e0;
-    const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
-    dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
-    simt::async_wait<0>();
-    simt::sync_block();
-    Accumulators<Part::kColumns> scores;
-    Accumulators<Part::kColumns> dweights;
-    multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
-    multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
-    [[maybe_unused]] Accumulators<Part::kColumns> products;
-    if constexpr (kTerms == ByDistance::kGains) products = scores;
-    weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, walk.seen(), query, dropout,
-                                                         scores, dweights);
-    if constexpr (kTerms == ByDistance::kGains) multiply_rectified(dweights, products);
-    sums.add(dweights);
-    simt::sync_block();  // all threads are done with these queries, keys and values
   }
   simt::async_commit();
   simt::async_wait<0>();
@@ -134,13 +135,14 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_by_distance(Queue& queue, const BackwardArguments<Element>& args) {
-  with_head_width(args.in.d_head, [&](auto width) {
+  with_width_and_lists(args.in, [&](auto width, auto listed) {
     using enum ByDistance;
     constexpr int kWidth = decltype(width)::value;
+    constexpr bool kListed = decltype(listed)::value;
     launch_tiles<ByDistanceTiles<Element, kWidth>>(
         queue, "relative_attention_by_distance", args, args.in.keys,
-        args.in.terms == kGains ? relative_attention_by_distance_kernel<Element, kWidth, kGains>
-                                : relative_attention_by_distance_kernel<Element, kWidth, kBiases>);
+        args.in.terms == kGains ? relative_attention_by_distance_kernel<Element, kWidth, kGains, kListed>
+                                : relative_attention_by_distance_kernel<Element, kWidth, kBiases, kListed>);
   });
 }
 template void launch_by_distance(Queue&, const BackwardArguments<float>&);

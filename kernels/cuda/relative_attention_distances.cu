@@ -27,7 +27,7 @@ struct DistancesTiles : Division<Element, kWidth> {
         scratch(memory) {}
 };
 
-template <typename Element, int kWidth>
+template <typename Element, int kWidth, bool kListed>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_distances_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -54,35 +54,36 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   Accumulators<Part::kFeatures> dpositions;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
-  int following = -1;  // the query behind those before
-  for (TileWalk<Element> walk = in.queries_at_distances(at, e0); !walk.is_over(); walk.move_on()) {
-    const int i0 = walk.row();
-    tiles.queries.load(args, at, i0);
-    if (i0 == following) {
+  TileWalk<Element, kListed> walk = in.template queries_at_distances<kListed>(at, e0);
+  while (!walk.is_over()) {  // of one run of tiles after the other
+    load_keys_and_values(walk.row(), 0);
+    tiles.keys.turn(), tiles.values.turn();
+    for (bool follows = true; follows;) {
+      const int i0 = walk.row();
+      tiles.queries.load(args, at, i0);
       tiles.keys.turn(), tiles.values.turn();
-    } else {
-      load_keys_and_values(i0, 0);
+      load_keys_and_values(i0, kRows);
+      simt::async_commit();
+      const QueryStatistics<Element> query(args, at, i0 + warp.row);
+      const int first_key = in.mem_len + i0 + warp.row - e0;
+      const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
+      dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
+      simt::async_wait<0>();
+      simt::sync_block();
+      Accumulators<Part::kColumns> scores;
+      Accumulators<Part::kColumns> dweights;
+      multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
+      multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
+      multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
+      weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, walk.seen(),
+                                                                         query, dropout, scores, dweights);
+      store_tile(tiles.dscores, warp.row, dweights, column);
+      simt::sync_block();
+      multiply_transposed(dpositions, &row_sums, tiles.dscores, warp.row, tiles.queries.position, feature);
+      simt::sync_block();
+      walk.move_on();
+      follows = walk.follows(i0);
     }
-    load_keys_and_values(i0, kRows);
-    following = i0 + kRows;
-    simt::async_commit();
-    const QueryStatistics<Element> query(args, at, i0 + warp.row);
-    const int first_key = in.mem_len + i0 + warp.row - e0;
-    const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
-    dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
-    simt::async_wait<0>();
-    simt::sync_block();
-    Accumulators<Part::kColumns> scores;
-    Accumulators<Part::kColumns> dweights;
-    multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
-    multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
-    multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
-    weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, walk.seen(),
-                                                                       query, dropout, scores, dweights);
-    store_tile(tiles.dscores, warp.row, dweights, column);
-    simt::sync_block();
-    multiply_transposed(dpositions, &row_sums, tiles.dscores, warp.row, tiles.queries.position, feature);
-    simt::sync_block();
   }
   simt::async_commit();
   simt::async_wait<0>();
@@ -103,10 +104,11 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_distances(Queue& queue, const BackwardArguments<Element>& args) {
-  with_head_width(args.in.d_head, [&](auto width) {
+  with_width_and_lists(args.in, [&](auto width, auto listed) {
     constexpr int kWidth = decltype(width)::value;
-    launch_tiles<DistancesTiles<Element, kWidth>>(queue, "relative_attention_distances", args, args.in.keys,
-                                                  relative_attention_distances_kernel<Element, kWidth>);
+    launch_tiles<DistancesTiles<Element, kWidth>>(
+        queue, "relative_attention_distances", args, args.in.keys,
+        relative_attention_distances_kernel<Element, kWidth, decltype(listed)::value>);
   });
 }
 template void launch_distances(Queue&, const BackwardArguments<float>&);

@@ -97,7 +97,7 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
   });
 }
 
-template <typename Element, int kWidth, bool kBand, ByDistance kTerms>
+template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
 __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
     relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;
-  TileWalk<Element> walk = in.keys_seen_by(at, i0);
+  TileWalk<Element, kListed> walk = in.template keys_seen_by<kListed>(at, i0);
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
   const PositionRows<Element> positions = in.position_rows(at);
@@ -119,44 +119,47 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
         const int distance = in.mem_len + i0 - j0 - (kRows - 1) + row;
         load_rows<kThreads<Element>>(in, tiles.band.tile, tiles.band.place(row), positions, distance);
       };
-  const auto load_keys = [&](int j0, bool follows) {  // of the tile that does or does not follow the one before
+  const auto load_keys = [&](int j0) {  // and the half of its band that the tile before does not have
     load_rows<kThreads<Element>>(in, tiles.keys, 0, keys, j0);
-    if constexpr (kBand) {
-      if (follows) tiles.band.turn();
-      load_positions(j0, 0);
-      if (!follows) load_positions(j0, kRows);
-    }
+    if constexpr (kBand) load_positions(j0, 0);
   };
 
   load_queries<kBand>(in, at, i0, tiles.content, tiles.position);
-  load_keys(walk.row(), false);
-  simt::async_commit();
   OnlineSoftmax<Element, kWidth> softmax;
   WeightDropout<Element> dropout(in);
-  while (!walk.is_over()) {
-    const int j0 = walk.row();
-    const SeenPairs seen = walk.seen();
-    load_rows<kThreads<Element>>(in, tiles.values, 0, values, j0);
+  while (!walk.is_over()) {  // of one run of tiles after the other
+    load_keys(walk.row());
+    if constexpr (kBand) load_positions(walk.row(), kRows);
     simt::async_commit();
-    dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
-    simt::async_wait<1>();
-    simt::sync_block();
-    Accumulators<kRows> scores;
-    multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
-    if constexpr (kBand)
-      multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
-    simt::sync_block();  // all threads are done with these keys and positions
-    walk.move_on();
-    if (!walk.is_over()) load_keys(walk.row(), walk.row() == j0 + kRows);
-    simt::async_commit();
-    const auto key_of = [&](int) { return j0; };
-    finish_scores<KeyOrder::kAscending, kTerms>(in, at, first_query, key_of, seen, scores);
-    softmax.add(scores, in.scale);
-    dropout.apply(scores);
-    simt::async_wait<1>();
-    simt::sync_block();
-    multiply_rows(softmax.output, scores, tiles.values);
-    simt::sync_block();  // and with these values
+    for (bool follows = true; follows;) {
+      const int j0 = walk.row();
+      const auto seen = walk.seen();
+      load_rows<kThreads<Element>>(in, tiles.values, 0, values, j0);
+      simt::async_commit();
+      dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
+      simt::async_wait<1>();
+      simt::sync_block();
+      Accumulators<kRows> scores;
+      multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
+      if constexpr (kBand)
+        multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
+      simt::sync_block();  // all threads are done with these keys and positions
+      walk.move_on();
+      follows = walk.follows(j0);
+      if (follows) {
+        if constexpr (kBand) tiles.band.turn();
+        load_keys(walk.row());
+      }
+      simt::async_commit();
+      const auto key_of = [&](int) { return j0; };
+      finish_scores<KeyOrder::kAscending, kTerms>(in, at, first_query, key_of, seen, scores);
+      softmax.add(scores, in.scale);
+      dropout.apply(scores);
+      simt::async_wait<1>();
+      simt::sync_block();
+      multiply_rows(softmax.output, scores, tiles.values);
+      simt::sync_block();  // and with these values
+    }
   }
   simt::async_wait<0>();
   store_output(args, at, first_query, softmax);
@@ -166,12 +169,12 @@ template <typename Element>
 void run_forward(Queue& queue, const RelativeAttentionForward& args) {
   const ForwardArguments<Element> arguments{
       .in = inputs_of<Element>(args.inputs), .output = args.output.as<Element>(), .lse = args.lse.as<float>()};
-  with_variant(arguments.in, [&](auto width, auto band, auto terms) {
+  with_variant(arguments.in, [&](auto width, auto listed, auto band, auto terms) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<ForwardTiles<Element, kWidth, kBand>>(
         queue, "relative_attention_forward", arguments, arguments.in.tgt_len,
-        relative_attention_forward_kernel<Element, kWidth, kBand, decltype(terms)::value>);
+        relative_attention_forward_kernel<Element, kWidth, kBand, decltype(terms)::value, decltype(listed)::value>);
   });
 }
 

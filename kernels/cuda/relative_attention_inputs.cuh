@@ -61,44 +61,65 @@ struct PositionRows {
 // What scores have by distance in place of distance terms.
 enum class ByDistance : uint8_t { kNothing, kBiases, kGains };
 
-// A tile of a schedule's pairs, or all that distances say.
-struct SeenPairs {
-  bool by_distance = true;
-  const uint64_t* rows = nullptr;  // of the tile's queries: a bit for each key or distance; null: all are seen
+// Which pairs of a tile are seen: those that distances say.
+struct SeenByDistance {};
+
+// Or those that a schedule lists.
+struct SeenByList {
+  const uint64_t* rows;  // of the tile's queries: a bit for each key or distance; null: all are seen
 };
 
-// The tiles of one axis that a block's own tile meets, in increasing order: all from the first to the last, or those
-// that a schedule lists, whose tiles may be two of these.
-template <typename Element>
+// The tiles of one axis that a block's own tile meets, in increasing order: all from the first to the last.
+template <typename Element, bool kListed>
 class TileWalk {
  public:
   static constexpr int kRows = kTile<Element>;
-  static constexpr int kListedRows = static_cast<int>(kScheduleTile);
-  static_assert(kListedRows % kRows == 0);
 
   // Tiles from row `first` on, that begin before `end`.
   __device__ __forceinline__ TileWalk(int first, int end) : row_(first), end_(end) {}
+
+  __device__ __forceinline__ bool is_over() const { return row_ >= end_; }
+  __device__ __forceinline__ int row() const { return row_; }
+  // Whether this tile comes right after that of row `before`, so that a band between them turns.
+  __device__ __forceinline__ bool follows(int before) const { return before + kRows < end_; }
+  __device__ __forceinline__ SeenByDistance seen() const { return {}; }
+  __device__ __forceinline__ void move_on() { row_ += kRows; }
+
+ private:
+  int row_;
+  const int end_;
+};
+
+constexpr int kListedRows = static_cast<int>(kScheduleTile);
+
+// Those that a schedule lists, whose tiles may be two of these.
+template <typename Element>
+class TileWalk<Element, true> {
+ public:
+  static constexpr int kRows = kTile<Element>;
+  static_assert(kListedRows % kRows == 0);
+
   // Those of entries [entry, last), where the axis has `end` rows.
   __device__ __forceinline__ TileWalk(const int32_t* entry, const int32_t* last, const uint64_t* masks, int end)
       : entry_(entry), last_(last), masks_(masks), row_(entry == last ? end : entry[0] * kListedRows), end_(end) {}
 
   __device__ __forceinline__ bool is_over() const { return row_ >= end_; }
   __device__ __forceinline__ int row() const { return row_; }
-  __device__ __forceinline__ SeenPairs seen() const {
-    if (entry_ == nullptr) return {};
-    return {false, entry_[1] < 0 ? nullptr : masks_ + static_cast<int64_t>(entry_[1]) * kListedRows};
+  __device__ __forceinline__ bool follows(int before) const { return !is_over() && row_ == before + kRows; }
+  __device__ __forceinline__ SeenByList seen() const {
+    return {entry_[1] < 0 ? nullptr : masks_ + static_cast<int64_t>(entry_[1]) * kListedRows};
   }
   __device__ __forceinline__ void move_on() {
     row_ += kRows;
-    if (entry_ == nullptr || row_ % kListedRows != 0) return;
+    if (row_ % kListedRows != 0) return;
     entry_ += 2;
     row_ = entry_ == last_ ? end_ : entry_[0] * kListedRows;
   }
 
  private:
-  const int32_t* entry_ = nullptr;
-  const int32_t* last_ = nullptr;
-  const uint64_t* masks_ = nullptr;
+  const int32_t* entry_;
+  const int32_t* last_;
+  const uint64_t* masks_;
   int row_, end_;
 };
 
@@ -119,8 +140,8 @@ struct AxisLists {
         by_head(of.groups > 1) {}
   // What the tile that holds row `own` meets of an axis of `end` rows.
   template <typename Element>
-  __device__ __forceinline__ TileWalk<Element> walk(int n, int own, int end) const {
-    const int32_t* start = starts + (by_head ? n * (tiles + 1) : 0) + own / TileWalk<Element>::kListedRows;
+  __device__ __forceinline__ TileWalk<Element, true> walk(int n, int own, int end) const {
+    const int32_t* start = starts + (by_head ? n * (tiles + 1) : 0) + own / kListedRows;
     return {entries + static_cast<int64_t>(start[0]) * 2, entries + static_cast<int64_t>(start[1]) * 2, masks, end};
   }
 };
@@ -165,20 +186,32 @@ struct AttentionInputs {
   }
   // The tiles of keys that queries from i0 on see, and those of queries that see keys from j0 on, or distances from e0
   // on.
-  __device__ __forceinline__ TileWalk<Element> keys_seen_by(const HeadPlace& at, int i0) const {
+  template <bool kListed>
+  __device__ __forceinline__ TileWalk<Element, kListed> keys_seen_by(const HeadPlace& at, int i0) const {
     constexpr int kRows = kTile<Element>;
-    if (keys_of_queries.starts != nullptr) return keys_of_queries.walk<Element>(at.n, i0, keys);
-    return {std::max(0, mem_len + i0 - window + 1) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
+    if constexpr (kListed) {
+      return keys_of_queries.walk<Element>(at.n, i0, keys);
+    } else {
+      return {std::max(0, mem_len + i0 - window + 1) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
+    }
   }
-  __device__ __forceinline__ TileWalk<Element> queries_that_see(const HeadPlace& at, int j0) const {
+  template <bool kListed>
+  __device__ __forceinline__ TileWalk<Element, kListed> queries_that_see(const HeadPlace& at, int j0) const {
     constexpr int kRows = kTile<Element>;
-    if (queries_of_keys.starts != nullptr) return queries_of_keys.walk<Element>(at.n, j0, tgt_len);
-    return {std::max(0, j0 - mem_len) / kRows * kRows, std::min(tgt_len, j0 + kRows - 1 + window - mem_len)};
+    if constexpr (kListed) {
+      return queries_of_keys.walk<Element>(at.n, j0, tgt_len);
+    } else {
+      return {std::max(0, j0 - mem_len) / kRows * kRows, std::min(tgt_len, j0 + kRows - 1 + window - mem_len)};
+    }
   }
-  __device__ __forceinline__ TileWalk<Element> queries_at_distances(const HeadPlace& at, int e0) const {
+  template <bool kListed>
+  __device__ __forceinline__ TileWalk<Element, kListed> queries_at_distances(const HeadPlace& at, int e0) const {
     constexpr int kRows = kTile<Element>;
-    if (queries_of_distances.starts != nullptr) return queries_of_distances.walk<Element>(at.n, e0, tgt_len);
-    return {std::max(0, e0 - mem_len) / kRows * kRows, e0 < window ? tgt_len : 0};
+    if constexpr (kListed) {
+      return queries_of_distances.walk<Element>(at.n, e0, tgt_len);
+    } else {
+      return {std::max(0, e0 - mem_len) / kRows * kRows, e0 < window ? tgt_len : 0};
+    }
   }
   // Element h of head n of u or w.
   __device__ __forceinline__ float bias_at(const float* u_or_w, int n, int h) const {

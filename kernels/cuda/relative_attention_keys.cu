@@ -22,7 +22,7 @@ struct KeysTiles : PairTiles<Element, kWidth, kBand> {
         scratch(memory, kBand) {}
 };
 
-template <typename Element, int kWidth, bool kBand, ByDistance kTerms>
+template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -43,33 +43,36 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   Accumulators<Part::kFeatures> dvalues;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
-  int following = -1;  // the query behind those before
-  for (TileWalk<Element> walk = in.queries_that_see(at, j0); !walk.is_over(); walk.move_on()) {
-    const int i0 = walk.row();
-    tiles.queries.load(args, at, i0);
+  TileWalk<Element, kListed> walk = in.template queries_that_see<kListed>(at, j0);
+  while (!walk.is_over()) {  // of one run of tiles after the other
     if constexpr (kBand) {
-      if (i0 == following) {
-        tiles.positions.turn();
-      } else {
-        tiles.load_positions(in, at, i0, j0, 0);
-      }
-      tiles.load_positions(in, at, i0, j0, kRows);
-      following = i0 + kRows;
+      tiles.load_positions(in, at, walk.row(), j0, 0);
+      tiles.positions.turn();
     }
-    simt::async_commit();
-    const QueryStatistics<Element> query(args, at, i0 + warp.row);
-    dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
-    simt::async_wait<0>();
-    simt::sync_block();
-    Accumulators<Part::kColumns> weights;
-    Accumulators<Part::kColumns> dscores;
-    tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
-    store_tile(tiles.weights, warp.row, weights, column);
-    store_tile(tiles.dscores, warp.row, dscores, column);
-    simt::sync_block();
-    multiply_transposed(dvalues, nullptr, tiles.weights, warp.row, tiles.queries.doutput, feature);
-    multiply_transposed(dkeys, &row_sums, tiles.dscores, warp.row, tiles.queries.content, feature);
-    simt::sync_block();
+    for (bool follows = true; follows;) {
+      const int i0 = walk.row();
+      tiles.queries.load(args, at, i0);
+      if constexpr (kBand) {
+        tiles.positions.turn();
+        tiles.load_positions(in, at, i0, j0, kRows);
+      }
+      simt::async_commit();
+      const QueryStatistics<Element> query(args, at, i0 + warp.row);
+      dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
+      simt::async_wait<0>();
+      simt::sync_block();
+      Accumulators<Part::kColumns> weights;
+      Accumulators<Part::kColumns> dscores;
+      tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
+      store_tile(tiles.weights, warp.row, weights, column);
+      store_tile(tiles.dscores, warp.row, dscores, column);
+      simt::sync_block();
+      multiply_transposed(dvalues, nullptr, tiles.weights, warp.row, tiles.queries.doutput, feature);
+      multiply_transposed(dkeys, &row_sums, tiles.dscores, warp.row, tiles.queries.content, feature);
+      simt::sync_block();
+      walk.move_on();
+      follows = walk.follows(i0);
+    }
   }
   simt::async_commit();
   simt::async_wait<0>();
@@ -91,12 +94,12 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_keys(Queue& queue, const BackwardArguments<Element>& args) {
-  with_variant(args.in, [&](auto width, auto band, auto terms) {
+  with_variant(args.in, [&](auto width, auto listed, auto band, auto terms) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<KeysTiles<Element, kWidth, kBand>>(
         queue, "relative_attention_keys", args, args.in.keys,
-        relative_attention_keys_kernel<Element, kWidth, kBand, decltype(terms)::value>);
+        relative_attention_keys_kernel<Element, kWidth, kBand, decltype(terms)::value, decltype(listed)::value>);
   });
 }
 template void launch_keys(Queue&, const BackwardArguments<float>&);

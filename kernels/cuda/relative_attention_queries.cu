@@ -55,7 +55,7 @@ struct QueriesTiles : PairTiles<Element, kWidth, kBand> {
         scratch(memory, kBand) {}
 };
 
-template <typename Element, int kWidth, bool kBand, ByDistance kTerms>
+template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
 __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_queries_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
@@ -79,32 +79,35 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   Accumulators<Part::kFeatures> dqueries;
   const QueryStatistics<Element> query(args, at, i0 + warp.row);
   WeightDropout<Element> dropout(in);
-  int following = -1;  // the key behind those before
-  for (TileWalk<Element> walk = in.keys_seen_by(at, i0); !walk.is_over(); walk.move_on()) {
-    const int j0 = walk.row();
-    tiles.load_keys(in, at, j0);
+  TileWalk<Element, kListed> walk = in.template keys_seen_by<kListed>(at, i0);
+  while (!walk.is_over()) {  // of one run of tiles after the other
     if constexpr (kBand) {
-      if (j0 == following) {
-        tiles.positions.turn();
-      } else {
-        tiles.load_positions(in, at, i0, j0, kRows);
-      }
-      tiles.load_positions(in, at, i0, j0, 0);
-      following = j0 + kRows;
+      tiles.load_positions(in, at, i0, walk.row(), kRows);
+      tiles.positions.turn();
     }
-    simt::async_commit();
-    dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
-    simt::async_wait<0>();
-    simt::sync_block();
-    Accumulators<Part::kColumns> weights;
-    Accumulators<Part::kColumns> dscores;
-    tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
-    store_tile(tiles.dscores, warp.row, dscores, column);
-    if constexpr (kBand) store_band(tiles.band_of_dscores, warp.row, dscores, column);
-    simt::sync_block();
-    multiply_rows(dqueries, tiles.dscores, warp.row, tiles.keys, feature);
-    if constexpr (kBand) multiply_band_rows(dqueries, tiles.band_of_dscores, warp.row, tiles.positions, feature);
-    simt::sync_block();
+    for (bool follows = true; follows;) {
+      const int j0 = walk.row();
+      tiles.load_keys(in, at, j0);
+      if constexpr (kBand) {
+        tiles.positions.turn();
+        tiles.load_positions(in, at, i0, j0, 0);
+      }
+      simt::async_commit();
+      dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
+      simt::async_wait<0>();
+      simt::sync_block();
+      Accumulators<Part::kColumns> weights;
+      Accumulators<Part::kColumns> dscores;
+      tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
+      store_tile(tiles.dscores, warp.row, dscores, column);
+      if constexpr (kBand) store_band(tiles.band_of_dscores, warp.row, dscores, column);
+      simt::sync_block();
+      multiply_rows(dqueries, tiles.dscores, warp.row, tiles.keys, feature);
+      if constexpr (kBand) multiply_band_rows(dqueries, tiles.band_of_dscores, warp.row, tiles.positions, feature);
+      simt::sync_block();
+      walk.move_on();
+      follows = walk.follows(j0);
+    }
   }
   store_rows(
       dqueries, in.scale, in.d_head,
@@ -119,12 +122,12 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
 template <typename Element>
 void launch_queries(Queue& queue, const BackwardArguments<Element>& args) {
-  with_variant(args.in, [&](auto width, auto band, auto terms) {
+  with_variant(args.in, [&](auto width, auto listed, auto band, auto terms) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<QueriesTiles<Element, kWidth, kBand>>(
         queue, "relative_attention_queries", args, args.in.tgt_len,
-        relative_attention_queries_kernel<Element, kWidth, kBand, decltype(terms)::value>);
+        relative_attention_queries_kernel<Element, kWidth, kBand, decltype(terms)::value, decltype(listed)::value>);
   });
 }
 template void launch_queries(Queue&, const BackwardArguments<float>&);

@@ -49,6 +49,8 @@ PROVEN_BY = {
     "launch/package/bundle": "bundle_test",
     "tar xf bundle.tar.xz": "bundle_test",
     "segue-*/gpu_check": "bundle_test",
+    "segue inspect configs/family/longformer.json": "inspect_test",
+    "$segue inspect configs/family/longformer.json": "inspect_test",
     "segue bench attention --device cuda": "bench_test",
     "$segue bench attention --device cuda": "bench_test",
     "segue bench head --vocab-size 267735": "bench_test",

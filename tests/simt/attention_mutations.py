@@ -25,8 +25,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "no barrier after keys and positions have landed",
-        "    simt::sync_block();\n    Accumulators<kRows> scores;",
-        "    Accumulators<kRows> scores;",
+        "      simt::sync_block();\n      Accumulators<kRows> scores;",
+        "      Accumulators<kRows> scores;",
     ),
     attention(
         "relative_attention_forward.cu",
@@ -43,8 +43,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "values used before their copies have landed",
-        "    simt::async_wait<1>();\n    simt::sync_block();\n    multiply_rows",
-        "    simt::sync_block();\n    multiply_rows",
+        "      simt::async_wait<1>();\n      simt::sync_block();\n      multiply_rows",
+        "      simt::sync_block();\n      multiply_rows",
     ),
     attention(
         "relative_attention_inputs.cuh",
@@ -164,13 +164,13 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_keys.cu",
         "no barrier before weights and gradients are read",
-        "    simt::sync_block();\n    multiply_transposed(dvalues",
-        "    multiply_transposed(dvalues",
+        "      simt::sync_block();\n      multiply_transposed(dvalues",
+        "      multiply_transposed(dvalues",
     ),
     attention(
         "relative_attention_keys.cu",
         "no barrier before the queries are replaced",
-        "warp.row, tiles.queries.content, feature);\n    simt::sync_block();",
+        "warp.row, tiles.queries.content, feature);\n      simt::sync_block();",
         "warp.row, tiles.queries.content, feature);",
     ),
     attention(
@@ -182,7 +182,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_distances.cu",
         "no barrier before the queries are replaced",
-        "warp.row, tiles.queries.position, feature);\n    simt::sync_block();",
+        "warp.row, tiles.queries.position, feature);\n      simt::sync_block();",
         "warp.row, tiles.queries.position, feature);",
     ),
     attention(
@@ -194,7 +194,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_queries.cu",
         "no barrier before keys and values are replaced",
-        "tiles.positions, feature);\n    simt::sync_block();",
+        "tiles.positions, feature);\n      simt::sync_block();",
         "tiles.positions, feature);",
     ),
     attention(
@@ -215,8 +215,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_queries.cu",
         "no barrier before gradients of scores are read",
-        "    simt::sync_block();\n    multiply_rows(dqueries",
-        "    multiply_rows(dqueries",
+        "      simt::sync_block();\n      multiply_rows(dqueries",
+        "      multiply_rows(dqueries",
         BFLOAT16,
     ),
     attention(
@@ -376,8 +376,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "the bits of a schedule one key late",
-        "const int bit = (first + lane.column(block, i)) % kListedRows;",
-        "const int bit = (first + lane.column(block, i) + 1) % kListedRows;",
+        "uint64_t{1} << (block * 8 + i)",
+        "uint64_t{1} << (block * 8 + i + 1)",
         SCHEDULES,
         "forward",
     ),
@@ -392,8 +392,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_inputs.cuh",
         "a tile of a schedule dropped: the second half of those that are two",
-        "if (entry_ == nullptr || row_ % kListedRows != 0) return;",
-        "if (entry_ == nullptr) return;",
+        "if (row_ % kListedRows != 0) return;",
+        "",
         SCHEDULES,
         "forward",
     ),
@@ -416,36 +416,36 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "a band that moves on by a tile where there is a gap",
-        "load_keys(walk.row(), walk.row() == j0 + kRows)",
-        "load_keys(walk.row(), true)",
+        "follows = walk.follows(j0);",
+        "follows = !walk.is_over();",
         SCHEDULES,
     ),
     attention(
         "relative_attention_queries.cu",
         "the same in the gradient of the queries",
-        "if (j0 == following) {",
-        "if (following >= 0) {",
+        "follows = walk.follows(j0);",
+        "follows = !walk.is_over();",
         SCHEDULES,
     ),
     attention(
         "relative_attention_keys.cu",
         "the same in that of the keys",
-        "if (i0 == following) {",
-        "if (following >= 0) {",
+        "follows = walk.follows(i0);",
+        "follows = !walk.is_over();",
         SCHEDULES,
     ),
     attention(
         "relative_attention_distances.cu",
         "the same in that of the positions",
-        "if (i0 == following) {",
-        "if (following >= 0) {",
+        "follows = walk.follows(i0);",
+        "follows = !walk.is_over();",
         SCHEDULES,
     ),
     attention(
         "relative_attention_by_distance.cu",
         "the same in that of biases and gains",
-        "if (i0 == following) {",
-        "if (following >= 0) {",
+        "follows = walk.follows(i0);",
+        "follows = !walk.is_over();",
         "RelativeAttention.EqualsOracleForSchedulesWithAllTermsAndWidths",
     ),
 ]
