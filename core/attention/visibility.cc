@@ -30,10 +30,11 @@ bool heads_differ(const ModelUse& use) {
   return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) { return !pattern.heads.empty(); });
 }
 
-// The distances that a head sees of `keys` keys, the farthest first, as bits.
+// The distances that a head sees of `keys` keys, the farthest first, as bits, and a word of zeros behind them.
 class SeenDistances {
  public:
-  SeenDistances(const ModelUse& use, int64_t head, int64_t keys) : bits_(static_cast<size_t>(keys / kWord + 2)) {
+  SeenDistances(const ModelUse& use, int64_t head, int64_t keys)
+      : bits_(static_cast<size_t>((keys + kWord - 1) / kWord + 1)) {
     for (int64_t distance = 0; distance < keys; ++distance) {
       const int64_t bit = keys - 1 - distance;
       if (segue::sees(use, head, distance)) bits_[static_cast<size_t>(bit / kWord)] |= uint64_t{1} << (bit % kWord);
