@@ -2,6 +2,7 @@
 #include "core/engine/segment_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace segue {
 
@@ -21,7 +22,7 @@ bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
 
 }  // namespace
 
-SegmentEngine::SegmentEngine(const ModelInUse& in_use, Tape::Mode mode) : in_use_(in_use), mode_(mode) {}
+SegmentEngine::SegmentEngine(ModelInUse in_use, Tape::Mode mode) : in_use_(std::move(in_use)), mode_(mode) {}
 
 SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   shape.scored = shape.scored_tokens();

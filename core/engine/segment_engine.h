@@ -31,7 +31,7 @@ struct HostLosses {
 class SegmentEngine {
  public:
   // One arena may serve several engines that take turns.
-  SegmentEngine(const ModelInUse& in_use, Tape::Mode mode);
+  SegmentEngine(ModelInUse in_use, Tape::Mode mode);
 
   // Queues forward, and in training mode backward (adding to the gradients), then the memory update. Returns losses on
   // the device, valid until the next run of any engine of the arena. `progress` hears of the gradients that backward

@@ -74,7 +74,7 @@ class StripLists {
   StripLists(const AttentionShape& shape, const HeadTiles& tiles, Range strip) {
     visit_queries(shape, strip, [&](int64_t, Range queries) {
       const int32_t* starts = tiles.starts + queries.first / kScheduleTile;
-      lists_[count_++] = {tiles.entries + 2 * starts[0], tiles.entries + 2 * starts[1]};
+      lists_[count_++] = {tiles.entries + int64_t{2} * starts[0], tiles.entries + int64_t{2} * starts[1]};
     });
   }
   // The first listed key from `key` on, which only grows; `none` if there is none.
