@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 
+import hostile_case
 import hostile_files
 from program import TINY_MODEL, Program, check
 
@@ -75,7 +76,7 @@ class Ending:
 def run_case(program, seal, number, case):
     directory = program.path(f"case-{number}")
     os.mkdir(directory)
-    place = hostile_files.Place(directory, seal)
+    place = hostile_case.Place(directory, seal)
     if case.make:
         case.make(place)
     ending = Ending(program, directory, case.command)
