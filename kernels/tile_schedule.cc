@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/bits.h"
 #include "base/error.h"
 
 namespace segue::kernels {
@@ -53,19 +54,13 @@ class SeenRows {
   void clear() { std::ranges::fill(bits_, 0); }
   uint64_t* row(int64_t row) { return bits_.data() + row * words_; }
   const uint64_t* row(int64_t row) const { return bits_.data() + row * words_; }
-  int64_t words() const { return words_; }
 
   // 64 bits from key `first` on, which may lie before the first key; zeros for keys that there are not.
   uint64_t bits_from(int64_t row, int64_t first) const {
-    const int64_t word = first >= 0 ? first / 64 : -divide_up(-first, 64);
-    const int64_t shift = first - word * 64;
-    const uint64_t low = word_at(row, word) >> shift;
-    return shift == 0 ? low : low | word_at(row, word + 1) << (64 - shift);
+    return segue::bits_from({this->row(row), static_cast<size_t>(words_)}, first);
   }
 
  private:
-  uint64_t word_at(int64_t row, int64_t word) const { return word < 0 || word >= words_ ? 0 : this->row(row)[word]; }
-
   int64_t words_;
   std::vector<uint64_t> bits_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "core/config/layers.h"
 
@@ -15,14 +16,8 @@ bool names(const PatternConfig& pattern, int64_t head) {
   return pattern.heads.empty() || std::ranges::find(pattern.heads, head) != pattern.heads.end();
 }
 
-// The farthest distance that it names; none: as far as there are keys.
-std::optional<int64_t> farthest(const PatternConfig& pattern) {
-  if (pattern.kind == PatternKind::kStrided) return {};
-  return (pattern.window - 1) * (pattern.kind == PatternKind::kDilated ? pattern.stride : 1);
-}
-
 bool sees(const PatternConfig& pattern, int64_t distance) {
-  if (distance > farthest(pattern).value_or(distance)) return false;
+  if (distance > pattern.farthest().value_or(distance)) return false;
   return pattern.kind == PatternKind::kWindow || distance % pattern.stride == 0;
 }
 
@@ -30,31 +25,15 @@ bool heads_differ(const ModelUse& use) {
   return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) { return !pattern.heads.empty(); });
 }
 
-// The distances that a head sees of `keys` keys, the farthest first, as bits, and a word of zeros behind them.
-class SeenDistances {
- public:
-  SeenDistances(const ModelUse& use, int64_t head, int64_t keys)
-      : bits_(static_cast<size_t>((keys + kWord - 1) / kWord + 1)) {
-    for (int64_t distance = 0; distance < keys; ++distance) {
-      const int64_t bit = keys - 1 - distance;
-      if (segue::sees(use, head, distance)) bits_[static_cast<size_t>(bit / kWord)] |= uint64_t{1} << (bit % kWord);
-    }
+// The distances that a head sees of `keys` keys, the farthest first, as bits.
+std::vector<uint64_t> seen_distances(const ModelUse& use, int64_t head, int64_t keys) {
+  std::vector<uint64_t> bits(static_cast<size_t>((keys + 63) / 64));
+  for (int64_t distance = 0; distance < keys; ++distance) {
+    const int64_t bit = keys - 1 - distance;
+    if (sees(use, head, distance)) bits[static_cast<size_t>(bit / 64)] |= uint64_t{1} << (bit % 64);
   }
-
-  // The keys, from the first one on, that are seen by the query so many positions before the last one.
-  void write(int64_t before_last, uint64_t* keys) const {
-    const int64_t shift = before_last % kWord;
-    const auto first = static_cast<size_t>(before_last / kWord);
-    for (size_t word = first; word + 1 < bits_.size(); ++word) {
-      const uint64_t low = bits_[word] >> shift;
-      keys[word - first] = shift == 0 ? low : low | bits_[word + 1] << (kWord - shift);
-    }
-  }
-
- private:
-  static constexpr int64_t kWord = 64;
-  std::vector<uint64_t> bits_;
-};
+  return bits;
+}
 
 }  // namespace
 
@@ -81,7 +60,7 @@ int64_t keys_in_reach(const ModelUse& use) {
   if (use.patterns.empty()) return visible_window(use);
   int64_t keys = 0;
   for (const PatternConfig& pattern : use.patterns) {
-    const std::optional<int64_t> distance = farthest(pattern);
+    const std::optional<int64_t> distance = pattern.farthest();
     if (!distance) return 0;
     keys = std::max(keys, *distance + 1);
   }
@@ -112,10 +91,13 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
   if (use.patterns.empty()) return {};
   const int64_t groups = heads_differ(use) ? heads : 1;
-  std::vector<SeenDistances> seen;
-  for (int64_t group = 0; group < groups; ++group) seen.emplace_back(use, group, memory + tgt_len);
+  std::vector<std::vector<uint64_t>> distances;
+  for (int64_t group = 0; group < groups; ++group) distances.push_back(seen_distances(use, group, memory + tgt_len));
+  // What a query sees of the keys is what the last one sees of them, moved by as many positions as lie between.
   return kernels::TileSchedule(tgt_len, memory, groups, [&](int64_t group, int64_t query, uint64_t* keys) {
-    seen[static_cast<size_t>(group)].write(tgt_len - 1 - query, keys);
+    const std::vector<uint64_t>& of_last = distances[static_cast<size_t>(group)];
+    for (size_t word = 0; word < of_last.size(); ++word)
+      keys[word] = bits_from(of_last, tgt_len - 1 - query + static_cast<int64_t>(word) * 64);
   });
 }
 

@@ -39,29 +39,19 @@ void check_same_length(const ModelConfig& model, const ModelUse& use, std::strin
   }
 }
 
-// A number of keys before a query's own that it sees the last of, and the words for what says so.
+// How far back a visibility asks for keys, in tokens, and the words for what says so.
 struct Farthest {
   int64_t distance = 0;
   std::string because = {};
 };
 
-void reach_farther(Farthest& farthest, int64_t distance, const std::string& because) {
-  if (distance > farthest.distance) farthest = {distance, because};
-}
-
 Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
-  Farthest farthest;
   if (seen.kind == VisibilityKind::kWindow)
-    reach_farther(farthest, seen.window - 1,
-                  fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key));
-  if (seen.kind != VisibilityKind::kSparse) return farthest;
+    return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
+  Farthest farthest;
   for (size_t i = 0; i < seen.patterns.size(); ++i) {
-    const PatternConfig& pattern = seen.patterns[i];
-    const std::string of = fmt::format("{}.patterns[{}]", key, i);
-    if (pattern.kind == PatternKind::kWindow)
-      reach_farther(farthest, pattern.window - 1, fmt::format("one less than {}.window", of));
-    if (pattern.kind == PatternKind::kDilated)
-      reach_farther(farthest, (pattern.window - 1) * pattern.stride, fmt::format("({}.window - 1) * stride", of));
+    const int64_t distance = seen.patterns[i].farthest().value_or(0);
+    if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
   }
   return farthest;
 }
@@ -71,7 +61,7 @@ void check_window(const ModelConfig& model, int64_t mem_len, std::string_view ke
   Farthest farthest;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
-    reach_farther(farthest, of_layer.distance, of_layer.because);
+    if (of_layer.distance > farthest.distance) farthest = of_layer;
   }
   if (mem_len >= farthest.distance) return;
   throw ConfigError(

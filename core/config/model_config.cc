@@ -77,6 +77,11 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kT5)});
 }
 
+std::optional<int64_t> PatternConfig::farthest() const {
+  if (kind == PatternKind::kStrided) return {};
+  return (window - 1) * (kind == PatternKind::kDilated ? stride : 1);
+}
+
 void PatternConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "which keys"});
   using enum PatternKind;

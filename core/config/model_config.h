@@ -34,6 +34,8 @@ struct PatternConfig {
   std::vector<int64_t> heads = {};  // counted from 0; none: all
   int64_t window = 128;             // keys
   int64_t stride = 2;
+  // The farthest key that it names, in tokens before the query; none: as far as memory reaches.
+  std::optional<int64_t> farthest() const;
   void describe(JsonFields& fields);
   bool operator==(const PatternConfig&) const = default;
 };

@@ -31,7 +31,7 @@ Runs distances_seen(const ModelUse& use, int64_t head, int64_t keys) {
   return runs;
 }
 
-// Heads of layers that see the same, and one of each.
+// Heads that see the same, in layers where the same heads do.
 struct Way {
   Runs distances;
   std::vector<int64_t> layers, heads;
@@ -94,7 +94,7 @@ std::string text_of(const Way& way, const ModelConfig& model) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// The keys that a token at this place of its segment sees, in increasing order.
+// The keys that a token at this position of its segment sees, in increasing order.
 Runs keys_of(const Runs& distances, int64_t token, int64_t memory) {
   Runs keys;
   for (auto run = distances.rbegin(); run != distances.rend(); ++run) {

@@ -12,8 +12,7 @@ template <typename Element, int kWidth>
 struct DistancesTiles : Division<Element, kWidth> {
   QueryTiles<Element, kWidth, true> queries;
   Tile<Element, kWidth> positions;
-  Band<Element, kWidth> keys;
-  Band<Element, kWidth> values;
+  KeyBands<Element, kWidth> band;
   Tile<Element, kTile<Element>> dscores;
   typename Division<Element, kWidth>::Scratch scratch;
 
@@ -21,8 +20,7 @@ struct DistancesTiles : Division<Element, kWidth> {
   __host__ __device__ __forceinline__ explicit DistancesTiles(Memory& memory)
       : queries(memory),
         positions(memory, kTile<Element>),
-        keys(memory),
-        values(memory),
+        band(memory),
         dscores(memory, kTile<Element>),
         scratch(memory) {}
 };
@@ -44,25 +42,19 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   const int e0 = simt::block() * kRows;
   const KeyRows<Element> keys = in.key_rows(at);
   const KeyRows<Element> values = in.value_rows(at);
-  const auto load_keys_and_values = [&](int i0, int row) {  // half a band
-    const int first_key = in.mem_len + i0 - e0 - (kRows - 1) + row;
-    load_rows<Part::kBlockThreads>(in, tiles.keys.tile, tiles.keys.place(row), keys, first_key);
-    load_rows<Part::kBlockThreads>(in, tiles.values.tile, tiles.values.place(row), values, first_key);
-  };
-
   load_rows<Part::kBlockThreads>(in, tiles.positions, 0, in.position_rows(at), e0);
   Accumulators<Part::kFeatures> dpositions;
   float row_sums[4] = {};
   WeightDropout<Element> dropout(in);
   TileWalk<Element, kListed> walk = in.template queries_at_distances<kListed>(at, e0);
   while (!walk.is_over()) {  // of one run of tiles after the other
-    load_keys_and_values(walk.row(), 0);
-    tiles.keys.turn(), tiles.values.turn();
+    tiles.band.load(in, keys, values, walk.row(), e0, 0);
+    tiles.band.turn();
     for (bool follows = true; follows;) {
       const int i0 = walk.row();
       tiles.queries.load(args, at, i0);
-      tiles.keys.turn(), tiles.values.turn();
-      load_keys_and_values(i0, kRows);
+      tiles.band.turn();
+      tiles.band.load(in, keys, values, i0, e0, kRows);
       simt::async_commit();
       const QueryStatistics<Element> query(args, at, i0 + warp.row);
       const int first_key = in.mem_len + i0 + warp.row - e0;
@@ -73,8 +65,8 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
       Accumulators<Part::kColumns> scores;
       Accumulators<Part::kColumns> dweights;
       multiply_straight(scores, tiles.queries.position, warp.row, tiles.positions, column);
-      multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.keys, scratch, column);
-      multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.values, scratch, column);
+      multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.band.keys, scratch, column);
+      multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.band.values, scratch, column);
       weights_and_gradients<KeyOrder::kDescending, ByDistance::kNothing>(in, at, i0 + warp.row, key_of, walk.seen(),
                                                                          query, dropout, scores, dweights);
       store_tile(tiles.dscores, warp.row, dweights, column);

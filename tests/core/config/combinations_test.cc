@@ -301,12 +301,11 @@ TEST(Combinations, PatternsReadWhatIsWritten) {
 TEST(Combinations, PatternsFitIntoTheMemoryThatTrainingHas) {
   const std::string patterns = sparse(R"({"window": 8}, {"kind": "dilated", "window": 33, "stride": 4})");
   EXPECT_EQ(error_with({patterns, "model.mem_len=128"}), "no error");
-  EXPECT_EQ(
-      error_with({patterns, "model.mem_len=127"}),
-      "c: model.mem_len: expected at least 128, (model.visibility.patterns[1].window - 1) * stride, or tokens see "
-      "fewer keys the earlier they stand in their segment; found 127");
+  EXPECT_EQ(error_with({patterns, "model.mem_len=127"}),
+            "c: model.mem_len: expected at least 128, as far back as model.visibility.patterns[1] sees, or tokens see "
+            "fewer keys the earlier they stand in their segment; found 127");
   EXPECT_THAT(error_with({sparse(R"({"window": 8})"), "model.mem_len=6"}),
-              HasSubstr("expected at least 7, one less than model.visibility.patterns[0].window"));
+              HasSubstr("expected at least 7, as far back as model.visibility.patterns[0] sees"));
   EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 200})"), "model.mem_len=1"}), "no error");
 }
 
