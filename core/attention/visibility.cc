@@ -35,6 +35,16 @@ std::vector<uint64_t> seen_distances(const ModelUse& use, int64_t head, int64_t 
   return bits;
 }
 
+// Of groups of heads, by the distances that they see. What a query sees of the keys is what the last one sees of them,
+// moved by as many positions as lie between.
+kernels::TileSchedule tiles_of(const std::vector<std::vector<uint64_t>>& distances, int64_t tgt_len, int64_t memory) {
+  return {tgt_len, memory, std::ssize(distances), [&](int64_t group, int64_t query, uint64_t* keys) {
+            const std::vector<uint64_t>& of_last = distances[static_cast<size_t>(group)];
+            for (size_t word = 0; word < of_last.size(); ++word)
+              keys[word] = bits_from(of_last, tgt_len - 1 - query + static_cast<int64_t>(word) * 64);
+          }};
+}
+
 }  // namespace
 
 bool sees(const ModelUse& use, int64_t head, int64_t distance) {
@@ -88,17 +98,16 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
   return pairs / static_cast<double>(groups);
 }
 
+kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
+  return tiles_of({seen_distances(use, head, memory + tgt_len)}, tgt_len, memory);
+}
+
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
   if (use.patterns.empty()) return {};
-  const int64_t groups = heads_differ(use) ? heads : 1;
   std::vector<std::vector<uint64_t>> distances;
-  for (int64_t group = 0; group < groups; ++group) distances.push_back(seen_distances(use, group, memory + tgt_len));
-  // What a query sees of the keys is what the last one sees of them, moved by as many positions as lie between.
-  return kernels::TileSchedule(tgt_len, memory, groups, [&](int64_t group, int64_t query, uint64_t* keys) {
-    const std::vector<uint64_t>& of_last = distances[static_cast<size_t>(group)];
-    for (size_t word = 0; word < of_last.size(); ++word)
-      keys[word] = bits_from(of_last, tgt_len - 1 - query + static_cast<int64_t>(word) * 64);
-  });
+  for (int64_t group = 0; group < (heads_differ(use) ? heads : 1); ++group)
+    distances.push_back(seen_distances(use, group, memory + tgt_len));
+  return tiles_of(distances, tgt_len, memory);
 }
 
 }  // namespace segue

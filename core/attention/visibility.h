@@ -29,6 +29,9 @@ int64_t widest_reach(const ModelConfig& model, const ModelUse& use);
 // heads.
 double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
 
+// The tiles of what one head sees of `memory` keys and a segment of `tgt_len`, whatever says it: one group.
+kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory);
+
 // The tiles of what the heads of a layer see of `memory` keys and a segment of `tgt_len` by its patterns; one group
 // when all see the same. Nothing where patterns say nothing.
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);

@@ -41,10 +41,10 @@ void add_costs(Page& page, const ComparisonResult& result) {
   }
   page.html(report::table_html(table));
   page.paragraph(
-      "Of one run, on average over the seeds. FLOP by the formulas of each model, forward and backward; time in steps; "
-      "tokens per second in training and in evaluation; bytes that a stream keeps from segment to segment, and the "
-      "most "
-      "that a process held in training.");
+      "Of one run, on average over the seeds. FLOP by the formulas of each model, forward and backward, of pairs of "
+      "query and key those that are seen: where patterns are sparse kernels compute more, whole tiles of 64 by 64; "
+      "time in steps; tokens per second in training and in evaluation; bytes that a stream keeps from segment to "
+      "segment, and the most that a process held in training.");
 }
 
 // By which every variant took its rate; where some did by one and some by another, that of the first.

@@ -104,18 +104,6 @@ Runs keys_of(const Runs& distances, int64_t token, int64_t memory) {
   return keys;
 }
 
-struct Counts {
-  int64_t pairs = 0, tiles = 0;
-};
-
-Counts count(const Runs& distances, int64_t tgt_len, int64_t memory) {
-  const kernels::TileSchedule schedule(tgt_len, memory, 1, [&](int64_t, int64_t query, uint64_t* keys) {
-    for (const auto& [first, last] : keys_of(distances, query, memory))
-      for (int64_t key = memory + first; key <= memory + last; ++key) keys[key / 64] |= uint64_t{1} << (key % 64);
-  });
-  return {.pairs = schedule.pairs(), .tiles = schedule.tiles()};
-}
-
 }  // namespace
 
 std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name) {
@@ -135,7 +123,7 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, 
 
 std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
   const int64_t memory = model.mem_len;
-  const Counts causal = count({{.first = 0, .last = memory + tgt_len - 1}}, tgt_len, memory);
+  const kernels::TileSchedule causal = tiles_seen({.mem_len = memory}, 0, tgt_len, memory);
   std::string text = fmt::format("seen by a head of one stream, of segment {} and memory {}\n", tgt_len, memory);
   text += fmt::format("{:<14} {:<14} {:>14} {:>10} {:>12} {:>10}\n", "layers", "heads", "pairs", "of causal", "tiles",
                       "of causal");
@@ -143,18 +131,19 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
   const auto add_line = [&](const std::string& layers, const std::string& heads, double of_pairs, double of_tiles) {
     text += fmt::format(
         "{:<14} {:<14} {:>14} {:>8.1f} % {:>12} {:>8.1f} %\n", layers, heads, human_count(std::llround(of_pairs)),
-        100.0 * of_pairs / static_cast<double>(causal.pairs),
+        100.0 * of_pairs / static_cast<double>(causal.pairs()),
         of_tiles == std::floor(of_tiles) ? human_count(std::llround(of_tiles)) : fmt::format("{:.2f}", of_tiles),
-        100.0 * of_tiles / static_cast<double>(causal.tiles));
+        100.0 * of_tiles / static_cast<double>(causal.tiles()));
   };
   for (const Way& way : ways_of(model, memory + tgt_len)) {
-    const Counts found = count(way.distances, tgt_len, memory);
+    const ModelUse use = use_of_layer(model, use_of(model), way.layers.front());
+    const kernels::TileSchedule found = tiles_seen(use, way.heads.front(), tgt_len, memory);
     const double share =
         static_cast<double>(way.layers.size() * way.heads.size()) / static_cast<double>(model.n_layer * model.n_head);
-    pairs += share * static_cast<double>(found.pairs);
-    tiles += share * static_cast<double>(found.tiles);
+    pairs += share * static_cast<double>(found.pairs());
+    tiles += share * static_cast<double>(found.tiles());
     add_line(numbers_text(way.layers, model.n_layer), numbers_text(way.heads, model.n_head),
-             static_cast<double>(found.pairs), static_cast<double>(found.tiles));
+             static_cast<double>(found.pairs()), static_cast<double>(found.tiles()));
   }
   add_line("mean", "", pairs, tiles);
   return text;

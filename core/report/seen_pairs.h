@@ -14,8 +14,8 @@ namespace segue::report {
 // layers and heads; memory is full.
 std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name);
 
-// The same in numbers, a line for every way: pairs of query and key, tiles of the schedule that the kernels visit, and
-// both as shares of what a causal layer without patterns takes; several lines, each ended.
+// The same in numbers, a line for every way: pairs of query and key, tiles of 64 queries and 64 keys that hold some,
+// and both as shares of those of a causal layer; several lines, each ended.
 std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len);
 
 }  // namespace segue::report
