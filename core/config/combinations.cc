@@ -86,6 +86,8 @@ void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility
       if (head >= model.n_head)
         throw ConfigError("{}: {}.heads: expected heads below model.n_head = {}, found {}", source, of, model.n_head,
                           head);
+      if (std::ranges::count(pattern.heads, head) > 1)
+        throw ConfigError("{}: {}.heads: expected each head once, found {} more often", source, of, head);
       has_pattern[static_cast<size_t>(head)] = true;
     }
   }

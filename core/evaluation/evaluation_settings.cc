@@ -130,6 +130,8 @@ void check_settings(const EvaluationSettings& settings) {
       throw ConfigError("document_boundary and warm_up: documents begin with empty memory");
     if (settings.recompute) throw ConfigError("document_boundary and recompute: windows do not heed documents");
   }
+  if (!settings.recompute && settings.stride != EvaluationSettings{}.stride)
+    throw ConfigError("stride: expected none without recompute, which alone has windows; found {}", settings.stride);
   if (settings.recompute) {
     if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))

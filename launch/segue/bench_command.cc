@@ -82,9 +82,8 @@ struct AttentionOptions : BenchOptions {
 
   void describe(JsonFields& fields) {
     shape.describe(fields);
-    fields.optional(
-        "visibility", visibility,
-        {.meaning = "what heads see, as model.visibility says it: window and sparse kinds", .flag = {.value = "JSON"}});
+    fields.optional("visibility", visibility,
+                    {.meaning = "what heads see, as model.visibility says it", .flag = {.value = "JSON"}});
     fields.optional("forward_only", forward_only, {.meaning = "leave out the backward"});
     fields.optional("no_distances", no_distances, {.meaning = "as absolute positions have it: content alone"});
     BenchOptions::describe(fields);

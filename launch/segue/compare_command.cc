@@ -132,6 +132,13 @@ std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
   return plan.directory / "configs" / (run.name() + ".json");
 }
 
+// A comparison begins in no directory of something else; what it makes first is the folder of its configs.
+void check_free(const std::filesystem::path& directory) {
+  if (!path_exists(directory) || path_exists(directory / "configs")) return;
+  if (!std::filesystem::is_directory(directory) || !std::filesystem::is_empty(directory))
+    throw UsageError("{}: exists and holds no comparison; name another --output", directory.string());
+}
+
 // A run that has begun goes on as it began, and what was measured of it was asked for in the same words.
 void check_begun(const Plan& plan) {
   std::vector<ComparedRun> all = plan.timings;
@@ -146,7 +153,7 @@ void check_begun(const Plan& plan) {
                         path.string(), fmt::join(differences, "; "));
   }
   const std::filesystem::path path = plan.directory / "measure.json";
-  if (!path_exists(path)) return;
+  if (!path_exists(path)) return check_free(plan.directory);
   const std::string found = read_file(path);
   const std::string wanted = format_json(write_fields(plan.comparison.measure));
   if (found != wanted)

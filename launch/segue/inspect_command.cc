@@ -69,12 +69,11 @@ OptimizerConfig optimizer_of(const Checkpoint& checkpoint) {
       .optimizer;
 }
 
-// What heads see, as a picture and in numbers.
-void inspect_mask(const InspectOptions& options, const Config& config) {
+// What heads see, as a picture.
+void draw_mask(const InspectOptions& options, const Config& config) {
   const std::string title = std::filesystem::path(options.path).stem().string();
   const auto drawings = report::seen_pairs(config.model, config.training.tgt_len, title);
   write_file_atomically(options.mask, report::draw(drawings, {.ink = report::Ink::kPaper}, title));
-  fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));
 }
 
 void inspect_config(const InspectOptions& options) {
@@ -82,6 +81,7 @@ void inspect_config(const InspectOptions& options) {
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
   const int64_t vocab_size = is_named ? config.data.vocab_size : options.vocab_size.value_or(kByteVocabulary);
   check_cutoffs(config.model, vocab_size, options.path);
+  if (!options.mask.empty()) draw_mask(options, config);
   fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", visible_line(options.path), human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,
@@ -89,7 +89,7 @@ void inspect_config(const InspectOptions& options) {
                                    .scored = scored_tokens(config.training, config.training.tgt_len),
                                    .streams = config.training.batch_size,
                                    .moments = moments_of(config.optimizer)}));
-  if (!options.mask.empty()) inspect_mask(options, config);
+  if (!options.mask.empty()) fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));
 }
 
 void inspect_dataset(const InspectOptions& options) {
@@ -135,13 +135,25 @@ bool holds_checkpoints(const std::filesystem::path& path) {
          std::filesystem::exists(path / kModelFile);
 }
 
-void run_inspect(const InspectOptions& options) {
-  const std::filesystem::path path = options.path;
+// A flag that would say nothing of what is inspected is refused.
+void check_read(const InspectOptions& options, bool is_config) {
+  const auto expect = [&](const char* flag, bool is_given, const char* what) {
+    if (is_given) throw UsageError("{}: expected {}, found {}", flag, what, options.path);
+  };
+  expect("--set", !is_config && !options.overrides.empty(), "a config");
+  expect("--vocab-size", !is_config && options.vocab_size.has_value(), "a config");
+  expect("--mask", !is_config && !options.mask.empty(), "a config");
+  expect("--verify", options.verify && (is_config || holds_checkpoints(options.path)), "a dataset");
   if (!options.mask.empty() && std::filesystem::path(options.mask).extension() != ".svg")
     throw UsageError("--mask: expected a file named *.svg, found {}", options.mask);
+}
+
+void run_inspect(const InspectOptions& options) {
+  const std::filesystem::path path = options.path;
   if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
-  if (std::filesystem::is_regular_file(path)) return inspect_config(options);
-  if (!options.mask.empty()) throw UsageError("--mask: expected a config, found the directory {}", options.path);
+  const bool is_config = std::filesystem::is_regular_file(path);
+  check_read(options, is_config);
+  if (is_config) return inspect_config(options);
   if (holds_checkpoints(path)) return inspect_checkpoint(options);
   inspect_dataset(options);
 }

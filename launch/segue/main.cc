@@ -1,6 +1,7 @@
 // The program: subcommands, one catch for every error, one exit code per kind of error.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -58,11 +59,26 @@ int run(int argc, char** argv) {
   return static_cast<int>(segue::ExitCode::kSuccess);
 }
 
+// Runs, and says when not all that was printed has arrived: a full disk takes it without a word, or once a buffer is
+// full.
+int run_and_print(int argc, char** argv) {
+  const auto refuse = [] { throw segue::FileError("standard output: cannot write all of it"); };
+  int code = 0;
+  try {
+    code = run(argc, argv);
+  } catch (const std::system_error&) {
+    if (std::ferror(stdout) != 0) refuse();
+    throw;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) refuse();
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return segue::with_typed_errors([=] { return run(argc, argv); });
+    return segue::with_typed_errors([=] { return run_and_print(argc, argv); });
   } catch (const segue::InterruptedError& stopped) {
     return static_cast<int>(stopped.code());  // the first rank has said it for all
   } catch (const segue::Error& error) {

@@ -83,8 +83,23 @@ def test_command_line(program):
             (("prepare", "--format", "UINT16", "--output", "d1"), "did you mean uint16?"),
             (("import", "--from", "hugingface", "--output", "i1"), "did you mean huggingface?"),
             (("eval",), "eval: expected --checkpoint, a run or a checkpoint, and --data, the directory of a dataset"),
-            (("eval", "--checkpoint", "run"), "eval: expected --data, the directory of a dataset")):
+            (("eval", "--checkpoint", "run"), "eval: expected --data, the directory of a dataset"),
+            (("inspect", "text", "--set", "model.mem_len=3"), "--set: expected a config, found text"),
+            (("inspect", "text", "--vocab-size", 9), "--vocab-size: expected a config, found text"),
+            (("inspect", "run.json", "--verify"), "--verify: expected a dataset, found run.json")):
         refused(program, USAGE, *arguments, says=[says])
+    refused(program, CONFIG, "eval", "--checkpoint", "run", "--data", "text", "--stride", 8, says=["stride", "recompute"])
+    refused(program, FILE, "inspect", "run.json", "--mask", "none/seen.svg", says=["none/seen.svg"])
+
+
+def test_full_output(program):
+    """What is printed to a full disk, in one piece and in pieces that are more than a buffer holds."""
+    for arguments in (["--help"], ["inspect", "text"], ["schema"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            process = subprocess.run([program.binary, *arguments], cwd=program.directory, stdout=full, stderr=subprocess.PIPE,
+                                     text=True, check=False)
+        check(process.returncode == FILE, f"{arguments} to a full disk: exit {process.returncode}")
+        check(process.stderr == "segue: standard output: cannot write all of it\n", f"{arguments}: {process.stderr}")
 
 
 def test_device(program):
@@ -217,7 +232,7 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_command_line, test_device, test_dataset, test_checkpoint, test_position_table,
+    for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_position_table,
                  test_signal, test_repeated_signal, test_divergence, test_full_disk):
         test(program)
 

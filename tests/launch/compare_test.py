@@ -127,6 +127,7 @@ def test_tasks_of_an_array_run_at_once(program):
     check({**found, "set": []} == result(program, "comparisons/family"), "at once: another result")
     refused(program, CONFIG, "compare", "family.json", "--set", "optimizer.clip=0.5", "--output", "tasks", "--quiet",
             says=["configs/xl-1.json", "or --set", "optimizer.clip: 0.25 -> 0.5", "another --output"])
+    refused(program, USAGE, "compare", "family.json", "--output", "text", "--quiet", says=["text: exists and holds no comparison"])
 
 
 def test_learning_rates_are_found_on_validation(program):

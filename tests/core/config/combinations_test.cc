@@ -284,6 +284,8 @@ TEST(Combinations, EveryHeadHasAPattern) {
             "c: model.visibility.patterns: expected some for each of model.n_head = 4 heads, found none for head 2");
   EXPECT_EQ(error_with({sparse(R"({"window": 8}, {"kind": "strided", "heads": [4]})")}),
             "c: model.visibility.patterns[1].heads: expected heads below model.n_head = 4, found 4");
+  EXPECT_EQ(error_with({sparse(R"({"heads": [0, 1, 0]}, {"window": 8})")}),
+            "c: model.visibility.patterns[0].heads: expected each head once, found 0 more often");
   EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "sparse"}}])"}),
             R"(c: model.layers[0].visibility.patterns: expected at least one with model.layers[0].visibility.kind = )"
             R"("sparse", found an empty list)");
