@@ -1,6 +1,7 @@
 // Runs of bits in words of 64, the lowest bit first.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -15,6 +16,16 @@ inline uint64_t bits_from(std::span<const uint64_t> words, int64_t first) {
   const int64_t word = first >> 6;  // rounds down, also below zero
   const int64_t shift = first - word * kWord;
   return shift == 0 ? at(word) : at(word) >> shift | at(word + 1) << (kWord - shift);
+}
+
+// Sets bits first .. last.
+inline void set_bits(std::span<uint64_t> words, int64_t first, int64_t last) {
+  constexpr int64_t kWord = 64;
+  for (int64_t word = first / kWord; word <= last / kWord; ++word) {
+    const int64_t low = std::max<int64_t>(first - word * kWord, 0);
+    const int64_t high = std::min<int64_t>(last - word * kWord, kWord - 1);
+    words[static_cast<size_t>(word)] |= ~uint64_t{0} >> (kWord - 1 - (high - low)) << low;
+  }
 }
 
 }  // namespace segue

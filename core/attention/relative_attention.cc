@@ -79,7 +79,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .bias = tape.read(in.bias.data),
                                             .gain = tape.read(in.gain.data),
                                             .window = in.window,
-                                            .tiles = in.tiles->at(memory.kv.shape[1]),
+                                            .tiles = in.tiles->at(memory.kv.shape[1], tape.info().first_position),
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({

@@ -13,22 +13,37 @@ PlacedSchedule::PlacedSchedule(kernels::TileSchedule schedule, Device device) : 
   copy_tensor(words_.view(), view_of(words.data(), shape), device);
 }
 
-std::shared_ptr<const PlacedSchedule> Schedules::of(const ScheduledLayer& layer, int64_t mem_len) {
-  std::erase_if(shared_, [](const Shared& shared) { return shared.schedule.expired(); });
-  for (const Shared& shared : shared_)
-    if (shared.layer == layer && shared.mem_len == mem_len) return shared.schedule.lock();
+namespace {
+
+ModelUse use_of(const ScheduledLayer& layer) {
   ModelUse use;
   use.patterns = layer.patterns;
-  auto made =
-      std::make_shared<const PlacedSchedule>(*schedule_of(use, layer.heads, layer.tgt_len, mem_len), layer.device);
-  shared_.push_back({.layer = layer, .mem_len = mem_len, .schedule = made});
+  return use;
+}
+
+}  // namespace
+
+std::shared_ptr<const PlacedSchedule> Schedules::of(const ScheduledLayer& layer, int64_t mem_len,
+                                                    int64_t first_position) {
+  std::erase_if(shared_, [](const Shared& shared) { return shared.schedule.expired(); });
+  for (const Shared& shared : shared_)
+    if (shared.layer == layer && shared.mem_len == mem_len && shared.first_position == first_position)
+      return shared.schedule.lock();
+  auto made = std::make_shared<const PlacedSchedule>(
+      *schedule_of(use_of(layer), layer.heads, layer.tgt_len, mem_len, first_position), layer.device);
+  shared_.push_back({.layer = layer, .mem_len = mem_len, .first_position = first_position, .schedule = made});
   return made;
 }
 
-kernels::VisibleTiles LayerTiles::at(int64_t mem_len) {
+LayerTiles::LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer)
+    : schedules_(std::move(schedules)), layer_(std::move(layer)), period_(repeats_after(use_of(layer_))) {}
+
+kernels::VisibleTiles LayerTiles::at(int64_t mem_len, int64_t first_position) {
   if (layer_.patterns.empty()) return {};
-  if (mem_len != mem_len_) held_ = schedules_->of(layer_, mem_len);
+  first_position %= period_;
+  if (mem_len != mem_len_ || first_position != first_position_) held_ = schedules_->of(layer_, mem_len, first_position);
   mem_len_ = mem_len;
+  first_position_ = first_position;
   return held_->tiles();
 }
 

@@ -34,29 +34,30 @@ struct ScheduledLayer {
 // Those that somebody holds, one of each.
 class Schedules {
  public:
-  std::shared_ptr<const PlacedSchedule> of(const ScheduledLayer& layer, int64_t mem_len);
+  // Of queries the first of which stands at `first_position`, below what the layer's patterns repeat after.
+  std::shared_ptr<const PlacedSchedule> of(const ScheduledLayer& layer, int64_t mem_len, int64_t first_position);
 
  private:
   struct Shared {
     ScheduledLayer layer;
-    int64_t mem_len;
+    int64_t mem_len, first_position;
     std::weak_ptr<const PlacedSchedule> schedule;
   };
   std::vector<Shared> shared_;
 };
 
-// An operation's tiles for the memory that it reads, whose length may be another at every replay, as with a KV cache:
-// those of the last one are held.
+// An operation's tiles for the memory that it reads and for where in its stream its first query stands, which may be
+// others at every replay, as with a KV cache: those of the last one are held.
 class LayerTiles {
  public:
-  LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer)
-      : schedules_(std::move(schedules)), layer_(std::move(layer)) {}
-  kernels::VisibleTiles at(int64_t mem_len);  // without lists where there are no patterns
+  LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer);
+  kernels::VisibleTiles at(int64_t mem_len, int64_t first_position);  // without lists where there are no patterns
 
  private:
   std::shared_ptr<Schedules> schedules_;
   ScheduledLayer layer_;
-  int64_t mem_len_ = -1;
+  int64_t period_ = 1;
+  int64_t mem_len_ = -1, first_position_ = 0;
   std::shared_ptr<const PlacedSchedule> held_;
 };
 

@@ -1,11 +1,14 @@
-// The key counts of a window and of `same_length`, and the distances of patterns.
+// The key counts of a window and of `same_length`, and the keys of patterns.
 #include "core/attention/visibility.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "core/config/layers.h"
 
 namespace segue {
@@ -16,46 +19,112 @@ bool names(const PatternConfig& pattern, int64_t head) {
   return pattern.heads.empty() || std::ranges::find(pattern.heads, head) != pattern.heads.end();
 }
 
-bool sees(const PatternConfig& pattern, int64_t distance) {
-  if (distance > pattern.farthest().value_or(distance)) return false;
-  return pattern.kind == PatternKind::kWindow || distance % pattern.stride == 0;
-}
-
 bool heads_differ(const ModelUse& use) {
-  return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) { return !pattern.heads.empty(); });
+  return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) {
+    return !pattern.heads.empty() || pattern.kind == PatternKind::kRandom;
+  });
 }
 
-// The distances that a head sees of `keys` keys, the farthest first, as bits.
-std::vector<uint64_t> seen_distances(const ModelUse& use, int64_t head, int64_t keys) {
-  std::vector<uint64_t> bits(static_cast<size_t>((keys + 63) / 64));
-  for (int64_t distance = 0; distance < keys; ++distance) {
-    const int64_t bit = keys - 1 - distance;
-    if (sees(use, head, distance)) bits[static_cast<size_t>(bit / 64)] |= uint64_t{1} << (bit % 64);
+// The keys of one query, named by how many tokens they lie before it.
+class SeenKeys {
+ public:
+  SeenKeys(std::span<uint64_t> bits, int64_t keys) : bits_(bits), keys_(keys) {}
+
+  int64_t keys() const { return keys_; }
+
+  void see(int64_t nearest, int64_t farthest) {
+    const int64_t first = std::max<int64_t>(keys_ - 1 - farthest, 0);
+    const int64_t last = keys_ - 1 - std::max<int64_t>(nearest, 0);
+    if (first <= last) set_bits(bits_, first, last);
   }
-  return bits;
+
+  // Those of the block so many blocks before the query's, of which the query is at `phase`.
+  void see_block(int64_t block, int64_t phase, int64_t blocks_back) {
+    const int64_t last = phase + blocks_back * block;
+    see(last - block + 1, last);
+  }
+
+  // Those at positions from .. from + columns - 1 of every period, of which the query is at `phase`.
+  void see_columns(int64_t period, int64_t phase, int64_t from, int64_t columns) {
+    for (int64_t farthest = phase - from; farthest - columns + 1 < keys_; farthest += period)
+      if (farthest >= 0) see(farthest - columns + 1, farthest);
+  }
+
+ private:
+  std::span<uint64_t> bits_;
+  int64_t keys_;
+};
+
+void see_pattern(const PatternConfig& pattern, int64_t head, int64_t position, SeenKeys& keys) {
+  using enum PatternKind;
+  const int64_t phase = position % pattern.repeats_after();
+  switch (pattern.kind) {
+    case kWindow:
+      return keys.see(0, pattern.window - 1);
+    case kDilated:
+    case kStrided: {
+      const int64_t end = std::min(keys.keys(), pattern.farthest_distance().value_or(keys.keys()) + 1);
+      for (int64_t distance = 0; distance < end; distance += pattern.stride) keys.see(distance, distance);
+      return;
+    }
+    case kBlocks:
+      return keys.see(0, phase + pattern.before);
+    case kBlockwise:
+      return keys.see_block(pattern.block, phase, pattern.shift);
+    case kFixed:
+      return keys.see_columns(pattern.period, phase, pattern.from, pattern.columns);
+    case kGlobal:
+      if (phase < pattern.columns) return keys.see(0, keys.keys() - 1);
+      return keys.see_columns(pattern.period, phase, 0, pattern.columns);
+    case kRandom:
+      for (const int64_t blocks_back : drawn_blocks(pattern, head, phase / pattern.block))
+        keys.see_block(pattern.block, phase % pattern.block, blocks_back);
+      return;
+  }
 }
 
-// Of groups of heads, by the distances that they see. What a query sees of the keys is what the last one sees of them,
-// moved by as many positions as lie between.
-kernels::TileSchedule tiles_of(const std::vector<std::vector<uint64_t>>& distances, int64_t tgt_len, int64_t memory) {
-  return {tgt_len, memory, std::ssize(distances), [&](int64_t group, int64_t query, uint64_t* keys) {
-            const std::vector<uint64_t>& of_last = distances[static_cast<size_t>(group)];
-            for (size_t word = 0; word < of_last.size(); ++word)
-              keys[word] = bits_from(of_last, tgt_len - 1 - query + static_cast<int64_t>(word) * 64);
+kernels::TileSchedule tiles_of(const ModelUse& use, int64_t groups, int64_t first_head, int64_t tgt_len, int64_t memory,
+                               int64_t first_position) {
+  return {tgt_len, memory, groups, [&](int64_t group, int64_t query, uint64_t* keys) {
+            const int64_t count = memory + query + 1;
+            see_keys(use, first_head + group, first_position + query, count,
+                     {keys, static_cast<size_t>((count + 63) / 64)});
           }};
 }
 
 }  // namespace
 
-bool sees(const ModelUse& use, int64_t head, int64_t distance) {
-  if (distance < 0) return false;
+void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits) {
+  SeenKeys seen(bits, keys);
   if (use.patterns.empty()) {
     const int64_t window = visible_window(use);
-    return window == 0 || distance < window;
+    return seen.see(0, (window == 0 ? keys : window) - 1);
   }
-  return std::ranges::any_of(use.patterns, [head, distance](const PatternConfig& pattern) {
-    return names(pattern, head) && sees(pattern, distance);
-  });
+  seen.see(0, 0);
+  for (const PatternConfig& pattern : use.patterns)
+    if (names(pattern, head)) see_pattern(pattern, head, position, seen);
+}
+
+int64_t repeats_after(const ModelUse& use) {
+  int64_t period = 1;
+  for (const PatternConfig& pattern : use.patterns) period = std::lcm(period, pattern.repeats_after());
+  return period;
+}
+
+// Floyd's sample of `count` of so many candidates (Bentley 1987): each set is as likely as any other.
+std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, int64_t head, int64_t block_of_queries) {
+  const RandomSequence random{.seed = static_cast<uint64_t>(pattern.seed),
+                              .step = static_cast<uint64_t>(pattern.layer),
+                              .site = static_cast<uint16_t>(head)};
+  const int64_t candidates = pattern.farthest - pattern.nearest + 1;
+  std::vector<int64_t> drawn;
+  for (int64_t last = candidates - pattern.count; last < candidates; ++last) {
+    const auto element = static_cast<uint64_t>(block_of_queries * candidates + last);
+    const auto below = static_cast<int64_t>(random_uniform(random, element) * static_cast<double>(last + 1));
+    const int64_t block = pattern.nearest + below;
+    drawn.push_back(std::ranges::find(drawn, block) == drawn.end() ? block : pattern.nearest + last);
+  }
+  return drawn;
 }
 
 int64_t visible_window(const ModelUse& use) {
@@ -70,7 +139,7 @@ int64_t keys_in_reach(const ModelUse& use) {
   if (use.patterns.empty()) return visible_window(use);
   int64_t keys = 0;
   for (const PatternConfig& pattern : use.patterns) {
-    const std::optional<int64_t> distance = pattern.farthest();
+    const std::optional<int64_t> distance = pattern.farthest_distance();
     if (!distance) return 0;
     keys = std::max(keys, *distance + 1);
   }
@@ -87,27 +156,24 @@ int64_t widest_reach(const ModelConfig& model, const ModelUse& use) {
   return widest;
 }
 
-// A distance is that of as many pairs as there are queries with a key so far back.
 double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
-  const int64_t groups = heads_differ(use) ? heads : 1;
+  const std::optional<kernels::TileSchedule> schedule = schedule_of(use, heads, tgt_len, memory);
+  if (schedule) return static_cast<double>(schedule->pairs()) / static_cast<double>(schedule->groups());
+  const int64_t window = visible_window(use);
   double pairs = 0.0;
-  for (int64_t head = 0; head < groups; ++head) {
-    for (int64_t distance = 0; distance < memory + tgt_len; ++distance)
-      if (sees(use, head, distance)) pairs += static_cast<double>(std::min(tgt_len, memory + tgt_len - distance));
-  }
-  return pairs / static_cast<double>(groups);
+  for (int64_t keys = memory + 1; keys <= memory + tgt_len; ++keys)
+    pairs += static_cast<double>(window == 0 ? keys : std::min(keys, window));
+  return pairs;
 }
 
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
-  return tiles_of({seen_distances(use, head, memory + tgt_len)}, tgt_len, memory);
+  return tiles_of(use, 1, head, tgt_len, memory, 0);
 }
 
-std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
+std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory,
+                                                 int64_t first_position) {
   if (use.patterns.empty()) return {};
-  std::vector<std::vector<uint64_t>> distances;
-  for (int64_t group = 0; group < (heads_differ(use) ? heads : 1); ++group)
-    distances.push_back(seen_distances(use, group, memory + tgt_len));
-  return tiles_of(distances, tgt_len, memory);
+  return tiles_of(use, heads_differ(use) ? heads : 1, 0, tgt_len, memory, first_position);
 }
 
 }  // namespace segue

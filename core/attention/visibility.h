@@ -3,15 +3,25 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "core/config/config.h"
 #include "kernels/tile_schedule.h"
 
 namespace segue {
 
-// Whether a head's query sees the key `distance` tokens before it, if there is one. What one layer's use says, in every
-// kind: kernels are given the same in other words.
-bool sees(const ModelUse& use, int64_t head, int64_t distance);
+// Says which of the `keys` keys up to a head's query it sees, the query's own the last: sets bit k % 64 of word k / 64
+// for key k. `position` is the query's in its stream, or any that lies whole periods before it. What one layer's use
+// says, in every kind: kernels are given the same in other words.
+void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits);
+
+// What patterns say is the same for positions so many tokens apart.
+int64_t repeats_after(const ModelUse& use);
+
+// The blocks that a pattern of random ones draws for a block of queries of its layer and one head: how many blocks each
+// lies before it, in no order.
+std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, int64_t head, int64_t block_of_queries);
 
 // The number of newest keys a query sees, its own included; 0: all of memory and segment before it, or what patterns
 // say. A window has as many whatever the memory; with `same_length` every query sees the same number, `mem_len` keys as
@@ -25,15 +35,16 @@ int64_t keys_in_reach(const ModelUse& use);
 // The most of them in any layer; 0: all.
 int64_t widest_reach(const ModelConfig& model, const ModelUse& use);
 
-// Pairs of query and key that a head of one stream sees, of `memory` keys and a segment of `tgt_len`; the mean over
-// heads.
+// Pairs of query and key that a head of one stream sees, of `memory` keys and a segment of `tgt_len` that begins where
+// a period does; the mean over heads.
 double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
 
-// The tiles of what one head sees of `memory` keys and a segment of `tgt_len`, whatever says it: one group.
+// The tiles of what one head sees of `memory` keys and such a segment, whatever says it: one group.
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory);
 
-// The tiles of what the heads of a layer see of `memory` keys and a segment of `tgt_len` by its patterns; one group
-// when all see the same. Nothing where patterns say nothing.
-std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
+// The tiles of what the heads of a layer see by its patterns, of `memory` keys and `tgt_len` queries, the first of them
+// at `first_position` of its stream; one group when all see the same. Nothing where patterns say nothing.
+std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory,
+                                                 int64_t first_position = 0);
 
 }  // namespace segue

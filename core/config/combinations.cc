@@ -50,7 +50,7 @@ Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
     return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
   Farthest farthest;
   for (size_t i = 0; i < seen.patterns.size(); ++i) {
-    const int64_t distance = seen.patterns[i].farthest().value_or(0);
+    const int64_t distance = seen.patterns[i].memory_seen();
     if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
   }
   return farthest;
@@ -69,6 +69,26 @@ void check_window(const ModelConfig& model, int64_t mem_len, std::string_view ke
       source, key, farthest.distance, farthest.because, mem_len);
 }
 
+// A pattern by itself; `key` leads to it.
+void check_pattern(const PatternConfig& pattern, const std::string& key, std::string_view source) {
+  const auto expect = [&](bool is_right, std::string_view name, const std::string& expected, int64_t found) {
+    if (!is_right) throw ConfigError("{}: {}.{}: expected {}, found {}", source, key, name, expected, found);
+  };
+  const bool has_columns = pattern.kind == PatternKind::kFixed || pattern.kind == PatternKind::kGlobal;
+  const int64_t from = pattern.kind == PatternKind::kFixed ? pattern.from : 0;
+  expect(!has_columns || from + pattern.columns <= pattern.period, "columns",
+         fmt::format("at most {}, what is left of period = {}", pattern.period - from, pattern.period),
+         pattern.columns);
+  if (pattern.kind != PatternKind::kRandom) return;
+  expect(pattern.period % pattern.block == 0, "period", fmt::format("a multiple of block = {}", pattern.block),
+         pattern.period);
+  expect(pattern.nearest <= pattern.farthest, "nearest", fmt::format("at most farthest = {}", pattern.farthest),
+         pattern.nearest);
+  const int64_t candidates = pattern.farthest - pattern.nearest + 1;
+  expect(pattern.count <= candidates, "count",
+         fmt::format("at most {}, the blocks from nearest to farthest", candidates), pattern.count);
+}
+
 // Patterns that do something, and for every head some. `key` leads to the visibility.
 void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility, const std::string& key,
                     std::string_view source) {
@@ -81,6 +101,7 @@ void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility
     const PatternConfig& pattern = visibility.patterns[i];
     const std::string of = fmt::format("{}.patterns[{}]", key, i);
     check_kinds<ConfigError>(pattern, source, of);
+    check_pattern(pattern, of, source);
     if (pattern.heads.empty()) has_pattern.assign(has_pattern.size(), true);
     for (const int64_t head : pattern.heads) {
       if (head >= model.n_head)
@@ -102,6 +123,20 @@ void check_all_patterns(const ModelConfig& model, std::string_view source) {
   for (size_t i = 0; i < model.layers.size(); ++i) {
     if (!model.layers[i].visibility) continue;
     check_patterns(model, *model.layers[i].visibility, fmt::format("model.layers[{}].visibility", i), source);
+  }
+}
+
+// Segments begin where blocks and periods do. `tgt_len_key` is what says their length.
+void check_periods(const ModelConfig& model, int64_t tgt_len, std::string_view tgt_len_key, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& visibility = visibility_of_layer(model, layer);
+    if (visibility.kind != VisibilityKind::kSparse) continue;
+    for (size_t i = 0; i < visibility.patterns.size(); ++i) {
+      const int64_t period = visibility.patterns[i].repeats_after();
+      if (tgt_len % period != 0)
+        throw ConfigError("{}: {}: expected a multiple of {}.patterns[{}].{} = {}, found {}", source, tgt_len_key,
+                          visibility_key(model, layer), i, visibility.patterns[i].repeat_key(), period, tgt_len);
+    }
   }
 }
 
@@ -138,6 +173,7 @@ void check_stages(const Config& config, std::string_view source) {
     const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
     check_same_length(config.model, use, mem_len_key, source);
     check_window(config.model, stage.mem_len, mem_len_key, source);
+    check_periods(config.model, stage.tgt_len, fmt::format("training.stages[{}].tgt_len", i), source);
     after = stage.until_step;
   }
 }
@@ -316,6 +352,7 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   used.visibility.same_length = use.same_length;
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);
+  check_periods(model, tgt_len, "tgt_len", source);
 }
 
 void check_position_tables(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
@@ -346,6 +383,8 @@ void check_combinations(const Config& config, std::string_view source) {
   check_same_length(config.model, evaluation, "evaluation.mem_len", source);
   check_window(config.model, config.model.mem_len, "model.mem_len", source);
   check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);
+  check_periods(config.model, config.training.tgt_len, "training.tgt_len", source);
+  check_periods(config.model, evaluation_tgt_len(config), "evaluation.tgt_len", source);
   check_optimization(config, source);
 }
 

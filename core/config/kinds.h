@@ -58,13 +58,19 @@ inline const auto& table_of(VisibilityKind) {
   return kTable;
 }
 
-enum class PatternKind : uint8_t { kWindow, kDilated, kStrided };
+enum class PatternKind : uint8_t { kWindow, kDilated, kStrided, kBlocks, kBlockwise, kFixed, kGlobal, kRandom };
 inline const auto& table_of(PatternKind) {
   using enum PatternKind;
-  static constexpr ChoiceTable<PatternKind, 3> kTable(
+  static constexpr ChoiceTable<PatternKind, 8> kTable(
       {{kWindow, "window", "the newest, as many for every query"},
        {kDilated, "dilated", "as many, but every stride-th of them, back from the query's own"},
-       {kStrided, "strided", "every stride-th, back from the query's own as far as memory reaches"}});
+       {kStrided, "strided", "every stride-th, back from the query's own as far as memory reaches"},
+       {kBlocks, "blocks", "those of the query's block, and some before the block"},
+       {kBlockwise, "blockwise", "those of one block, the query's own or so many before it"},
+       {kFixed, "fixed", "those at fixed positions of every period, as far back as memory reaches"},
+       {kGlobal, "global",
+        "those at the first positions of every period, which themselves see all, as far back as memory reaches"},
+       {kRandom, "random", "those of blocks drawn for the query's block, head by head and layer by layer"}});
   return kTable;
 }
 

@@ -77,9 +77,67 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kT5)});
 }
 
-std::optional<int64_t> PatternConfig::farthest() const {
-  if (kind == PatternKind::kStrided) return {};
-  return (window - 1) * (kind == PatternKind::kDilated ? stride : 1);
+std::optional<int64_t> PatternConfig::farthest_distance() const {
+  using enum PatternKind;
+  switch (kind) {
+    case kWindow:
+      return window - 1;
+    case kDilated:
+      return (window - 1) * stride;
+    case kBlocks:
+    case kBlockwise:
+    case kRandom:
+      return memory_seen() + block - 1;
+    case kStrided:
+    case kFixed:
+    case kGlobal:
+      break;
+  }
+  return {};
+}
+
+int64_t PatternConfig::memory_seen() const {
+  using enum PatternKind;
+  switch (kind) {
+    case kWindow:
+      return window - 1;
+    case kDilated:
+      return (window - 1) * stride;
+    case kBlocks:
+      return before;
+    case kBlockwise:
+      return shift * block;
+    case kRandom:
+      return farthest * block;
+    case kStrided:
+    case kFixed:
+    case kGlobal:
+      break;
+  }
+  return 0;
+}
+
+std::string_view PatternConfig::repeat_key() const {
+  using enum PatternKind;
+  switch (kind) {
+    case kWindow:
+    case kDilated:
+    case kStrided:
+      break;
+    case kBlocks:
+    case kBlockwise:
+      return "block";
+    case kFixed:
+    case kGlobal:
+    case kRandom:
+      return "period";
+  }
+  return {};
+}
+
+int64_t PatternConfig::repeats_after() const {
+  const std::string_view key = repeat_key();
+  return key.empty() ? 1 : key == "block" ? block : period;
 }
 
 void PatternConfig::describe(JsonFields& fields) {
@@ -100,6 +158,67 @@ void PatternConfig::describe(JsonFields& fields) {
                    .minimum = 1,
                    .maximum = kLongest,
                    .kinds = Kinds(kDilated, kStrided)});
+  fields.optional("block", block,
+                  {.meaning = "tokens of a block; blocks are counted from a stream's first token, and segments have "
+                              "whole ones",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kBlocks, kBlockwise, kRandom)});
+  fields.optional("before", before,
+                  {.meaning = "keys before the query's block that all of its queries see",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kBlocks)});
+  fields.optional("shift", shift,
+                  {.meaning = "blocks from the query's back to the one that it sees; 0: its own",
+                   .unit = "blocks",
+                   .minimum = 0,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kBlockwise)});
+  fields.optional("period", period,
+                  {.meaning = "tokens after which positions, or draws of blocks, are the same again, counted from a "
+                              "stream's first token; segments have whole periods",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kFixed, kGlobal, kRandom)});
+  fields.optional("from", from,
+                  {.meaning = "first position of a period that is seen, counted from 0",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kFixed)});
+  fields.optional("columns", columns,
+                  {.meaning = "positions of each period that are seen",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kFixed, kGlobal)});
+  fields.optional("count", count,
+                  {.meaning = "blocks drawn for each block of queries, all different",
+                   .unit = "blocks",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kRandom)});
+  fields.optional("nearest", nearest,
+                  {.meaning = "blocks from the query's back to the nearest that may be drawn",
+                   .unit = "blocks",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kRandom)});
+  fields.optional("farthest", farthest,
+                  {.meaning = "and to the farthest, which training takes a model.mem_len for",
+                   .unit = "blocks",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kRandom)});
+  fields.optional("seed", seed,
+                  {.meaning = "of the draws, which are the same in every run and use of the model",
+                   .minimum = 0,
+                   .maximum = kLargestSeed,
+                   .kinds = Kinds(kRandom)});
 }
 
 void VisibilityConfig::describe(JsonFields& fields) {
@@ -125,8 +244,9 @@ void VisibilityConfig::describe(JsonFields& fields) {
                    .role = kUse,
                    .kinds = Kinds(kWindow)});
   fields.optional("patterns", patterns,
-                  {.meaning = "a head sees the keys that any of its patterns names; every head is in one at least; "
-                              "training takes a model.mem_len that reaches as far back as windows and dilated ones",
+                  {.meaning = "a head sees the keys that any of its patterns names, and always the query's own; "
+                              "every head is in one at least; training takes a model.mem_len that reaches as far back "
+                              "as they do, if they end anywhere, and segments of whole blocks and periods",
                    .kinds = Kinds(kSparse)});
 }
 

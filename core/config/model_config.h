@@ -28,14 +28,32 @@ struct PositionConfig {
   bool operator==(const PositionConfig&) const = default;
 };
 
-// Keys that some heads see, whatever else they see.
+// Keys that some heads see, whatever else they see; a query always sees its own.
 struct PatternConfig {
   PatternKind kind = PatternKind::kWindow;
   std::vector<int64_t> heads = {};  // counted from 0; none: all
   int64_t window = 128;             // keys
   int64_t stride = 2;
+  int64_t block = 64;  // tokens; blocks and periods are counted from a stream's first token
+  int64_t before = 64;
+  int64_t shift = 1;
+  int64_t period = 128;
+  int64_t from = 96;
+  int64_t columns = 32;
+  int64_t count = 3;
+  int64_t nearest = 2;
+  int64_t farthest = 8;
+  int64_t seed = 1;
+  int64_t layer = 0;  // whose draws; no key: use_of_layer says it
   // The farthest key that it names, in tokens before the query; none: as far as memory reaches.
-  std::optional<int64_t> farthest() const;
+  std::optional<int64_t> farthest_distance() const;
+  // The farthest that it names for any query of a segment, in tokens before the segment, which begins where a block and
+  // a period do; 0 also when that is as far as memory reaches.
+  int64_t memory_seen() const;
+  // What it says is the same for a query so many tokens on, and the key that takes the name of what says so; 1: for
+  // all.
+  int64_t repeats_after() const;
+  std::string_view repeat_key() const;
   void describe(JsonFields& fields);
   bool operator==(const PatternConfig&) const = default;
 };

@@ -1,4 +1,4 @@
-// Ways of seeing, found by the distances that heads see.
+// Ways of seeing, found by the keys that the queries of a segment see.
 #include "core/report/seen_pairs.h"
 
 #include <fmt/format.h>
@@ -16,48 +16,59 @@ namespace segue::report {
 
 namespace {
 
-using Runs = std::vector<VisiblePairs::Keys>;  // of distances
+using Runs = std::vector<VisiblePairs::Keys>;  // of keys, counted from the segment's first token
 
-Runs distances_seen(const ModelUse& use, int64_t head, int64_t keys) {
+Runs keys_seen(const ModelUse& use, int64_t head, int64_t token, int64_t memory) {
+  const int64_t keys = memory + token + 1;
+  std::vector<uint64_t> bits(static_cast<size_t>((keys + 63) / 64));
+  see_keys(use, head, token, keys, bits);
   Runs runs;
-  for (int64_t distance = 0; distance < keys; ++distance) {
-    if (!sees(use, head, distance)) continue;
-    if (!runs.empty() && runs.back().last + 1 == distance) {
-      runs.back().last = distance;
+  for (int64_t key = 0; key < keys; ++key) {
+    if ((bits[static_cast<size_t>(key / 64)] >> (key % 64) & 1) == 0) continue;
+    if (!runs.empty() && runs.back().last + 1 == key - memory) {
+      ++runs.back().last;
     } else {
-      runs.push_back({.first = distance, .last = distance});
+      runs.push_back({.first = key - memory, .last = key - memory});
     }
   }
   return runs;
 }
 
+// Of each token that a drawing has a row for, as a way is told from another by what it is drawn as.
+std::vector<Runs> rows_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
+  std::vector<Runs> rows;
+  for (const size_t token : even_choice(static_cast<size_t>(tgt_len), kMostTokenRows))
+    rows.push_back(keys_seen(use, head, static_cast<int64_t>(token), memory));
+  return rows;
+}
+
 // Heads that see the same, in layers where the same heads do.
 struct Way {
-  Runs distances;
+  std::vector<Runs> rows;
   std::vector<int64_t> layers, heads;
 };
 
-std::vector<Way> ways_of_layer(const ModelConfig& model, int64_t layer, int64_t keys) {
+std::vector<Way> ways_of_layer(const ModelConfig& model, int64_t layer, int64_t tgt_len) {
   const ModelUse use = use_of_layer(model, use_of(model), layer);
   std::vector<Way> ways;
   for (int64_t head = 0; head < model.n_head; ++head) {
-    Runs distances = distances_seen(use, head, keys);
-    const auto same = std::ranges::find(ways, distances, &Way::distances);
+    std::vector<Runs> rows = rows_seen(use, head, tgt_len, model.mem_len);
+    const auto same = std::ranges::find(ways, rows, &Way::rows);
     if (same != ways.end()) {
       same->heads.push_back(head);
     } else {
-      ways.push_back({.distances = std::move(distances), .layers = {layer}, .heads = {head}});
+      ways.push_back({.rows = std::move(rows), .layers = {layer}, .heads = {head}});
     }
   }
   return ways;
 }
 
-std::vector<Way> ways_of(const ModelConfig& model, int64_t keys) {
+std::vector<Way> ways_of(const ModelConfig& model, int64_t tgt_len) {
   std::vector<Way> ways;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    for (Way& way : ways_of_layer(model, layer, keys)) {
+    for (Way& way : ways_of_layer(model, layer, tgt_len)) {
       const auto same = std::ranges::find_if(
-          ways, [&way](const Way& other) { return other.distances == way.distances && other.heads == way.heads; });
+          ways, [&way](const Way& other) { return other.rows == way.rows && other.heads == way.heads; });
       if (same != ways.end()) {
         same->layers.push_back(layer);
       } else {
@@ -94,29 +105,17 @@ std::string text_of(const Way& way, const ModelConfig& model) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// The keys that a token at this position of its segment sees, in increasing order.
-Runs keys_of(const Runs& distances, int64_t token, int64_t memory) {
-  Runs keys;
-  for (auto run = distances.rbegin(); run != distances.rend(); ++run) {
-    const int64_t first = std::max(token - run->last, -memory);
-    if (token - run->first >= first) keys.push_back({.first = first, .last = token - run->first});
-  }
-  return keys;
-}
-
 }  // namespace
 
 std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name) {
-  const std::vector<Way> ways = ways_of(model, model.mem_len + tgt_len);
   std::vector<VisiblePairs> drawings;
-  for (const Way& way : ways) {
+  for (Way& way : ways_of(model, tgt_len)) {
     const std::string of = text_of(way, model);
     VisiblePairs& drawing = drawings.emplace_back();
     drawing.title = of.empty() ? name : name.empty() ? of : fmt::format("{} ({})", name, of);
     drawing.memory = model.mem_len;
     drawing.segment = tgt_len;
-    for (const size_t token : even_choice(static_cast<size_t>(tgt_len), kMostTokenRows))
-      drawing.rows.push_back(keys_of(way.distances, static_cast<int64_t>(token), model.mem_len));
+    drawing.rows = std::move(way.rows);
   }
   return drawings;
 }
@@ -135,7 +134,7 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
         of_tiles == std::floor(of_tiles) ? human_count(std::llround(of_tiles)) : fmt::format("{:.2f}", of_tiles),
         100.0 * of_tiles / static_cast<double>(causal.tiles()));
   };
-  for (const Way& way : ways_of(model, memory + tgt_len)) {
+  for (const Way& way : ways_of(model, tgt_len)) {
     const ModelUse use = use_of_layer(model, use_of(model), way.layers.front());
     const kernels::TileSchedule found = tiles_seen(use, way.heads.front(), tgt_len, memory);
     const double share =

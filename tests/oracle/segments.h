@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/attention/visibility.h"
 #include "tests/oracle/segment_memory.h"
 #include "tests/oracle/transformer_xl.h"
 
@@ -21,22 +22,53 @@ struct StreamTokens {
   }
 };
 
-inline bool names(const PatternConfig& pattern, int64_t head, int64_t distance) {
+// Whole units before a position, which may lie before the first one; and what is left of it.
+inline int64_t whole(int64_t position, int64_t unit) {
+  return position >= 0 ? position / unit : -((unit - 1 - position) / unit);
+}
+inline int64_t rest(int64_t position, int64_t unit) { return position - whole(position, unit) * unit; }
+
+// Of a query and an earlier key. Which blocks a random one draws is taken from the program.
+inline bool names(const PatternConfig& pattern, int64_t head, int64_t query, int64_t key) {
   const std::vector<int64_t>& heads = pattern.heads;
   if (!heads.empty() && std::count(heads.begin(), heads.end(), head) == 0) return false;
-  if (pattern.kind == PatternKind::kWindow) return distance < pattern.window;
-  const bool is_on_stride = distance / pattern.stride * pattern.stride == distance;
-  return is_on_stride && (pattern.kind == PatternKind::kStrided || distance / pattern.stride < pattern.window);
+  const int64_t distance = query - key;
+  const int64_t blocks_back = whole(query, pattern.block) - whole(key, pattern.block);
+  switch (pattern.kind) {
+    case PatternKind::kWindow:
+      return distance < pattern.window;
+    case PatternKind::kDilated:
+      return distance % pattern.stride == 0 && distance / pattern.stride < pattern.window;
+    case PatternKind::kStrided:
+      return distance % pattern.stride == 0;
+    case PatternKind::kBlocks:
+      return key >= whole(query, pattern.block) * pattern.block - pattern.before;
+    case PatternKind::kBlockwise:
+      return blocks_back == pattern.shift;
+    case PatternKind::kFixed: {
+      const int64_t column = rest(key, pattern.period);
+      return column >= pattern.from && column < pattern.from + pattern.columns;
+    }
+    case PatternKind::kGlobal:
+      return rest(key, pattern.period) < pattern.columns || rest(query, pattern.period) < pattern.columns;
+    case PatternKind::kRandom: {
+      const std::vector<int64_t> drawn = drawn_blocks(pattern, head, rest(query, pattern.period) / pattern.block);
+      return std::count(drawn.begin(), drawn.end(), blocks_back) > 0;
+    }
+  }
+  return false;
 }
 
-// Causal; of a window only its newest keys, with same_length the newest `mem_len`, or one more, of patterns what one of
-// them names.
+// Causal; of a window only its newest keys, with same_length the newest `mem_len`, or one more, of patterns the query's
+// own and what one of them names. Periods are counted from the segment's first token.
 inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len) {
   return [visibility, mem_len](int64_t head, int64_t query, int64_t key) {
     if (key > query) return false;
     if (visibility.kind == VisibilityKind::kSparse) {
-      return std::any_of(visibility.patterns.begin(), visibility.patterns.end(),
-                         [&](const PatternConfig& pattern) { return names(pattern, head, query - key); });
+      const std::vector<PatternConfig>& patterns = visibility.patterns;
+      return key == query || std::any_of(patterns.begin(), patterns.end(), [&](const PatternConfig& pattern) {
+               return names(pattern, head, query, key);
+             });
     }
     if (visibility.kind == VisibilityKind::kWindow) return key > query - visibility.window;
     if (!visibility.same_length) return true;
@@ -47,7 +79,10 @@ inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_l
 // That of every layer.
 inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
   std::vector<Visibility> masks;
-  for (const ModelConfig& layer : layers_of(model)) masks.push_back(segment_mask(layer.visibility, model.mem_len));
+  for (ModelConfig& layer : layers_of(model)) {
+    for (PatternConfig& pattern : layer.visibility.patterns) pattern.layer = std::ssize(masks);
+    masks.push_back(segment_mask(layer.visibility, model.mem_len));
+  }
   return masks;
 }
 

@@ -1,4 +1,5 @@
 // Values that are right alone and cannot go together: the message names both keys.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -309,6 +310,57 @@ TEST(Combinations, PatternsFitIntoTheMemoryThatTrainingHas) {
   EXPECT_THAT(error_with({sparse(R"({"window": 8})"), "model.mem_len=6"}),
               HasSubstr("expected at least 7, as far back as model.visibility.patterns[0] sees"));
   EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 200})"), "model.mem_len=1"}), "no error");
+}
+
+TEST(Combinations, PatternsOfPositionsFitIntoThemselves) {
+  EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 16, "from": 12, "columns": 5})")}),
+            "c: model.visibility.patterns[0].columns: expected at most 4, what is left of period = 16, found 5");
+  EXPECT_EQ(error_with({sparse(R"({"kind": "global", "period": 16, "columns": 17})")}),
+            "c: model.visibility.patterns[0].columns: expected at most 16, what is left of period = 16, found 17");
+  const std::string random = R"({"kind": "random", "block": 8, )";
+  EXPECT_EQ(error_with({sparse(random + R"("period": 64, "count": 7, "nearest": 2, "farthest": 8})")}), "no error");
+  EXPECT_EQ(error_with({sparse(random + R"("period": 20})")}),
+            "c: model.visibility.patterns[0].period: expected a multiple of block = 8, found 20");
+  EXPECT_EQ(error_with({sparse(random + R"("period": 64, "nearest": 9})")}),
+            "c: model.visibility.patterns[0].nearest: expected at most farthest = 8, found 9");
+  EXPECT_EQ(error_with({sparse(random + R"("period": 64, "count": 8})")}),
+            "c: model.visibility.patterns[0].count: expected at most 7, the blocks from nearest to farthest, found 8");
+}
+
+TEST(Combinations, PatternsOfPositionsFitIntoTheMemoryThatTrainingHas) {
+  const auto error = [](const std::string& pattern, int64_t mem_len) {
+    return error_with({sparse(pattern), fmt::format("model.mem_len={}", mem_len)});
+  };
+  const std::string blocks = R"({"kind": "blocks", "block": 32, "before": 40})";
+  EXPECT_EQ(error(blocks, 40), "no error");
+  EXPECT_THAT(error(blocks, 39), HasSubstr("c: model.mem_len: expected at least 40, as far back as"));
+  const std::string shifted = R"({"kind": "blockwise", "block": 32, "shift": 2})";
+  EXPECT_EQ(error(shifted, 64), "no error");
+  EXPECT_THAT(error(shifted, 63), HasSubstr("c: model.mem_len: expected at least 64, as far back as"));
+  const std::string random = R"({"kind": "random", "block": 16, "period": 64, "farthest": 5})";
+  EXPECT_EQ(error(random, 80), "no error");
+  EXPECT_THAT(error(random, 79), HasSubstr("c: model.mem_len: expected at least 80, as far back as"));
+  EXPECT_EQ(error(R"({"kind": "fixed"}, {"kind": "global"})", 0), "no error");
+}
+
+TEST(Combinations, SegmentsHaveWholePeriods) {
+  const std::string blocks = sparse(R"({"window": 8}, {"kind": "blocks", "block": 48, "before": 0})");
+  EXPECT_EQ(error_with({blocks, "training.tgt_len=96"}), "no error");
+  EXPECT_EQ(error_with({blocks, "training.tgt_len=100"}),
+            "c: training.tgt_len: expected a multiple of model.visibility.patterns[1].block = 48, found 100");
+  EXPECT_EQ(error_with({blocks, "training.tgt_len=96", "evaluation.tgt_len=32"}),
+            "c: evaluation.tgt_len: expected a multiple of model.visibility.patterns[1].block = 48, found 32");
+  EXPECT_EQ(error_with(
+                {blocks, "training.tgt_len=96", R"(training.stages=[{"until_step": 5, "tgt_len": 72, "mem_len": 7}])"}),
+            "c: training.stages[0].tgt_len: expected a multiple of model.visibility.patterns[1].block = 48, found 72");
+  EXPECT_EQ(
+      error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "sparse", "patterns": [{"kind": "fixed", )"
+                  R"("period": 96, "from": 64}]}}])"}),
+      "c: training.tgt_len: expected a multiple of model.layers[0].visibility.patterns[0].period = 96, found 128");
+  ModelConfig model;
+  model.visibility = {.kind = VisibilityKind::kSparse, .patterns = {{.kind = PatternKind::kGlobal, .period = 48}}};
+  EXPECT_EQ(message_of<ConfigError>([&] { check_use(model, use_of(model), 64, "u"); }),
+            "u: tgt_len: expected a multiple of model.visibility.patterns[0].period = 48, found 64");
 }
 
 // What an evaluation remembers less of is its own affair.

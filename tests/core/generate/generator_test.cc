@@ -12,7 +12,7 @@
 namespace segue {
 namespace {
 
-constexpr int64_t kTgtLen = 5;
+constexpr int64_t kTgtLen = 6;  // patterns of the variants repeat in it
 constexpr int64_t kSamples = 2;
 constexpr double kSameNumber = 1e-5;
 

@@ -13,7 +13,7 @@
 namespace segue {
 namespace {
 
-constexpr int64_t kTgtLen = 5;
+constexpr int64_t kTgtLen = 6;  // patterns of the variants repeat in it
 constexpr int64_t kStreams = 2;
 constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of sums alone
 
@@ -93,7 +93,7 @@ TEST_P(KvCacheVariants, PredictionsAreTheLossesOfWhateverFollows) {
 TEST(KvCache, RefusesPartsBeyondTheEndOfTheirSegment) {
   FrozenProblem problem(small_model(), 3 * kTgtLen);
   problem.read(0, 3);
-  EXPECT_EQ(message_of<ContractError>([&] { problem.read(3, 3); }), "a segment of 5 tokens goes on with 3 after 3");
+  EXPECT_EQ(message_of<ContractError>([&] { problem.read(3, 4); }), "a segment of 6 tokens goes on with 4 after 3");
 }
 
 }  // namespace

@@ -54,7 +54,18 @@ inline std::vector<ModelVariant> visibility_variants() {
       const auto kind = static_cast<PatternKind>(i);
       variants.push_back({fmt::format("{}_{}", variant.name, name_of_choice(kind)), [kind](ModelConfig& m) {
                             m.visibility = {.kind = VisibilityKind::kSparse,
-                                            .patterns = {{.kind = kind, .window = 3, .stride = 3}}};
+                                            .patterns = {{.kind = kind,
+                                                          .window = 3,
+                                                          .stride = 3,
+                                                          .block = 2,
+                                                          .before = 3,
+                                                          .shift = 1,
+                                                          .period = 6,
+                                                          .from = 4,
+                                                          .columns = 2,
+                                                          .count = 2,
+                                                          .nearest = 1,
+                                                          .farthest = 3}}};
                           }});
     }
   }
@@ -143,6 +154,34 @@ inline std::vector<ModelVariant> key_variants() {
          m.block.pre_lnorm = true;
          m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
          m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"sparse_blocks_and_fixed_by_head",
+       [](ModelConfig& m) {
+         m.visibility = {
+             .kind = VisibilityKind::kSparse,
+             .patterns = {{.kind = PatternKind::kBlocks, .heads = {0, 2}, .block = 6, .before = 0},
+                          {.kind = PatternKind::kFixed, .heads = {1}, .period = 3, .from = 1, .columns = 1},
+                          {.kind = PatternKind::kFixed, .heads = {2}, .period = 3, .from = 2, .columns = 1}}};
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+       }},
+      {"sparse_blockwise_by_head_t5_zeros",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kSparse,
+                         .patterns = {{.kind = PatternKind::kBlockwise, .heads = {0}, .block = 3, .shift = 0},
+                                      {.kind = PatternKind::kBlockwise, .heads = {1}, .block = 2, .shift = 2},
+                                      {.kind = PatternKind::kBlockwise, .heads = {2}, .block = 3, .shift = 2}}};
+         m.position.kind = PositionKind::kT5;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"sparse_window_global_and_random_pre_norm",
+       [](ModelConfig& m) {
+         m.visibility = {
+             .kind = VisibilityKind::kSparse,
+             .patterns = {
+                 {.window = 2},
+                 {.kind = PatternKind::kGlobal, .period = 6, .columns = 1},
+                 {.kind = PatternKind::kRandom, .block = 1, .period = 3, .count = 1, .nearest = 2, .farthest = 5}}};
+         m.block.pre_lnorm = true;
        }},
       {"sparse_alibi_no_memory",
        [](ModelConfig& m) {

@@ -13,10 +13,11 @@ struct ReachCase {
   int64_t n_layer, tgt_len, mem_len, length;
   VisibilityConfig visibility = {};
   std::vector<LayerOverride> layers = {};
-  // Whether no pattern goes as far back as memory does.
+  // Whether a token's reach is the same wherever it stands.
   bool is_bounded() const {
-    return std::ranges::none_of(visibility.patterns,
-                                [](const PatternConfig& pattern) { return pattern.kind == PatternKind::kStrided; });
+    return std::ranges::all_of(visibility.patterns, [](const PatternConfig& pattern) {
+      return pattern.kind == PatternKind::kWindow || pattern.kind == PatternKind::kDilated;
+    });
   }
   ModelConfig config() const {
     ModelConfig model = small_model();
@@ -92,7 +93,7 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
   const std::vector<bool> reach = composed_mask(c).back();
   const auto oldest = std::find(reach.begin(), reach.end(), true) - reach.begin();
   const int64_t said = reach_in_tokens(c.config(), use_of(c.config()), c.tgt_len);
-  // Strides may pass by the oldest token.
+  // Strides and blocks may pass by the oldest token.
   if (c.is_bounded()) {
     EXPECT_EQ(said, c.length - 1 - oldest);
   } else {
@@ -100,9 +101,6 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
   }
 }
 
-VisibilityConfig sparse(std::vector<PatternConfig> patterns) {
-  return {.kind = VisibilityKind::kSparse, .patterns = std::move(patterns)};
-}
 using enum PatternKind;
 constexpr VisibilityConfig kSameLength{.same_length = true};
 constexpr VisibilityConfig kWindowOf3{.kind = VisibilityKind::kWindow, .window = 3};
@@ -132,6 +130,19 @@ INSTANTIATE_TEST_SUITE_P(
         ReachCase{"dilated", 3, 5, 6, 40, sparse({{.kind = kDilated, .window = 3, .stride = 3}})},
         ReachCase{"window_and_strided_by_head", 3, 5, 9, 35,
                   sparse({{.heads = {0, 1}, .window = 2}, {.kind = kStrided, .heads = {2}, .stride = 4}})},
+        ReachCase{"blocks", 3, 4, 3, 28, sparse({{.kind = kBlocks, .block = 2, .before = 3}})},
+        ReachCase{"blockwise_by_head", 3, 4, 8, 36,
+                  sparse({{.kind = kBlockwise, .heads = {0, 1}, .block = 2, .shift = 0},
+                          {.kind = kBlockwise, .heads = {2}, .block = 4, .shift = 2}})},
+        ReachCase{"fixed", 3, 6, 9, 42,
+                  sparse({{.kind = kBlocks, .block = 3, .before = 0},
+                          {.kind = kFixed, .period = 3, .from = 2, .columns = 1}})},
+        ReachCase{"window_and_global", 3, 6, 9, 42,
+                  sparse({{.window = 2}, {.kind = kGlobal, .period = 6, .columns = 1}})},
+        ReachCase{"window_global_and_random", 3, 6, 12, 48,
+                  sparse({{.window = 2},
+                          {.kind = kGlobal, .heads = {1}, .period = 6, .columns = 1},
+                          {.kind = kRandom, .block = 2, .period = 6, .count = 1, .nearest = 1, .farthest = 5}})},
         ReachCase{"dilated_in_the_last_layer",
                   3,
                   4,

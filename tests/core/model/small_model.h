@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/config/layers.h"
 
@@ -31,6 +32,10 @@ constexpr int64_t kLongestSegment = 7;
 inline ModelConfig with_position_rows(ModelConfig model, int64_t tgt_len) {
   name_position_rows(model, tgt_len);
   return model;
+}
+
+inline VisibilityConfig sparse(std::vector<PatternConfig> patterns) {
+  return {.kind = VisibilityKind::kSparse, .patterns = std::move(patterns)};
 }
 
 // A change to the model that tests vary, by name.

@@ -188,43 +188,6 @@ TEST(Transformer, RotaryPositionsAreScaledInUse) {
   expect_used_like(other, trained);
 }
 
-// The losses of one stream of 512 tokens, cut into segments of `tgt_len`.
-std::vector<float> losses_of_segments(const ModelConfig& config, int64_t tgt_len, Remembered remembered) {
-  constexpr int64_t kLength = 512;
-  ModelProblem problem(config, 1, kLength);
-  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
-  std::unique_ptr<Memory> memory = problem.make_memory(1);
-  if (remembered == Remembered::kKeysAndValues) memory = make_frozen_memory(problem.in_use(), 1, tgt_len);
-  std::vector<float> losses;
-  for (int64_t begin = 0; begin < kLength; begin += tgt_len) {
-    const std::vector<float> nll = problem.run(engine, begin, tgt_len, *memory);
-    losses.insert(losses.end(), nll.begin(), nll.end());
-  }
-  return losses;
-}
-
-// Every token has the same context, so that it does not matter where segments begin; as long as the memory suffices.
-TEST(Transformer, LossesOfAWindowDoNotDependOnTheSegments) {
-  ModelConfig config = small_model();
-  config.n_layer = 3;
-  config.visibility = {.kind = VisibilityKind::kWindow, .window = 24};
-  for (const PositionKind kind : {PositionKind::kRope, PositionKind::kRelative, PositionKind::kAlibi}) {
-    config.position = {.kind = kind, .rotary_share = 0.8};
-    for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues}) {
-      config.mem_len = 23;
-      const std::vector<float> whole = losses_of_segments(config, 512, remembered);
-      for (const int64_t tgt_len : {1, 16, 64})
-        EXPECT_THAT(losses_of_segments(config, tgt_len, remembered),
-                    testing::Pointwise(testing::FloatNear(2e-5F), whole))
-            << name_of_choice(kind) << ", segments of " << tgt_len;
-      config.mem_len = 22;
-      EXPECT_THAT(losses_of_segments(config, 16, remembered),
-                  testing::Not(testing::Pointwise(testing::FloatNear(1e-3F), whole)))
-          << name_of_choice(kind) << ", a row short";
-    }
-  }
-}
-
 // While the memory grows every length has its tape; at full length they are replayed.
 TEST(Transformer, OneTapePerShape) {
   ModelProblem problem(small_model(), 2, 40);  // mem_len 6

@@ -1,9 +1,18 @@
-// What visibility says in three ways: a predicate, how far it reaches, and tiles.
+// What visibility says in three ways: keys of a query, how far it reaches, and tiles.
 #include "core/attention/visibility.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bits.h"
 #include "tests/core/model/small_model.h"
+#include "tests/oracle/segments.h"
 
 namespace segue {
 namespace {
@@ -16,29 +25,105 @@ ModelUse patterns_of(std::vector<PatternConfig> patterns) {
   return use;
 }
 
-std::vector<int64_t> seen_distances(const ModelUse& use, int64_t head, int64_t below) {
-  std::vector<int64_t> distances;
-  for (int64_t distance = 0; distance < below; ++distance)
-    if (sees(use, head, distance)) distances.push_back(distance);
-  return distances;
+using Positions = std::vector<int64_t>;
+
+// Of a stream's tokens those that a head sees from `position`, of which it has seen all.
+Positions seen_from(const ModelUse& use, int64_t head, int64_t position) {
+  std::vector<uint64_t> bits(static_cast<size_t>(position / 64 + 1));
+  see_keys(use, head, position, position + 1, bits);
+  Positions seen;
+  for (int64_t key = 0; key <= position; ++key)
+    if (bits_from(bits, key) & 1) seen.push_back(key);
+  return seen;
 }
 
 TEST(Visibility, PatternsNameDistances) {
-  using Distances = std::vector<int64_t>;
-  EXPECT_EQ(seen_distances(patterns_of({{.window = 3}}), 0, 20), (Distances{0, 1, 2}));
-  EXPECT_EQ(seen_distances(patterns_of({{.kind = kDilated, .window = 3, .stride = 5}}), 0, 20), (Distances{0, 5, 10}));
-  EXPECT_EQ(seen_distances(patterns_of({{.kind = kStrided, .stride = 7}}), 0, 20), (Distances{0, 7, 14}));
+  EXPECT_EQ(seen_from(patterns_of({{.window = 3}}), 0, 19), (Positions{17, 18, 19}));
+  EXPECT_EQ(seen_from(patterns_of({{.kind = kDilated, .window = 3, .stride = 5}}), 0, 19), (Positions{9, 14, 19}));
+  EXPECT_EQ(seen_from(patterns_of({{.kind = kStrided, .stride = 7}}), 0, 19), (Positions{5, 12, 19}));
   const ModelUse both = patterns_of({{.heads = {0}, .window = 2}, {.kind = kStrided, .heads = {0, 1}, .stride = 6}});
-  EXPECT_EQ(seen_distances(both, 0, 20), (Distances{0, 1, 6, 12, 18}));
-  EXPECT_EQ(seen_distances(both, 1, 20), (Distances{0, 6, 12, 18}));
-  EXPECT_FALSE(sees(both, 0, -6));
-  EXPECT_EQ(seen_distances({.mem_len = 3, .same_length = true}, 0, 20), (Distances{0, 1, 2}));
-  EXPECT_EQ(seen_distances({.window = 2}, 0, 20), (Distances{0, 1}));
+  EXPECT_EQ(seen_from(both, 0, 19), (Positions{1, 7, 13, 18, 19}));
+  EXPECT_EQ(seen_from(both, 1, 19), (Positions{1, 7, 13, 19}));
+  EXPECT_EQ(seen_from({.mem_len = 3, .same_length = true}, 0, 19), (Positions{17, 18, 19}));
+  EXPECT_EQ(seen_from({.window = 2}, 0, 19), (Positions{18, 19}));
+}
+
+TEST(Visibility, PatternsNamePositions) {
+  const ModelUse blocks = patterns_of({{.kind = kBlocks, .block = 4, .before = 2}});
+  EXPECT_EQ(seen_from(blocks, 0, 8), (Positions{6, 7, 8}));
+  EXPECT_EQ(seen_from(blocks, 0, 11), (Positions{6, 7, 8, 9, 10, 11}));
+  const ModelUse shifted = patterns_of({{.kind = kBlockwise, .block = 4, .shift = 2}});
+  EXPECT_EQ(seen_from(shifted, 0, 7), (Positions{7})) << "a query sees itself, whatever there is before it";
+  EXPECT_EQ(seen_from(shifted, 0, 10), (Positions{0, 1, 2, 3, 10}));
+  EXPECT_EQ(seen_from(patterns_of({{.kind = kBlockwise, .block = 4, .shift = 0}}), 0, 10), (Positions{8, 9, 10}));
+  const ModelUse fixed = patterns_of({{.kind = kFixed, .period = 5, .from = 2, .columns = 2}});
+  EXPECT_EQ(seen_from(fixed, 0, 1), (Positions{1}));
+  EXPECT_EQ(seen_from(fixed, 0, 12), (Positions{2, 3, 7, 8, 12}));
+  EXPECT_EQ(seen_from(fixed, 0, 14), (Positions{2, 3, 7, 8, 12, 13, 14}));
+  const ModelUse global = patterns_of({{.kind = kGlobal, .period = 5, .columns = 1}});
+  EXPECT_EQ(seen_from(global, 0, 8), (Positions{0, 5, 8}));
+  EXPECT_EQ(seen_from(global, 0, 5), (Positions{0, 1, 2, 3, 4, 5})) << "from a global position all is seen";
+}
+
+TEST(Visibility, DrawsBlocksForEachBlockHeadAndLayer) {
+  const PatternConfig pattern{.kind = kRandom, .block = 4, .period = 32, .count = 2, .nearest = 1, .farthest = 6};
+  for (int64_t block = 0; block < 8; ++block) {
+    std::vector<int64_t> drawn = drawn_blocks(pattern, 1, block);
+    EXPECT_EQ(drawn, drawn_blocks(pattern, 1, block));
+    std::ranges::sort(drawn);
+    EXPECT_TRUE(1 <= drawn[0] && drawn[0] < drawn[1] && drawn[1] <= 6) << block;
+    Positions expected;
+    const int64_t position = 4 * (block + 8) + 3;  // a period on
+    for (const int64_t back : {drawn[1], drawn[0]})
+      for (int64_t i = 0; i < 4; ++i) expected.push_back(4 * (block + 8 - back) + i);
+    expected.push_back(position);
+    EXPECT_EQ(seen_from(patterns_of({pattern}), 1, position), expected) << block;
+  }
+  const auto draws = [](PatternConfig of, int64_t head) {
+    std::vector<std::vector<int64_t>> all;
+    for (int64_t block = 0; block < 8; ++block) all.push_back(drawn_blocks(of, head, block));
+    return all;
+  };
+  PatternConfig other_layer = pattern, other_seed = pattern;
+  other_layer.layer = 1;
+  other_seed.seed = 2;
+  const std::set<std::vector<std::vector<int64_t>>> different{draws(pattern, 0), draws(pattern, 1),
+                                                              draws(other_layer, 0), draws(other_seed, 0)};
+  EXPECT_EQ(different.size(), 4U);
+}
+
+// Three of seven: 35 sets, each as likely. The statistic has 34 degrees of freedom; 65 is its one in a thousand.
+TEST(Visibility, DrawsEverySetOfBlocksAsOften) {
+  const PatternConfig pattern{.kind = kRandom, .count = 3, .nearest = 2, .farthest = 8};
+  std::map<std::set<int64_t>, int64_t> times;
+  constexpr int64_t kDraws = 35000;
+  for (int64_t block = 0; block < kDraws; ++block) {
+    const std::vector<int64_t> drawn = drawn_blocks(pattern, 0, block);
+    ++times[{drawn.begin(), drawn.end()}];
+  }
+  ASSERT_EQ(times.size(), 35U);
+  double statistic = 0.0;
+  for (const auto& [set, count] : times) statistic += std::pow(static_cast<double>(count) - 1000.0, 2) / 1000.0;
+  EXPECT_LT(statistic, 65.0);
+}
+
+TEST(Visibility, AllDrawnIsAWindowOfBlocks) {
+  const ModelUse all =
+      patterns_of({{.kind = kBlocks, .block = 4, .before = 0},
+                   {.kind = kRandom, .block = 4, .period = 8, .count = 3, .nearest = 1, .farthest = 3}});
+  const ModelUse blocks = patterns_of({{.kind = kBlocks, .block = 4, .before = 12}});
+  for (int64_t position = 0; position < 40; ++position)
+    EXPECT_EQ(seen_from(all, 0, position), seen_from(blocks, 0, position)) << position;
 }
 
 TEST(Visibility, ReachesAsFarAsItsFarthestPattern) {
   EXPECT_EQ(keys_in_reach(patterns_of({{.window = 3}, {.kind = kDilated, .window = 3, .stride = 5}})), 11);
   EXPECT_EQ(keys_in_reach(patterns_of({{.window = 3}, {.kind = kStrided, .stride = 5}})), 0);
+  EXPECT_EQ(keys_in_reach(patterns_of({{.kind = kBlocks, .block = 4, .before = 2}})), 6);
+  EXPECT_EQ(keys_in_reach(patterns_of({{.kind = kBlockwise, .block = 4, .shift = 2}})), 12);
+  EXPECT_EQ(keys_in_reach(patterns_of({{.kind = kRandom, .block = 4, .farthest = 3}})), 16);
+  EXPECT_EQ(keys_in_reach(patterns_of({{.kind = kFixed}})), 0);
+  EXPECT_EQ(keys_in_reach(patterns_of({{.kind = kGlobal}})), 0);
   EXPECT_EQ(keys_in_reach({.window = 4}), 4);
   EXPECT_EQ(keys_in_reach({.mem_len = 9}), 0);
 }
@@ -55,28 +140,66 @@ int64_t bit_of(const kernels::VisibleTiles& tiles, int64_t group, int64_t query,
   return 0;
 }
 
-TEST(Visibility, TilesHoldWhatThePredicateSays) {
-  const std::vector<ModelUse> uses{
-      patterns_of({{.window = 3}}), patterns_of({{.kind = kDilated, .window = 30, .stride = 5}}),
-      patterns_of({{.kind = kStrided, .heads = {2, 1}, .stride = 64}, {.heads = {0}, .window = 70}})};
-  for (const ModelUse& use : uses) {
-    for (const int64_t tgt_len : {1, 5, 64, 130}) {
-      for (const int64_t memory : {0, 1, 40, 64, 100}) {
-        const auto schedule = schedule_of(use, 3, tgt_len, memory);
+struct TilesCase {
+  std::string name;
+  std::vector<PatternConfig> patterns;
+  int64_t groups = 1;
+};
+void PrintTo(const TilesCase& c, std::ostream* out) { *out << c.name; }
+
+class TilesOf : public testing::TestWithParam<TilesCase> {};
+INSTANTIATE_TEST_SUITE_P(
+    Patterns, TilesOf,
+    testing::Values(
+        TilesCase{"window", {{.window = 3}}}, TilesCase{"dilated", {{.kind = kDilated, .window = 30, .stride = 5}}},
+        TilesCase{
+            "strided_and_window", {{.kind = kStrided, .heads = {2, 1}, .stride = 64}, {.heads = {0}, .window = 70}}, 3},
+        TilesCase{"blocks", {{.kind = kBlocks, .block = 10, .before = 5}}},
+        TilesCase{"long_blocks", {{.kind = kBlocks, .block = 130, .before = 70}}},
+        TilesCase{"blockwise",
+                  {{.kind = kBlockwise, .heads = {0}, .block = 65, .shift = 0},
+                   {.kind = kBlockwise, .heads = {1, 2}, .block = 13, .shift = 3}},
+                  3},
+        TilesCase{
+            "fixed",
+            {{.kind = kFixed, .period = 13, .from = 10, .columns = 3}, {.kind = kBlocks, .block = 13, .before = 0}}},
+        TilesCase{"fixed_of_one_column", {{.kind = kFixed, .period = 65, .from = 0, .columns = 1}}},
+        TilesCase{"global", {{.kind = kGlobal, .period = 26, .columns = 2}, {.window = 9}}},
+        TilesCase{
+            "random", {{.kind = kRandom, .block = 5, .period = 130, .count = 3, .nearest = 1, .farthest = 11}}, 3}),
+    [](const auto& case_info) { return case_info.param.name; });
+
+TEST_P(TilesOf, HoldWhatTheOracleSeesAtEveryPhase) {
+  const ModelUse use = patterns_of(GetParam().patterns);
+  const oracle::Visibility sees = oracle::segment_mask({.kind = VisibilityKind::kSparse, .patterns = use.patterns}, 0);
+  const int64_t period = repeats_after(use);
+  for (const int64_t tgt_len : {1, 5, 64, 130}) {
+    for (const int64_t memory : {0, 1, 40, 64, 100}) {
+      // Whole segments begin where periods do; single tokens, and what is left of a segment, stand anywhere.
+      for (int64_t first = 0; first < period; first += tgt_len == 1 ? 1 : std::max<int64_t>(period / 3, 1)) {
+        const auto schedule = schedule_of(use, 3, tgt_len, memory, first);
         ASSERT_TRUE(schedule.has_value());
-        EXPECT_EQ(schedule->groups(), use.patterns[0].heads.empty() ? 1 : 3);
+        EXPECT_EQ(schedule->groups(), GetParam().groups);
         const kernels::VisibleTiles tiles = schedule->tiles_at(schedule->words().data());
         for (int64_t head = 0; head < schedule->groups(); ++head) {
           for (int64_t i = 0; i < tgt_len; ++i) {
-            for (int64_t j = 0; j < memory + tgt_len; ++j)
-              ASSERT_EQ(bit_of(tiles, head, i, j) != 0, sees(use, head, memory + i - j))
-                  << head << ' ' << i << ' ' << j << " of " << tgt_len << " and " << memory;
+            for (int64_t j = 0; j <= memory + i; ++j)
+              ASSERT_EQ(bit_of(tiles, head, i, j) != 0, sees(head, first + i, first + j - memory))
+                  << head << ' ' << i << ' ' << j << " of " << tgt_len << " and " << memory << " from " << first;
           }
         }
       }
     }
   }
-  EXPECT_FALSE(schedule_of({.window = 3}, 3, 5, 5).has_value());
+}
+
+TEST(Visibility, HasNoTilesWithoutPatterns) { EXPECT_FALSE(schedule_of({.window = 3}, 3, 5, 5).has_value()); }
+
+TEST(Visibility, CountsPairsAsThePicturesDo) {
+  EXPECT_EQ(visible_pairs({.mem_len = 4}, 3, 3, 4), 5 + 6 + 7);
+  EXPECT_EQ(visible_pairs({.window = 6}, 3, 3, 4), 5 + 6 + 6);
+  EXPECT_EQ(visible_pairs(patterns_of({{.kind = kBlocks, .block = 2, .before = 1}}), 3, 4, 4), 2 + 3 + 2 + 3);
+  EXPECT_EQ(visible_pairs(patterns_of({{.heads = {0, 1}, .window = 1}, {.heads = {2}, .window = 4}}), 3, 2, 4), 4.0);
 }
 
 }  // namespace
