@@ -203,8 +203,23 @@ void remove_tree(const std::filesystem::path& path) {
   if (!complaint.empty()) throw FileError("{}", complaint);
 }
 
+namespace {
+
+std::filesystem::path partial_of(const std::filesystem::path& path) { return path.string() + ".partial"; }
+
+}  // namespace
+
+void check_writable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw FileError("{}: expected a file to write, found a directory", path.string());
+  const std::filesystem::path beside = partial_of(path);
+  const FileWriter file(beside);
+  std::filesystem::remove(beside, ignored);
+}
+
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path beside = path.string() + ".partial";
+  const std::filesystem::path beside = partial_of(path);
   try {
     FileWriter file(beside);
     file.write(text);

@@ -78,6 +78,9 @@ void make_directories(const std::filesystem::path& directory);
 // does not let go is named, after all others are gone.
 void remove_tree(const std::filesystem::path& path);
 
+// Throws FileError where write_file_atomically could not write; for who has long work to do first. Changes nothing.
+void check_writable(const std::filesystem::path& path);
+
 // Writes beside, syncs, renames: a reader sees the old file or the whole of the new one.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 

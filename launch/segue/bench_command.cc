@@ -60,6 +60,12 @@ struct BenchOptions {
   }
 };
 
+// Before anything is measured, and lost.
+Workbench make_workbench(const BenchOptions& options) {
+  if (!options.json.empty()) check_writable(options.json);
+  return Workbench(options.workbench);
+}
+
 void write(const BenchOptions& options, const OrderedJson& json) {
   if (!options.json.empty()) write_file_atomically(options.json, format_json(json));
 }
@@ -110,7 +116,7 @@ AttentionShape shape_of(const AttentionOptions& options) {
 
 void run_attention(const AttentionOptions& options) {
   const AttentionShape shape = shape_of(options);
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   AttentionBench bench = bench_attention(workbench, options.effort, shape, options.forward_only);
@@ -147,7 +153,7 @@ struct HeadOptions : BenchOptions {
 
 void run_head(const HeadOptions& options) {
   const HeadShape& shape = options.shape;
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   HeadBench bench = bench_head(workbench, options.effort, shape, options.loss_only);
@@ -197,7 +203,7 @@ OrderedJson setting_of(const Workbench& workbench, const char* what, const Confi
 
 void run_evaluation(const StepOptions& options) {
   const Config config = load_config(options.config, options.overrides);
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   result.measurements = {bench_evaluation(workbench, options.effort, config, options.vocab_size)};
@@ -208,7 +214,7 @@ void run_evaluation(const StepOptions& options) {
 
 void run_step(const StepOptions& options) {
   const Config config = load_config(options.config, options.overrides);
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   const StepBench bench = bench_step(workbench, options.effort, config, options.vocab_size);
@@ -243,7 +249,7 @@ struct EvalSpeedOptions : StepOptions {
 
 void run_eval_speed(const EvalSpeedOptions& options) {
   const Config config = load_config(options.config, options.overrides);
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   const std::vector<EvalSpeed> speeds = bench_eval_speed(workbench, options.effort, config, options.vocab_size,
@@ -359,7 +365,7 @@ void run_gemm(const GemmOptions& options) {
   std::vector<GemmShape> parsed;
   parsed.reserve(options.shapes.size());
   for (const std::string& text : options.shapes) parsed.push_back(parse_gemm(text, options.weights));
-  Workbench workbench(options.workbench);
+  Workbench workbench = make_workbench(options);
   BenchReport result{.title = "matrix products on " + workbench.title(),
                      .ceilings = measure_ceilings(workbench, options.effort, options.ceilings),
                      .measurements = {}};

@@ -128,6 +128,7 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
 }
 
 void generate(const GenerateOptions& options, TextModel& model) {
+  if (!options.json.empty()) check_writable(options.json);
   const int64_t count = options.generation.samples;
   const SourcedText prompt = read_prompt(options);
   const std::vector<int32_t> tokens = model.encode(prompt);

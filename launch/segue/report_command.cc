@@ -43,10 +43,10 @@ void run_report(const ReportCommandOptions& options) {
   report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}, .effective_context = {}};
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   const report::Report made = report::make_report(wanted);
+  if (!options.figures.empty()) make_directories(options.figures);
   write_file_atomically(options.output, made.html);
   fmt::print("{}\n", options.output);
   if (options.figures.empty()) return;
-  make_directories(options.figures);
   for (const report::DrawnFile& drawing : made.drawings) {
     const std::filesystem::path path = std::filesystem::path(options.figures) / drawing.name;
     write_file_atomically(path, drawing.svg);

@@ -65,6 +65,18 @@ TEST(WriteFileAtomically, NamesADirectoryInTheWay) {
   EXPECT_THROW(write_file_atomically(directory / "missing" / "file", "text"), FileError);
 }
 
+TEST(CheckWritable, SaysBeforehandWhatWritingWouldSay) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "old");
+  check_writable(directory / "file");
+  check_writable(directory / "new");
+  EXPECT_EQ(read_file(directory / "file"), "old");
+  EXPECT_FALSE(path_exists(directory / "new"));
+  EXPECT_FALSE(path_exists(directory / "new.partial"));
+  EXPECT_THROW(check_writable(directory.path()), FileError);
+  EXPECT_THROW(check_writable(directory / "missing" / "file"), FileError);
+}
+
 TEST(FileWriter, SaysThatTheDeviceIsFull) {
   FileWriter writer("/dev/full");
   EXPECT_EQ(message_of<FileError>([&] { writer.write("text"); }), "/dev/full: cannot write: No space left on device");
