@@ -1,5 +1,5 @@
-// A learned curve of distance for every head, from two numbers of it: what relative attention multiplies rectified
-// scores by, or adds to scores.
+// A learned curve of distance for every head, from one or two numbers of it: what relative attention multiplies
+// rectified scores by, or adds to scores.
 //
 // forward   curve[n,d] = f(d; alpha[n], beta[n])
 // backward  dalpha[n] += sum over d of dcurve[n,d] df/dalpha
@@ -15,6 +15,11 @@
 //   df/dalpha = f;  df/dbeta = -r1 r2 d / (1 + r2 d)
 //   r1 and r2 above e^64 count as e^64.
 //
+// kSpan (adaptive attention span, Sukhbaatar et al. 2019), with z = alpha, the share of the longest span S that a head
+// sees, and the ramp R behind it; without beta:
+//   f = log m,  m = (R + z S - d) / R, but at most 1; kUnseen where that is 0 or less, so that e^f is 0
+//   df/dalpha = S / (R + z S - d) on the ramp, 0 < m < 1; elsewhere 0
+//
 // Each value is computed in double and rounded once, and is finite whatever finite alpha and beta; from NaN comes NaN.
 // Deterministic, also over thread counts.
 #pragma once
@@ -26,13 +31,22 @@
 
 namespace segue::kernels {
 
-enum class CurveFormula : uint8_t { kSigmoid, kLogarithm };
+enum class CurveFormula : uint8_t { kSigmoid, kLogarithm, kSpan };
+
+inline constexpr double kUnseen = -1e9;  // added to any score, nothing remains of its weight
+
+// In tokens, both above 0.
+struct SpanExtents {
+  double longest = 0.0;  // S
+  double ramp = 0.0;     // R
+};
 
 struct DistanceCurveForward {
   CurveFormula formula;
   ConstTensorView alpha;  // [N] float32 in
-  ConstTensorView beta;   // [N] float32 in
+  ConstTensorView beta;   // [N] float32 in; empty with kSpan
   TensorView curve;       // [N, E] float32 out, overwritten
+  SpanExtents span = {};  // of kSpan alone
 };
 void distance_curve_forward(Queue& queue, const DistanceCurveForward& args);
 
@@ -42,7 +56,8 @@ struct DistanceCurveBackward {
   ConstTensorView beta;
   ConstTensorView dcurve;  // [N, E] float32 in
   TensorView dalpha;       // [N] float32 inout, accumulated
-  TensorView dbeta;        // [N] float32 inout, accumulated
+  TensorView dbeta;        // [N] float32 inout, accumulated; empty with kSpan
+  SpanExtents span = {};
 };
 void distance_curve_backward(Queue& queue, const DistanceCurveBackward& args);
 

@@ -9,6 +9,7 @@
 
 #include "base/device.h"
 #include "kernels/bucket_bias.h"
+#include "kernels/clamp.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/distance_curve.h"
@@ -31,6 +32,7 @@
 #define SEGUE_OPERATIONS(OPERATION)                                 \
   OPERATION(bucket_bias_backward, BucketBiasBackward)               \
   OPERATION(bucket_bias_forward, BucketBiasForward)                 \
+  OPERATION(clamp, Clamp)                                           \
   OPERATION(clip_gradients, GradientClip)                           \
   OPERATION(copy_block, CopyBlock)                                  \
   OPERATION(cross_entropy_backward, CrossEntropyBackward)           \

@@ -22,10 +22,15 @@ struct Slopes {
   double by_alpha, by_beta;
 };
 
+struct HeadNumbers {
+  double alpha, beta;
+  SpanExtents span;
+};
+
 // The curves of one head, each by its formula.
 class SigmoidCurve {
  public:
-  SigmoidCurve(double alpha, double beta) : alpha_(alpha), beta_(beta) {}
+  explicit SigmoidCurve(const HeadNumbers& head) : alpha_(head.alpha), beta_(head.beta) {}
 
   double at(double distance) const {
     constexpr double kLargest = 88.0;
@@ -45,7 +50,7 @@ class SigmoidCurve {
 
 class LogarithmCurve {
  public:
-  LogarithmCurve(double alpha, double beta) : r1_(grown(alpha)), r2_(grown(beta)) {}
+  explicit LogarithmCurve(const HeadNumbers& head) : r1_(grown(head.alpha)), r2_(grown(head.beta)) {}
 
   double at(double distance) const { return -r1_ * std::log1p(r2_ * distance); }
   Slopes slopes_at(double distance) const {
@@ -62,6 +67,25 @@ class LogarithmCurve {
   double r1_, r2_;
 };
 
+class SpanCurve {
+ public:
+  explicit SpanCurve(const HeadNumbers& head)
+      : longest_(head.span.longest), ramp_(head.span.ramp), end_(ramp_ + head.alpha * longest_) {}
+
+  double at(double distance) const {
+    const double share = (end_ - distance) / ramp_;
+    if (share >= 1.0) return 0.0;
+    return share <= 0.0 ? kUnseen : std::log(share);
+  }
+  Slopes slopes_at(double distance) const {
+    const double left = end_ - distance;
+    return {left >= ramp_ || left <= 0.0 ? 0.0 : longest_ / left, 0.0};
+  }
+
+ private:
+  double longest_, ramp_, end_;
+};
+
 // call<Curve>()
 template <typename Call>
 void with_curve(CurveFormula formula, const Call& call) {
@@ -70,13 +94,17 @@ void with_curve(CurveFormula formula, const Call& call) {
       return call.template operator()<SigmoidCurve>();
     case CurveFormula::kLogarithm:
       return call.template operator()<LogarithmCurve>();
+    case CurveFormula::kSpan:
+      return call.template operator()<SpanCurve>();
   }
 }
 
 template <typename Curve, typename Arguments>
 Curve curve_of(const Arguments& args, int64_t head) {
-  return {static_cast<double>(args.alpha.template as<float>()[head]),
-          static_cast<double>(args.beta.template as<float>()[head])};
+  const auto number = [head](ConstTensorView values) {
+    return values.empty() ? 0.0 : static_cast<double>(values.as<float>()[head]);
+  };
+  return Curve({.alpha = number(args.alpha), .beta = number(args.beta), .span = args.span});
 }
 
 template <typename Curve>
@@ -108,7 +136,7 @@ void add_slopes(const Queue& queue, const DistanceCurveBackward& args) {
       sums.by_beta += by_value * slopes.by_beta;
     }
     dalpha[n] += static_cast<float>(sums.by_alpha);
-    dbeta[n] += static_cast<float>(sums.by_beta);
+    if (dbeta != nullptr) dbeta[n] += static_cast<float>(sums.by_beta);
   }
 }
 

@@ -26,10 +26,15 @@ struct Slopes {
   double by_alpha, by_beta;
 };
 
+struct HeadNumbers {
+  double alpha, beta;
+  SpanExtents span;
+};
+
 // The curves of one head, each by its formula.
 class SigmoidCurve {
  public:
-  __device__ __forceinline__ SigmoidCurve(double alpha, double beta) : alpha_(alpha), beta_(beta) {}
+  __device__ __forceinline__ explicit SigmoidCurve(const HeadNumbers& head) : alpha_(head.alpha), beta_(head.beta) {}
 
   __device__ __forceinline__ double at(double distance) const {
     constexpr double kLargest = 88.0;
@@ -49,7 +54,8 @@ class SigmoidCurve {
 
 class LogarithmCurve {
  public:
-  __device__ __forceinline__ LogarithmCurve(double alpha, double beta) : r1_(grown(alpha)), r2_(grown(beta)) {}
+  __device__ __forceinline__ explicit LogarithmCurve(const HeadNumbers& head)
+      : r1_(grown(head.alpha)), r2_(grown(head.beta)) {}
 
   __device__ __forceinline__ double at(double distance) const { return -r1_ * log1p(r2_ * distance); }
   __device__ __forceinline__ Slopes slopes_at(double distance) const {
@@ -66,6 +72,25 @@ class LogarithmCurve {
   double r1_, r2_;
 };
 
+class SpanCurve {
+ public:
+  __device__ __forceinline__ explicit SpanCurve(const HeadNumbers& head)
+      : longest_(head.span.longest), ramp_(head.span.ramp), end_(ramp_ + head.alpha * longest_) {}
+
+  __device__ __forceinline__ double at(double distance) const {
+    const double share = (end_ - distance) / ramp_;
+    if (share >= 1.0) return 0.0;
+    return share <= 0.0 ? kUnseen : log(share);
+  }
+  __device__ __forceinline__ Slopes slopes_at(double distance) const {
+    const double left = end_ - distance;
+    return {left >= ramp_ || left <= 0.0 ? 0.0 : longest_ / left, 0.0};
+  }
+
+ private:
+  double longest_, ramp_, end_;
+};
+
 // call<Curve>()
 template <typename Call>
 void with_curve(CurveFormula formula, const Call& call) {
@@ -74,12 +99,29 @@ void with_curve(CurveFormula formula, const Call& call) {
       return call.template operator()<SigmoidCurve>();
     case CurveFormula::kLogarithm:
       return call.template operator()<LogarithmCurve>();
+    case CurveFormula::kSpan:
+      return call.template operator()<SpanCurve>();
   }
 }
 
-struct ForwardArguments {
+// Of every head; without beta where the formula has none.
+struct Numbers {
   const float* alpha;
   const float* beta;
+  SpanExtents span;
+
+  __device__ __forceinline__ HeadNumbers of(int64_t head) const {
+    return {alpha[head], beta == nullptr ? 0.0F : beta[head], span};
+  }
+};
+
+template <typename Arguments>
+Numbers numbers_of(const Arguments& args) {
+  return {args.alpha.template as<float>(), args.beta.template as<float>(), args.span};
+}
+
+struct ForwardArguments {
+  Numbers numbers;
   float* values;
   int64_t heads;
   int64_t distances;
@@ -89,14 +131,12 @@ template <typename Curve>
 __global__ void distance_curve_forward_kernel(ForwardArguments args) {
   const int64_t element = static_cast<int64_t>(simt::block()) * simt::block_threads() + simt::thread();
   if (element >= args.heads * args.distances) return;
-  const int64_t n = element / args.distances;
-  const Curve curve(args.alpha[n], args.beta[n]);
+  const Curve curve(args.numbers.of(element / args.distances));
   args.values[element] = static_cast<float>(curve.at(static_cast<double>(element % args.distances)));
 }
 
 struct BackwardArguments {
-  const float* alpha;
-  const float* beta;
+  Numbers numbers;
   const float* dcurve;
   float* dalpha;
   float* dbeta;
@@ -108,7 +148,7 @@ template <typename Curve>
 __global__ void distance_curve_backward_kernel(BackwardArguments args) {
   const int64_t n = simt::my_row<true>();
   if (n >= args.heads) return;  // the whole warp
-  const Curve curve(args.alpha[n], args.beta[n]);
+  const Curve curve(args.numbers.of(n));
   float by_alpha = 0.0F;
   float by_beta = 0.0F;
   for (int64_t d = simt::lane(); d < args.distances; d += simt::kWarp) {
@@ -121,7 +161,7 @@ __global__ void distance_curve_backward_kernel(BackwardArguments args) {
   by_beta = simt::reduce_warp(by_beta, simt::Sum());
   if (simt::lane() != 0) return;
   args.dalpha[n] += by_alpha;
-  args.dbeta[n] += by_beta;
+  if (args.dbeta != nullptr) args.dbeta[n] += by_beta;
 }
 
 }  // namespace
@@ -133,8 +173,7 @@ void distance_curve_forward(Queue& queue, const DistanceCurveForward& args) {
     simt::launch(queue.cuda(), "distance_curve_forward",
                  {.x = simt::divide_up(elements, kForwardThreads), .threads = kForwardThreads},
                  distance_curve_forward_kernel<Curve>,
-                 ForwardArguments{.alpha = args.alpha.as<float>(),
-                                  .beta = args.beta.as<float>(),
+                 ForwardArguments{.numbers = numbers_of(args),
                                   .values = args.curve.as<float>(),
                                   .heads = args.curve.shape[0],
                                   .distances = args.curve.shape[1]});
@@ -146,8 +185,7 @@ void distance_curve_backward(Queue& queue, const DistanceCurveBackward& args) {
   with_curve(args.formula, [&]<typename Curve>() {
     simt::launch(queue.cuda(), "distance_curve_backward", simt::launch_of_warp_rows(args.dcurve.shape[0]),
                  distance_curve_backward_kernel<Curve>,
-                 BackwardArguments{.alpha = args.alpha.as<float>(),
-                                   .beta = args.beta.as<float>(),
+                 BackwardArguments{.numbers = numbers_of(args),
                                    .dcurve = args.dcurve.as<float>(),
                                    .dalpha = args.dalpha.as<float>(),
                                    .dbeta = args.dbeta.as<float>(),

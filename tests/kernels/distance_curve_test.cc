@@ -13,7 +13,8 @@ namespace segue::kernels {
 
 namespace {
 
-constexpr std::array kFormulas{CurveFormula::kSigmoid, CurveFormula::kLogarithm};
+// Those of two numbers a head.
+constexpr std::array kOfTwo{CurveFormula::kSigmoid, CurveFormula::kLogarithm};
 
 struct Extents {
   int64_t heads, distances;
@@ -75,7 +76,7 @@ TEST_P(DistanceCurveTest, BackwardEqualsTheOracleOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, DistanceCurveTest,
-                         testing::Combine(testing::ValuesIn(kFormulas),
+                         testing::Combine(testing::ValuesIn(kOfTwo),
                                           testing::Values(Extents{1, 1}, Extents{3, 31}, Extents{4, 32},
                                                           Extents{31, 33}, Extents{5, 131}, Extents{8, 1024},
                                                           Extents{2, 0})));
@@ -84,7 +85,7 @@ TEST(DistanceCurveOracle, GradientsByComplexStep) {
   const std::vector<double> alpha{0.3, -0.2, 0.0}, beta{0.0, 1.5, -0.7};
   const std::vector<double> dcurve = oracle_values(random_tensor({3, 9}, 1).view());
   const ComplexVector fixed_alpha(alpha.begin(), alpha.end()), fixed_beta(beta.begin(), beta.end());
-  for (const CurveFormula formula : kFormulas) {
+  for (const CurveFormula formula : kOfTwo) {
     const auto gradients = oracle::distance_curve_gradients(formula, alpha, beta, dcurve);
     const auto loss_of = [&](const ComplexVector& a, const ComplexVector& b) {
       return weighted_sum(oracle::distance_curves(formula, a, b, 9), dcurve);
@@ -107,7 +108,7 @@ class Head {
   std::vector<double> values(int64_t distances) const {
     Queue queue(test_device(), 2);
     TestTensor curve = unset_tensor({1, distances});
-    distance_curve_forward(queue, {formula_, alpha_.view(), beta_.view(), curve.view()});
+    distance_curve_forward(queue, {formula_, alpha_.view(), beta_.view(), curve.view(), {}});
     return oracle_values(curve.view());
   }
 
@@ -115,7 +116,8 @@ class Head {
     Queue queue(test_device(), 1);
     TestTensor dcurve = filled_tensor({1, 5}, 1e-3F), dalpha = filled_tensor({1}, 0.0F),
                dbeta = filled_tensor({1}, 0.0F);
-    distance_curve_backward(queue, {formula_, alpha_.view(), beta_.view(), dcurve.view(), dalpha.view(), dbeta.view()});
+    distance_curve_backward(queue,
+                            {formula_, alpha_.view(), beta_.view(), dcurve.view(), dalpha.view(), dbeta.view(), {}});
     return {dalpha.as<float>()[0], dbeta.as<float>()[0]};
   }
 
@@ -173,7 +175,7 @@ TEST(DistanceCurve, LogarithmHasLimits) {
 
 TEST(DistanceCurve, NothingIsInfinite) {
   const auto is_finite = [](double value) { return std::isfinite(value); };
-  for (const CurveFormula formula : kFormulas) {
+  for (const CurveFormula formula : kOfTwo) {
     for (const float alpha : kLarge) {
       for (const float beta : kLarge) {
         const Head head(formula, alpha, beta);
@@ -187,7 +189,7 @@ TEST(DistanceCurve, NothingIsInfinite) {
 // A model that diverged shall not look like one that did not.
 TEST(DistanceCurve, FromNaNComesNaN) {
   const auto is_nan = [](double value) { return std::isnan(value); };
-  for (const CurveFormula formula : kFormulas) {
+  for (const CurveFormula formula : kOfTwo) {
     for (const Head& head : {Head(formula, NAN, 0.5F), Head(formula, 0.5F, NAN)}) {
       EXPECT_TRUE(std::ranges::all_of(head.values(9), is_nan));
       EXPECT_TRUE(std::ranges::all_of(head.gradients(), is_nan));
@@ -202,34 +204,35 @@ TEST(DistanceCurve, NamesWhatBreaksTheContract) {
   TestTensor dalpha(DType::kFloat32, {3}), dbeta(DType::kFloat32, {3}), curve(DType::kFloat32, {3, 4});
   expect_contract_error(
       [&] {
-        distance_curve_forward(queue, {kFormula, other.view(), beta.view(), curve.view()});
+        distance_curve_forward(queue, {kFormula, other.view(), beta.view(), curve.view(), {}});
       },
       {"alpha", "[3]", "[2]"});
   expect_contract_error(
       [&] {
-        distance_curve_forward(queue, {kFormula, alpha.view(), other.view(), curve.view()});
+        distance_curve_forward(queue, {kFormula, alpha.view(), other.view(), curve.view(), {}});
       },
       {"beta", "[3]", "[2]"});
   expect_contract_error(
       [&] {
-        distance_curve_forward(queue, {kFormula, alpha.view(), beta.view(), alpha.view()});
+        distance_curve_forward(queue, {kFormula, alpha.view(), beta.view(), alpha.view(), {}});
       },
       {"curve"});
   expect_contract_error(
       [&] {
-        distance_curve_forward(queue, {kFormula, alpha.view(), view_of(curve.view().as<float>(), {3}), curve.view()});
+        distance_curve_forward(queue,
+                               {kFormula, alpha.view(), view_of(curve.view().as<float>(), {3}), curve.view(), {}});
       },
       {"curve", "beta"});
   expect_contract_error(
       [&] {
         distance_curve_backward(queue,
-                                {kFormula, alpha.view(), beta.view(), curve.view(), dalpha.view(), other.view()});
+                                {kFormula, alpha.view(), beta.view(), curve.view(), dalpha.view(), other.view(), {}});
       },
       {"dbeta", "[3]", "[2]"});
   expect_contract_error(
       [&] {
         distance_curve_backward(queue,
-                                {kFormula, alpha.view(), beta.view(), curve.view(), dalpha.view(), dalpha.view()});
+                                {kFormula, alpha.view(), beta.view(), curve.view(), dalpha.view(), dalpha.view(), {}});
       },
       {"dbeta", "dalpha"});
 }

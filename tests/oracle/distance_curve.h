@@ -11,6 +11,16 @@
 namespace segue::oracle {
 
 using kernels::CurveFormula;
+using kernels::SpanExtents;
+
+// The logarithm of the share of a key's weight that a head keeps, whose span is the share z of the longest.
+template <typename Scalar>
+Scalar log_of_span_mask(const Scalar& z, double distance, const SpanExtents& span) {
+  using std::log;
+  const Scalar unclipped = (span.ramp + z * span.longest - distance) / span.ramp;
+  if (std::real(unclipped) >= 1.0) return 0.0;
+  return std::real(unclipped) > 0.0 ? log(unclipped) : Scalar(kernels::kUnseen);
+}
 
 template <typename Scalar>
 Scalar distance_curve(CurveFormula formula, const Scalar& alpha, const Scalar& beta, double distance) {
@@ -20,14 +30,17 @@ Scalar distance_curve(CurveFormula formula, const Scalar& alpha, const Scalar& b
   return (1.0 + exp(beta)) / (1.0 + exp(beta - alpha * distance));
 }
 
-// [N, E]
+// [N, E]; `beta` is not read of spans.
 template <typename Scalar>
 std::vector<Scalar> distance_curves(CurveFormula formula, const std::vector<Scalar>& alpha,
-                                    const std::vector<Scalar>& beta, size_t distances) {
+                                    const std::vector<Scalar>& beta, size_t distances, const SpanExtents& span = {}) {
   std::vector<Scalar> curves;
   for (size_t n = 0; n < alpha.size(); ++n) {
-    for (size_t d = 0; d < distances; ++d)
-      curves.push_back(distance_curve(formula, alpha[n], beta[n], static_cast<double>(d)));
+    for (size_t d = 0; d < distances; ++d) {
+      const auto distance = static_cast<double>(d);
+      curves.push_back(formula == CurveFormula::kSpan ? log_of_span_mask(alpha[n], distance, span)
+                                                      : distance_curve(formula, alpha[n], beta[n], distance));
+    }
   }
   return curves;
 }
@@ -48,18 +61,27 @@ inline CurveSlopes curve_slopes(CurveFormula formula, double alpha, double beta,
   return {distance * above * grown / (below * below), (std::exp(beta) * below - above * grown) / (below * below)};
 }
 
+// Of spans: the mask's own slope over the mask.
+inline double span_slope(double z, double distance, const SpanExtents& span) {
+  const double mask = std::exp(log_of_span_mask(z, distance, span));
+  return mask > 0.0 && mask < 1.0 ? span.longest / span.ramp / mask : 0.0;
+}
+
 struct DistanceCurveGradients {
   std::vector<double> alpha, beta;  // [N]
 };
 
 inline DistanceCurveGradients distance_curve_gradients(CurveFormula formula, const std::vector<double>& alpha,
                                                        const std::vector<double>& beta,
-                                                       const std::vector<double>& dcurve) {
+                                                       const std::vector<double>& dcurve,
+                                                       const SpanExtents& span = {}) {
   DistanceCurveGradients sums{std::vector<double>(alpha.size()), std::vector<double>(alpha.size())};
   const size_t distances = dcurve.size() / alpha.size();
   for (size_t n = 0; n < alpha.size(); ++n) {
     for (size_t d = 0; d < distances; ++d) {
-      const CurveSlopes slopes = curve_slopes(formula, alpha[n], beta[n], static_cast<double>(d));
+      const auto distance = static_cast<double>(d);
+      const CurveSlopes slopes = formula == CurveFormula::kSpan ? CurveSlopes{span_slope(alpha[n], distance, span), 0.0}
+                                                                : curve_slopes(formula, alpha[n], beta[n], distance);
       sums.alpha[n] += dcurve[n * distances + d] * slopes.by_alpha;
       sums.beta[n] += dcurve[n * distances + d] * slopes.by_beta;
     }

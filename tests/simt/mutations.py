@@ -11,6 +11,7 @@ def listed(meaning: str, text: str, replacement: str, header: bool = False) -> M
 
 
 BUCKET_BIAS = "*BucketBiasTest.*"
+CLAMP = "Clamp.*"
 COPY_BLOCK = "*CopyBlockTest.*"
 CROSS_ENTROPY = "*/CrossEntropyTest.EqualsTheOracle*:BFloat16.CrossEntropy"
 DISTANCE_CURVE = "*DistanceCurve*"
@@ -24,6 +25,7 @@ LINEAR_CROSS_ENTROPY = "*LinearCrossEntropyTest.EqualsTheOracle*:LinearCrossEntr
 OPTIMIZER_STEP = "*OptimizerStep.*"
 ROTARY = "*RotaryTest.*:Rotary.*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
+SPAN_CURVE = "*SpanCurve*"
 TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
 MUTATIONS = [
@@ -74,6 +76,29 @@ MUTATIONS = [
         "exp(exponent)",
         DISTANCE_CURVE,
     ),
+    kernel(
+        "distance_curve",
+        "a span whose ramp begins a token early",
+        "share >= 1.0) return 0.0;",
+        "share > 1.0 - 1.0 / ramp_) return 0.0;",
+        SPAN_CURVE,
+    ),
+    kernel(
+        "distance_curve",
+        "the mask's slope for that of its logarithm",
+        "0.0 : longest_ / left",
+        "0.0 : longest_ / ramp_",
+        SPAN_CURVE,
+    ),
+    kernel(
+        "distance_curve",
+        "a slope where nothing is left",
+        "left >= ramp_ || left <= 0.0",
+        "left >= ramp_",
+        SPAN_CURVE,
+    ),
+    kernel("clamp", "no lower end", "x[k] = args.lowest", "x[k] = x[k]", CLAMP),
+    kernel("clamp", "NaN becomes a number", "if (x[k] < args.lowest)", "if (!(x[k] >= args.lowest))", CLAMP),
     kernel("distance_curve", "NaN becomes a number", "x > limit ? limit : x", "fmin(limit, x)", DISTANCE_CURVE),
     kernel(
         "distance_curve",
