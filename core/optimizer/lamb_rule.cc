@@ -40,6 +40,25 @@ ChunkTable make_chunks(const Parameters& parameters, const std::vector<Piece>& p
   return table;
 }
 
+// Chunks one after the other that decay, or do not: those of bounded parameters.
+struct ChunkRun {
+  Share chunks;
+  bool is_decayed;
+};
+
+std::vector<ChunkRun> runs_of(const Parameters& parameters, const std::vector<int64_t>& starts) {
+  std::vector<ChunkRun> runs;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const int64_t count = starts[i + 1] - starts[i];
+    const bool is_decayed = !parameters.specs()[i].bounds;
+    if (count == 0) continue;
+    if (runs.empty() || runs.back().is_decayed != is_decayed)
+      runs.push_back({.chunks = {.first = starts[i], .count = 0}, .is_decayed = is_decayed});
+    runs.back().chunks.count += count;
+  }
+  return runs;
+}
+
 OwnedTensor on_device(ConstTensorView tensor, Device device) {
   OwnedTensor copy(tensor.dtype, tensor.shape, device);
   copy_tensor(copy.view(), tensor, device);
@@ -59,33 +78,36 @@ class LambRule : public UpdateRule {
     starts_ = on_device(view_of(table.starts.data(), {tensors + 1}), device);
     sums_ = OwnedTensor(DType::kFloat64, {count, 2}, device);
     squares_ = OwnedTensor(DType::kFloat64, {tensors, 2}, device);
+    runs_ = runs_of(parts_.parameters, table.starts);
   }
 
   void queue(const UpdateInputs& inputs) override {
     const double epsilon = effective_epsilon(config_);
-    kernels::lamb_moments(parts_.queue, {.parameters = parts_.parameters.values(),
-                                         .gradients = inputs.gradients,
-                                         .first_moment = parts_.moments[0],
-                                         .second_moment = parts_.moments[1],
-                                         .chunks = chunks_.view(),
-                                         .sums = sums_.view(),
-                                         .clipped = inputs.clipped,
-                                         .beta1 = config_.beta1,
-                                         .beta2 = config_.beta2,
-                                         .epsilon = epsilon,
-                                         .weight_decay = config_.weight_decay});
+    for (const auto& [chunks, is_decayed] : runs_)
+      kernels::lamb_moments(parts_.queue, {.parameters = parts_.parameters.values(),
+                                           .gradients = inputs.gradients,
+                                           .first_moment = parts_.moments[0],
+                                           .second_moment = parts_.moments[1],
+                                           .chunks = part_of(chunks_.view(), chunks),
+                                           .sums = part_of(sums_.view(), chunks),
+                                           .clipped = inputs.clipped,
+                                           .beta1 = config_.beta1,
+                                           .beta2 = config_.beta2,
+                                           .epsilon = epsilon,
+                                           .weight_decay = is_decayed ? config_.weight_decay : 0.0});
     kernels::lamb_norms(parts_.queue, {.sums = sums_.view(), .starts = starts_.view(), .squares = squares_.view()});
     if (parts_.all_ranks) parts_.all_ranks(squares_.view());
-    kernels::lamb_step(parts_.queue, {.parameters = parts_.parameters.values(),
-                                      .first_moment = parts_.moments[0],
-                                      .second_moment = parts_.moments[1],
-                                      .chunks = chunks_.view(),
-                                      .squares = squares_.view(),
-                                      .compute_copy = parts_.parameters.compute_copy(),
-                                      .clipped = inputs.clipped,
-                                      .learning_rate = inputs.learning_rate,
-                                      .epsilon = epsilon,
-                                      .weight_decay = config_.weight_decay});
+    for (const auto& [chunks, is_decayed] : runs_)
+      kernels::lamb_step(parts_.queue, {.parameters = parts_.parameters.values(),
+                                        .first_moment = parts_.moments[0],
+                                        .second_moment = parts_.moments[1],
+                                        .chunks = part_of(chunks_.view(), chunks),
+                                        .squares = squares_.view(),
+                                        .compute_copy = parts_.parameters.compute_copy(),
+                                        .clipped = inputs.clipped,
+                                        .learning_rate = inputs.learning_rate,
+                                        .epsilon = epsilon,
+                                        .weight_decay = is_decayed ? config_.weight_decay : 0.0});
   }
 
  private:
@@ -95,6 +117,7 @@ class LambRule : public UpdateRule {
   OwnedTensor starts_;
   OwnedTensor sums_;     // scratch
   OwnedTensor squares_;  // scratch
+  std::vector<ChunkRun> runs_;
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
       parameters_(parameters),
       queue_(queue),
       pieces_(std::move(pieces)),
-      sharding_(std::move(sharding)) {
+      sharding_(std::move(sharding)),
+      bounded_(parameters, pieces_, queue) {
   const Shape own{pieces_.back().own.first + pieces_.back().own.count};
   UpdateRuleParts parts{
       .parameters = parameters, .queue = queue, .pieces = pieces_, .moments = {}, .all_ranks = nullptr};
@@ -57,7 +58,8 @@ Optimizer::Optimizer(const OptimizerConfig& config, Parameters& parameters, kern
 
 void Optimizer::step(double learning_rate) {
   const cuda::Range range("optimizer");
-  const ConstTensorView gradients = sharding_ ? gradient_shard_.view() : parameters_.gradients();
+  const TensorView gradients = sharding_ ? gradient_shard_.view() : parameters_.gradients();
+  bounded_.add_penalties(gradients);
   const auto describe_clip = [&] {
     return StepPart{.name = "gradient_norm", .pass = "", .bytes = static_cast<double>(gradients.bytes())};
   };
@@ -67,6 +69,7 @@ void Optimizer::step(double learning_rate) {
     rule_->queue(
         {.gradients = gradients, .clipped = clipped_.view(), .learning_rate = learning_rate, .step = ++steps_});
   });
+  bounded_.clamp();
   if (!sharding_) return;
   gather(parameters_.values());
   if (!parameters_.compute_copy().empty()) gather(parameters_.compute_copy());

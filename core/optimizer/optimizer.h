@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/optimizer/bounded_parameters.h"
 #include "core/optimizer/ordered_collectives.h"
 #include "core/optimizer/update_rule.h"
 #include "core/tape/parameters.h"
@@ -40,8 +41,9 @@ class Optimizer {
   // then the parameters' own gradients are read.
   TensorView gradient_shard() { return gradient_shard_.view(); }
 
-  // Queues a step: clips the gradients to `clip` by their global norm (coefficient min(1, clip / (norm + 1e-6))) and
-  // updates the parameters and their compute copy. Without effect on them when the norm is not finite, but counted.
+  // Queues a step: adds penalties to the gradients of bounded parameters, clips all to `clip` by their global norm
+  // (coefficient min(1, clip / (norm + 1e-6))), updates the parameters and their compute copy, and brings bounded ones
+  // back into their ranges. Without effect on them when the norm is not finite, but counted.
   void step(double learning_rate);
 
   void observe(StepObserver* observer) { observer_ = observer; }
@@ -83,6 +85,7 @@ class Optimizer {
   OwnedTensor norm_parts_;  // scratch
   OwnedTensor clipped_;     // norm and scale of the last step
   OwnedTensor gradient_shard_;
+  BoundedParameters bounded_;
   std::unique_ptr<UpdateRule> rule_;
   StepObserver* observer_ = nullptr;
   int64_t steps_ = 0;

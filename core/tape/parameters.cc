@@ -15,10 +15,12 @@ constexpr int64_t kAlignment = 16;  // floats: 64 bytes
 
 int64_t round_up(int64_t size, int64_t multiple_of) { return (size + multiple_of - 1) / multiple_of * multiple_of; }
 
-double draw(const InitConfig& init, Initializer initializer, const RandomSequence& random, uint64_t element) {
-  switch (initializer) {
+double draw(const InitConfig& init, const ParameterSpec& spec, const RandomSequence& random, uint64_t element) {
+  switch (spec.initializer) {
     case Initializer::kZero:
       return 0.0;
+    case Initializer::kConstant:
+      return static_cast<double>(spec.constant);
     case Initializer::kGain:
       return 1.0 + init.init_std * random_normal(random, element);
     case Initializer::kProjection:
@@ -43,6 +45,12 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
   values_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
   gradients_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
   if (compute.activations != DType::kFloat32) copy_ = OwnedTensor(compute.activations, {size}, compute.device);
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i].initializer != Initializer::kConstant) continue;
+    OwnedTensor constants(DType::kFloat32, specs_[i].shape);
+    std::fill_n(constants.as<float>(), specs_[i].shape.elements(), specs_[i].constant);
+    upload(values_.view(), i, constants.view());
+  }
 }
 
 void Parameters::initialize(const InitConfig& init, uint64_t seed) {
@@ -52,7 +60,7 @@ void Parameters::initialize(const InitConfig& init, uint64_t seed) {
     OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
     float* values = drawn.as<float>();
     for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {
-      values[e] = static_cast<float>(draw(init, specs_[i].initializer, random, static_cast<uint64_t>(e)));
+      values[e] = static_cast<float>(draw(init, specs_[i], random, static_cast<uint64_t>(e)));
     }
     upload(values_.view(), i, drawn.view());
   }

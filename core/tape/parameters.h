@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,13 +17,22 @@
 namespace segue {
 
 // How a parameter is drawn at the start (transformer-xl initialisers: weights and tables by `model.init`, projections
-// with their own deviation, layer norm gains around one, biases zero).
-enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero };
+// with their own deviation, layer norm gains around one, biases zero; constants as their spec says).
+enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero, kConstant };
+
+// Of a parameter that is a choice rather than a weight: training keeps it in a range and lets no weight decay touch it.
+struct ParameterBounds {
+  float lowest = 0.0F;
+  float highest = 1.0F;
+  float penalty = 0.0F;  // what training lowers has so much more for each unit of each element
+};
 
 struct ParameterSpec {
   std::string name;
   Shape shape;
   Initializer initializer = Initializer::kWeight;
+  float constant = 0.0F;
+  std::optional<ParameterBounds> bounds = {};
 };
 
 // One parameter: fp32 value and the gradient that backward passes add to.
@@ -40,7 +50,8 @@ struct Parameter {
 
 class Parameters {
  public:
-  // Flat blocks get a size that is a multiple of `multiple_of` elements.
+  // Flat blocks get a size that is a multiple of `multiple_of` elements. Until they are set, constants have their
+  // values, and all others are zero.
   explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
   const Compute& compute() const { return compute_; }
 

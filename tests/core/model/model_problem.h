@@ -24,8 +24,11 @@ inline void draw_weights(Parameters& parameters) {
     const double mean = spec.initializer == Initializer::kGain ? 1.0 : 0.0;
     const RandomSequence random{.seed = 7, .step = 0, .site = static_cast<uint16_t>(i)};
     OwnedTensor drawn(DType::kFloat32, spec.shape);
-    for (int64_t e = 0; e < spec.shape.elements(); ++e)
-      drawn.as<float>()[e] = static_cast<float>(mean + 0.3 * random_normal(random, static_cast<uint64_t>(e)));
+    for (int64_t e = 0; e < spec.shape.elements(); ++e) {
+      const auto element = static_cast<uint64_t>(e);
+      drawn.as<float>()[e] = static_cast<float>(spec.bounds ? random_uniform(random, element)
+                                                            : mean + 0.3 * random_normal(random, element));
+    }
     parameters.upload(parameters.values(), i, drawn.view());
   }
   parameters.refresh_compute_copy();

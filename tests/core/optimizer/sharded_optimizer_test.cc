@@ -17,8 +17,16 @@ constexpr int64_t kBucket = 500;  // elements: tensors are cut by buckets, and b
 // The same parameters and gradients on every rank.
 struct Problem {
   Problem()
-      : parameters({{"a", {53, 17}}, {"b", {31}}, {"c", {700}}, {"d", {1}}}, {},
-                   Buckets::aligned_elements(job().size())) {
+      : parameters({{"a", {53, 17}},
+                    {.name = "bounded",
+                     .shape = {250},
+                     .initializer = Initializer::kConstant,
+                     .constant = 0.1F,
+                     .bounds = ParameterBounds{.penalty = 0.001F}},
+                    {"b", {31}},
+                    {"c", {700}},
+                    {"d", {1}}},
+                   {}, Buckets::aligned_elements(job().size())) {
     parameters.initialize({.init_std = 0.5}, 3);
   }
 
