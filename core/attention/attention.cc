@@ -17,6 +17,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
       d_model_(model.d_model),
       dropatt_{.p = model.dropatt, .site = layer_dropout_site(layer, LayerDropout::kAttentionScores)},
       position_(position),
+      span_(adaptive_span_of(model, layer)),
       schedules_(std::move(schedules)),
       layer_(layer),
       prefix_(fmt::format("layers.{}.attention.", layer)) {}
@@ -24,6 +25,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
 void Attention::declare(std::vector<ParameterSpec>& specs) const {
   specs.push_back({prefix_ + "qkv", {3 * heads_.elements(), d_model_}});
   position_.declare_layer(layer_, specs);
+  if (span_) span_->declare(specs);
   specs.push_back({prefix_ + "output", {d_model_, heads_.elements()}});
 }
 
@@ -35,13 +37,17 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value distances =
       memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
   const int64_t keys = tape.shape(memory_kv.data)[1] + tape.shape(qkv.data)[1];
-  const Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
+  Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
+  if (span_) distance_biases = span_->add_to(tape, parameters, distance_biases, keys);
   const Value distance_gains = position_.distance_gains(tape, parameters, layer_, keys);
   const Position::Biases biases = position_.biases(parameters, layer_);
   const int64_t tgt_len = tape.shape(qkv.data)[1];
   const auto tiles = std::make_shared<LayerTiles>(
       schedules_,
-      ScheduledLayer{.patterns = use.patterns, .heads = heads_[0], .tgt_len = tgt_len, .device = tape.device()});
+      ScheduledLayer{.patterns = use.patterns, .heads = heads_[0], .tgt_len = tgt_len, .device = tape.device()},
+      layer_);
+  const double pairs = span_ ? span_->visible_pairs(parameters, tgt_len, keys - tgt_len)
+                             : visible_pairs(use, heads_[0], tgt_len, keys - tgt_len);
   const Value attended = relative_attention(tape, {.heads = heads_,
                                                    .qkv = qkv,
                                                    .memory_kv = memory_kv,
@@ -52,7 +58,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .gain = distance_gains,
                                                    .window = visible_window(use),
                                                    .tiles = tiles,
-                                                   .pairs = visible_pairs(use, heads_[0], tgt_len, keys - tgt_len),
+                                                   .pairs = pairs,
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
 }

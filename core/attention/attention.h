@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/attention/adaptive_span.h"
 #include "core/attention/position.h"
 #include "core/attention/schedules.h"
 
@@ -43,6 +45,7 @@ class Attention {
   int64_t d_model_;
   DropoutSite dropatt_;
   const Position& position_;
+  std::optional<AdaptiveSpan> span_;  // of the adaptive kind
   std::shared_ptr<Schedules> schedules_;
   int64_t layer_;
   std::string prefix_;  // of its parameters' names

@@ -69,6 +69,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const auto inputs = [=, &tape] {
     const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
     const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
+    const LayerTiles::Seen seen =
+        in.tiles->at(memory.kv.shape[1], tape.info().first_position, in.window, tape.info().head_windows);
     const ConstTensorView r = positions > 0 ? tape.read(in.r.data).reshaped(r_shape).rows(0, distances) : tape.read({});
     return kernels::RelativeAttentionInputs{.qkv = tape.read(in.qkv.data).reshaped(qkv_shape),
                                             .memory_kv = memory.kv,
@@ -78,8 +80,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .w = in.w.value,
                                             .bias = tape.read(in.bias.data),
                                             .gain = tape.read(in.gain.data),
-                                            .window = in.window,
-                                            .tiles = in.tiles->at(memory.kv.shape[1], tape.info().first_position),
+                                            .window = seen.window,
+                                            .tiles = seen.tiles,
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({

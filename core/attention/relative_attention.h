@@ -19,7 +19,7 @@ struct RelativeAttentionInputs {
   Value bias = {};  // [N, E] float32 of distances, or missing; not with r
   Value gain = {};  // likewise, and not with u, w or bias
   int64_t window = 0;
-  std::shared_ptr<LayerTiles> tiles;  // of what is seen, if the window does not say it
+  std::shared_ptr<LayerTiles> tiles;  // of what is seen, where the window does not say it or learned spans are shorter
   double pairs = 0.0;                 // that a head of one stream sees
   DropoutSite dropatt;
 };

@@ -6,6 +6,21 @@
 
 namespace segue {
 
+namespace {
+
+// A pattern for each length of windows, with the heads that have it.
+std::vector<PatternConfig> patterns_of(std::span<const int64_t> windows) {
+  std::vector<PatternConfig> patterns;
+  for (size_t head = 0; head < windows.size(); ++head) {
+    auto same = std::ranges::find(patterns, windows[head], &PatternConfig::window);
+    if (same == patterns.end()) same = patterns.insert(same, {.window = windows[head]});
+    same->heads.push_back(static_cast<int64_t>(head));
+  }
+  return patterns;
+}
+
+}  // namespace
+
 PlacedSchedule::PlacedSchedule(kernels::TileSchedule schedule, Device device) : schedule_(std::move(schedule)) {
   const std::vector<int64_t> words = schedule_.take_words();
   const Shape shape{static_cast<int64_t>(words.size())};
@@ -35,16 +50,33 @@ std::shared_ptr<const PlacedSchedule> Schedules::of(const ScheduledLayer& layer,
   return made;
 }
 
-LayerTiles::LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer)
-    : schedules_(std::move(schedules)), layer_(std::move(layer)), period_(repeats_after(use_of(layer_))) {}
+LayerTiles::LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer, int64_t number)
+    : schedules_(std::move(schedules)),
+      layer_(std::move(layer)),
+      number_(number),
+      period_(repeats_after(use_of(layer_))) {}
 
-kernels::VisibleTiles LayerTiles::at(int64_t mem_len, int64_t first_position) {
-  if (layer_.patterns.empty()) return {};
+LayerTiles::Seen LayerTiles::at(int64_t mem_len, int64_t first_position, int64_t window,
+                                std::span<const int64_t> head_windows) {
+  const auto heads = static_cast<size_t>(layer_.heads);
+  const auto here =
+      head_windows.empty() ? head_windows : head_windows.subspan(static_cast<size_t>(number_) * heads, heads);
+  if (!here.empty() && here.front() > 0) {
+    const auto is_first = [&here](int64_t other) { return other == here.front(); };
+    if (std::ranges::all_of(here, is_first)) return {.window = std::min(window, here.front())};
+    if (!std::ranges::equal(here, windows_)) {
+      windows_.assign(here.begin(), here.end());
+      layer_.patterns = patterns_of(here);
+      mem_len_ = -1;
+    }
+  } else if (layer_.patterns.empty()) {
+    return {.window = window};
+  }
   first_position %= period_;
   if (mem_len != mem_len_ || first_position != first_position_) held_ = schedules_->of(layer_, mem_len, first_position);
   mem_len_ = mem_len;
   first_position_ = first_position;
-  return held_->tiles();
+  return {.tiles = held_->tiles()};
 }
 
 }  // namespace segue

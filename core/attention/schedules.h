@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -46,17 +47,25 @@ class Schedules {
   std::vector<Shared> shared_;
 };
 
-// An operation's tiles for the memory that it reads and for where in its stream its first query stands, which may be
-// others at every replay, as with a KV cache: those of the last one are held.
+// What an operation of layer `number` sees of the memory that it reads, whose length may be another at every replay, as
+// with a KV cache, from where in its stream its first query stands, and by learned spans, if it has such: the tiles of
+// the last one are held.
 class LayerTiles {
  public:
-  LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer);
-  kernels::VisibleTiles at(int64_t mem_len, int64_t first_position);  // without lists where there are no patterns
+  LayerTiles(std::shared_ptr<Schedules> schedules, ScheduledLayer layer, int64_t number);
+
+  struct Seen {
+    int64_t window = 0;                // as the operation was recorded with, or narrower; 0 with tiles
+    kernels::VisibleTiles tiles = {};  // without lists where a window says all
+  };
+  Seen at(int64_t mem_len, int64_t first_position, int64_t window, std::span<const int64_t> head_windows);
 
  private:
   std::shared_ptr<Schedules> schedules_;
   ScheduledLayer layer_;
+  int64_t number_;
   int64_t period_ = 1;
+  std::vector<int64_t> windows_;  // of the heads, that the patterns say
   int64_t mem_len_ = -1, first_position_ = 0;
   std::shared_ptr<const PlacedSchedule> held_;
 };

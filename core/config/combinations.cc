@@ -48,6 +48,9 @@ struct Farthest {
 Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
   if (seen.kind == VisibilityKind::kWindow)
     return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
+  if (seen.kind == VisibilityKind::kAdaptive)
+    return {seen.span + seen.ramp - 1,
+            fmt::format(R"(one less than {}.span + {}.ramp, with {}.kind = "adaptive")", key, key, key)};
   Farthest farthest;
   for (size_t i = 0; i < seen.patterns.size(); ++i) {
     const int64_t distance = seen.patterns[i].memory_seen();
@@ -275,6 +278,19 @@ void check_positions(const ModelConfig& model, std::string_view source) {
   }
 }
 
+// A span is a bias by distance, the logarithm of what is left of a weight: the kernels add none to rows of distances,
+// and a gain, which multiplies scores, takes no key's weight away.
+void check_spans(const ModelConfig& model, std::string_view source) {
+  constexpr PositionTerms kAccepted{.vectors = true, .turns = true, .biases = true};
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const PositionKind kind = position_of_layer(model, layer).kind;
+    const std::string_view term = refused_term(offered_by(kind), kAccepted);
+    if (visibility_of_layer(model, layer).kind == VisibilityKind::kAdaptive && !term.empty())
+      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "adaptive", found "{}")", source,
+                        position_key(model, layer), term, visibility_key(model, layer), name_of_choice(kind));
+  }
+}
+
 void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
     throw ConfigError(
@@ -338,6 +354,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_positions(model, source);
   check_block(model.block, source);
   check_all_patterns(model, source);
+  check_spans(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
 }

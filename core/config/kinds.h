@@ -46,15 +46,18 @@ inline const auto& table_of(PositionKind) {
   return kTable;
 }
 
-enum class VisibilityKind : uint8_t { kCausal, kWindow, kSparse };
+enum class VisibilityKind : uint8_t { kCausal, kWindow, kSparse, kAdaptive };
 inline const auto& table_of(VisibilityKind) {
   using enum VisibilityKind;
-  static constexpr ChoiceTable<VisibilityKind, 3> kTable(
+  static constexpr ChoiceTable<VisibilityKind, 4> kTable(
       {{kCausal, "causal", "memory and segment up to itself"},
        {kWindow, "window",
         "the newest of them, as many for every query, so that losses do not depend on where segments begin"},
        {kSparse, "sparse",
-        "those of them that patterns name, for each head; time goes to tiles of 64 queries and 64 keys with some"}});
+        "those of them that patterns name, for each head; time goes to tiles of 64 queries and 64 keys with some"},
+       {kAdaptive, "adaptive",
+        "the newest of them, as far back as every head of every layer learns to look; time goes to what is seen, in "
+        "tiles of 64"}});
   return kTable;
 }
 

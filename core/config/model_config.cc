@@ -248,6 +248,34 @@ void VisibilityConfig::describe(JsonFields& fields) {
                               "every head is in one at least; training takes a model.mem_len that reaches as far back "
                               "as they do, if they end anywhere, and segments of whole blocks and periods",
                    .kinds = Kinds(kSparse)});
+  fields.optional("span", span,
+                  {.meaning = "tokens before its own that a query sees whole at most, by heads with the longest span; "
+                              "training takes a model.mem_len of at least span + ramp - 1",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(kAdaptive)});
+  fields.optional(
+      "ramp", ramp,
+      {.meaning = "behind its span a head's weights fall to nothing over so many tokens, from which alone it "
+                  "learns how long its span should be",
+       .unit = "tokens",
+       .minimum = 1,
+       .maximum = kLongest,
+       .kinds = Kinds(kAdaptive)});
+  fields.optional("initial", initial,
+                  {.meaning = "every head's span at the start, as a share of the longest",
+                   .minimum = 0,
+                   .maximum = 1,
+                   .role = kTraining,
+                   .kinds = Kinds(kAdaptive)});
+  fields.optional("penalty", penalty,
+                  {.meaning = "added to the loss that training lowers, for each layer and each token of the mean of "
+                              "its heads' spans; in no loss that is told",
+                   .unit = "nats",
+                   .minimum = 0,
+                   .role = kTraining,
+                   .kinds = Kinds(kAdaptive)});
 }
 
 void LayerOverride::describe(JsonFields& fields) {
@@ -369,7 +397,9 @@ void take_over(const PositionConfig& position, ModelUse& use) {
 void take_over(const VisibilityConfig& visibility, ModelUse& use) {
   use.same_length = visibility.same_length;
   use.same_length_extra_key = visibility.same_length_extra_key;
-  use.window = visibility.kind == VisibilityKind::kWindow ? visibility.window : 0;
+  use.window = visibility.kind == VisibilityKind::kWindow     ? visibility.window
+               : visibility.kind == VisibilityKind::kAdaptive ? visibility.span + visibility.ramp
+                                                              : 0;
   use.patterns = visibility.kind == VisibilityKind::kSparse ? visibility.patterns : std::vector<PatternConfig>();
 }
 

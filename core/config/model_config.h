@@ -64,6 +64,10 @@ struct VisibilityConfig {
   bool same_length_extra_key = false;
   int64_t window = 128;                      // read it and the patterns through use_of
   std::vector<PatternConfig> patterns = {};  // of the sparse kind: a head sees what any of them says
+  int64_t span = 96;                         // the longest that a head of the adaptive kind learns
+  int64_t ramp = 32;
+  double initial = 0.0;
+  double penalty = 5e-7;
   void describe(JsonFields& fields);
 };
 

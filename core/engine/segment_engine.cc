@@ -17,12 +17,13 @@ constexpr size_t kMostReplays = 64;
 // Compares what a graph holds as constants. The step is not among them: it lies in the GPU's memory.
 bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
   return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale &&
-         a.first_position == b.first_position;
+         a.first_position == b.first_position && a.head_windows == b.head_windows;
 }
 
 }  // namespace
 
-SegmentEngine::SegmentEngine(ModelInUse in_use, Tape::Mode mode) : in_use_(std::move(in_use)), mode_(mode) {}
+SegmentEngine::SegmentEngine(ModelInUse in_use, Tape::Mode mode)
+    : in_use_(std::move(in_use)), mode_(mode), head_windows_(in_use_.model.config(), in_use_.parameters) {}
 
 SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   shape.scored = shape.scored_tokens();
@@ -54,6 +55,7 @@ int64_t SegmentEngine::prepare(const SegmentShape& shape) {
 void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   Tape& tape = recorded.segment->tape;
   tape.info() = inputs.info;
+  head_windows_.read(in_use_.queue, tape.info().head_windows);
   if (recorded.staging) return recorded.staging->load(in_use_.queue, inputs, in_use_.model.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
@@ -125,6 +127,8 @@ SegmentEngine::Replay* SegmentEngine::replay_for(Recorded& recorded, bool tells_
   std::vector<const std::byte*> addresses{in_use_.arena.data()};
   for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
   const ReplayInfo& info = recorded.segment->tape.info();
+  // Spans that have moved on to another tile do not come back soon.
+  std::erase_if(recorded.replays, [&](const Replay& replay) { return replay.info.head_windows != info.head_windows; });
   const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {
     return replay.addresses == addresses && equal_constants(replay.info, info) &&
            replay.tells_progress == tells_progress;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "core/tape/rows.h"
@@ -167,6 +168,8 @@ Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table) {
 
 Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances) {
   const Shape shape{curve.alpha.value.shape[0], distances};
+  std::vector<ConstTensorView> gradients{curve.alpha.gradient};
+  if (!curve.beta.gradient.empty()) gradients.emplace_back(curve.beta.gradient);
   const Value values{.data = tape.new_slot(shape), .gradient = tape.training() ? tape.new_slot(shape) : Slot{}};
   tape.record({
       .name = "distance_curve",
@@ -176,7 +179,8 @@ Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances) 
             kernels::distance_curve_forward(queue, {.formula = curve.formula,
                                                     .alpha = curve.alpha.value,
                                                     .beta = curve.beta.value,
-                                                    .curve = tape.write(values.data)});
+                                                    .curve = tape.write(values.data),
+                                                    .span = curve.span});
           },
       .backward_slots = {values.gradient},
       .backward =
@@ -186,11 +190,40 @@ Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances) 
                                                      .beta = curve.beta.value,
                                                      .dcurve = tape.read(values.gradient),
                                                      .dalpha = curve.alpha.gradient,
-                                                     .dbeta = curve.beta.gradient});
+                                                     .dbeta = curve.beta.gradient,
+                                                     .span = curve.span});
           },
-      .parameter_gradients = {curve.alpha.gradient, curve.beta.gradient},
+      .parameter_gradients = std::move(gradients),
   });
   return values;
+}
+
+Value sum_of_biases(Tape& tape, const Value& a, const Value& b) {
+  const Shape shape = tape.shape(a.data);
+  const bool is_learned = a.gradient.exists() || b.gradient.exists();
+  const Value sum{.data = tape.new_slot(shape), .gradient = is_learned ? tape.new_slot(shape) : Slot{}};
+  const std::array<Value, 2> terms{a, b};
+  const std::array<GradientUse, 2> uses{tape.use_gradient(a), tape.use_gradient(b)};
+  tape.record({
+      .name = "sum_of_biases",
+      .forward_slots = {a.data, b.data, sum.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            for (size_t i = 0; i < terms.size(); ++i)
+              kernels::dropout_forward(queue,
+                                       {.x = tape.read(terms[i].data), .y = tape.write(sum.data), .accumulate = i > 0});
+          },
+      .backward_slots = {sum.gradient, uses[0].slot, uses[1].slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            for (const GradientUse& use : uses) {
+              if (!use.exists()) continue;
+              kernels::dropout_backward(
+                  queue, {.dy = tape.read(sum.gradient), .dx = tape.write(use), .accumulate = tape.accumulates(use)});
+            }
+          },
+  });
+  return sum;
 }
 
 Value linear(Tape& tape, const Value& x, const Parameter& weight) { return sum_of_products(tape, {{x, weight}}, true); }

@@ -33,9 +33,13 @@ Value bucket_bias(Tape& tape, Slot buckets, const Parameter& table);
 // A curve of distance for every head: alpha and beta [N] -> [N, E] float32, column d for distance d.
 struct DistanceCurve {
   kernels::CurveFormula formula;
-  Parameter alpha, beta;
+  Parameter alpha, beta;  // no beta with kSpan
+  kernels::SpanExtents span = {};
 };
 Value distance_curve(Tape& tape, const DistanceCurve& curve, int64_t distances);
+
+// The sum of biases by distance, [N, E] float32 both.
+Value sum_of_biases(Tape& tape, const Value& a, const Value& b);
 
 // x · Wᵀ: [..., in] -> [..., out] for a weight [out, in].
 Value linear(Tape& tape, const Value& x, const Parameter& weight);

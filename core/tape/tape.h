@@ -70,6 +70,9 @@ struct ReplayInfo {
   float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
   std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
   int64_t first_position = 0;                  // of the segment, counted from where its stream began, or from itself
+  // Per layer and head, [L*N]: as many newest keys hold all that get some weight, with learned spans; 0 in other
+  // layers. Empty: as recorded.
+  std::vector<int64_t> head_windows = {};
 };
 
 // Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.

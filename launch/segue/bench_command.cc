@@ -106,6 +106,8 @@ AttentionShape shape_of(const AttentionOptions& options) {
   ModelConfig model{.n_head = shape.heads, .mem_len = shape.mem_len};
   model.visibility =
       read_fields<ConfigError, VisibilityConfig>(parse_json<ConfigError>(options.visibility, source), source);
+  if (model.visibility.kind == VisibilityKind::kAdaptive)
+    throw UsageError("--visibility: expected a kind whose keys are known without weights, found adaptive");
   if (model.visibility.same_length) throw UsageError("--visibility: expected no same_length, found true");
   check_model(model, source);
   const ModelUse use = use_of(model);

@@ -91,6 +91,16 @@ class Positions {
     return biases;
   }
 
+  // Column d: the logarithm of the share of its weight that a key at distance d keeps, [N, K]; nothing without learned
+  // spans.
+  Rows log_of_span_masks(const std::string& prefix, int64_t keys) const {
+    const VisibilityConfig& visibility = config_.visibility;
+    if (visibility.kind != VisibilityKind::kAdaptive) return Rows(config_.n_head * keys);
+    return distance_curves(
+        CurveFormula::kSpan, weight(prefix + "span"), {}, static_cast<size_t>(keys),
+        {.longest = static_cast<double>(visibility.span), .ramp = static_cast<double>(visibility.ramp)});
+  }
+
   // Column d: what rectified scores of keys at distance d are multiplied by, [N, K]; of other kinds, nothing.
   Rows distance_gains(const std::string& prefix, int64_t keys) const {
     if (kind() != PositionKind::kDistanceAware) return {};

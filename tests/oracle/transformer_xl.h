@@ -145,7 +145,8 @@ class TransformerXl {
         .r = positions(layer).distance_rows(prefix, keys, encoded_distances(layer, keys)),
         .u = positions(layer).bias(prefix, "u"),
         .w = positions(layer).bias(prefix, "w"),
-        .bias = positions(layer).distance_biases(prefix, keys),
+        .bias =
+            sum_of(positions(layer).distance_biases(prefix, keys), positions(layer).log_of_span_masks(prefix, keys)),
         .gain = positions(layer).distance_gains(prefix, keys)};
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),

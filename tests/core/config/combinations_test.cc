@@ -270,6 +270,36 @@ TEST(Combinations, AWindowFitsIntoTheMemoryThatTrainingHas) {
   EXPECT_THAT(error_with({window, "model.visibility.same_length=true"}), HasSubstr("model.visibility.same_length"));
 }
 
+TEST(Combinations, TheLongestSpanAndItsRampFitIntoTheMemory) {
+  const std::string spans = R"(model.visibility={"kind": "adaptive", "span": 40, "ramp": 25})";
+  const std::string rope = "model.position.kind=rope";
+  EXPECT_EQ(error_with({spans, rope, "model.mem_len=64"}), "no error");
+  EXPECT_EQ(error_with({spans, rope, "model.mem_len=63"}),
+            R"(c: model.mem_len: expected at least 64, one less than model.visibility.span + model.visibility.ramp, )"
+            R"(with model.visibility.kind = "adaptive", or tokens see fewer keys the earlier they stand in their )"
+            "segment; found 63");
+  EXPECT_THAT(error_with({spans, rope, "evaluation.mem_len=8"}),
+              HasSubstr("c: evaluation.mem_len: expected at least 64"));
+  EXPECT_THAT(error_with({"model.visibility.span=40"}), HasSubstr("model.visibility.span"));
+  EXPECT_THAT(error_with({spans, rope, "model.visibility.initial=1.5"}), HasSubstr("model.visibility.initial"));
+  EXPECT_THAT(error_with({spans, rope, "model.visibility.window=9"}), HasSubstr("model.visibility.window"));
+}
+
+TEST(Combinations, SpansAreForPositionsThatABiasGoesWith) {
+  const std::string spans = R"(model.visibility={"kind": "adaptive"})";
+  for (const std::string kind : {"rope", "alibi", "t5", "kerple", "none", "sinusoidal", "learned"})
+    EXPECT_EQ(error_with({spans, "model.position.kind=" + kind}), "no error") << kind;
+  for (const std::string kind : {"relative", "shaw"})
+    EXPECT_EQ(error_with({spans, "model.position.kind=" + kind}),
+              R"(c: model.position.kind: expected a kind without rows of distances with model.visibility.kind = )"
+              R"("adaptive", found ")" +
+                  kind + '"');
+  EXPECT_THAT(error_with({spans, "model.position.kind=distance_aware"}), HasSubstr("without gains by distance"));
+  EXPECT_THAT(error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "adaptive"}}])"}),
+              HasSubstr(R"(c: model.position.kind: expected a kind without rows of distances with )"
+                        R"(model.layers[0].visibility.kind = "adaptive")"));
+}
+
 std::string sparse(const std::string& patterns) {
   return R"(model.visibility={"kind": "sparse", "patterns": [)" + patterns + "]}";
 }

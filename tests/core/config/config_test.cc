@@ -184,7 +184,7 @@ TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
                                             "visibility.same_length_extra_key", "visibility.window", "memory.initial"));
   EXPECT_THAT(keys_of_role(model, "training"),
               testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",
-                                            "init.proj_init_std"));
+                                            "init.proj_init_std", "visibility.initial", "visibility.penalty"));
   EXPECT_FALSE(config_schema()["properties"]["training"]["properties"]["tgt_len"].contains("x-role"));
 }
 

@@ -40,12 +40,21 @@ inline std::vector<ModelVariant> position_variants() {
   }
   return variants;
 }
-// The sparse kind once for each kind of pattern.
+// The sparse kind once for each kind of pattern; the adaptive one with a position that it goes with.
 inline std::vector<ModelVariant> visibility_variants() {
   std::vector<ModelVariant> variants;
   for (const ModelVariant& variant : kind_variants("visibility", &ModelConfig::visibility)) {
     ModelConfig model = small_model();
     variant.change(model);
+    if (model.visibility.kind == VisibilityKind::kAdaptive) {
+      variants.push_back({variant.name, [kind = variant.change](ModelConfig& m) {
+                            kind(m);
+                            m.visibility.span = 6;
+                            m.visibility.ramp = 4;
+                            m.position.kind = PositionKind::kNone;
+                          }});
+      continue;
+    }
     if (model.visibility.kind != VisibilityKind::kSparse) {
       variants.push_back(variant);
       continue;
@@ -190,6 +199,34 @@ inline std::vector<ModelVariant> key_variants() {
          m.position.kind = PositionKind::kAlibi;
          m.mem_len = 0;
        }},
+      {"adaptive_spans_rope_pre_norm_zeros",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 3, .ramp = 2};
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+         m.block.pre_lnorm = true;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"adaptive_spans_alibi_longer_than_memory",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 11, .ramp = 5};
+         m.position.kind = PositionKind::kAlibi;
+       }},
+      {"adaptive_spans_t5_no_memory",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 4, .ramp = 3};
+         m.position.kind = PositionKind::kT5;
+         m.mem_len = 0;
+       }},
+      {"adaptive_spans_kerple_untied",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 5, .ramp = 6};
+         m.position = {.kind = PositionKind::kKerple, .untie_r = true};
+       }},
+      {"adaptive_spans_learned",
+       [](ModelConfig& m) {
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 7, .ramp = 4};
+         m.position.kind = PositionKind::kLearned;
+       }},
       {"zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; }},
       {"zeros_pre_norm_same_length",
        [](ModelConfig& m) {
@@ -318,6 +355,12 @@ inline std::vector<ModelVariant> layer_variants() {
          };
          m.visibility = dilated(1);
          m.layers = {{.only = {1}, .visibility = dilated(5)}};
+       }},
+      {"layers_relative_then_rope_with_adaptive_spans",
+       [](ModelConfig& m) {
+         m.layers = {{.only = {1},
+                      .position = PositionConfig{.kind = kRope, .rotary_share = 0.8},
+                      .visibility = VisibilityConfig{.kind = VisibilityKind::kAdaptive, .span = 6, .ramp = 3}}};
        }},
       {"layers_alibi_then_t5_zeros",
        [](ModelConfig& m) {

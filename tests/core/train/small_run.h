@@ -130,9 +130,11 @@ inline void expect_resumes_bit_for_bit(const ModelVariant& variant, const Comput
   expect_equal_runs(whole, resumed);
 }
 
-// A run that is saved after two steps, and another that resumes there, with every kind of memory.
+// A run that is saved after two steps, and another that resumes there, with parameters that stay in a range and with
+// every kind of memory.
 inline void expect_resumes_bit_for_bit(const Compute& compute) {
   expect_resumes_bit_for_bit(model_variants().front(), compute);
+  expect_resumes_bit_for_bit(model_variant("visibility_adaptive"), compute);
   for (const ModelVariant& variant : memory_variants()) expect_resumes_bit_for_bit(variant, compute);
 }
 
