@@ -37,6 +37,7 @@ Report make_report(const ReportOptions& options) {
   add_learning_curves(page, data);
   add_accuracy_curves(page, data);
   add_throughput(page, data);
+  add_spans(page, data);
   add_answers(page, data);
   add_loss_by_memory(page, data);
   add_loss_by_position(page, data);

@@ -24,6 +24,17 @@ std::optional<double> read_accuracy(const JsonNode& line) {
   return accuracy;
 }
 
+std::vector<std::vector<double>> read_spans(const JsonNode& line) {
+  std::vector<std::vector<double>> layers;
+  const std::optional<JsonNode> spans = line.find("spans");
+  if (!spans) return layers;
+  for (const JsonNode& layer : spans->elements()) {
+    layers.emplace_back();
+    for (const JsonNode& head : layer.elements()) layers.back().push_back(head.number());
+  }
+  return layers;
+}
+
 TrainingPoint read_training_point(const JsonNode& line) {
   return {.step = line.at("step").integer(),
           .tokens = line.at("tokens").integer(),
@@ -33,7 +44,8 @@ TrainingPoint read_training_point(const JsonNode& line) {
           .seconds = line.find_number("seconds").value_or(0.0),
           .learning_rate = line.find_number("learning_rate").value_or(0.0),
           .gradient_norm = line.find_number("gradient_norm").value_or(0.0),
-          .accuracy = read_accuracy(line)};
+          .accuracy = read_accuracy(line),
+          .spans = read_spans(line)};
 }
 
 void add_line(const JsonNode& line, Metrics& metrics) {

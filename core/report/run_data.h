@@ -23,7 +23,8 @@ struct TrainingPoint {
   double seconds = 0.0;
   double learning_rate = 0.0;
   double gradient_norm = 0.0;
-  std::optional<double> accuracy = {};  // of the targets of marked data
+  std::optional<double> accuracy = {};          // of the targets of marked data
+  std::vector<std::vector<double>> spans = {};  // by layer and head, in tokens, of a model that learns them
 };
 
 struct ValidationPoint {

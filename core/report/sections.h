@@ -23,6 +23,7 @@ void add_runs(Page& page, const ReportData& data);
 void add_learning_curves(Page& page, const ReportData& data);
 void add_accuracy_curves(Page& page, const ReportData& data);  // within the section before; nothing without marked data
 void add_throughput(Page& page, const ReportData& data);
+void add_spans(Page& page, const ReportData& data);    // nothing without learned spans
 void add_answers(Page& page, const ReportData& data);  // nothing without marked data
 void add_loss_by_memory(Page& page, const ReportData& data);
 void add_loss_by_position(Page& page, const ReportData& data);

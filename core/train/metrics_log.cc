@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <sstream>
 
 #include "base/error.h"
@@ -25,6 +26,16 @@ std::string lines_up_to(const std::string& text, int64_t step, bool evaluation_p
     if (found <= step && !is_pending) kept += line + "\n";
   }
   return kept;
+}
+
+// Of each layer's heads; null of a layer that learns none.
+OrderedJson mean_spans(const LearnedSpans& spans) {
+  OrderedJson means = OrderedJson::array();
+  for (const std::vector<double>& heads : spans.layers) {
+    const double sum = std::accumulate(heads.begin(), heads.end(), 0.0);
+    means.push_back(heads.empty() ? OrderedJson() : OrderedJson(sum / static_cast<double>(heads.size())));
+  }
+  return means;
 }
 
 }  // namespace
@@ -52,6 +63,11 @@ void MetricsLog::write(const StepMetrics& metrics) {
                {"model_flops_per_second", metrics.flops_per_second}});
   if (metrics.mfu) line["mfu"] = *metrics.mfu;
   line["seconds"] = metrics.seconds;
+  if (metrics.spans) {
+    line["span_penalty"] = metrics.spans->penalty;
+    line["mean_spans"] = mean_spans(*metrics.spans);
+    line["spans"] = metrics.spans->layers;
+  }
   if (metrics.exchange) {
     line["exchange_seconds"] = metrics.exchange->exchanging;
     line["exposed_exchange_seconds"] = metrics.exchange->exposed;

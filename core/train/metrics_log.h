@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "core/attention/adaptive_span.h"
 #include "core/evaluation/loss_units.h"
 #include "core/train/gradient_exchange.h"
 
@@ -26,6 +27,7 @@ struct StepMetrics {
   double flops_per_second = 0.0;               // that the model needs for them, of all ranks
   std::optional<double> mfu = {};              // these as a share of the peak, where it is known
   double seconds = 0.0;                        // of training so far, all sessions of the run together
+  std::optional<LearnedSpans> spans = {};      // of a model that learns them
   std::optional<ExchangeTimes> exchange = {};  // of a step, on the first rank of several: the mean, on a GPU the last
 };
 

@@ -302,6 +302,7 @@ StepMetrics Trainer::interval_metrics() const {
           .flops_per_second = interval_.flops / interval_.seconds,
           .mfu = {},
           .seconds = state_.seconds,
+          .spans = {},
           .exchange = {}};
 }
 
@@ -314,6 +315,8 @@ void Trainer::log_interval() {
   if (correction && job_.is_first()) logger_.info("{}", *correction);
   metrics.mfu = peak_.share(metrics.flops_per_second);
   if (exchange_) metrics.exchange = exchange_->take_times();
+  metrics.spans = learned_spans(config_.model, parameters_);
+  if (metrics.spans) flops_per_token_ = measure_flops_per_token();  // which follow the spans
   show(metrics);
   interval_ = {};
   publish([&] { metrics_->write(metrics); });

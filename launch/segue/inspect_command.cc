@@ -1,5 +1,6 @@
 // segue inspect
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "core/attention/adaptive_span.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/made_by.h"
 #include "core/config/bounds.h"
@@ -116,6 +118,19 @@ void print_made_by(const Checkpoint& checkpoint) {
   fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(made_by)));
 }
 
+void print_spans(const Checkpoint& checkpoint, const ModelConfig& model) {
+  const std::vector<AdaptiveSpan> spans = adaptive_spans_of(model);
+  if (spans.empty()) return;
+  const SafetensorsFile weights = checkpoint.tensors(kWeightsFile);
+  for (const AdaptiveSpan& span : spans) {
+    const ConstTensorView shares = weights.tensor(span.parameter(), DType::kFloat32, {model.n_head});
+    std::vector<std::string> tokens;
+    for (int64_t n = 0; n < model.n_head; ++n)
+      tokens.push_back(fmt::format("{:.1f}", static_cast<double>(shares.as<float>()[n]) * span.longest()));
+    fmt::print("{:<38} {} tokens\n", fmt::format("spans of heads, layer {}", span.layer()), fmt::join(tokens, ", "));
+  }
+}
+
 void inspect_checkpoint(const InspectOptions& options) {
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.path);
   for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
@@ -126,6 +141,7 @@ void inspect_checkpoint(const InspectOptions& options) {
   fmt::print(
       "{}", describe_model(stored.model, stored.vocab_size,
                            {.tgt_len = stored.tgt_len, .streams = 1, .moments = moments_of(optimizer_of(checkpoint))}));
+  print_spans(checkpoint, stored.model);
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
   if (checkpoint.contains(kMadeByFile)) print_made_by(checkpoint);
 }

@@ -286,6 +286,27 @@ def test_dry_run_says_what_training_holds(job):
     check(f"memory {total} on cpu" in errors, f"{total} is not in {errors}")
 
 
+def test_spans_are_penalised_once(job):
+    """Whatever the ranks, the parts of a batch and the shards: with a penalty beside which nothing else counts, a step of
+    plain descent takes the learning rate times the penalty's slope from every share."""
+    spans = ("--set", "model.position.kind=none", "--set", "optimizer.kind=sgd", "--set", "optimizer.clip=0", "--set",
+             "optimizer.lr=1e-4", "--set", "training.max_step=4", "--set", "evaluation.interval=0", "--set",
+             'model.visibility={"kind": "adaptive", "span": 16, "ramp": 4, "initial": 0.75, "penalty": 20}')
+    runs = [job.train(ranks, f"spans{number}", *spans, *more) for number, (ranks, more) in enumerate((
+        (1, ()), (1, ("--set", "training.batch_chunk=5")), (3, ()), (3, ("--set", "optimizer.shard=true"))))]
+    heads = TINY_MODEL["n_head"]
+    for run in runs:
+        lines = [line for line in metrics(run) if "spans" in line]
+        check(len(lines) == 4, f"{run}: {lines}")
+        for line in lines:
+            expected = 0.75 * 16 - line["step"] * 1e-4 * 20 * 16 * 16 / heads
+            check(all(abs(span - expected) < 1e-3 for layer in line["spans"] for span in layer), f"{expected} {line}")
+            check(math.isclose(line["span_penalty"], 20 * sum(line["mean_spans"]), rel_tol=1e-6), f"{line}")
+        check_close(losses(run), losses(runs[0]), 1e-5, run)
+    again = job.train(3, "spans-again", *spans)
+    check_same_run(runs[2], again, 4, "spans on 3 ranks twice")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -295,6 +316,7 @@ def main():
     test_same_curve_on_any_number_of_ranks(job)
     test_resumes_on_another_number_of_ranks(job)
     test_a_sharded_optimizer_gives_the_same(job)
+    test_spans_are_penalised_once(job)
     test_all_ranks_follow_the_same_plateau(job)
     test_evaluation_does_not_depend_on_ranks(job)
     test_refuses_at_the_start(job)

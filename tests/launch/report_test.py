@@ -113,6 +113,16 @@ def check_unfinished(program):
     check("step 30 of" in page.text, "the whole lines of a run in progress")
 
 
+def check_spans(program):
+    """How far back heads have learned to look, where they learn it."""
+    lines = [dict(line, spans=[[], [line["step"] / 10, 3.0]]) if "tokens_per_second" in line else line for line in metrics(20)]
+    make_run(program, "spans", lines)
+    program.run("report", "spans", "--output", "spans.html", "--figures", "spans-drawn")
+    page, text, _ = read_page(program.path("spans.html"))
+    check("Attention spans" in page.text and "20.0, 3.0" in page.text, "the spans of every head")
+    check({"spans-1.svg", "spans-of-heads-1.svg"} <= set(os.listdir(program.path("spans-drawn"))), "drawings of spans")
+
+
 def share(accuracy, answers=40):
     return {"answers": answers, "accuracy": accuracy, "confidence95": 0.05}
 
@@ -185,6 +195,7 @@ def main():
     check_pages(program)
     check_differences(program)
     check_unfinished(program)
+    check_spans(program)
     check_answers(program)
     check_refusals(program)
     check_training(program)

@@ -59,6 +59,14 @@ TEST(MetricsTest, ALastLineWithoutItsEndIsBeingWritten) {
   EXPECT_TRUE(parse("").training.empty());
 }
 
+TEST(MetricsTest, SpansAreReadByLayerAndHead) {
+  const std::string line = R"({"step":1,"tokens":2,"loss":3.0,"spans":)";
+  EXPECT_EQ(parse(line + "[[],[1.5,2]]}\n").training[0].spans, (std::vector<std::vector<double>>{{}, {1.5, 2.0}}));
+  EXPECT_TRUE(parse(std::string(kLine) + "\n").training[0].spans.empty());
+  EXPECT_EQ(message_of<DataError>([&] { parse(line + "[3]}\n"); }),
+            "run/metrics.jsonl, line 1: spans[0]: expected a list, found 3");
+}
+
 TEST(MetricsTest, BrokenLinesAreNamed) {
   const auto message = [](const std::string& text) { return message_of<DataError>([&] { parse(text); }); };
   EXPECT_THAT(message(std::string(kLine) + "\n{\"step\":200,\n" + kLine + "\n"),

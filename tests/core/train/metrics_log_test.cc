@@ -50,6 +50,16 @@ TEST(MetricsLog, SaysNothingOfAPeakThatIsNotKnown) {
   EXPECT_THAT(console_line(metrics_of(2.5e14, std::nullopt), 10, 3.0), Not(HasSubstr("peak")));
 }
 
+TEST(MetricsLog, SaysWhatSpansHeadsHaveLearned) {
+  StepMetrics metrics = metrics_of(1.5e11, 0.72);
+  EXPECT_FALSE(written(metrics).contains("spans"));
+  metrics.spans = LearnedSpans{.layers = {{}, {3.0, 6.0}}, .penalty = 0.25};
+  const Json line = written(metrics);
+  EXPECT_EQ(line["span_penalty"], 0.25);
+  EXPECT_EQ(line["mean_spans"], Json::parse("[null, 4.5]"));
+  EXPECT_EQ(line["spans"], Json::parse("[[], [3.0, 6.0]]"));
+}
+
 TEST(PeakRate, IsThatOfSomeProcessor) {
   kernels::Queue queue(1);
   const double rate = measure_peak_rate(queue, DType::kFloat32);
