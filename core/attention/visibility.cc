@@ -166,6 +166,14 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
   return pairs;
 }
 
+double visible_tiles(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
+  const int64_t groups = heads_differ(use) ? heads : 1;
+  double tiles = 0.0;
+  for (int64_t head = 0; head < groups; ++head)
+    tiles += static_cast<double>(tiles_seen(use, head, tgt_len, memory).tiles());
+  return tiles / static_cast<double>(groups);
+}
+
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
   return tiles_of(use, 1, head, tgt_len, memory, 0);
 }

@@ -39,6 +39,9 @@ int64_t widest_reach(const ModelConfig& model, const ModelUse& use);
 // a period does; the mean over heads.
 double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
 
+// Tiles of 64 queries and 64 keys that hold some of them, likewise.
+double visible_tiles(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
+
 // The tiles of what one head sees of `memory` keys and such a segment, whatever says it: one group.
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory);
 

@@ -136,6 +136,7 @@ void run_attention(const AttentionOptions& options) {
                   {"window", shape.window},
                   {"visibility", options.visibility},
                   {"pairs", visible_pairs(use_of(shape), shape.heads, shape.tgt_len, shape.mem_len)},
+                  {"tiles", visible_tiles(use_of(shape), shape.heads, shape.tgt_len, shape.mem_len)},
                   {"distances", shape.has_distances},
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});

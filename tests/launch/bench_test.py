@@ -52,6 +52,16 @@ def test_attention(program, device, *precision):
     check((forward["flops"], both["flops"]) == (2 * 2 * 8 * pairs, 6 * 2 * 8 * pairs), f"no distances: {forward}, {both}")
 
 
+def test_counts_of_heads(program):
+    """Pairs and tiles, the means over a head that sees itself and two that see every 64th key."""
+    patterns = [{"kind": "window", "heads": [0], "window": 1}, {"kind": "strided", "heads": [1, 2], "stride": 64}]
+    setting = bench(program, "attention", *shape_options(**{"tgt-len": 130, "mem-len": 64}), "--device", "cpu",
+                    "--forward-only", "--visibility", json.dumps({"kind": "sparse", "patterns": patterns}))["setting"]
+    strided = {"pairs": 64 * 2 + 64 * 3 + 2 * 4, "tiles": 2 + 3 + 4}
+    check(setting["pairs"] == (130 + 2 * strided["pairs"]) / 3, f"pairs: {setting['pairs']}")
+    check(setting["tiles"] == (3 + 2 * strided["tiles"]) / 3, f"tiles: {setting['tiles']}")
+
+
 def test_memory_is_linear(program):
     sizes = [bench(program, "attention", *shape_options(**{"mem-len": length}), "--device", "cpu")["setting"]
              for length in (128, 256, 384)]
@@ -160,6 +170,7 @@ def main():
     emulating.binary = sys.argv[2]
     test_attention(program, "cpu")
     test_attention(emulating, "cuda", "--precision", "bf16")
+    test_counts_of_heads(program)
     test_memory_is_linear(program)
     test_step(program, "cpu")
     test_step(emulating, "cuda")
