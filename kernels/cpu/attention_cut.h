@@ -38,6 +38,7 @@ struct KeyTile {
   Range keys;
   bool begins = false;  // whether the strip does not meet the keys before these
   bool ends = false;    // whether it meets none right behind
+  int64_t next = 0;     // the first key of those that it meets next; K if there are none
   std::array<const int32_t*, kMaxStripTiles>
       entries{};  // with a schedule, what lists them for each of its tiles, or null
 };
@@ -115,7 +116,7 @@ void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Rang
                   .begins = key != before,
                   .entries = lists.entries_at(key)};
     before = key + shape.tile;
-    key = lists.next(before, shape.keys());
+    key = found.next = lists.next(before, shape.keys());
     found.ends = key != before || key >= shape.keys();
     visit(found);
   }
@@ -129,9 +130,13 @@ void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip
   const Range seen = seen_keys(shape, strip);
   const int64_t first = seen.first / shape.tile * shape.tile;
   const int64_t end = seen.first + seen.count;
-  for (int64_t key = first; key < end; key += shape.tile)
-    visit(KeyTile{
-        .keys = {key, std::min(shape.tile, end - key)}, .begins = key == first, .ends = key + shape.tile >= end});
+  for (int64_t key = first; key < end; key += shape.tile) {
+    const bool ends = key + shape.tile >= end;
+    visit(KeyTile{.keys = {key, std::min(shape.tile, end - key)},
+                  .begins = key == first,
+                  .ends = ends,
+                  .next = ends ? shape.keys() : key + shape.tile});
+  }
 }
 
 // Calls visit(tile) for each tile of the strip's queries to which these keys are not all in the future; with a schedule

@@ -134,6 +134,20 @@ void finish_rows(const AttentionShape& shape, int64_t place, Range queries, cons
   }
 }
 
+// Has what comes after these keys on its way: the next ones or, behind the last, where the strip's outputs will be
+// written, and the queries of the next strip.
+template <typename A>
+[[gnu::always_inline]] inline void prefetch_next(const AttentionShape& shape, const HeadInputs<A>& inputs,
+                                                 const HeadOutputs<A>& outputs, Range strip, const KeyTile& met) {
+  if (met.next < shape.keys()) {
+    const int64_t count = std::min(shape.tile, shape.keys() - met.next);
+    return prefetch_rows(shape, count, rows_from(inputs.rows.keys, met.next));
+  }
+  const int64_t next = strip.first + strip.count;
+  prefetch_rows(shape, strip.count, rows_from(outputs.output, strip.first));
+  prefetch_rows(shape, std::min(strip.count, shape.queries - next), rows_from(inputs.rows.queries, next));
+}
+
 template <typename A>
 void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const HeadOutputs<A>& outputs,
             const Dropout& dropout, Range strip, ForwardBuffers& buffers) {
@@ -144,6 +158,7 @@ void attend(const AttentionShape& shape, const HeadInputs<A>& inputs, const Head
     if (met.begins) begin_bands(shape, inputs, strip, keys, buffers);
     begin_keys(shape, inputs, strip, keys, buffers);
     load_rows(shape, keys.count, rows_from(inputs.rows.values, keys.first), buffers.values.data());
+    prefetch_next(shape, inputs, outputs, strip, met);
     visit_tiles(shape, inputs.tiles, strip, met, [&](const Tile& tile) {
       score_tile(shape, inputs, tile, buffers);
       if (tile.seen == Seen::kNothing) return;
