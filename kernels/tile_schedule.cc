@@ -45,15 +45,28 @@ uint64_t reversed(uint64_t bits) {
   return __builtin_bswap64(bits);
 }
 
-// The keys that the queries of a tile see.
+// The keys that the queries of a tile see, as many as there are.
 class SeenRows {
  public:
   explicit SeenRows(int64_t keys)
       : words_(divide_up(keys, kScheduleTile)), bits_(static_cast<size_t>(words_ * kScheduleTile)) {}
 
-  void clear() { std::ranges::fill(bits_, 0); }
+  void begin(int64_t rows) {
+    rows_ = rows;
+    first_word_ = words_;
+    last_word_ = -1;
+    std::fill_n(bits_.begin(), rows * words_, 0);
+  }
   uint64_t* row(int64_t row) { return bits_.data() + row * words_; }
   const uint64_t* row(int64_t row) const { return bits_.data() + row * words_; }
+  int64_t rows() const { return rows_; }
+  // That some row has bits in words first .. last.
+  void note(int64_t first, int64_t last) {
+    first_word_ = std::min(first_word_, first);
+    last_word_ = std::max(last_word_, last);
+  }
+  int64_t first_word() const { return first_word_; }
+  int64_t last_word() const { return last_word_; }
 
   // 64 bits from key `first` on, which may lie before the first key; zeros for keys that there are not.
   uint64_t bits_from(int64_t row, int64_t first) const {
@@ -62,6 +75,7 @@ class SeenRows {
 
  private:
   int64_t words_;
+  int64_t rows_ = 0, first_word_ = 0, last_word_ = -1;
   std::vector<uint64_t> bits_;
 };
 
@@ -88,11 +102,11 @@ class Builder {
   void add_group(int64_t group, const TileSchedule::SeenKeys& seen_keys) {
     SeenRows rows(memory_ + queries_);
     for (int64_t tile = 0; tile < tiles_of_queries_; ++tile) {
-      rows.clear();
       const int64_t first = tile * kScheduleTile;
-      for (int64_t row = 0; row < std::min(kScheduleTile, queries_ - first); ++row) {
+      rows.begin(std::min(kScheduleTile, queries_ - first));
+      for (int64_t row = 0; row < rows.rows(); ++row) {
         seen_keys(group, first + row, rows.row(row));
-        check_row(group, first + row, rows.row(row));
+        take_row(group, first + row, rows.row(row), rows);
       }
       add_tiles_of_keys(group, tile, rows);
       add_tiles_of_distances(group, tile, rows);
@@ -104,14 +118,17 @@ class Builder {
   GrowingLists keys_of_queries, queries_of_keys, queries_of_distances;
 
  private:
-  void check_row(int64_t group, int64_t query, const uint64_t* keys) {
+  void take_row(int64_t group, int64_t query, const uint64_t* keys, SeenRows& rows) {
     const int64_t own = memory_ + query;
     int64_t seen = 0;
     int64_t last = -1;
     for (int64_t word = 0; word < tiles_of_keys_; ++word) {
+      if (keys[word] == 0) continue;
+      if (seen == 0) rows.note(word, word);
       seen += std::popcount(keys[word]);
-      if (keys[word] != 0) last = word * 64 + 63 - std::countl_zero(keys[word]);
+      last = word * 64 + 63 - std::countl_zero(keys[word]);
     }
+    if (seen > 0) rows.note(last / 64, last / 64);
     if (seen == 0) throw ContractError("tile schedule: query {} of group {} sees no key", query, group);
     if (last > own)
       throw ContractError("tile schedule: query {} of group {} sees key {}, after its own, {}", query, group, last,
@@ -120,9 +137,9 @@ class Builder {
   }
 
   void add_tiles_of_keys(int64_t group, int64_t tile, const SeenRows& rows) {
-    for (int64_t keys = 0; keys < tiles_of_keys_; ++keys) {
-      Mask mask;
-      for (int64_t row = 0; row < kScheduleTile; ++row) mask[static_cast<size_t>(row)] = rows.row(row)[keys];
+    for (int64_t keys = rows.first_word(); keys <= rows.last_word(); ++keys) {
+      Mask mask{};
+      for (int64_t row = 0; row < rows.rows(); ++row) mask[static_cast<size_t>(row)] = rows.row(row)[keys];
       const int32_t number = masks.number_of(mask);
       if (number == kNothing) continue;
       ++tiles;
@@ -132,9 +149,13 @@ class Builder {
   }
 
   void add_tiles_of_distances(int64_t group, int64_t tile, const SeenRows& rows) {
-    for (int64_t distances = 0; distances < tiles_of_keys_; ++distances) {
-      Mask mask;
-      for (int64_t row = 0; row < kScheduleTile; ++row) {
+    // Of the last query and the first key seen, and of the first query and the last key.
+    const int64_t first_query = memory_ + tile * kScheduleTile;
+    const int64_t farthest = first_query + rows.rows() - 1 - rows.first_word() * 64;
+    const int64_t nearest = std::max<int64_t>(first_query - rows.last_word() * 64 - 63, 0);
+    for (int64_t distances = nearest / kScheduleTile; distances <= farthest / kScheduleTile; ++distances) {
+      Mask mask{};
+      for (int64_t row = 0; row < rows.rows(); ++row) {
         const int64_t farthest_key = memory_ + (tile - distances - 1) * kScheduleTile + row + 1;
         const uint64_t seen = rows.bits_from(row, farthest_key);
         mask[static_cast<size_t>(row)] = seen == 0 ? 0 : reversed(seen);

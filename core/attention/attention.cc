@@ -42,10 +42,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value distance_gains = position_.distance_gains(tape, parameters, layer_, keys);
   const Position::Biases biases = position_.biases(parameters, layer_);
   const int64_t tgt_len = tape.shape(qkv.data)[1];
-  const auto tiles = std::make_shared<LayerTiles>(
-      schedules_,
-      ScheduledLayer{.patterns = use.patterns, .heads = heads_[0], .tgt_len = tgt_len, .device = tape.device()},
-      layer_);
+  const auto tiles =
+      std::make_shared<LayerTiles>(schedules_, scheduled_layer(use, heads_[0], tgt_len, tape.device()), layer_);
   const double pairs = span_ ? span_->visible_pairs(parameters, tgt_len, keys - tgt_len)
                              : visible_pairs(use, heads_[0], tgt_len, keys - tgt_len);
   const Value attended = relative_attention(tape, {.heads = heads_,

@@ -19,6 +19,13 @@ std::vector<PatternConfig> patterns_of(std::span<const int64_t> windows) {
   return patterns;
 }
 
+ModelUse use_of(const ScheduledLayer& layer) {
+  ModelUse use;
+  use.patterns = layer.patterns;
+  use.layer = layer.layer;
+  return use;
+}
+
 }  // namespace
 
 PlacedSchedule::PlacedSchedule(kernels::TileSchedule schedule, Device device) : schedule_(std::move(schedule)) {
@@ -28,15 +35,14 @@ PlacedSchedule::PlacedSchedule(kernels::TileSchedule schedule, Device device) : 
   copy_tensor(words_.view(), view_of(words.data(), shape), device);
 }
 
-namespace {
-
-ModelUse use_of(const ScheduledLayer& layer) {
-  ModelUse use;
-  use.patterns = layer.patterns;
-  return use;
+ScheduledLayer scheduled_layer(const ModelUse& use, int64_t heads, int64_t tgt_len, Device device) {
+  const auto draws = [](const PatternConfig& pattern) { return pattern.kind == PatternKind::kRandom; };
+  return {.patterns = use.patterns,
+          .layer = std::ranges::any_of(use.patterns, draws) ? use.layer : 0,
+          .heads = heads,
+          .tgt_len = tgt_len,
+          .device = device};
 }
-
-}  // namespace
 
 std::shared_ptr<const PlacedSchedule> Schedules::of(const ScheduledLayer& layer, int64_t mem_len,
                                                     int64_t first_position) {

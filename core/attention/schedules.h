@@ -26,11 +26,14 @@ class PlacedSchedule {
 // What is seen by the heads of a layer of a recorded operation.
 struct ScheduledLayer {
   std::vector<PatternConfig> patterns = {};
+  int64_t layer = 0;  // if something is drawn for it; so layers that see the same are equal
   int64_t heads = 0;
   int64_t tgt_len = 0;
   Device device = {};
   bool operator==(const ScheduledLayer&) const = default;
 };
+
+ScheduledLayer scheduled_layer(const ModelUse& use, int64_t heads, int64_t tgt_len, Device device);
 
 // Those that somebody holds, one of each.
 class Schedules {

@@ -55,7 +55,7 @@ class SeenKeys {
   int64_t keys_;
 };
 
-void see_pattern(const PatternConfig& pattern, int64_t head, int64_t position, SeenKeys& keys) {
+void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t position, SeenKeys& keys) {
   using enum PatternKind;
   const int64_t phase = position % pattern.repeats_after();
   switch (pattern.kind) {
@@ -63,7 +63,7 @@ void see_pattern(const PatternConfig& pattern, int64_t head, int64_t position, S
       return keys.see(0, pattern.window - 1);
     case kDilated:
     case kStrided: {
-      const int64_t end = std::min(keys.keys(), pattern.farthest_distance().value_or(keys.keys()) + 1);
+      const int64_t end = std::min(keys.keys(), pattern.farthest_distance(position).value_or(keys.keys()) + 1);
       for (int64_t distance = 0; distance < end; distance += pattern.stride) keys.see(distance, distance);
       return;
     }
@@ -72,12 +72,12 @@ void see_pattern(const PatternConfig& pattern, int64_t head, int64_t position, S
     case kBlockwise:
       return keys.see_block(pattern.block, phase, pattern.shift);
     case kFixed:
-      return keys.see_columns(pattern.period, phase, pattern.from, pattern.columns);
+      return keys.see_columns(pattern.period, phase, pattern.first_column(), pattern.columns);
     case kGlobal:
       if (phase < pattern.columns) return keys.see(0, keys.keys() - 1);
       return keys.see_columns(pattern.period, phase, 0, pattern.columns);
     case kRandom:
-      for (const int64_t blocks_back : drawn_blocks(pattern, head, phase / pattern.block))
+      for (const int64_t blocks_back : drawn_blocks(pattern, whom, phase / pattern.block))
         keys.see_block(pattern.block, phase % pattern.block, blocks_back);
       return;
   }
@@ -101,8 +101,10 @@ void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys,
     return seen.see(0, (window == 0 ? keys : window) - 1);
   }
   seen.see(0, 0);
-  for (const PatternConfig& pattern : use.patterns)
-    if (names(pattern, head)) see_pattern(pattern, head, position, seen);
+  for (size_t i = 0; i < use.patterns.size(); ++i) {
+    const DrawnFor whom{.layer = use.layer, .pattern = static_cast<int64_t>(i), .head = head};
+    if (names(use.patterns[i], head)) see_pattern(use.patterns[i], whom, position, seen);
+  }
 }
 
 int64_t repeats_after(const ModelUse& use) {
@@ -112,10 +114,10 @@ int64_t repeats_after(const ModelUse& use) {
 }
 
 // Floyd's sample of `count` of so many candidates (Bentley 1987): each set is as likely as any other.
-std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, int64_t head, int64_t block_of_queries) {
+std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, const DrawnFor& whom, int64_t block_of_queries) {
   const RandomSequence random{.seed = static_cast<uint64_t>(pattern.seed),
-                              .step = static_cast<uint64_t>(pattern.layer),
-                              .site = static_cast<uint16_t>(head)};
+                              .step = static_cast<uint64_t>(whom.layer) << 32 | static_cast<uint64_t>(whom.pattern),
+                              .site = static_cast<uint16_t>(whom.head)};
   const int64_t candidates = pattern.farthest - pattern.nearest + 1;
   std::vector<int64_t> drawn;
   for (int64_t last = candidates - pattern.count; last < candidates; ++last) {
@@ -135,23 +137,32 @@ int64_t visible_window(const ModelUse& use) {
   return window;
 }
 
-int64_t keys_in_reach(const ModelUse& use) {
+int64_t keys_in_reach(const ModelUse& use, int64_t position) {
   if (use.patterns.empty()) return visible_window(use);
   int64_t keys = 0;
   for (const PatternConfig& pattern : use.patterns) {
-    const std::optional<int64_t> distance = pattern.farthest_distance();
+    const std::optional<int64_t> distance = pattern.farthest_distance(position);
     if (!distance) return 0;
     keys = std::max(keys, *distance + 1);
   }
   return keys;
 }
 
-int64_t widest_reach(const ModelConfig& model, const ModelUse& use) {
-  int64_t widest = 0;
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const int64_t keys = keys_in_reach(use_of_layer(model, use, layer));
-    if (keys == 0) return 0;
-    widest = std::max(widest, keys);
+std::vector<int64_t> widest_reach(const ModelConfig& model, const ModelUse& use) {
+  std::vector<ModelUse> layers;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) layers.push_back(use_of_layer(model, use, layer));
+  int64_t period = 1;
+  for (const ModelUse& layer : layers) period = std::lcm(period, repeats_after(layer));
+  std::vector<int64_t> widest;
+  for (int64_t position = 0; position < period; ++position) {
+    int64_t most = 0;
+    bool is_bounded = true;
+    for (const ModelUse& layer : layers) {
+      const int64_t keys = keys_in_reach(layer, position);
+      is_bounded = is_bounded && keys > 0;
+      most = std::max(most, keys);
+    }
+    widest.push_back(is_bounded ? most : 0);
   }
   return widest;
 }

@@ -19,9 +19,12 @@ void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys,
 // What patterns say is the same for positions so many tokens apart.
 int64_t repeats_after(const ModelUse& use);
 
-// The blocks that a pattern of random ones draws for a block of queries of its layer and one head: how many blocks each
-// lies before it, in no order.
-std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, int64_t head, int64_t block_of_queries);
+// For whom a pattern of random blocks draws: a head of a layer, among whose patterns it has this number.
+struct DrawnFor {
+  int64_t layer = 0, pattern = 0, head = 0;
+};
+// The blocks that it draws for a block of queries: how many blocks each lies before it, in no order.
+std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, const DrawnFor& whom, int64_t block_of_queries);
 
 // The number of newest keys a query sees, its own included; 0: all of memory and segment before it, or what patterns
 // say. A window has as many whatever the memory; with `same_length` every query sees the same number, `mem_len` keys as
@@ -29,11 +32,13 @@ std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, int64_t head, in
 // that would be none.
 int64_t visible_window(const ModelUse& use);
 
-// As many newest keys hold all that a query sees; 0: all of memory and segment.
-int64_t keys_in_reach(const ModelUse& use);
+// As many newest keys hold all that a query at this position of its stream sees; 0: all of memory and segment. Drawn
+// blocks count as the farthest that may be drawn.
+int64_t keys_in_reach(const ModelUse& use, int64_t position);
 
-// The most of them in any layer; 0: all.
-int64_t widest_reach(const ModelConfig& model, const ModelUse& use);
+// The most of them in any layer, 0: all, for each position of what the patterns repeat after; one where they say the
+// same everywhere.
+std::vector<int64_t> widest_reach(const ModelConfig& model, const ModelUse& use);
 
 // Pairs of query and key that a head of one stream sees, of `memory` keys and a segment of `tgt_len` that begins where
 // a period does; the mean over heads.

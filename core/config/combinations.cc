@@ -53,7 +53,7 @@ Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
             fmt::format(R"(one less than {}.span + {}.ramp, with {}.kind = "adaptive")", key, key, key)};
   Farthest farthest;
   for (size_t i = 0; i < seen.patterns.size(); ++i) {
-    const int64_t distance = seen.patterns[i].memory_seen();
+    const int64_t distance = seen.patterns[i].farthest_distance(0).value_or(0);
     if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
   }
   return farthest;
@@ -78,7 +78,8 @@ void check_pattern(const PatternConfig& pattern, const std::string& key, std::st
     if (!is_right) throw ConfigError("{}: {}.{}: expected {}, found {}", source, key, name, expected, found);
   };
   const bool has_columns = pattern.kind == PatternKind::kFixed || pattern.kind == PatternKind::kGlobal;
-  const int64_t from = pattern.kind == PatternKind::kFixed ? pattern.from : 0;
+  const int64_t from = pattern.kind == PatternKind::kFixed ? std::max<int64_t>(pattern.from, 0) : 0;
+  expect(!has_columns || from < pattern.period, "from", fmt::format("less than period = {}", pattern.period), from);
   expect(!has_columns || from + pattern.columns <= pattern.period, "columns",
          fmt::format("at most {}, what is left of period = {}", pattern.period - from, pattern.period),
          pattern.columns);

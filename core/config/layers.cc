@@ -114,8 +114,7 @@ ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t lay
   ModelUse here = use;
   if (position_override(model, layer)) take_over(position_of_layer(model, layer), here);
   if (visibility_override(model, layer)) take_over(visibility_of_layer(model, layer), here);
-  for (PatternConfig& pattern : here.patterns)
-    if (pattern.kind == PatternKind::kRandom) pattern.layer = layer;
+  here.layer = layer;
   return here;
 }
 

@@ -14,6 +14,7 @@ namespace {
 constexpr double kMostLayers = 512;
 constexpr double kMostHeads = 1024;
 constexpr double kLargestHead = 256;  // the limit of the attention kernels
+constexpr double kMostDrawnBlocks = 256;
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
 // Roles of keys; the others say what the model is, which is not to be changed once it has weights.
@@ -77,67 +78,48 @@ void PositionConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(kT5)});
 }
 
-std::optional<int64_t> PatternConfig::farthest_distance() const {
+std::optional<int64_t> PatternConfig::farthest_distance(int64_t position) const {
   using enum PatternKind;
+  const int64_t phase = position % repeats_after();
   switch (kind) {
     case kWindow:
       return window - 1;
     case kDilated:
       return (window - 1) * stride;
     case kBlocks:
+      return phase + before;
     case kBlockwise:
+      return phase + shift * block;
     case kRandom:
-      return memory_seen() + block - 1;
+      return phase % block + farthest * block;
     case kStrided:
     case kFixed:
     case kGlobal:
       break;
-  }
-  return {};
-}
-
-int64_t PatternConfig::memory_seen() const {
-  using enum PatternKind;
-  switch (kind) {
-    case kWindow:
-      return window - 1;
-    case kDilated:
-      return (window - 1) * stride;
-    case kBlocks:
-      return before;
-    case kBlockwise:
-      return shift * block;
-    case kRandom:
-      return farthest * block;
-    case kStrided:
-    case kFixed:
-    case kGlobal:
-      break;
-  }
-  return 0;
-}
-
-std::string_view PatternConfig::repeat_key() const {
-  using enum PatternKind;
-  switch (kind) {
-    case kWindow:
-    case kDilated:
-    case kStrided:
-      break;
-    case kBlocks:
-    case kBlockwise:
-      return "block";
-    case kFixed:
-    case kGlobal:
-    case kRandom:
-      return "period";
   }
   return {};
 }
 
 int64_t PatternConfig::repeats_after() const {
-  const std::string_view key = repeat_key();
-  return key.empty() ? 1 : key == "block" ? block : period;
+  using enum PatternKind;
+  switch (kind) {
+    case kWindow:
+    case kDilated:
+    case kStrided:
+      break;
+    case kBlocks:
+    case kBlockwise:
+      return block;
+    case kFixed:
+    case kGlobal:
+    case kRandom:
+      return period;
+  }
+  return 1;
+}
+
+std::string_view PatternConfig::repeat_key() const {
+  return kind == PatternKind::kBlocks || kind == PatternKind::kBlockwise ? "block" : "period";
 }
 
 void PatternConfig::describe(JsonFields& fields) {
@@ -185,9 +167,9 @@ void PatternConfig::describe(JsonFields& fields) {
                    .maximum = kLongest,
                    .kinds = Kinds(kFixed, kGlobal, kRandom)});
   fields.optional("from", from,
-                  {.meaning = "first position of a period that is seen, counted from 0",
+                  {.meaning = "first position of a period that is seen, counted from 0; -1: so that the last ones are",
                    .unit = "tokens",
-                   .minimum = 0,
+                   .minimum = -1,
                    .maximum = kLongest,
                    .kinds = Kinds(kFixed)});
   fields.optional("columns", columns,
@@ -200,7 +182,7 @@ void PatternConfig::describe(JsonFields& fields) {
                   {.meaning = "blocks drawn for each block of queries, all different",
                    .unit = "blocks",
                    .minimum = 1,
-                   .maximum = kLongest,
+                   .maximum = kMostDrawnBlocks,
                    .kinds = Kinds(kRandom)});
   fields.optional("nearest", nearest,
                   {.meaning = "blocks from the query's back to the nearest that may be drawn",

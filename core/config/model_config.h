@@ -38,20 +38,17 @@ struct PatternConfig {
   int64_t before = 64;
   int64_t shift = 1;
   int64_t period = 128;
-  int64_t from = 96;
+  int64_t from = -1;  // -1: read it through first_column
   int64_t columns = 32;
   int64_t count = 3;
   int64_t nearest = 2;
   int64_t farthest = 8;
   int64_t seed = 1;
-  int64_t layer = 0;  // whose draws; no key: use_of_layer says it
-  // The farthest key that it names, in tokens before the query; none: as far as memory reaches.
-  std::optional<int64_t> farthest_distance() const;
-  // The farthest that it names for any query of a segment, in tokens before the segment, which begins where a block and
-  // a period do; 0 also when that is as far as memory reaches.
-  int64_t memory_seen() const;
-  // What it says is the same for a query so many tokens on, and the key that takes the name of what says so; 1: for
-  // all.
+  int64_t first_column() const { return from >= 0 ? from : period - columns; }
+  // The farthest key that it may name for a query at this position of its stream, in tokens before the query; none: as
+  // far as memory reaches. At positions where blocks and periods begin, so far before a segment.
+  std::optional<int64_t> farthest_distance(int64_t position) const;
+  // What it says is the same so many tokens on, 1: everywhere; and the name of the key that says how many.
   int64_t repeats_after() const;
   std::string_view repeat_key() const;
   void describe(JsonFields& fields);
@@ -163,6 +160,7 @@ struct ModelUse {
   bool same_length_extra_key = false;
   int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length or patterns say
   std::vector<PatternConfig> patterns = {};
+  int64_t layer = 0;  // for what is drawn for each layer
   InitialMemory initial_memory = InitialMemory::kEmpty;
 
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

@@ -1,4 +1,5 @@
-// Which keys the tokens of a segment can attend to: a row for every token, memory left of the line.
+// Which keys the tokens of a segment can attend to: a row for every token, or for as many neighbours, memory left of
+// the line.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@ struct VisiblePairs {
     bool operator==(const Keys&) const = default;
   };
   int64_t segment = 0;                       // tokens
-  std::vector<std::vector<Keys>> rows = {};  // the runs of evenly chosen tokens, in increasing order
+  std::vector<std::vector<Keys>> rows = {};  // of runs, in increasing order; all are of as many tokens, up to rounding
   int64_t colour = 0;
 };
 
-constexpr size_t kMostTokenRows = 48;  // that a drawing should have
+constexpr int64_t kMostTokenRows = 48;  // that a drawing should have
 
 std::string draw(const VisiblePairs& pairs, const Canvas& canvas);
 

@@ -33,6 +33,11 @@ void check_windows(const ModelConfig& model, const ModelUse& use) {
       throw ConfigError(
           "recompute and {}.same_length: every row of a window sees all that came before it in the window",
           visibility_key(model, layer));
+    if (repeats_after(use_of_layer(model, use, layer)) > 1)
+      throw ConfigError(
+          "recompute and {}.patterns: blocks and periods are counted from where a stream begins, not from where a "
+          "window does",
+          visibility_key(model, layer));
   }
 }
 
@@ -95,7 +100,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
   const ContextRule context{
-      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .window = widest_reach(trained_.model, use)};
+      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .windows = widest_reach(trained_.model, use)};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())
     warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)

@@ -98,10 +98,15 @@ LossMean LossMean::average(std::span<const LossMean> results) {
   return mean;
 }
 
-int64_t ContextRule::most() const { return of(tgt_len - 1, mem_len); }
+int64_t ContextRule::most() const {
+  int64_t most = 0;
+  for (int64_t position = 0; position < tgt_len; ++position) most = std::max(most, of(position, mem_len));
+  return most;
+}
 
 int64_t ContextRule::of(int64_t position, int64_t before) const {
   const int64_t there_is = position + 1 + std::min(mem_len, before);
+  const int64_t window = windows.empty() ? 0 : windows[static_cast<size_t>(position) % windows.size()];
   return window > 0 ? std::min(window, there_is) : there_is;
 }
 

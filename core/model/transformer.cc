@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/attention/schedules.h"
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
 #include "core/tape/dropout_sites.h"
@@ -157,12 +158,13 @@ Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const Segm
 }
 
 int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& shape) const {
-  std::vector<std::vector<PatternConfig>> counted{{}};
+  std::vector<ScheduledLayer> counted;
   int64_t words = 0;
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const ModelUse here = use_of_layer(config_, use, layer);
-    if (std::ranges::find(counted, here.patterns) != counted.end()) continue;
-    counted.push_back(here.patterns);
+    ScheduledLayer layer_seen = scheduled_layer(here, config_.n_head, shape.tgt_len, {});
+    if (here.patterns.empty() || std::ranges::find(counted, layer_seen) != counted.end()) continue;
+    counted.push_back(std::move(layer_seen));
     words += std::ssize(schedule_of(here, config_.n_head, shape.tgt_len, shape.memory_length)->words());
   }
   return words * bytes_of(DType::kInt64);
@@ -178,8 +180,9 @@ namespace {
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
   int64_t oldest = query;
   for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
-    const int64_t seen = keys_in_reach(use_of_layer(model, use, layer));
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
+    // Segments begin where periods do.
+    const int64_t seen = keys_in_reach(use_of_layer(model, use, layer), oldest + segments_back * tgt_len);
     const int64_t oldest_key = -segments_back * tgt_len - use.mem_len;
     oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
   }

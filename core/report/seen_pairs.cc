@@ -18,57 +18,53 @@ namespace {
 
 using Runs = std::vector<VisiblePairs::Keys>;  // of keys, counted from the segment's first token
 
-Runs keys_seen(const ModelUse& use, int64_t head, int64_t token, int64_t memory) {
-  const int64_t keys = memory + token + 1;
-  std::vector<uint64_t> bits(static_cast<size_t>((keys + 63) / 64));
-  see_keys(use, head, token, keys, bits);
-  Runs runs;
-  for (int64_t key = 0; key < keys; ++key) {
-    if ((bits[static_cast<size_t>(key / 64)] >> (key % 64) & 1) == 0) continue;
-    if (!runs.empty() && runs.back().last + 1 == key - memory) {
-      ++runs.back().last;
-    } else {
-      runs.push_back({.first = key - memory, .last = key - memory});
-    }
+// What some head of a layer sees: all that it depends on but what is drawn for that layer and head.
+struct Sight {
+  std::vector<PatternConfig> patterns;
+  int64_t window = 0;
+  bool is_drawn = false;  // some of it
+  bool operator==(const Sight&) const = default;
+};
+
+Sight sight_of(const ModelUse& use, int64_t head) {
+  Sight sight;
+  if (use.patterns.empty()) sight.window = visible_window(use);
+  for (PatternConfig pattern : use.patterns) {
+    const std::vector<int64_t> heads = std::exchange(pattern.heads, {});
+    if (!heads.empty() && std::ranges::find(heads, head) == heads.end()) continue;
+    sight.is_drawn = sight.is_drawn || pattern.kind == PatternKind::kRandom;
+    sight.patterns.push_back(std::move(pattern));
   }
-  return runs;
+  return sight;
 }
 
-// Of each token that a drawing has a row for, as a way is told from another by what it is drawn as.
-std::vector<Runs> rows_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
-  std::vector<Runs> rows;
-  for (const size_t token : even_choice(static_cast<size_t>(tgt_len), kMostTokenRows))
-    rows.push_back(keys_seen(use, head, static_cast<int64_t>(token), memory));
-  return rows;
-}
-
-// Heads that see the same, in layers where the same heads do.
+// Heads that see the same, or would but for what is drawn, in layers where the same heads do.
 struct Way {
-  std::vector<Runs> rows;
+  Sight sight;
   std::vector<int64_t> layers, heads;
 };
 
-std::vector<Way> ways_of_layer(const ModelConfig& model, int64_t layer, int64_t tgt_len) {
+std::vector<Way> ways_of_layer(const ModelConfig& model, int64_t layer) {
   const ModelUse use = use_of_layer(model, use_of(model), layer);
   std::vector<Way> ways;
   for (int64_t head = 0; head < model.n_head; ++head) {
-    std::vector<Runs> rows = rows_seen(use, head, tgt_len, model.mem_len);
-    const auto same = std::ranges::find(ways, rows, &Way::rows);
+    Sight sight = sight_of(use, head);
+    const auto same = std::ranges::find(ways, sight, &Way::sight);
     if (same != ways.end()) {
       same->heads.push_back(head);
     } else {
-      ways.push_back({.rows = std::move(rows), .layers = {layer}, .heads = {head}});
+      ways.push_back({.sight = std::move(sight), .layers = {layer}, .heads = {head}});
     }
   }
   return ways;
 }
 
-std::vector<Way> ways_of(const ModelConfig& model, int64_t tgt_len) {
+std::vector<Way> ways_of(const ModelConfig& model) {
   std::vector<Way> ways;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    for (Way& way : ways_of_layer(model, layer, tgt_len)) {
+    for (Way& way : ways_of_layer(model, layer)) {
       const auto same = std::ranges::find_if(
-          ways, [&way](const Way& other) { return other.rows == way.rows && other.heads == way.heads; });
+          ways, [&way](const Way& other) { return other.sight == way.sight && other.heads == way.heads; });
       if (same != ways.end()) {
         same->layers.push_back(layer);
       } else {
@@ -77,6 +73,27 @@ std::vector<Way> ways_of(const ModelConfig& model, int64_t tgt_len) {
     }
   }
   return ways;
+}
+
+// What the first head of the way's first layer sees.
+ModelUse use_of_way(const ModelConfig& model, const Way& way) {
+  return use_of_layer(model, use_of(model), way.layers.front());
+}
+
+// The keys that any of `count` tokens from `first` on sees.
+Runs keys_seen(const ModelUse& use, int64_t head, int64_t first, int64_t count, int64_t memory) {
+  std::vector<uint64_t> bits(static_cast<size_t>((memory + first + count + 63) / 64));
+  for (int64_t token = first; token < first + count; ++token) see_keys(use, head, token, memory + token + 1, bits);
+  Runs runs;
+  for (int64_t key = 0; key < memory + first + count; ++key) {
+    if ((bits[static_cast<size_t>(key / 64)] >> (key % 64) & 1) == 0) continue;
+    if (!runs.empty() && runs.back().last + 1 == key - memory) {
+      ++runs.back().last;
+    } else {
+      runs.push_back({.first = key - memory, .last = key - memory});
+    }
+  }
+  return runs;
 }
 
 // "0-2, 4"; "all" when there are no others.
@@ -109,13 +126,22 @@ std::string text_of(const Way& way, const ModelConfig& model) {
 
 std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name) {
   std::vector<VisiblePairs> drawings;
-  for (Way& way : ways_of(model, tgt_len)) {
+  const int64_t rows = std::min(tgt_len, kMostTokenRows);
+  for (const Way& way : ways_of(model)) {
     const std::string of = text_of(way, model);
     VisiblePairs& drawing = drawings.emplace_back();
     drawing.title = of.empty() ? name : name.empty() ? of : fmt::format("{} ({})", name, of);
+    if (way.sight.is_drawn && way.layers.size() * way.heads.size() > 1)
+      drawing.title +=
+          fmt::format("{}one of {} draws", drawing.title.empty() ? "" : "; ", way.layers.size() * way.heads.size());
     drawing.memory = model.mem_len;
     drawing.segment = tgt_len;
-    drawing.rows = std::move(way.rows);
+    const ModelUse use = use_of_way(model, way);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t first = tgt_len * row / rows;
+      const int64_t count = tgt_len * (row + 1) / rows - first;
+      drawing.rows.push_back(keys_seen(use, way.heads.front(), first, count, model.mem_len));
+    }
   }
   return drawings;
 }
@@ -134,8 +160,10 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
         of_tiles == std::floor(of_tiles) ? human_count(std::llround(of_tiles)) : fmt::format("{:.2f}", of_tiles),
         100.0 * of_tiles / static_cast<double>(causal.tiles()));
   };
-  for (const Way& way : ways_of(model, tgt_len)) {
-    const ModelUse use = use_of_layer(model, use_of(model), way.layers.front());
+  bool is_drawn = false;
+  for (const Way& way : ways_of(model)) {
+    const ModelUse use = use_of_way(model, way);
+    is_drawn = is_drawn || way.sight.is_drawn;
     const kernels::TileSchedule found = tiles_seen(use, way.heads.front(), tgt_len, memory);
     const double share =
         static_cast<double>(way.layers.size() * way.heads.size()) / static_cast<double>(model.n_layer * model.n_head);
@@ -145,6 +173,7 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
              static_cast<double>(found.pairs()), static_cast<double>(found.tiles()));
   }
   add_line("mean", "", pairs, tiles);
+  if (is_drawn) text += "where blocks are drawn: of the first head and layer; others differ a little\n";
   return text;
 }
 

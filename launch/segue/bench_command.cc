@@ -111,6 +111,7 @@ AttentionShape shape_of(const AttentionOptions& options) {
   if (model.visibility.same_length) throw UsageError("--visibility: expected no same_length, found true");
   check_model(model, source);
   const ModelUse use = use_of(model);
+  check_use(model, use, shape.tgt_len, source);
   shape.window = use.window;
   shape.patterns = use.patterns;
   return shape;
@@ -252,6 +253,7 @@ struct EvalSpeedOptions : StepOptions {
 
 void run_eval_speed(const EvalSpeedOptions& options) {
   const Config config = load_config(options.config, options.overrides);
+  check_use(config.model, use_of(config.model), options.tgt_len, options.config);
   Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);

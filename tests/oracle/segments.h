@@ -29,9 +29,9 @@ inline int64_t whole(int64_t position, int64_t unit) {
 inline int64_t rest(int64_t position, int64_t unit) { return position - whole(position, unit) * unit; }
 
 // Of a query and an earlier key. Which blocks a random one draws is taken from the program.
-inline bool names(const PatternConfig& pattern, int64_t head, int64_t query, int64_t key) {
+inline bool names(const PatternConfig& pattern, const DrawnFor& whom, int64_t query, int64_t key) {
   const std::vector<int64_t>& heads = pattern.heads;
-  if (!heads.empty() && std::count(heads.begin(), heads.end(), head) == 0) return false;
+  if (!heads.empty() && std::count(heads.begin(), heads.end(), whom.head) == 0) return false;
   const int64_t distance = query - key;
   const int64_t blocks_back = whole(query, pattern.block) - whole(key, pattern.block);
   switch (pattern.kind) {
@@ -47,12 +47,12 @@ inline bool names(const PatternConfig& pattern, int64_t head, int64_t query, int
       return blocks_back == pattern.shift;
     case PatternKind::kFixed: {
       const int64_t column = rest(key, pattern.period);
-      return column >= pattern.from && column < pattern.from + pattern.columns;
+      return column >= pattern.first_column() && column < pattern.first_column() + pattern.columns;
     }
     case PatternKind::kGlobal:
       return rest(key, pattern.period) < pattern.columns || rest(query, pattern.period) < pattern.columns;
     case PatternKind::kRandom: {
-      const std::vector<int64_t> drawn = drawn_blocks(pattern, head, rest(query, pattern.period) / pattern.block);
+      const std::vector<int64_t> drawn = drawn_blocks(pattern, whom, rest(query, pattern.period) / pattern.block);
       return std::count(drawn.begin(), drawn.end(), blocks_back) > 0;
     }
   }
@@ -61,14 +61,16 @@ inline bool names(const PatternConfig& pattern, int64_t head, int64_t query, int
 
 // Causal; of a window only its newest keys, with same_length the newest `mem_len`, or one more, of patterns the query's
 // own and what one of them names. Periods are counted from the segment's first token.
-inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len) {
-  return [visibility, mem_len](int64_t head, int64_t query, int64_t key) {
+inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len, int64_t layer = 0) {
+  return [visibility, mem_len, layer](int64_t head, int64_t query, int64_t key) {
     if (key > query) return false;
     if (visibility.kind == VisibilityKind::kSparse) {
-      const std::vector<PatternConfig>& patterns = visibility.patterns;
-      return key == query || std::any_of(patterns.begin(), patterns.end(), [&](const PatternConfig& pattern) {
-               return names(pattern, head, query, key);
-             });
+      bool is_named = key == query;
+      for (size_t i = 0; i < visibility.patterns.size(); ++i) {
+        const DrawnFor whom{.layer = layer, .pattern = static_cast<int64_t>(i), .head = head};
+        is_named = is_named || names(visibility.patterns[i], whom, query, key);
+      }
+      return is_named;
     }
     if (visibility.kind == VisibilityKind::kWindow) return key > query - visibility.window;
     if (!visibility.same_length) return true;
@@ -79,10 +81,8 @@ inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_l
 // That of every layer.
 inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
   std::vector<Visibility> masks;
-  for (ModelConfig& layer : layers_of(model)) {
-    for (PatternConfig& pattern : layer.visibility.patterns) pattern.layer = std::ssize(masks);
-    masks.push_back(segment_mask(layer.visibility, model.mem_len));
-  }
+  for (const ModelConfig& layer : layers_of(model))
+    masks.push_back(segment_mask(layer.visibility, model.mem_len, static_cast<int64_t>(masks.size())));
   return masks;
 }
 

@@ -345,6 +345,9 @@ TEST(Combinations, PatternsFitIntoTheMemoryThatTrainingHas) {
 TEST(Combinations, PatternsOfPositionsFitIntoThemselves) {
   EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 16, "from": 12, "columns": 5})")}),
             "c: model.visibility.patterns[0].columns: expected at most 4, what is left of period = 16, found 5");
+  EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 16, "from": 16, "columns": 1})")}),
+            "c: model.visibility.patterns[0].from: expected less than period = 16, found 16");
+  EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 64})")}), "no error");
   EXPECT_EQ(error_with({sparse(R"({"kind": "global", "period": 16, "columns": 17})")}),
             "c: model.visibility.patterns[0].columns: expected at most 16, what is left of period = 16, found 17");
   const std::string random = R"({"kind": "random", "block": 8, )";
@@ -385,7 +388,7 @@ TEST(Combinations, SegmentsHaveWholePeriods) {
             "c: training.stages[0].tgt_len: expected a multiple of model.visibility.patterns[1].block = 48, found 72");
   EXPECT_EQ(
       error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "sparse", "patterns": [{"kind": "fixed", )"
-                  R"("period": 96, "from": 64}]}}])"}),
+                  R"("period": 96}]}}])"}),
       "c: training.tgt_len: expected a multiple of model.layers[0].visibility.patterns[0].period = 96, found 128");
   ModelConfig model;
   model.visibility = {.kind = VisibilityKind::kSparse, .patterns = {{.kind = PatternKind::kGlobal, .period = 48}}};

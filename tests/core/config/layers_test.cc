@@ -47,8 +47,8 @@ TEST(Layers, KeepTheirUseWhenTheModelIsUsedOtherwise) {
                                 .model;
   const ModelUse use{.mem_len = 3, .clamp_len = 7, .same_length = true};
   EXPECT_EQ(use_of_layer(model, use, 0), use);
-  EXPECT_EQ(use_of_layer(model, use, 1), (ModelUse{.mem_len = 3, .clamp_len = 5, .same_length = true}));
-  EXPECT_EQ(use_of_layer(model, use, 2), (ModelUse{.mem_len = 3, .clamp_len = 7, .window = 9}));
+  EXPECT_EQ(use_of_layer(model, use, 1), (ModelUse{.mem_len = 3, .clamp_len = 5, .same_length = true, .layer = 1}));
+  EXPECT_EQ(use_of_layer(model, use, 2), (ModelUse{.mem_len = 3, .clamp_len = 7, .window = 9, .layer = 2}));
   const std::vector<std::string> set{R"(model.layers=[{"only": [0], "position": {"clamp_len": 5}}])"};
   EXPECT_THAT(message_of<ConfigError>([&] { use_of(model, set); }),
               HasSubstr("model.layers: expected a key that says how weights are used"));

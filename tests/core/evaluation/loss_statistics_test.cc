@@ -98,7 +98,11 @@ TEST(ContextRuleTest, CountsMemoryThatIsThere) {
   EXPECT_EQ(rule.of(0, 0), 1);
   EXPECT_EQ(rule.of(3, 4), 8);
   EXPECT_EQ(rule.of(3, 400), 10);
-  EXPECT_EQ((ContextRule{.tgt_len = 4, .mem_len = 6, .window = 6}.of(3, 400)), 6);
+  EXPECT_EQ((ContextRule{.tgt_len = 4, .mem_len = 6, .windows = {6}}.of(3, 400)), 6);
+  const ContextRule of_blocks{.tgt_len = 4, .mem_len = 6, .windows = {1, 2}};
+  EXPECT_EQ(of_blocks.of(0, 400), 1);
+  EXPECT_EQ(of_blocks.of(3, 400), 2);
+  EXPECT_EQ(of_blocks.most(), 2);
 }
 
 TEST(LossStatisticsTest, SortsTokensByPositionAndContext) {

@@ -102,8 +102,8 @@ TEST(Layers, AreUsedAsTheySayWhateverTheModelsUse) {
   const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2), expected_memory = expected.make_memory(2);
   for (const int64_t begin : {0, 7})
     EXPECT_EQ(problem.run(engine, begin, 7, *memory), expected.run(of_expected, begin, 7, *expected_memory));
-  EXPECT_EQ(widest_reach(trained, use_of(trained)), 0);
-  EXPECT_EQ(widest_reach(trained, use_of(other)), 6);
+  EXPECT_EQ(widest_reach(trained, use_of(trained)), std::vector<int64_t>{0});
+  EXPECT_EQ(widest_reach(trained, use_of(other)), std::vector<int64_t>{6});
 }
 
 // A window in every layer costs no less where the model's own object says so than where each layer does; and layers

@@ -173,6 +173,12 @@ inline std::vector<ModelVariant> key_variants() {
                           {.kind = PatternKind::kFixed, .heads = {2}, .period = 3, .from = 2, .columns = 1}}};
          m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
        }},
+      // A segment's last token and the next one's first have as many keys before them, at other phases.
+      {"sparse_blocks_a_memory_one_short_of_a_segment",
+       [](ModelConfig& m) {
+         m.visibility = sparse({{.kind = PatternKind::kBlocks, .block = 3, .before = 1}});
+         m.mem_len = 5;
+       }},
       {"sparse_blockwise_by_head_t5_zeros",
        [](ModelConfig& m) {
          m.visibility = {.kind = VisibilityKind::kSparse,
