@@ -90,6 +90,7 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
   contract.tensor("qkv", in.qkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_tiles(contract, operation, in, e);
+  if (!in.reach.empty()) contract.tensor("reach", in.reach, DType::kInt32, {e.b, e.t});
   check_distance_terms(contract, in, e);
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }

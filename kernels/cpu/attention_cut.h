@@ -6,7 +6,7 @@
 // Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
 // leaves out the columns that none of them sees; of the band of distances (attention_tile.h), likewise, a block of rows
 // needs a run of columns. Of a schedule (kernels/tile_schedule.h) a strip meets the tiles that one of its own lists,
-// and computes of them all that is not in the future.
+// and computes of them all that is not in the future. Where queries have a reach, none before it is met or computed.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +31,7 @@ struct Tile {
   Seen seen = Seen::kByDistance;
   const int64_t* mask = nullptr;  // of a masked tile: a row for each query, whose bit `first_bit` is of the first key
   int64_t first_bit = 0;
+  const int32_t* reach = nullptr;  // [T]: of all queries; null: no limit
 };
 
 // Keys that a strip meets.
@@ -49,10 +50,16 @@ inline int64_t farthest_distance(const AttentionShape& shape, int64_t first_quer
   return shape.memory + first_query - first_key + shape.tile - 1;
 }
 
+// The first key that the reach of a query leaves to it. That of the next query is never before.
+inline int64_t first_in_reach(const AttentionShape& shape, const int32_t* reach, int64_t query) {
+  return reach == nullptr ? 0 : std::max<int64_t>(0, shape.memory + query - reach[query]);
+}
+
 // The keys that one of the queries, at least, sees.
-inline Range seen_keys(const AttentionShape& shape, Range queries) {
+inline Range seen_keys(const AttentionShape& shape, Range queries, const int32_t* reach = nullptr) {
   const int64_t diagonal = shape.memory + queries.first;
-  const int64_t first = shape.window > 0 ? std::max<int64_t>(0, diagonal - shape.window + 1) : 0;
+  const int64_t in_window = shape.window > 0 ? std::max<int64_t>(0, diagonal - shape.window + 1) : 0;
+  const int64_t first = std::max(in_window, first_in_reach(shape, reach, queries.first));
   return {first, diagonal + queries.count - first};
 }
 
@@ -111,7 +118,8 @@ template <typename Visit>
 void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
   StripLists lists(shape, tiles, strip);
   int64_t before = -1;  // where the keys behind those before begin
-  for (int64_t key = lists.next(0, shape.keys()); key < shape.keys();) {
+  const int64_t begin = first_in_reach(shape, tiles.reach, strip.first) / shape.tile * shape.tile;
+  for (int64_t key = lists.next(begin, shape.keys()); key < shape.keys();) {
     KeyTile found{.keys = {key, std::min(shape.tile, shape.keys() - key)},
                   .begins = key != before,
                   .entries = lists.entries_at(key)};
@@ -127,7 +135,7 @@ void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Rang
 template <typename Visit>
 void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
   if (!tiles.empty()) return visit_listed_keys(shape, tiles, strip, visit);
-  const Range seen = seen_keys(shape, strip);
+  const Range seen = seen_keys(shape, strip, tiles.reach);
   const int64_t first = seen.first / shape.tile * shape.tile;
   const int64_t end = seen.first + seen.count;
   for (int64_t key = first; key < end; key += shape.tile) {
@@ -144,15 +152,17 @@ void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip
 template <typename Visit>
 void visit_tiles(const AttentionShape& shape, const HeadTiles& tiles, Range strip, const KeyTile& found, Visit visit) {
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
-    Tile tile{.place = place, .queries = queries, .keys = found.keys};
+    Tile tile{.place = place, .queries = queries, .keys = found.keys, .reach = tiles.reach};
+    const bool is_in_reach = first_in_reach(shape, tiles.reach, queries.first) < found.keys.first + found.keys.count;
     if (tiles.empty()) {
       tile.ends = !sees_beyond(shape, queries, found.keys.first + shape.tile);
+      if (!is_in_reach) tile.seen = Seen::kNothing;
       if (sees_beyond(shape, queries, found.keys.first)) visit(tile);
       return;
     }
     const int32_t* entry = found.entries[static_cast<size_t>(place)];
     tile.ends = found.ends;
-    tile.seen = entry == nullptr ? Seen::kNothing : entry[1] < 0 ? Seen::kAll : Seen::kMasked;
+    tile.seen = entry == nullptr || !is_in_reach ? Seen::kNothing : entry[1] < 0 ? Seen::kAll : Seen::kMasked;
     if (tile.seen == Seen::kMasked) {
       tile.mask = tiles.masks + entry[1] * kScheduleTile + queries.first % kScheduleTile;
       tile.first_bit = found.keys.first % kScheduleTile;
@@ -171,7 +181,7 @@ inline Range whole_steps(Range range, int64_t end, int64_t step) {
 
 // The tile's columns that some of these of its rows see, in whole vectors.
 inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range rows) {
-  const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count});
+  const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count}, tile.reach);
   return whole_steps({seen.first - tile.keys.first, seen.count}, tile.keys.count, kLanes);
 }
 
@@ -182,7 +192,12 @@ inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range co
   const int64_t last = first + std::min(columns.count, tile.keys.count - columns.first) + shape.window - 1;
   const int64_t end = shape.window > 0 ? last : tile.queries.count;
   const Range rows = whole_steps({first, end - first}, tile.queries.count, kBlockRows);
-  return {rows.first, std::min(rows.count, tile.queries.count - rows.first)};
+  const int64_t last_key = tile.keys.first + std::min(columns.first + columns.count, tile.keys.count) - 1;
+  int64_t count = rows.count;  // of whole blocks
+  while (count > 0 &&
+         first_in_reach(shape, tile.reach, tile.queries.first + rows.first + count - kBlockRows) > last_key)
+    count -= kBlockRows;
+  return {rows.first, std::min(count, tile.queries.count - rows.first)};
 }
 
 // The columns, in whole vectors, of a band's block that hold distances of some of these queries' seen keys. Column 0 is

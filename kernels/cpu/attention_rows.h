@@ -85,22 +85,27 @@ struct HeadRows {
   }
 };
 
-// What the schedule lists of one head, where there is one.
+// What the schedule lists of one head, where there is one, and how far its queries see.
 struct HeadTiles {
   const int32_t* starts = nullptr;   // of the keys of tiles of queries
   const int32_t* entries = nullptr;  // a tile of keys and a mask, or -1, each
   const int64_t* masks = nullptr;
+  const int32_t* reach = nullptr;  // [T]; null: no limit
 
   bool empty() const { return starts == nullptr; }
 };
 
-inline HeadTiles head_tiles(const VisibleTiles& tiles, int64_t head) {
-  if (tiles.empty()) return {};
-  const TileLists& lists = tiles.keys_of_queries;
-  const int64_t group = tiles.groups == 1 ? 0 : head;
-  return {.starts = lists.starts.as<int32_t>() + group * lists.starts.shape[1],
-          .entries = lists.entries.as<int32_t>(),
-          .masks = tiles.masks.as<int64_t>()};
+inline HeadTiles head_tiles(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
+                            int64_t head) {
+  HeadTiles found;
+  if (!in.reach.empty()) found.reach = in.reach.as<int32_t>() + stream * shape.queries;
+  if (in.tiles.empty()) return found;
+  const TileLists& lists = in.tiles.keys_of_queries;
+  const int64_t group = in.tiles.groups == 1 ? 0 : head;
+  found.starts = lists.starts.as<int32_t>() + group * lists.starts.shape[1];
+  found.entries = lists.entries.as<int32_t>();
+  found.masks = in.tiles.masks.as<int64_t>();
+  return found;
 }
 
 // The inputs of one stream and head.
@@ -131,7 +136,7 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
       .position_bias = bias_of(in.w),
       .distance_bias = by_distance(in.bias),
       .distance_gain = by_distance(in.gain),
-      .tiles = head_tiles(in.tiles, head),
+      .tiles = head_tiles(shape, in, stream, head),
   };
 }
 

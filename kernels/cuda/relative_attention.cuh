@@ -62,19 +62,29 @@ void with_head_width(int64_t d_head, const Call& call) {
 }
 
 // Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not
-// see the key. Where the first query sees the last column's key and the last query the first column's, all see all.
+// see the key. Where the first query sees the last column's key and the last query the first column's, all see all,
+// unless queries have a reach.
 template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
-                                            SeenByDistance /*seen*/, Accumulators<kColumns>& scores) {
+__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                            const KeyOf& key_of, SeenByDistance /*seen*/,
+                                            Accumulators<kColumns>& scores) {
   constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
-  if (in.visible(first_query, key_of(0) + kStep * (kColumns - 1)) && in.visible(first_query + 15, key_of(15))) return;
+  if (in.surely_sees(first_query, key_of(0) + kStep * (kColumns - 1)) && in.surely_sees(first_query + 15, key_of(15)))
+    return;
   const LaneOfAccumulators lane;
 #pragma unroll
-  for (int block = 0; block < kColumns / 8; ++block) {
+  for (int r = 0; r < 2; ++r) {
+    const int row = lane.row(2 * r);
+    const int query = first_query + row;
+    const int farthest = in.farthest_distance(at, query);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int j = key_of(lane.row(i)) + kStep * lane.column(block, i);
-      if (!in.visible(first_query + lane.row(i), j)) scores.value[block][i] = -INFINITY;
+    for (int block = 0; block < kColumns / 8; ++block) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int j = key_of(row) + kStep * lane.column(block, i);
+        const int distance = in.mem_len + query - j;
+        if (j < 0 || distance < 0 || distance > farthest) scores.value[block][2 * r + i] = -INFINITY;
+      }
     }
   }
 }
@@ -82,9 +92,10 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
 // The same where the bit of the query's row is not set. It is that of a key, or of a distance where columns are
 // distances; columns begin at one of their multiples in a schedule's tile, so that they do not go beyond a row of bits.
 template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
-                                            SeenByList listed, Accumulators<kColumns>& scores) {
+__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                            const KeyOf& key_of, SeenByList listed, Accumulators<kColumns>& scores) {
   static_assert(kListedRows % kColumns == 0);
+  if (in.reach != nullptr) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);
   if (listed.rows == nullptr) return;
   const LaneOfAccumulators lane;
 #pragma unroll
@@ -131,7 +142,7 @@ __device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in
       score = kTerms == ByDistance::kBiases ? score + in.unscale * value : value * fmaxf(score, 0.0F);
     });
   }
-  mask_scores<kOrder>(in, first_query, key_of, seen, scores);
+  mask_scores<kOrder>(in, at, first_query, key_of, seen, scores);
 }
 
 // scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.

@@ -115,6 +115,10 @@ class TileWalk<Element, true> {
     entry_ += 2;
     row_ = entry_ == last_ ? end_ : entry_[0] * kListedRows;
   }
+  // Leaves out the tiles that end before `row` or at it.
+  __device__ __forceinline__ void skip_to(int row) {
+    while (!is_over() && row_ + kRows <= row) move_on();
+  }
 
  private:
   const int32_t* entry_;
@@ -162,13 +166,15 @@ struct AttentionInputs {
   const float* w;            // or null: zeros
   const float* by_distance;  // [N, columns]: biases or gains
   int tgt_len, mem_len, keys, heads, d_head;
-  int positions;     // 0: scores have no distance terms
-  int columns;       // by distance; 0: there are none
-  int memory_pitch;  // rows from one stream's memory to the next one's
-  int window;        // larger than any distance when there is none
-  float scale;       // 1 / sqrt(H)
-  float unscale;     // sqrt(H)
-  bool vectorised;   // rows can be copied 16 bytes at a time
+  int positions;         // 0: scores have no distance terms
+  int columns;           // by distance; 0: there are none
+  int memory_pitch;      // rows from one stream's memory to the next one's
+  int window;            // larger than any distance when there is none
+  const int32_t* reach;  // [B, T]; or null: no limit
+  int surely_seen;       // the window, or nothing with a reach
+  float scale;           // 1 / sqrt(H)
+  float unscale;         // sqrt(H)
+  bool vectorised;       // rows can be copied 16 bytes at a time
   AxisLists keys_of_queries, queries_of_keys, queries_of_distances;
   ByDistance terms;  // what by_distance holds
   int streams;
@@ -180,28 +186,42 @@ struct AttentionInputs {
   __device__ __forceinline__ PositionRows<Element> position_rows(const HeadPlace& at) const {
     return {{r + at.n * d_head, heads * d_head, 0, positions}, keys};
   }
-  __device__ __forceinline__ bool visible(int i, int j) const {
+  // Whether a query sees a key by its distance, whatever the query's reach.
+  __device__ __forceinline__ bool surely_sees(int i, int j) const {
     const int distance = mem_len + i - j;
-    return i < tgt_len && j >= 0 && distance >= 0 && distance < window;  // and so j < keys
+    return i < tgt_len && j >= 0 && distance >= 0 && distance < surely_seen;  // and so j < keys
+  }
+  // Of the keys that a query sees; less than 0 for those behind the last.
+  __device__ __forceinline__ int farthest_distance(const HeadPlace& at, int i) const {
+    if (i >= tgt_len) return -1;
+    return reach == nullptr ? window - 1 : std::min(window - 1, reach[static_cast<int64_t>(at.b) * tgt_len + i]);
+  }
+  // The first key that the reach of a query leaves to it. That of the next query is never before.
+  __device__ __forceinline__ int first_in_reach(const HeadPlace& at, int i) const {
+    return reach == nullptr ? 0 : std::max(0, mem_len + i - reach[static_cast<int64_t>(at.b) * tgt_len + i]);
   }
   // The tiles of keys that queries from i0 on see, and those of queries that see keys from j0 on, or distances from e0
-  // on.
+  // on; of these also tiles out of reach.
   template <bool kListed>
   __device__ __forceinline__ TileWalk<Element, kListed> keys_seen_by(const HeadPlace& at, int i0) const {
     constexpr int kRows = kTile<Element>;
     if constexpr (kListed) {
-      return keys_of_queries.walk<Element>(at.n, i0, keys);
+      TileWalk<Element, true> walk = keys_of_queries.walk<Element>(at.n, i0, keys);
+      walk.skip_to(first_in_reach(at, i0));
+      return walk;
     } else {
-      return {std::max(0, mem_len + i0 - window + 1) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
+      const int first = std::max(first_in_reach(at, i0), mem_len + i0 - window + 1);
+      return {std::max(0, first) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
     }
   }
   template <bool kListed>
   __device__ __forceinline__ TileWalk<Element, kListed> queries_that_see(const HeadPlace& at, int j0) const {
     constexpr int kRows = kTile<Element>;
     if constexpr (kListed) {
-      return queries_of_keys.walk<Element>(at.n, j0, tgt_len);
+      return queries_of_keys.walk<Element>(at.n, j0, end_of_reach(at, j0, tgt_len));
     } else {
-      return {std::max(0, j0 - mem_len) / kRows * kRows, std::min(tgt_len, j0 + kRows - 1 + window - mem_len)};
+      const int end = std::min(tgt_len, j0 + kRows - 1 + window - mem_len);
+      return {std::max(0, j0 - mem_len) / kRows * kRows, end_of_reach(at, j0, end)};
     }
   }
   template <bool kListed>
@@ -232,6 +252,13 @@ struct AttentionInputs {
   }
 
  private:
+  // Before `end`, behind the last tile of queries with a key of the tile from j0 on in reach.
+  __device__ __forceinline__ int end_of_reach(const HeadPlace& at, int j0, int end) const {
+    constexpr int kRows = kTile<Element>;
+    if (reach == nullptr) return end;
+    while (end > 0 && first_in_reach(at, (end - 1) / kRows * kRows) >= j0 + kRows) end = (end - 1) / kRows * kRows;
+    return end;
+  }
   // Queries, keys or values, the first of them as row `begin`.
   __device__ __forceinline__ Rows<Element> segment(const HeadPlace& at, int part, int begin) const {
     const int64_t first = static_cast<int64_t>(at.b) * tgt_len - begin;
@@ -300,6 +327,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
   const Shape& qkv = args.qkv.shape;
   const auto extent = [](int64_t value) { return static_cast<int>(value); };
   const int64_t keys = args.memory_kv.shape[1] + qkv[1];
+  const int window = extent(args.window > 0 ? std::min(args.window, keys) : keys);
   const ConstTensorView by_distance = args.gain.empty() ? args.bias : args.gain;
   const auto lists = [&](const TileLists& of) { return args.tiles.empty() ? AxisLists() : AxisLists(args.tiles, of); };
   const ByDistance terms = args.gain.empty() ? ByDistance::kBiases : ByDistance::kGains;
@@ -317,7 +345,9 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .positions = args.r.empty() ? 0 : extent(args.r.shape[0]),
           .columns = by_distance.empty() ? 0 : extent(by_distance.shape[1]),
           .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
-          .window = extent(args.window > 0 ? std::min(args.window, keys) : keys),
+          .window = window,
+          .reach = simt::data_of<int32_t>(args.reach),
+          .surely_seen = args.reach.empty() ? window : 0,
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .unscale = static_cast<float>(std::sqrt(static_cast<double>(qkv[4]))),
           .vectorised = is_vectorisable(args.qkv, args.memory_kv) && is_vectorisable(args.qkv, args.r),

@@ -25,6 +25,7 @@ TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
   for (const int64_t h : {8, 31, 41, 64, 128}) expect_near_as_unfused({.t = 70, .m = 67, .h = h});
   expect_near_as_unfused({.b = 2, .t = 65, .m = 0, .n = 2, .h = 32, .dropatt = 0.3F});
   expect_near_as_unfused({.b = 2, .t = 33, .m = 131, .n = 2, .h = 16, .p = 60, .window = 90, .dropatt = 0.3F});
+  expect_near_as_unfused({.b = 2, .t = 150, .m = 67, .n = 2, .h = 64, .dropatt = 0.3F, .document = 50});
   for (const int64_t h : {8, 64, 128}) {
     expect_near_as_unfused(
         {.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F, .has_distances = false, .e = 137});

@@ -38,12 +38,27 @@ struct AttentionCase {
   int64_t e = 0;              // biases by distance, of cases without distances; 0: none
   int64_t g = 0;              // gains by distance, of cases with none of these (with_gains); 0: none
   Pattern pattern = {};       // what a schedule of tiles lists; none: without one
+  int64_t document = 0;       // mean length of the documents that queries do not see beyond; 0: no documents
 
   int64_t keys() const { return m + t; }
   bool sees(int64_t head, int64_t i, int64_t j) const {
     const int64_t distance = m + i - j;
     if (distance < 0) return false;
     return pattern.exists() ? pattern.sees(head, m + i, j) : window == 0 || distance < window;
+  }
+  bool sees(int64_t stream, int64_t head, int64_t i, int64_t j) const {
+    return sees(head, i, j) && (document == 0 || m + i - j <= reach(stream, i));
+  }
+  // Whether a document begins at this place, counted from the first key of the memory.
+  bool begins_document(int64_t stream, int64_t place) const {
+    const RandomSequence random{.seed = 11, .step = 0, .site = 0};
+    return random_bits(random, static_cast<uint64_t>(stream * 4096 + place)) % static_cast<uint64_t>(document) == 0;
+  }
+  // Beyond all keys where the query's document began before them.
+  int64_t reach(int64_t stream, int64_t i) const {
+    int64_t place = m + i;
+    while (place >= 0 && !begins_document(stream, place)) --place;
+    return place < 0 ? m + i + 5 : m + i - place;
   }
   int64_t positions() const {
     if (!has_distances) return 0;
@@ -63,8 +78,9 @@ inline AttentionCase with_gains(AttentionCase c, int64_t g) {
 }
 
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {} {}", c.b, c.t, c.m,
-                     c.n, c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g, c.pattern.name);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {} {} documents {}", c.b,
+                     c.t, c.m, c.n, c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g, c.pattern.name,
+                     c.document);
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -102,14 +118,25 @@ class ScheduledTiles {
   TestTensor words_;
 };
 
+inline TestTensor reach_tensor(const AttentionCase& c) {
+  if (c.document == 0) return {};
+  TestTensor reach(DType::kInt32, {c.b, c.t});
+  for (int64_t b = 0; b < c.b; ++b) {
+    for (int64_t i = 0; i < c.t; ++i) reach.as<int32_t>()[b * c.t + i] = static_cast<int32_t>(c.reach(b, i));
+  }
+  return reach;
+}
+
 struct AttentionProblem {
   AttentionCase extents;
   ScheduledTiles scheduled;
+  TestTensor reach;
   TestTensor qkv, memory_kv, r, u, w, bias, gain, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
         scheduled(c),
+        reach(reach_tensor(c)),
         qkv(cast(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation), c.dtype)),
         memory_kv(cast(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation), c.dtype)),
         r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
@@ -153,6 +180,7 @@ inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
           .gain = x.gain.view(),
           .window = x.extents.window,
           .tiles = x.scheduled.tiles(),
+          .reach = x.reach.view(),
           .dropout = dropatt_of(x.extents)};
 }
 
@@ -183,6 +211,16 @@ inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float
   return y;
 }
 
+// The first key of the document of each query of each stream; 0 where it began before, and without documents.
+inline std::vector<int64_t> first_in_documents(const AttentionCase& c) {
+  std::vector<int64_t> first(static_cast<size_t>(c.b * c.t), 0);
+  for (int64_t b = 0; c.document > 0 && b < c.b; ++b) {
+    for (int64_t i = 0; i < c.t; ++i)
+      first[static_cast<size_t>(b * c.t + i)] = std::max<int64_t>(0, c.m + i - c.reach(b, i));
+  }
+  return first;
+}
+
 template <typename Scalar = double>
 oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
   const AttentionCase& c = x.extents;
@@ -192,8 +230,10 @@ oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
     return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
                                           : oracle_values<Scalar>(tensor.view());
   };
-  const auto sees = [c](size_t n, size_t i, size_t j) {
-    return c.sees(static_cast<int64_t>(n), static_cast<int64_t>(i), static_cast<int64_t>(j));
+  const auto sees = [c, first_seen = first_in_documents(c)](size_t b, size_t n, size_t i, size_t j) {
+    const auto key = static_cast<int64_t>(j);
+    return c.sees(static_cast<int64_t>(n), static_cast<int64_t>(i), key) &&
+           key >= first_seen[b * static_cast<size_t>(c.t) + i];
   };
   return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), sees, size(c.e), size(c.g)},
           oracle_values<Scalar>(x.qkv.view()),

@@ -2,35 +2,12 @@
 #include "kernels/relative_attention.h"
 
 #include "tests/kernels/patterns.h"
-#include "tests/kernels/relative_attention_problem.h"
+#include "tests/kernels/relative_attention_checks.h"
 #include "tests/kernels/unfused_relative_attention.h"
 
 namespace segue::kernels {
 
 namespace {
-
-bool on_cpu() { return !test_device().is_cuda(); }
-
-int64_t widest_head() { return on_cpu() ? 256 : 128; }
-
-Tolerance tolerance_of(const std::string& result) {
-  return result == "output" || result == "lse" ? kReduction : kGradient;
-}
-
-void expect_oracle(const AttentionCase& c) {
-  SCOPED_TRACE(text_of(c));
-  const AttentionProblem problem(c);
-  const AttentionSolution found = solve(problem);
-  const AttentionResults expected = oracle_results(problem);
-  for (const auto& [name, view] : found.results()) {
-    if (view.empty()) continue;
-    // With one key in sight, or one position for all, the softmax passes no gradient on: what is left is the rounding
-    // of terms of the size of dqkv.
-    const bool cancels = largest(expected.at(name)) <= kDoubleRounding.relative;
-    const double terms = cancels ? largest(expected.at("dqkv")) : kSmallestScale;
-    expect_close(name, view, expected.at(name), tolerance_of(name), terms);
-  }
-}
 
 void expect_unfused(const AttentionCase& c) {
   SCOPED_TRACE(text_of(c));
@@ -40,11 +17,6 @@ void expect_unfused(const AttentionCase& c) {
   for (const auto& [name, view] : found.results()) {
     if (name != "lse" && !view.empty()) expect_close(name, view, expected.at(name), tolerance_of(name));
   }
-}
-
-void expect_same(const AttentionSolution& a, const AttentionSolution& b) {
-  for (size_t i = 0; i < a.results().size(); ++i)
-    expect_identical(a.results()[i].first, a.results()[i].second, b.results()[i].second);
 }
 
 void expect_complex_step(const AttentionCase& c) {
@@ -80,6 +52,7 @@ TEST(RelativeAttentionOracle, GradientsEqualComplexStep) {
         {.b = 2, .t = 4, .m = 3, .n = 2, .h = 3, .window = 6, .dropatt = 0.3F, .has_distances = false, .e = e});
     expect_complex_step(with_gains({.b = 2, .t = 4, .m = 3, .n = 2, .h = 3, .window = 6, .dropatt = 0.3F}, e));
   }
+  expect_complex_step({.b = 2, .t = 7, .m = 3, .n = 2, .h = 3, .dropatt = 0.3F, .document = 4});
 }
 
 TEST(RelativeAttention, EqualsOracleForAllLengths) {
@@ -243,15 +216,6 @@ TEST(RelativeAttention, GradientOfBiasesOrGainsMayBeLeftOut) {
   }
 }
 
-// With distance terms, with none, with biases and with gains: those without a band, and with what is summed by
-// distance.
-std::vector<AttentionCase> of_all_terms(const AttentionCase& c) {
-  AttentionCase plain = c, biased = c;
-  plain.has_distances = biased.has_distances = false;
-  biased.e = c.keys();
-  return {c, plain, biased, with_gains(plain, c.keys())};
-}
-
 TEST(RelativeAttention, EqualsOracleForSchedules) {
   for (const Pattern& pattern : patterns()) {
     for (const auto& [t, m] : {std::pair<int64_t, int64_t>{1, 130}, {70, 58}, {33, 97}, {150, 64}})
@@ -370,29 +334,6 @@ TEST(RelativeAttention, ExtremeScoresStayFinite) {
   }
 }
 
-TestTensor output_of(const AttentionProblem& x) {
-  Queue queue(test_device(), 2);
-  AttentionSolution y(x.extents);
-  relative_attention_forward(queue, forward_args(x, y));
-  return std::move(y.output);
-}
-
-// Which queries see a change of key `key`, found by changing it.
-std::vector<bool> queries_touched(const AttentionCase& c, int64_t key) {
-  AttentionProblem problem(c);
-  const TestTensor before = output_of(problem);
-  float* row =
-      key < c.m ? problem.memory_kv.as<float>() + key * 2 * c.h : problem.qkv.as<float>() + ((key - c.m) * 3 + 1) * c.h;
-  for (int64_t h = 0; h < c.h; ++h) row[h] += 3.0F;
-  const TestTensor after = output_of(problem);
-  std::vector<bool> touched;
-  for (int64_t i = 0; i < c.t; ++i) {
-    const float* old_row = before.as<float>() + i * c.h;
-    touched.push_back(!std::equal(old_row, old_row + c.h, after.as<float>() + i * c.h));
-  }
-  return touched;
-}
-
 TEST(RelativeAttention, InformationEndsAtTheWindowToTheBit) {
   for (const int64_t window : {0, 1, 30, 64, 65}) {
     const AttentionCase c{.t = 100, .m = 70, .h = 16, .window = window};
@@ -477,6 +418,9 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   expect_forward([&](auto& a) { only_gain(a), a.inputs.gain = a.inputs.gain.rows(0, 1); },
                  {"gain", "[2, 8]", "[1, 8]"});
   expect_backward([&](auto& a) { a.dgain = dbiases.view(); }, {"dgain", "empty without its input", "[2, 8]"});
+  expect_forward([&](auto& a) { a.inputs.reach = biases.view(); }, {"reach", "int32", "float32"});
+  expect_forward([&](auto& a) { a.inputs.reach = biases.view(), a.inputs.reach.dtype = DType::kInt32; },
+                 {"reach", "[2, 5]", "[2, 8]"});
   expect_forward([&](auto& a) { a.inputs.window = -1; }, {"window", "-1"});
   expect_forward([&](auto& a) { a.inputs.memory_pitch = 2; }, {"memory_pitch", "at least 3", "2"});
   expect_forward([&](auto& a) { a.inputs.dropout.p = 1.5F; }, {"dropout", "1.5"});

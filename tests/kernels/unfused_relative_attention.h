@@ -18,6 +18,7 @@ class UnfusedHead {
  public:
   UnfusedHead(const AttentionProblem& x, const std::vector<double>& multipliers, int64_t b, int64_t n)
       : c_(x.extents),
+        b_(b),
         n_(n),
         rounds_(c_.dtype == DType::kBFloat16),
         scale_(1.0F / std::sqrt(static_cast<float>(c_.h))),
@@ -96,7 +97,7 @@ class UnfusedHead {
 
  private:
   static size_t size(int64_t extent) { return static_cast<size_t>(extent); }
-  bool sees(int64_t i, int64_t j) const { return c_.sees(n_, i, j); }
+  bool sees(int64_t i, int64_t j) const { return c_.sees(b_, n_, i, j); }
   int64_t at_position(int64_t i, int64_t j) const {
     return i * c_.positions() + std::min(c_.m + i - j, c_.positions() - 1);
   }
@@ -148,7 +149,7 @@ class UnfusedHead {
   }
 
   AttentionCase c_;
-  int64_t n_;
+  int64_t b_, n_;
   bool rounds_;
   float scale_;
   Floats m_, k_, v_, r_, qu_, qw_, bias_, gain_, doutput_, p_;

@@ -14,7 +14,7 @@ namespace segue::oracle {
 // T queries, M memory keys, P positions, H features a head, E biases or gains, as in the contract.
 struct AttentionExtents {
   size_t streams, queries, memory, heads, width, positions;
-  std::function<bool(size_t n, size_t i, size_t j)> sees;
+  std::function<bool(size_t b, size_t n, size_t i, size_t j)> sees;
   size_t biases, gains = 0;
 
   size_t keys() const { return memory + queries; }
@@ -78,7 +78,7 @@ AttentionRow<Scalar> attention_row(AttentionTensors<Scalar>& x, size_t b, size_t
   std::vector<Scalar> scores(e.keys()), kept(e.keys());
   double largest = std::numeric_limits<double>::lowest();
   for (size_t j = 0; j < e.keys(); ++j) {
-    if (!e.sees(n, i, j)) continue;
+    if (!e.sees(b, n, i, j)) continue;
     for (size_t h = 0; h < e.width; ++h) {
       const Scalar q = x.query(b, n, i, h);
       scores[j] += (q + x.content_bias(n, h)) * x.key(b, n, j, h);
@@ -95,7 +95,7 @@ AttentionRow<Scalar> attention_row(AttentionTensors<Scalar>& x, size_t b, size_t
   AttentionRow<Scalar> row{std::vector<Scalar>(e.keys()), kept, 0.0};
   Scalar sum = 0.0;
   for (size_t j = 0; j < e.keys(); ++j) {
-    if (e.sees(n, i, j)) row.p[j] = std::exp(scores[j] - largest);
+    if (e.sees(b, n, i, j)) row.p[j] = std::exp(scores[j] - largest);
     sum += row.p[j];
   }
   for (Scalar& p : row.p) p /= sum;
@@ -145,7 +145,7 @@ inline void add_attention_row_gradients(AttentionTensors<double>& x, size_t b, s
     delta += row.p[j] * dp[j];
   }
   for (size_t j = 0; j < e.keys(); ++j) {
-    if (!e.sees(n, i, j)) continue;
+    if (!e.sees(b, n, i, j)) continue;
     if (e.biases > 0) dx.distance_bias(n, e.biased(i, j)) += row.p[j] * (dp[j] - delta);
     double ds = scale * row.p[j] * (dp[j] - delta);
     if (e.gains > 0) {

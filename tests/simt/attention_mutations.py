@@ -18,6 +18,7 @@ BIASED_CLAMPED = "RelativeAttention.EqualsOracleForFewerAndForMoreBiasesThanDist
 WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
 SCHEDULES = "RelativeAttention.EqualsOracleForSchedules"
+DOCUMENTS = "RelativeAttentionInDocuments.EqualsOracle"
 BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
 MEMORY_PITCH = "RelativeAttention.MemoryPitchOnlySpacesTheStreams"
 
@@ -64,14 +65,14 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "no mask",
-        "if (!in.visible(first_query + lane.row(i), j)) scores",
-        "if (false && !in.visible(first_query + lane.row(i), j)) scores",
+        "if (j < 0 || distance < 0 || distance > farthest) scores",
+        "if (false && distance > farthest) scores",
         unit="forward",
     ),
     attention(
         "relative_attention.cuh",
         "a tile taken for visible by its first query alone",
-        " && in.visible(first_query + 15, key_of(15))",
+        " && in.surely_sees(first_query + 15, key_of(15))",
         "",
         ATTENTION_WINDOWS,
         "forward",
@@ -114,8 +115,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_inputs.cuh",
         "a window wider by one",
-        "distance < window;",
-        "distance <= window;",
+        "return reach == nullptr ? window - 1",
+        "return reach == nullptr ? window",
         ATTENTION_WINDOWS,
         "forward",
     ),
@@ -136,7 +137,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "no mask in the backward",
-        "  mask_scores<kOrder>(in, first_query, key_of, seen, scores);\n",
+        "  mask_scores<kOrder>(in, at, first_query, key_of, seen, scores);\n",
         "",
         unit="keys",
     ),
@@ -447,5 +448,45 @@ ATTENTION_MUTATIONS = [
         "follows = walk.follows(i0);",
         "follows = !walk.is_over();",
         "RelativeAttention.EqualsOracleForSchedulesWithAllTermsAndWidths",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "tiles within the window taken for visible whatever the reach",
+        "args.reach.empty() ? window : 0",
+        "window",
+        DOCUMENTS,
+        "forward",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "the reach of the first stream for all",
+        "std::min(window - 1, reach[static_cast<int64_t>(at.b) * tgt_len + i])",
+        "std::min(window - 1, reach[i])",
+        DOCUMENTS,
+        "queries",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "queries left out that see the end of a tile of keys",
+        ">= j0 + kRows) end",
+        ">= j0) end",
+        DOCUMENTS,
+        "keys",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "a tile of a schedule left out that ends in reach",
+        "walk.skip_to(first_in_reach(at, i0));",
+        "walk.skip_to(first_in_reach(at, i0) + 1);",
+        DOCUMENTS,
+        "forward",
+    ),
+    attention(
+        "relative_attention.cuh",
+        "with a schedule, no reach in the gradient of the positions",
+        "  if (in.reach != nullptr) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);\n",
+        "",
+        DOCUMENTS,
+        "distances",
     ),
 ]
