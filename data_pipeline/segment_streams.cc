@@ -56,13 +56,21 @@ SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options,
       text_rows_(rows_of_text(source_, options)),
       rows_(source_.tokens() / text_rows_ / options.streams * text_rows_),
       position_(start) {
+  if (!options_.boundary.empty()) documents_.emplace(options_.boundary);
+  if (documents_ && source_.info().examples)
+    throw ContractError("{}: a document boundary of examples, which are documents each", source_.name());
   check_position(start);
   const int64_t longest = std::min(longest_, text_rows_ - 1);
   for (int64_t b = options_.first_stream; b < options_.first_stream + options_.local_streams; ++b)
     windows_.emplace_back(b * rows_, (b + 1) * rows_, std::max(kWindowTokens, longest + 1));
   const Shape shape{options_.local_streams, longest};
+  const Shape of_reach{documents_ ? options_.local_streams : 0, longest};
   for (int64_t i = 0; i <= options_.read_ahead; ++i)
-    slots_.push_back({OwnedTensor(DType::kInt32, shape), OwnedTensor(DType::kInt32, shape), {}});
+    slots_.push_back({.tokens = OwnedTensor(DType::kInt32, shape),
+                      .targets = OwnedTensor(DType::kInt32, shape),
+                      .reach = OwnedTensor(DType::kInt32, of_reach),
+                      .segment = {}});
+  places_.resize(static_cast<size_t>(of_reach[0]));
   this->start();
 }
 
@@ -129,6 +137,7 @@ const Segment* SegmentStreams::next() {
 void SegmentStreams::read_ahead(const std::stop_token& stop, StreamPosition position) {
   std::exception_ptr error;
   try {
+    find_places(position);
     for (; !is_end(position); position = after(position)) {
       Slot* slot = wait_for_free_slot(stop);
       if (slot == nullptr) return;
@@ -153,18 +162,47 @@ SegmentStreams::Slot* SegmentStreams::wait_for_free_slot(const std::stop_token& 
   return free && !stop.stop_requested() ? &slots_[static_cast<size_t>(filled_) % slots_.size()] : nullptr;
 }
 
+// The row that reads the end of a boundary is the next document's first. What lies too far back to be told apart is not
+// counted, so that no number of rows is too large.
+int32_t SegmentStreams::reach_of_next(DocumentPlace& place, int32_t token) const {
+  if (documents_->ends_at(token, place.matched)) place.rows = 0;
+  const int64_t reach = std::min(place.rows, options_.farthest + longest_);
+  place.rows = reach + 1;
+  return static_cast<int32_t>(reach);
+}
+
+// From as many rows before the position as can matter: a boundary that began before these leaves all of them in reach.
+// One that overlaps itself is looked for from the stream's first row on.
+void SegmentStreams::find_places(StreamPosition position) {
+  std::ranges::fill(places_, DocumentPlace{});
+  if (!documents_) return;
+  const int64_t before = options_.farthest + documents_->tokens() - 1;
+  const int64_t first = documents_->overlaps_itself() ? 0 : std::max<int64_t>(0, position.row - before);
+  for (size_t i = 0; i < windows_.size(); ++i) {
+    for (int64_t row = first; row < position.row; row += kWindowTokens) {
+      const TokenRows rows = windows_[i].read(source_, row, std::min(kWindowTokens, position.row - row));
+      for (const int32_t token : rows.tokens) reach_of_next(places_[i], token);
+    }
+  }
+}
+
 void SegmentStreams::fill(Slot& slot, StreamPosition position) {
   const int64_t length = length_at(position);
+  if (position.row == 0) std::ranges::fill(places_, DocumentPlace{});
   auto* tokens = slot.tokens.as<int32_t>();
   auto* targets = slot.targets.as<int32_t>();
-  for (TokenWindow& window : windows_) {
-    const TokenRows rows = window.read(source_, position.row, length + 1);
+  auto* reach = slot.reach.as<int32_t>();
+  for (size_t stream = 0; stream < windows_.size(); ++stream) {
+    const TokenRows rows = windows_[stream].read(source_, position.row, length + 1);
     tokens = std::copy(rows.tokens.begin(), rows.tokens.end() - 1, tokens);
     for (int64_t i = 1; i <= length; ++i) *targets++ = rows.target(static_cast<size_t>(i));
+    if (!documents_) continue;
+    for (int64_t i = 0; i < length; ++i) *reach++ = reach_of_next(places_[stream], rows.tokens[static_cast<size_t>(i)]);
   }
   const Shape shape{options_.local_streams, length};
   slot.segment = {.tokens = {slot.tokens.view().data, DType::kInt32, shape},
                   .targets = {slot.targets.view().data, DType::kInt32, shape},
+                  .reach = {slot.reach.view().data, DType::kInt32, {std::ssize(places_), length}},
                   .length = length,
                   .epoch = position.epoch,
                   .index = position.row / options_.segment_length,

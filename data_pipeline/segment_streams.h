@@ -7,17 +7,22 @@
 //
 // A split of E examples of L tokens each is cut likewise into streams of floor(E/B) examples, and every example into
 // segments of its own: the first of its L - 1 rows begins a text, of which nothing came before.
+//
+// Where documents are told apart, a row belongs to the document of its target: the first row of a document reads the
+// last token of the boundary before it, and a stream begins within a document whose earlier rows it does not have.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "base/buffer.h"
+#include "data_pipeline/document_boundaries.h"
 #include "data_pipeline/token_source.h"
 #include "data_pipeline/token_window.h"
 
@@ -27,9 +32,11 @@ struct StreamOptions {
   int64_t streams = 1;       // B, of all ranks together
   int64_t first_stream = 0;  // the range of them that this reader serves
   int64_t local_streams = 1;
-  int64_t segment_length = 1;  // T
-  bool repeat = true;          // false: one epoch, then the end
-  int64_t read_ahead = 4;      // segments prepared in advance
+  int64_t segment_length = 1;          // T
+  bool repeat = true;                  // false: one epoch, then the end
+  int64_t read_ahead = 4;              // segments prepared in advance
+  std::vector<int32_t> boundary = {};  // tokens between two documents; none: they are not told apart
+  int64_t farthest = 0;                // rows before a segment that its reach must tell apart
 };
 
 // All that a checkpoint keeps of a reader. `row` counts in every stream alike, so it holds for any range of streams.
@@ -42,6 +49,9 @@ struct StreamPosition {
 struct Segment {
   ConstTensorView tokens;   // [local_streams, length] int32
   ConstTensorView targets;  // [local_streams, length] int32; -1 (kUnscoredTarget) where there is nothing to predict
+  // [local_streams, length] int32: rows of its document before each row, or as many as lie at least `farthest` before
+  // the segment; none where documents are not told apart.
+  ConstTensorView reach;
   int64_t length = 0;
   int64_t epoch = 0;
   int64_t index = 0;         // in the epoch: row / segment_length
@@ -80,7 +90,13 @@ class SegmentStreams {
   struct Slot {
     OwnedTensor tokens;
     OwnedTensor targets;
+    OwnedTensor reach;
     Segment segment;
+  };
+  // Between two rows of a stream.
+  struct DocumentPlace {
+    size_t matched = 0;  // of a boundary
+    int64_t rows = 0;    // of the document so far
   };
   void check_position(StreamPosition position) const;
   bool is_end(StreamPosition position) const { return !options_.repeat && position.epoch > 0; }
@@ -90,6 +106,8 @@ class SegmentStreams {
   void read_ahead(const std::stop_token& stop, StreamPosition position);
   Slot* wait_for_free_slot(const std::stop_token& stop);
   void fill(Slot& slot, StreamPosition position);
+  void find_places(StreamPosition position);
+  int32_t reach_of_next(DocumentPlace& place, int32_t token) const;
 
   TokenSource source_;
   StreamOptions options_;
@@ -97,8 +115,10 @@ class SegmentStreams {
   int64_t text_rows_;  // of an example, or of the stream
   int64_t rows_;       // of a stream: whole texts
   StreamPosition position_;
-  std::vector<TokenWindow> windows_;  // one per local stream; the thread's alone
-  std::vector<Slot> slots_;           // a ring, one longer than read_ahead: the caller holds one
+  std::optional<BoundarySearch> documents_;
+  std::vector<TokenWindow> windows_;   // one per local stream; the thread's alone
+  std::vector<DocumentPlace> places_;  // likewise, where documents are told apart
+  std::vector<Slot> slots_;            // a ring, one longer than read_ahead: the caller holds one
 
   std::mutex mutex_;
   std::condition_variable_any changed_;

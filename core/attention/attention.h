@@ -33,9 +33,10 @@ class Attention {
     Value output;  // [B, T, D]
     Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
   };
-  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions.
+  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
+  // `reach` the farthest distance of each query where there is one.
   Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  const ModelUse& use) const;
+                  Slot reach, const ModelUse& use) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;

@@ -82,19 +82,20 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .gain = tape.read(in.gain.data),
                                             .window = seen.window,
                                             .tiles = seen.tiles,
+                                            .reach = tape.read(in.reach),
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({
       .name = "relative_attention",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, output.data, lse},
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach, output.data, lse},
       .forward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_forward(
                 queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
-      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, output.data, lse,
-                         workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot, dgain.slot},
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach,
+                         output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot, dgain.slot},
       .backward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_backward(

@@ -20,7 +20,8 @@ struct RelativeAttentionInputs {
   Value gain = {};  // likewise, and not with u, w or bias
   int64_t window = 0;
   std::shared_ptr<LayerTiles> tiles;  // of what is seen, where the window does not say it or learned spans are shorter
-  double pairs = 0.0;                 // that a head of one stream sees
+  Slot reach;                         // [B, T] int32: the farthest distance that queries see, or missing: no limit
+  double pairs = 0.0;                 // that a head of one stream sees, but for the reach
   DropoutSite dropatt;
 };
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);

@@ -210,6 +210,13 @@ void check_optimization(const Config& config, std::string_view source) {
                       schedule.eta_min);
 }
 
+// A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
+void check_documents(const Config& config, std::string_view source) {
+  if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
+  throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
+                    name_of_choice(config.model.memory.initial));
+}
+
 // Keys that a kind does not read are as in a config without them; a clamp_len of 0 says as much as the default.
 void check_kinds_of(ModelConfig model, std::string_view source) {
   const auto with_default_limit = [](PositionConfig position) {
@@ -404,6 +411,7 @@ void check_combinations(const Config& config, std::string_view source) {
   check_periods(config.model, config.training.tgt_len, "training.tgt_len", source);
   check_periods(config.model, evaluation_tgt_len(config), "evaluation.tgt_len", source);
   check_optimization(config, source);
+  check_documents(config, source);
 }
 
 }  // namespace segue

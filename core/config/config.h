@@ -21,6 +21,7 @@ struct DataConfig {
   std::string train_split = "train";
   int64_t vocab_size = 0;  // 0: whatever the dataset has
   int64_t read_ahead = 4;
+  std::string document_boundary = {};  // empty: streams are one text each
   void describe(JsonFields& fields);
 };
 

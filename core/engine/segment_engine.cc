@@ -35,11 +35,13 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
                  .replays = {}};
   if (in_use_.queue.device().is_cuda()) {
     const bool has_targets = fresh.segment->targets.exists();
-    fresh.staging.emplace(Shape{shape.streams, shape.tgt_len}, Shape{has_targets ? shape.streams : 0, shape.scored},
-                          in_use_.queue.device());
+    const Shape tokens{shape.streams, shape.tgt_len};
+    fresh.staging.emplace(tokens, Shape{has_targets ? shape.streams : 0, shape.scored},
+                          Shape{shape.documents ? shape.streams : 0, shape.tgt_len}, in_use_.queue.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
+    if (shape.documents) tape.bind(fresh.segment->reach, fresh.staging->reach());
     tape.read_step_from(fresh.staging->step());
   }
   tapes_.push_back(std::move(fresh));
@@ -59,6 +61,7 @@ void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   if (recorded.staging) return recorded.staging->load(in_use_.queue, inputs, in_use_.model.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
+  if (recorded.shape.documents) tape.bind(recorded.segment->reach, inputs.reach);
 }
 
 SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory) {
@@ -72,7 +75,9 @@ SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentI
 }
 
 TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress) {
-  Recorded& recorded = ready({.scored = inputs.targets.shape[1], .margins = inputs.margins}, inputs, memory);
+  const SegmentShape shape{
+      .scored = inputs.targets.shape[1], .margins = inputs.margins, .documents = !inputs.reach.empty()};
+  Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;
   return {.nll = segment.tape.read(segment.nll),

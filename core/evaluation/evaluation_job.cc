@@ -8,8 +8,8 @@
 
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
-#include "core/evaluation/document_boundaries.h"
 #include "core/evaluation/per_token_file.h"
+#include "data_pipeline/document_boundaries.h"
 
 namespace segue {
 

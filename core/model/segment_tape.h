@@ -24,7 +24,8 @@ struct SegmentShape {
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
-  bool margins = false;  // wanted beside the losses
+  bool margins = false;    // wanted beside the losses
+  bool documents = false;  // whether queries have a reach
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };
@@ -34,6 +35,7 @@ struct SegmentTape {
   Tape tape;
   Slot tokens;                 // [B, T] int32, bound
   Slot targets;                // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
+  Slot reach;                  // [B, T] int32, bound: the farthest distance that queries see; none without documents
   Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
   std::vector<Slot>

@@ -64,6 +64,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
+  if (shape.documents) segment->reach = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   const auto is_read = [&](const PositionTerms& offered) {  // rows of distances come with a KV cache
     return remembers_states || offered.vectors || offered.biases;
   };
@@ -77,6 +78,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
     const int64_t distances = has_rows ? distances_of(shape.distances, here.clamp_len) : 0;
     const LayerInputs inputs{.memory = record_memory(*segment, shape, distances),
                              .encoding = encodings.layers[static_cast<size_t>(layer)],
+                             .reach = segment->reach,
                              .use = here};
     const LayerOutputs outputs = layers_[static_cast<size_t>(layer)]->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;

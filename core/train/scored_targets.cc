@@ -15,7 +15,9 @@ SegmentShape training_shape(const Config& config, int64_t streams) {
 SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams) {
   ModelUse use = use_of(config.model);
   use.mem_len = lengths.mem_len;
-  return full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));
+  SegmentShape shape = full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));
+  shape.documents = !config.data.document_boundary.empty();
+  return shape;
 }
 
 int64_t count_scored(ConstTensorView targets) {

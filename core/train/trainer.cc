@@ -43,6 +43,12 @@ double tokens_after(const Config& config, int64_t step) {
   return per_stream * static_cast<double>(config.training.batch_size);
 }
 
+int64_t longest_memory(const Config& config) {
+  int64_t longest = config.model.mem_len;
+  for (const StageConfig& stage : config.training.stages) longest = std::max(longest, stage.mem_len);
+  return longest;
+}
+
 }  // namespace
 
 Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirectory& run, kernels::Queue& queue, Job& job,
@@ -70,7 +76,9 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                                                          .first_stream = streams_.first,
                                                          .local_streams = streams_.count,
                                                          .segment_length = config.training.tgt_len,
-                                                         .read_ahead = config.data.read_ahead}),
+                                                         .read_ahead = config.data.read_ahead,
+                                                         .boundary = document_boundary(config, dataset),
+                                                         .farthest = longest_memory(config)}),
       lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
@@ -235,12 +243,14 @@ int64_t Trainer::forward_backward(const Segment& segment) {
   }
   parameters_.clear_gradients(queue_);
   for (StreamGroup& group : groups_) {
-    const SegmentInputs inputs{.tokens = segment.tokens.rows(group.first - streams_.first, group.count),
-                               .targets = targets.rows(group.first - streams_.first, group.count),
+    const int64_t first = group.first - streams_.first;
+    const SegmentInputs inputs{.tokens = segment.tokens.rows(first, group.count),
+                               .targets = targets.rows(first, group.count),
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
+                               .reach = segment.reach.empty() ? segment.reach : segment.reach.rows(first, group.count),
                                .margins = segments_.has_marks()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =

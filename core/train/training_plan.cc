@@ -3,6 +3,7 @@
 
 #include "core/optimizer/optimizer.h"
 #include "core/train/scored_targets.h"
+#include "data_pipeline/document_boundaries.h"
 #include "data_pipeline/segment_streams.h"
 
 namespace segue {
@@ -31,6 +32,21 @@ int64_t bytes_sent(Parameters& parameters, const Buckets& buckets, int ranks) {
   return (parameters.gradients().bytes() + back) / ranks * (ranks - 1);
 }
 
+void check_document_boundary(const Config& config, const Dataset& dataset) {
+  const std::vector<int32_t> boundary = document_boundary(config, dataset);
+  if (boundary.empty()) return;
+  const std::string& split = config.data.train_split;
+  if (dataset.split_info(split).examples)
+    throw DataError(
+        R"({}: split {}: data.document_boundary: expected none of a split of examples, each of which is read from empty )"
+        R"(memory, found "{}")",
+        dataset.directory().string(), split, config.data.document_boundary);
+  check_documents(dataset.split(split), boundary);
+  const std::string& evaluated = config.evaluation.split;
+  if (config.evaluation.interval > 0 && !dataset.split_info(evaluated).examples)
+    check_documents(dataset.split(evaluated), boundary);
+}
+
 }  // namespace
 
 RankMemory memory_of(const OptimizerConfig& optimizer, Parameters& parameters, const Buckets& buckets,
@@ -54,12 +70,20 @@ Buckets make_buckets(const Config& config, Parameters& parameters, int ranks) {
           parts_of(config.optimizer, ranks)};
 }
 
+std::vector<int32_t> document_boundary(const Config& config, const Dataset& dataset) {
+  const std::string& boundary = config.data.document_boundary;
+  return boundary.empty() ? std::vector<int32_t>() : boundary_tokens(dataset, boundary);
+}
+
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset) {
   const SplitInfo& split = dataset.split_info(config.evaluation.split);
   const int64_t lanes = config.evaluation.batch_size;
   const int64_t tgt_len = evaluation_tgt_len(config);
   if (split.examples) return plan_examples(*split.examples, lanes, tgt_len, config.evaluation.max_tokens);
-  return plan_blocks(split.tokens, lanes, tgt_len, config.evaluation.max_tokens);
+  const std::vector<int32_t> boundary = document_boundary(config, dataset);
+  if (boundary.empty()) return plan_blocks(split.tokens, lanes, tgt_len, config.evaluation.max_tokens);
+  const std::vector<int64_t> begins = find_documents(dataset.split(config.evaluation.split), boundary);
+  return plan_documents(split.tokens, begins, lanes, tgt_len, config.evaluation.max_tokens);
 }
 
 void check_fit(const Config& config, const Dataset& dataset) {
@@ -73,6 +97,7 @@ void check_fit(const Config& config, const Dataset& dataset) {
     check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
   check_split(config.data.train_split, config.training.batch_size);
+  check_document_boundary(config, dataset);
   if (config.evaluation.interval == 0) return;
   if (!dataset.split_info(config.evaluation.split).examples)
     check_split(config.evaluation.split, config.evaluation.batch_size);

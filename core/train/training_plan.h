@@ -44,11 +44,14 @@ struct TrainingPlan {
   std::vector<RankPlan> ranks;
 };
 
+// The tokens between two documents that training tells apart; none where it does not.
+std::vector<int32_t> document_boundary(const Config& config, const Dataset& dataset);
+
 // The plan of the evaluations inside a run.
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 
 // Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
-// or a split is missing or too short.
+// a split is missing or too short, or its documents are not told apart by data.document_boundary.
 void check_fit(const Config& config, const Dataset& dataset);
 
 // Plans a job of `ranks` without running it: nothing is drawn, read or filled. Activations are those of the CPU's

@@ -78,8 +78,8 @@ Config resolve_config(const TrainOptions& options, const RunDirectory& run) {
 
 // Keys whose change would make another run of it, not a continuation.
 bool is_fixed(const std::string& difference) {
-  constexpr std::array<std::string_view, 5> kFixed{"seed:", "model.",
-                                                   "data.train_split:", "training.batch_size:", "training.tgt_len:"};
+  constexpr std::array<std::string_view, 6> kFixed{
+      "seed:", "model.", "data.train_split:", "data.document_boundary:", "training.batch_size:", "training.tgt_len:"};
   return std::any_of(kFixed.begin(), kFixed.end(), [&](std::string_view key) { return difference.starts_with(key); });
 }
 

@@ -1,6 +1,10 @@
 // The reader against a plain one, on corpora whose tokens are their own positions.
 #include "data_pipeline/segment_streams.h"
 
+#include <span>
+#include <string>
+
+#include "base/random.h"
 #include "tests/data_pipeline/testing.h"
 
 namespace segue {
@@ -307,6 +311,82 @@ TEST_F(SegmentStreamsTest, DamageFoundByTheThreadIsThrownByNext) {
   reader.restore({});
   EXPECT_THAT(message_of<DataError>([&] { take(reader, 100); }),
               HasSubstr("train-00001.h5: is cut off: 100 bytes of "));
+}
+
+// Rows of its document before each row of a stream, by the definition.
+std::vector<int32_t> plain_reach(std::span<const int32_t> stream, const std::vector<int32_t>& boundary) {
+  std::vector<int32_t> reach;
+  int32_t rows = 0;
+  size_t free_from = 0;  // where the next boundary may begin
+  for (size_t row = 0; row < stream.size(); ++row) {
+    const size_t first = row + 1 - boundary.size();
+    if (row + 1 >= free_from + boundary.size() &&
+        std::equal(boundary.begin(), boundary.end(), stream.begin() + static_cast<int64_t>(first))) {
+      rows = 0;
+      free_from = row + 1;
+    }
+    reach.push_back(rows++);
+  }
+  return reach;
+}
+
+class DocumentsOfStreamsTest : public SegmentStreamsTest {
+ protected:
+  static constexpr int64_t kFarthest = 6;
+  static constexpr int64_t kLength = 5;
+
+  // What a query can see of it: as much as lies in the segment and `kFarthest` rows before it.
+  static std::vector<int32_t> seen(const Segment& segment) {
+    std::vector<int32_t> reach = values_of(segment.reach);
+    for (size_t i = 0; i < reach.size(); ++i)
+      reach[i] = std::min(reach[i], static_cast<int32_t>(kFarthest + static_cast<int64_t>(i) % segment.length));
+    return reach;
+  }
+};
+
+TEST_F(DocumentsOfStreamsTest, AreToldApartFromEveryPosition) {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "ab##-"[random_bits({.seed = 3, .step = 0, .site = 0}, i) % 5];
+  prepare_silently({.output = directory_ / "text", .train = {write_text(directory_ / "a.txt", text)}});
+  const Dataset dataset(directory_ / "text");
+  const std::vector<int32_t> tokens = all_tokens(directory_ / "text", "train");
+  for (const char* boundary : {"-", "##", "a#", "#-#", "b-a"}) {
+    const StreamOptions options{.streams = 3,
+                                .local_streams = 3,
+                                .segment_length = kLength,
+                                .boundary = boundary_tokens(dataset, boundary),
+                                .farthest = kFarthest};
+    const size_t rows = tokens.size() / 3;
+    std::vector<std::vector<int32_t>> expected;
+    for (size_t b = 0; b < 3; ++b)
+      expected.push_back(plain_reach(std::span(tokens).subspan(b * rows, rows), options.boundary));
+    SegmentStreams reader(dataset.split("train"), options);
+    for (int64_t step = 0; step < reader.segments_per_epoch() + 3; ++step) {
+      const StreamPosition position = reader.position();
+      SegmentStreams resumed(dataset.split("train"), options, position);
+      StreamOptions last_options = options;
+      last_options.first_stream = 2;
+      last_options.local_streams = 1;
+      SegmentStreams last(dataset.split("train"), last_options, position);
+      const Segment& segment = *reader.next();
+      const std::vector<int32_t> found = seen(segment);
+      for (size_t b = 0; b < 3; ++b) {
+        for (int64_t i = 0; i < segment.length; ++i) {
+          const int32_t true_reach = expected[b][static_cast<size_t>(position.row + i)];
+          ASSERT_EQ(found[b * static_cast<size_t>(segment.length) + static_cast<size_t>(i)],
+                    std::min(true_reach, static_cast<int32_t>(kFarthest + i)))
+              << boundary << ", stream " << b << ", row " << position.row + i;
+        }
+      }
+      ASSERT_EQ(seen(*resumed.next()), found) << boundary << " from row " << position.row;
+      ASSERT_EQ(seen(*last.next()), std::vector<int32_t>(found.end() - segment.length, found.end()));
+    }
+  }
+}
+
+TEST_F(DocumentsOfStreamsTest, AreNotToldApartWithoutABoundary) {
+  SegmentStreams reader(source_of(23), {.streams = 2, .local_streams = 2, .segment_length = 4});
+  EXPECT_TRUE(reader.next()->reach.empty());
 }
 
 }  // namespace

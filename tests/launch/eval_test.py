@@ -212,7 +212,7 @@ def test_documents_begin_with_empty_memory(program):
     check(any(len(same) > 2 for same in starts.values()), "too few documents")
     for same in starts.values():
         check(max(same) - min(same) < 1e-5, "the first token of a document knows what came before")
-    refused(program, DATA, "eval", *given("--document-boundary", "#"), says=["document boundary"])
+    refused(program, DATA, "eval", *given("--document-boundary", "#"), says=["document_boundary"])
     refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_boundary and warm_up"])
 
 

@@ -59,7 +59,8 @@ def test_same_curve_on_any_number_of_ranks(job):
 
 
 def test_resumes_on_another_number_of_ranks(job):
-    stages = ("--set", 'training.stages=[{"until_step": 15, "tgt_len": 7, "mem_len": 5}]')
+    stages = ("--set", 'training.stages=[{"until_step": 15, "tgt_len": 7, "mem_len": 5}]', "--set",
+              r'data.document_boundary="\n"')
     whole = losses(job.train(4, "whole", *stages))
     job.train(4, "saved", "--set", "training.max_step=20", *stages)
     for ranks in (4, 3, 2, 1):

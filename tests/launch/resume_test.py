@@ -1,8 +1,8 @@
 """A run that is killed and resumed is, bit for bit, the run that never was.
 
 First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
-Dropout is on, the batch is cut in two, lengths change on the way, and the data are so short that epochs end, with a short
-segment, during the run.
+Dropout is on, the batch is cut in two, lengths change on the way, in the first run documents are told apart, and the data
+are so short that epochs end, with a short segment, during the run.
 """
 
 import os
@@ -22,9 +22,9 @@ def stage(until_step, tgt_len, mem_len):
     return {"until_step": until_step, "tgt_len": tgt_len, "mem_len": mem_len}
 
 
-def write_config(program, name, max_step, stages, **checkpoint):
+def write_config(program, name, max_step, stages, boundary="", **checkpoint):
     return program.config(
-        name, data={"path": "text"}, model=TINY_MODEL, optimizer={"lr": 0.002},
+        name, data={"path": "text", "document_boundary": boundary}, model=TINY_MODEL, optimizer={"lr": 0.002},
         schedule={"kind": "cosine", "warmup_step": 3},
         training={"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": max_step, "log_interval": 1,
                   "stages": stages},
@@ -128,7 +128,8 @@ def end_where_another_takes_over(program, config):
 def main():
     program = Program()
     program.prepare_text("text", 1000, seed=1)
-    config = write_config(program, "run.json", STEPS, [stage(6, 5, 0), stage(8, 9, 20), stage(10, 16, 7)], interval=10)
+    config = write_config(program, "run.json", STEPS, [stage(6, 5, 0), stage(8, 9, 20), stage(10, 16, 7)], boundary="\n",
+                          interval=10)
     program.run("train", config, "--run", "whole")
     begin_as_a_run_of_such_lengths(program, config)
     kill_once(program, config)

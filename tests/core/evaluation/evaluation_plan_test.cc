@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/evaluation/document_boundaries.h"
 #include "core/evaluation/evaluator.h"
+#include "data_pipeline/document_boundaries.h"
 #include "distributed/job.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/data_pipeline/testing.h"
@@ -89,7 +89,7 @@ TEST_F(DocumentBoundariesTest, EndTheDocumentBeforeThem) {
   const std::vector<int32_t> boundary = boundary_tokens(dataset, "#-#");
   EXPECT_EQ(find_documents(dataset.split("train"), boundary), (std::vector<int64_t>{0, 5, 12}));
   EXPECT_THAT(message_of<DataError>([&] { find_documents(dataset.split("train"), boundary_tokens(dataset, "=")); }),
-              testing::HasSubstr("the document boundary is nowhere"));
+              testing::HasSubstr("document_boundary: expected between two documents, found nowhere"));
 }
 
 TEST_F(DocumentBoundariesTest, AreNumbersOfReadyMadeTokens) {

@@ -57,6 +57,19 @@ TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
   EXPECT_EQ(gpu.engine.graphs(), 2);  // one for each group
 }
 
+// Where documents begin differs from replay to replay of a graph.
+TEST_P(DeviceGraph, TellsDocumentsApart) {
+  const ModelConfig config = with_dropout(GetParam());
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpu);
+  cpu.tells_documents = gpu.tells_documents = true;
+  const std::vector<StepReport> expected = cpu.train(0, kMostSteps);
+  expect_losses(gpu.train(0, kMostSteps), expected, kTrainedLoss);
+  EXPECT_EQ(gpu.engine.graphs(), 2);
+  const std::vector<StepReport> together = SmallRun(config, kCpu).train(0, kMostSteps);
+  EXPECT_GT(std::abs(together.back().loss() - expected.back().loss()), 1e-3);
+}
+
 TEST(DeviceResume, GoesOnBitForBit) {
   for (const Compute& compute : {kGpu, kGpuBf16}) expect_resumes_bit_for_bit(compute);
 }

@@ -36,20 +36,33 @@ struct SmallRun {
   void queue_step(int64_t step) {
     const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);
     const OwnedTensor targets = columns_of(problem.targets, step * kTgtLen, kTgtLen);
+    const OwnedTensor reach = reach_of_step(step);
     problem.parameters.clear_gradients(problem.queue);
     for (StreamGroup& group : groups) {
       const ReplayInfo info{.seed = 5,
                             .step = static_cast<uint64_t>(step + 1),
                             .first_stream = group.first,
                             .loss_scale = 1.0F / (kStreams * kTgtLen)};
-      const TokenLosses losses = engine.queue({.tokens = tokens.view().rows(group.first, group.count),
-                                               .targets = targets.view().rows(group.first, group.count),
-                                               .info = info},
-                                              *group.memory);
+      const TokenLosses losses =
+          engine.queue({.tokens = tokens.view().rows(group.first, group.count),
+                        .targets = targets.view().rows(group.first, group.count),
+                        .info = info,
+                        .reach = tells_documents ? reach.view().rows(group.first, group.count) : ConstTensorView()},
+                       *group.memory);
       reports.add_losses(problem.queue, losses.nll);
     }
     optimizer.step(0.01);
     reports.end_step(problem.queue, step, kStreams * kTgtLen, optimizer.outcome());
+  }
+
+  // Documents of 9 tokens, which begin elsewhere in every stream.
+  static OwnedTensor reach_of_step(int64_t step) {
+    OwnedTensor reach(DType::kInt32, {kStreams, kTgtLen});
+    for (int64_t b = 0; b < kStreams; ++b) {
+      for (int64_t i = 0; i < kTgtLen; ++i)
+        reach.as<int32_t>()[b * kTgtLen + i] = static_cast<int32_t>((step * kTgtLen + i + 4 * b) % 9);
+    }
+    return reach;
   }
 
   std::vector<StepReport> train(int64_t begin, int64_t end) {
@@ -66,6 +79,7 @@ struct SmallRun {
   std::vector<StreamGroup> groups;
   StepReports reports;
   TrainingState state;
+  bool tells_documents = false;
 };
 
 inline ModelConfig with_dropout(const ModelVariant& variant) {
