@@ -56,7 +56,7 @@ TEST(RelativeAttentionInDocuments, ReachChangesNotABitOfWhatIsInReach) {
 
 TEST(RelativeAttentionInDocuments, ThreadsDoNotChangeABit) {
   for (const AttentionCase& c :
-       of_all_terms({.b = 3, .t = 150, .m = 65, .n = 2, .h = 33, .dropatt = 0.3F, .document = 40})) {
+       of_all_terms({.b = 2, .t = 100, .m = 40, .n = 2, .h = 33, .dropatt = 0.3F, .document = 40})) {
     const AttentionProblem problem(c);
     const AttentionSolution alone = solve(problem, 1);
     for (const int threads : {2, 3, 8}) expect_same(solve(problem, threads), alone);
