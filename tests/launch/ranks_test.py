@@ -304,6 +304,9 @@ def test_spans_are_penalised_once(job):
             check(all(abs(span - expected) < 1e-3 for layer in line["spans"] for span in layer), f"{expected} {line}")
             check(math.isclose(line["span_penalty"], 20 * sum(line["mean_spans"]), rel_tol=1e-6), f"{line}")
         check_close(losses(run), losses(runs[0]), 1e-5, run)
+    output, _ = job.run("inspect", "spans0")
+    expected = 0.75 * 16 - 4 * 1e-4 * 20 * 16 * 16 / heads
+    check(f"{'spans of heads, layer 1':<38} {expected:.1f}, {expected:.1f} tokens" in output, output)
     again = job.train(3, "spans-again", *spans)
     check_same_run(runs[2], again, 4, "spans on 3 ranks twice")
 
