@@ -244,13 +244,14 @@ int64_t Trainer::forward_backward(const Segment& segment) {
   parameters_.clear_gradients(queue_);
   for (StreamGroup& group : groups_) {
     const int64_t first = group.first - streams_.first;
+    const ConstTensorView reach = segment.reach.empty() ? segment.reach : segment.reach.rows(first, group.count);
     const SegmentInputs inputs{.tokens = segment.tokens.rows(first, group.count),
                                .targets = targets.rows(first, group.count),
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
-                               .reach = segment.reach.empty() ? segment.reach : segment.reach.rows(first, group.count),
+                               .reach = reach,
                                .margins = segments_.has_marks()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
