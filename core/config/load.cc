@@ -89,7 +89,9 @@ ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides
     check_roles(part, schema, "", override_source(override_text, given));
     document.merge_patch(part);
   }
-  return use_of(read_fields<ConfigError, ModelConfig>(document["model"], given));
+  const auto changed = read_fields<ConfigError, ModelConfig>(document["model"], given);
+  check_kinds<ConfigError>(changed.visibility, given, "model.visibility");
+  return use_of(changed);
 }
 
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {

@@ -157,6 +157,10 @@ TEST(Config, OverridesOfTheUseOfAModel) {
       R"(--set model.position={"clamp_len": 3, "kind": "shaw"}: model.position.kind: expected a key that says how )"
       "weights are used, such as model.mem_len or model.position.clamp_len");
   const std::vector<std::string> negative{"model.mem_len=-1"};
+  const std::vector<std::string> unread{"model.visibility.window=5"};
+  EXPECT_EQ(message_of<ConfigError>([&] { use_of(config.model, unread); }),
+            R"(--set: model.visibility.window: expected 128 with model.visibility.kind = "causal" (read by "window"), )"
+            "found 5");
   EXPECT_EQ(message_of<ConfigError>([&] { use_of(config.model, negative, "eval.json: set"); }),
             "eval.json: set model.mem_len=-1: model.mem_len: expected an integer >= 0 and <= 1048576, found -1");
 }
