@@ -128,7 +128,6 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
 }
 
 void generate(const GenerateOptions& options, TextModel& model) {
-  if (!options.json.empty()) check_writable(options.json);
   const int64_t count = options.generation.samples;
   const SourcedText prompt = read_prompt(options);
   const std::vector<int32_t> tokens = model.encode(prompt);
@@ -184,6 +183,7 @@ void score(const GenerateOptions& options, TextModel& model) {
 void run_generate(const GenerateOptions& options) try {
   if (!options.prompt && options.prompt_file.empty() && options.score.empty())
     throw UsageError("generate: expected --prompt, --prompt-file or --score");
+  if (!options.json.empty()) check_writable(options.json);
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);

@@ -95,7 +95,7 @@ def test_command_line(program):
 def test_output(program):
     """What cannot be written is said before there is anything to write."""
     refused(program, FILE, "bench", "attention", "--json", "none/bench.json", says=["none/bench.json"])
-    refused(program, FILE, "generate", "--checkpoint", "run", "--json", "none/samples.json", says=["none/samples.json"])
+    refused(program, FILE, "generate", "--checkpoint", "run", "--prompt", "a", "--json", "none/samples.json", says=["none/samples.json"])
     refused(program, FILE, "report", "run", "--output", "page.html", "--figures", "run.json/figures", says=["run.json/figures"])
     check(not os.path.exists(program.path("page.html")), "a page without its figures")
 
@@ -240,7 +240,7 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_command_line, test_output, test_full_output, test_device, test_dataset, test_checkpoint, test_position_table,
+    for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_output, test_position_table,
                  test_signal, test_repeated_signal, test_divergence, test_full_disk):
         test(program)
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/attention/visibility.h"
+#include "core/config/layers.h"
 #include "core/config/position_terms.h"
 #include "tests/core/model/model_problem.h"
 
@@ -74,7 +76,15 @@ class DocumentsTest : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Variants, DocumentsTest, testing::ValuesIn(model_variants()),
                          [](const auto& variant) { return variant.param.name; });
 
-// Absolute positions count from the segment's beginning: of these, documents that begin there.
+// Whether something is counted from where segments begin: absolute positions, and the blocks and periods of patterns.
+bool counts_from_segments(const ModelConfig& config) {
+  bool counts = offered_by(config.position.kind).vectors;
+  for (int64_t layer = 0; layer < config.n_layer; ++layer)
+    counts = counts || repeats_after(use_of_layer(config, use_of(config), layer)) > 1;
+  return counts;
+}
+
+// Where something is, documents that begin there.
 TEST_P(DocumentsTest, HaveTheLossesThatTheyHaveAlone) {
   const ModelConfig config = GetParam().config();
   if (use_of(config).starts_full()) GTEST_SKIP() << "alone, a document sees zeros";
@@ -83,7 +93,7 @@ TEST_P(DocumentsTest, HaveTheLossesThatTheyHaveAlone) {
   for (int64_t b = 0; b < problem.streams(); ++b) {
     const std::vector<int64_t>& begins = kBegins[static_cast<size_t>(b)];
     for (size_t d = 0; d < begins.size(); ++d) {
-      if (offered_by(config.position.kind).vectors && begins[d] % kSegment != 0) continue;
+      if (counts_from_segments(config) && begins[d] % kSegment != 0) continue;
       const int64_t end = d + 1 < begins.size() ? begins[d + 1] : kRows;
       const std::vector<float> alone = losses_alone(problem, b, begins[d], end);
       for (size_t i = 0; i < alone.size(); ++i)
