@@ -66,7 +66,8 @@ struct ModelInUse {
 };
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
-// more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start.
+// more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so
+// many where strides pass by the oldest token or blocks are drawn.
 int64_t reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 // How many tokens before a segment its losses depend on, rounded up to whole segments.

@@ -21,9 +21,9 @@ struct ChunkTable {
 
 // The elements of a tensor that lie in a piece, where they lie.
 void append_chunks(ChunkTable& table, int64_t tensor, const Share& elements, const Piece& piece) {
-  const int64_t begin = std::max(elements.first, piece.flat.first);
-  const int64_t end = std::min(elements.first + elements.count, piece.flat.first + piece.flat.count);
-  for (int64_t first = begin; first < end; first += kChunk)
+  const Share common = common_part(elements, piece.flat);
+  const int64_t end = common.first + common.count;
+  for (int64_t first = common.first; first < end; first += kChunk)
     table.chunks.push_back({.tensor = tensor,
                             .first = first,
                             .own = piece.own.first + first - piece.flat.first,
