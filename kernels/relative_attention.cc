@@ -58,6 +58,14 @@ void check_distance_terms(const Contract& contract, const RelativeAttentionInput
   contract.floats("gain", in.gain, {e.n, e.e});
 }
 
+void check_ahead(const Contract& contract, const RelativeAttentionInputs& in, const Extents& e) {
+  if (in.ahead.empty()) return;
+  contract.tensor("ahead", in.ahead, DType::kInt32, {e.b, e.t});
+  contract.absent("r", in.r, "with ahead");
+  contract.absent("bias", in.bias, "with ahead");
+  contract.absent("gain", in.gain, "with ahead");
+}
+
 // That the lists are of so many queries and keys; what they say is taken on trust.
 void check_tiles(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,
                  const Extents& e) {
@@ -91,6 +99,7 @@ void check_inputs(const Contract& contract, std::string_view operation, const Re
   contract.tensor("memory_kv", in.memory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_tiles(contract, operation, in, e);
   if (!in.reach.empty()) contract.tensor("reach", in.reach, DType::kInt32, {e.b, e.t});
+  check_ahead(contract, in, e);
   check_distance_terms(contract, in, e);
   contract.probability("dropout.p", static_cast<double>(in.dropout.p));
 }

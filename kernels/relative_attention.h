@@ -7,8 +7,8 @@
 // forward   s[i,j] = scale * ((q[i] + u) · k[j] + (q[i] + w) · r[min(d, P-1)])      for visible (i, j)
 //           or, without r, s[i,j] = scale * (q[i] + u) · k[j] + bias[n, min(d, E-1)]
 //           or, without r, u and bias, s[i,j] = gain[n, min(d, E-1)] * max(0, c[i,j]),  c[i,j] = scale * q[i] · k[j]
-//           visible: d >= 0, and d < window when window > 0; or the pairs that a schedule of tiles lists, per head;
-//           of either only those with d <= reach[i] when there is a reach
+//           visible: d < window when window > 0; or the pairs that a schedule of tiles lists, per head; of either only
+//           those with d >= 0, or d >= -ahead[i] when there is `ahead`, and with d <= reach[i] when there is a reach
 //           p = softmax of s over visible j;  o[i] = sum_j m[i,j] p[i,j] v[j]    (m: dropout multiplier, "dropatt")
 // backward  dp[i,j] = m[i,j] (do[i] · v[j]);  delta[i] = sum_j p[i,j] dp[i,j] = do[i] · o[i];  ds = p * (dp - delta)
 //           dv[j] = sum_i m[i,j] p[i,j] do[i]
@@ -44,10 +44,12 @@ struct RelativeAttentionInputs {
       {};  // [N, E] float32 in: column d is added to scores at distance d; 1 <= E; or empty, as with r
   ConstTensorView gain = {};   // [N, E] float32 in: column d multiplies scores at distance d; 1 <= E; or empty, as with
                                // r, u, w or bias
-  int64_t window = 0;          // 0: every earlier key; otherwise the number of keys a query sees, its own included
+  int64_t window = 0;          // 0: every earlier key; otherwise its own and as many earlier ones as makes so many
   VisibleTiles tiles = {};     // what each query sees, if not that; without window
   ConstTensorView reach = {};  // [B, T] int32 in: the farthest distance that each query sees, as many tokens as its
                                // document has before it: 0 <= reach[i + 1] <= reach[i] + 1, on trust; or empty
+  ConstTensorView ahead = {};  // [B, T] int32 in: how many keys behind its own each query sees, as many as its document
+                               // has: 0 <= ahead[i] <= ahead[i + 1] + 1, on trust; or empty, as with r, bias or gain
   Dropout dropout;             // of the weights
 };
 

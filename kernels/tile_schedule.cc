@@ -90,12 +90,13 @@ std::vector<Entry>& list(GrowingLists& lists, int64_t group, int64_t tiles, int6
 // Everything that a schedule holds.
 class Builder {
  public:
-  Builder(int64_t queries, int64_t memory, int64_t groups)
+  Builder(int64_t queries, int64_t memory, int64_t groups, bool ahead)
       : keys_of_queries(static_cast<size_t>(groups * divide_up(queries, kScheduleTile))),
         queries_of_keys(static_cast<size_t>(groups * divide_up(memory + queries, kScheduleTile))),
         queries_of_distances(queries_of_keys.size()),
         queries_(queries),
         memory_(memory),
+        ahead_(ahead),
         tiles_of_queries_(divide_up(queries, kScheduleTile)),
         tiles_of_keys_(divide_up(memory + queries, kScheduleTile)) {}
 
@@ -130,7 +131,7 @@ class Builder {
     }
     if (seen > 0) rows.note(last / 64, last / 64);
     if (seen == 0) throw ContractError("tile schedule: query {} of group {} sees no key", query, group);
-    if (last > own)
+    if (last > own && !ahead_)
       throw ContractError("tile schedule: query {} of group {} sees key {}, after its own, {}", query, group, last,
                           own);
     pairs += seen;
@@ -166,7 +167,9 @@ class Builder {
     }
   }
 
-  int64_t queries_, memory_, tiles_of_queries_, tiles_of_keys_;
+  int64_t queries_, memory_;
+  bool ahead_;
+  int64_t tiles_of_queries_, tiles_of_keys_;
 };
 
 // Appends them to the words, two to a word; returns where the first lies, counted in int32.
@@ -179,9 +182,9 @@ int64_t append(std::vector<int64_t>& words, const std::vector<int32_t>& values) 
 
 }  // namespace
 
-TileSchedule::TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys)
+TileSchedule::TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys, bool ahead)
     : groups_(groups) {
-  Builder builder(queries, memory, groups);
+  Builder builder(queries, memory, groups, ahead);
   for (int64_t group = 0; group < groups; ++group) builder.add_group(group, seen_keys);
   pairs_ = builder.pairs;
   tiles_ = builder.tiles;

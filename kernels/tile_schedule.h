@@ -42,8 +42,9 @@ class TileSchedule {
   // / 64.
   using SeenKeys = std::function<void(int64_t group, int64_t query, uint64_t* keys)>;
 
-  // Throws ContractError for a query that sees no key, or one after its own, M + query.
-  TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys);
+  // Throws ContractError for a query that sees no key, or, unless it may look ahead, one after its own, M + query. The
+  // lists of distances are of keys up to its own.
+  TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys, bool ahead = false);
 
   // All of it in one block, which may be copied to a device; and the views of such a block there.
   const std::vector<int64_t>& words() const { return words_; }

@@ -6,7 +6,8 @@
 // Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
 // leaves out the columns that none of them sees; of the band of distances (attention_tile.h), likewise, a block of rows
 // needs a run of columns. Of a schedule (kernels/tile_schedule.h) a strip meets the tiles that one of its own lists,
-// and computes of them all that is not in the future. Where queries have a reach, none before it is met or computed.
+// and computes of them all that its queries' sight leaves. None before a query's reach is met or computed, and none
+// behind what it sees ahead.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct Tile {
   Seen seen = Seen::kByDistance;
   const int64_t* mask = nullptr;  // of a masked tile: a row for each query, whose bit `first_bit` is of the first key
   int64_t first_bit = 0;
-  const int32_t* reach = nullptr;  // [T]: of all queries; null: no limit
+  Sight sight;  // of all queries
 };
 
 // Keys that a strip meets.
@@ -51,22 +52,22 @@ inline int64_t farthest_distance(const AttentionShape& shape, int64_t first_quer
 }
 
 // The first key that the reach of a query leaves to it. That of the next query is never before.
-inline int64_t first_in_reach(const AttentionShape& shape, const int32_t* reach, int64_t query) {
-  return reach == nullptr ? 0 : std::max<int64_t>(0, shape.memory + query - reach[query]);
+inline int64_t first_in_reach(const AttentionShape& shape, const Sight& sight, int64_t query) {
+  return sight.reach == nullptr ? 0 : std::max<int64_t>(0, shape.memory + query - sight.reach[query]);
 }
 
-// The keys that one of the queries, at least, sees.
-inline Range seen_keys(const AttentionShape& shape, Range queries, const int32_t* reach = nullptr) {
+// The key behind the last that a query may see. That of the next query is never before.
+inline int64_t end_of_sight(const AttentionShape& shape, const Sight& sight, int64_t query) {
+  const int64_t ahead = sight.ahead == nullptr ? 0 : sight.ahead[query];
+  return std::min(shape.memory + query + 1 + ahead, shape.keys());
+}
+
+// The keys that one of the queries, at least, sees by its sight and the window.
+inline Range seen_keys(const AttentionShape& shape, Range queries, const Sight& sight = {}) {
   const int64_t diagonal = shape.memory + queries.first;
   const int64_t in_window = shape.window > 0 ? std::max<int64_t>(0, diagonal - shape.window + 1) : 0;
-  const int64_t first = std::max(in_window, first_in_reach(shape, reach, queries.first));
-  return {first, diagonal + queries.count - first};
-}
-
-// Whether one of the queries sees this key or one after it, by distance.
-inline bool sees_beyond(const AttentionShape& shape, Range queries, int64_t key) {
-  const Range seen = seen_keys(shape, queries);
-  return key < seen.first + seen.count;
+  const int64_t first = std::max(in_window, first_in_reach(shape, sight, queries.first));
+  return {first, end_of_sight(shape, sight, queries.first + queries.count - 1) - first};
 }
 
 // Calls visit(place, queries) for each tile of the strip's queries.
@@ -118,7 +119,7 @@ template <typename Visit>
 void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
   StripLists lists(shape, tiles, strip);
   int64_t before = -1;  // where the keys behind those before begin
-  const int64_t begin = first_in_reach(shape, tiles.reach, strip.first) / shape.tile * shape.tile;
+  const int64_t begin = first_in_reach(shape, tiles.sight, strip.first) / shape.tile * shape.tile;
   for (int64_t key = lists.next(begin, shape.keys()); key < shape.keys();) {
     KeyTile found{.keys = {key, std::min(shape.tile, shape.keys() - key)},
                   .begins = key != before,
@@ -135,7 +136,7 @@ void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Rang
 template <typename Visit>
 void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {
   if (!tiles.empty()) return visit_listed_keys(shape, tiles, strip, visit);
-  const Range seen = seen_keys(shape, strip, tiles.reach);
+  const Range seen = seen_keys(shape, strip, tiles.sight);
   const int64_t first = seen.first / shape.tile * shape.tile;
   const int64_t end = seen.first + seen.count;
   for (int64_t key = first; key < end; key += shape.tile) {
@@ -147,17 +148,18 @@ void visit_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip
   }
 }
 
-// Calls visit(tile) for each tile of the strip's queries to which these keys are not all in the future; with a schedule
-// for every one, also if it sees nothing of them.
+// Calls visit(tile) for each tile of the strip's queries that see as far as these keys; with a schedule for every one,
+// also if it sees nothing of them.
 template <typename Visit>
 void visit_tiles(const AttentionShape& shape, const HeadTiles& tiles, Range strip, const KeyTile& found, Visit visit) {
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
-    Tile tile{.place = place, .queries = queries, .keys = found.keys, .reach = tiles.reach};
-    const bool is_in_reach = first_in_reach(shape, tiles.reach, queries.first) < found.keys.first + found.keys.count;
+    Tile tile{.place = place, .queries = queries, .keys = found.keys, .sight = tiles.sight};
+    const bool is_in_reach = first_in_reach(shape, tiles.sight, queries.first) < found.keys.first + found.keys.count;
     if (tiles.empty()) {
-      tile.ends = !sees_beyond(shape, queries, found.keys.first + shape.tile);
+      const int64_t end = end_of_sight(shape, tiles.sight, queries.first + queries.count - 1);
+      tile.ends = found.keys.first + shape.tile >= end;
       if (!is_in_reach) tile.seen = Seen::kNothing;
-      if (sees_beyond(shape, queries, found.keys.first)) visit(tile);
+      if (found.keys.first < end) visit(tile);
       return;
     }
     const int32_t* entry = found.entries[static_cast<size_t>(place)];
@@ -181,23 +183,26 @@ inline Range whole_steps(Range range, int64_t end, int64_t step) {
 
 // The tile's columns that some of these of its rows see, in whole vectors.
 inline Range seen_columns(const AttentionShape& shape, const Tile& tile, Range rows) {
-  const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count}, tile.reach);
+  const Range seen = seen_keys(shape, {tile.queries.first + rows.first, rows.count}, tile.sight);
   return whole_steps({seen.first - tile.keys.first, seen.count}, tile.keys.count, kLanes);
 }
 
 // The tile's rows that see some of these of its columns, in whole row blocks: with whole vectors of columns, those row
 // blocks whose seen columns hold them.
 inline Range seeing_rows(const AttentionShape& shape, const Tile& tile, Range columns) {
-  const int64_t first = tile.keys.first + columns.first - shape.memory - tile.queries.first;
-  const int64_t last = first + std::min(columns.count, tile.keys.count - columns.first) + shape.window - 1;
-  const int64_t end = shape.window > 0 ? last : tile.queries.count;
-  const Range rows = whole_steps({first, end - first}, tile.queries.count, kBlockRows);
+  const int64_t first_key = tile.keys.first + columns.first;
   const int64_t last_key = tile.keys.first + std::min(columns.first + columns.count, tile.keys.count) - 1;
-  int64_t count = rows.count;  // of whole blocks
-  while (count > 0 &&
-         first_in_reach(shape, tile.reach, tile.queries.first + rows.first + count - kBlockRows) > last_key)
-    count -= kBlockRows;
-  return {rows.first, std::min(count, tile.queries.count - rows.first)};
+  const int64_t own = first_key - shape.memory - tile.queries.first;  // the row whose own key is the first
+  const int64_t end = shape.window > 0 ? last_key - first_key + own + shape.window : tile.queries.count;
+  const int64_t first = tile.sight.ahead == nullptr ? own : 0;
+  const Range rows = whole_steps({first, end - first}, tile.queries.count, kBlockRows);
+  const int64_t last = tile.queries.first + tile.queries.count - 1;
+  int64_t begin = tile.queries.first + rows.first;  // of whole blocks, as `past`
+  int64_t past = begin + rows.count;
+  while (begin < past && end_of_sight(shape, tile.sight, std::min(begin + kBlockRows - 1, last)) <= first_key)
+    begin += kBlockRows;
+  while (begin < past && first_in_reach(shape, tile.sight, past - kBlockRows) > last_key) past -= kBlockRows;
+  return {begin - tile.queries.first, std::min(past, last + 1) - begin};
 }
 
 // The columns, in whole vectors, of a band's block that hold distances of some of these queries' seen keys. Column 0 is

@@ -85,12 +85,19 @@ struct HeadRows {
   }
 };
 
+// How far the queries of a stream see.
+struct Sight {
+  const int32_t* reach = nullptr;  // [T]: back; null: no limit
+  const int32_t* ahead = nullptr;  // [T]: keys behind its own; null: none
+  bool is_limited() const { return reach != nullptr || ahead != nullptr; }
+};
+
 // What the schedule lists of one head, where there is one, and how far its queries see.
 struct HeadTiles {
   const int32_t* starts = nullptr;   // of the keys of tiles of queries
   const int32_t* entries = nullptr;  // a tile of keys and a mask, or -1, each
   const int64_t* masks = nullptr;
-  const int32_t* reach = nullptr;  // [T]; null: no limit
+  Sight sight;
 
   bool empty() const { return starts == nullptr; }
 };
@@ -98,7 +105,8 @@ struct HeadTiles {
 inline HeadTiles head_tiles(const AttentionShape& shape, const RelativeAttentionInputs& in, int64_t stream,
                             int64_t head) {
   HeadTiles found;
-  if (!in.reach.empty()) found.reach = in.reach.as<int32_t>() + stream * shape.queries;
+  if (!in.reach.empty()) found.sight.reach = in.reach.as<int32_t>() + stream * shape.queries;
+  if (!in.ahead.empty()) found.sight.ahead = in.ahead.as<int32_t>() + stream * shape.queries;
   if (in.tiles.empty()) return found;
   const TileLists& lists = in.tiles.keys_of_queries;
   const int64_t group = in.tiles.groups == 1 ? 0 : head;

@@ -105,10 +105,10 @@ void hide_masked(const Tile& tile, Range rows, Range columns, Rows<float> scores
 // Hides from each row the columns that it does not see, among those that its block of rows sees.
 void hide_unseen(const AttentionShape& shape, const Tile& tile, Range rows, Range columns, Rows<float> scores) {
   if (tile.seen == Seen::kMasked) hide_masked(tile, rows, columns, scores);
-  if (tile.seen != Seen::kByDistance && tile.reach == nullptr) return;
+  if (tile.seen != Seen::kByDistance && !tile.sight.is_limited()) return;
   const int64_t end = columns.first + columns.count;
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
-    const Range seen = seen_keys(shape, {tile.queries.first + row, 1}, tile.reach);
+    const Range seen = seen_keys(shape, {tile.queries.first + row, 1}, tile.sight);
     const int64_t seen_first = seen.first - tile.keys.first;
     std::fill(scores(row) + columns.first, scores(row) + std::clamp(seen_first, columns.first, end), kHidden);
     std::fill(scores(row) + std::clamp(seen_first + seen.count, columns.first, end), scores(row) + end, kHidden);

@@ -77,13 +77,14 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
     const int row = lane.row(2 * r);
     const int query = first_query + row;
     const int farthest = in.farthest_distance(at, query);
+    const int nearest = in.nearest_distance(at, query);
 #pragma unroll
     for (int block = 0; block < kColumns / 8; ++block) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int j = key_of(row) + kStep * lane.column(block, i);
         const int distance = in.mem_len + query - j;
-        if (j < 0 || distance < 0 || distance > farthest) scores.value[block][2 * r + i] = -INFINITY;
+        if (j < 0 || distance < nearest || distance > farthest) scores.value[block][2 * r + i] = -INFINITY;
       }
     }
   }
@@ -95,7 +96,7 @@ template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
 __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
                                             const KeyOf& key_of, SeenByList listed, Accumulators<kColumns>& scores) {
   static_assert(kListedRows % kColumns == 0);
-  if (in.reach != nullptr) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);
+  if (in.has_limits()) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);
   if (listed.rows == nullptr) return;
   const LaneOfAccumulators lane;
 #pragma unroll

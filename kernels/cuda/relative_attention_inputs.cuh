@@ -171,6 +171,7 @@ struct AttentionInputs {
   int memory_pitch;      // rows from one stream's memory to the next one's
   int window;            // larger than any distance when there is none
   const int32_t* reach;  // [B, T]; or null: no limit
+  const int32_t* ahead;  // [B, T]; or null: nothing
   int surely_seen;       // the window, or nothing with a reach
   float scale;           // 1 / sqrt(H)
   float unscale;         // sqrt(H)
@@ -186,7 +187,9 @@ struct AttentionInputs {
   __device__ __forceinline__ PositionRows<Element> position_rows(const HeadPlace& at) const {
     return {{r + at.n * d_head, heads * d_head, 0, positions}, keys};
   }
-  // Whether a query sees a key by its distance, whatever the query's reach.
+  // Whether queries have limits of their own.
+  __device__ __forceinline__ bool has_limits() const { return reach != nullptr || ahead != nullptr; }
+  // Whether a query sees a key by its distance, whatever the query's reach and what it sees ahead.
   __device__ __forceinline__ bool surely_sees(int i, int j) const {
     const int distance = mem_len + i - j;
     return i < tgt_len && j >= 0 && distance >= 0 && distance < surely_seen;  // and so j < keys
@@ -195,6 +198,15 @@ struct AttentionInputs {
   __device__ __forceinline__ int farthest_distance(const HeadPlace& at, int i) const {
     if (i >= tgt_len) return -1;
     return reach == nullptr ? window - 1 : std::min(window - 1, reach[static_cast<int64_t>(at.b) * tgt_len + i]);
+  }
+  // Likewise, 0 or less.
+  __device__ __forceinline__ int nearest_distance(const HeadPlace& at, int i) const {
+    return ahead == nullptr || i >= tgt_len ? 0 : -ahead[static_cast<int64_t>(at.b) * tgt_len + i];
+  }
+  // The key behind the last that a query may see. That of the next query is never before.
+  __device__ __forceinline__ int end_of_sight(const HeadPlace& at, int i) const {
+    const int last = std::min(i, tgt_len - 1);
+    return mem_len + last + 1 - nearest_distance(at, last);
   }
   // The first key that the reach of a query leaves to it. That of the next query is never before.
   __device__ __forceinline__ int first_in_reach(const HeadPlace& at, int i) const {
@@ -211,7 +223,7 @@ struct AttentionInputs {
       return walk;
     } else {
       const int first = std::max(first_in_reach(at, i0), mem_len + i0 - window + 1);
-      return {std::max(0, first) / kRows * kRows, std::min(keys, mem_len + i0 + kRows)};
+      return {std::max(0, first) / kRows * kRows, end_of_sight(at, i0 + kRows - 1)};
     }
   }
   template <bool kListed>
@@ -221,7 +233,7 @@ struct AttentionInputs {
       return queries_of_keys.walk<Element>(at.n, j0, end_of_reach(at, j0, tgt_len));
     } else {
       const int end = std::min(tgt_len, j0 + kRows - 1 + window - mem_len);
-      return {std::max(0, j0 - mem_len) / kRows * kRows, end_of_reach(at, j0, end)};
+      return {first_that_sees(at, j0), end_of_reach(at, j0, end)};
     }
   }
   template <bool kListed>
@@ -252,6 +264,14 @@ struct AttentionInputs {
   }
 
  private:
+  // Where the first tile of queries begins that see as far as key j0.
+  __device__ __forceinline__ int first_that_sees(const HeadPlace& at, int j0) const {
+    constexpr int kRows = kTile<Element>;
+    int first = std::max(0, j0 - mem_len) / kRows * kRows;
+    if (ahead == nullptr) return first;
+    while (first > 0 && end_of_sight(at, first - 1) > j0) first -= kRows;
+    return first;
+  }
   // Before `end`, behind the last tile of queries with a key of the tile from j0 on in reach.
   __device__ __forceinline__ int end_of_reach(const HeadPlace& at, int j0, int end) const {
     constexpr int kRows = kTile<Element>;
@@ -347,6 +367,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .memory_pitch = extent(args.memory_pitch > 0 ? args.memory_pitch : args.memory_kv.shape[1]),
           .window = window,
           .reach = simt::data_of<int32_t>(args.reach),
+          .ahead = simt::data_of<int32_t>(args.ahead),
           .surely_seen = args.reach.empty() ? window : 0,
           .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(qkv[4]))),
           .unscale = static_cast<float>(std::sqrt(static_cast<double>(qkv[4]))),

@@ -65,11 +65,11 @@ TEST(RelativeAttentionInDocuments, ThreadsDoNotChangeABit) {
 
 TEST(RelativeAttentionInDocuments, InformationEndsAtTheDocumentToTheBit) {
   const AttentionCase c{.t = 100, .m = 70, .h = 16, .document = 30};
-  const std::vector<int64_t> first_seen = first_in_documents(c);
+  const std::vector<KeysOfDocument> documents = keys_of_documents(c);
   for (const int64_t key : {0, 5, 40, 69, 70, 71, 100, 134, 169}) {
     const std::vector<bool> touched = queries_touched(c, key);
     for (int64_t i = 0; i < c.t; ++i) {
-      const int64_t first = first_seen[static_cast<size_t>(i)];
+      const int64_t first = documents[static_cast<size_t>(i)].first;
       const bool sees = key <= c.m + i && key >= first && first < c.m + i;  // a single key has all the weight
       EXPECT_EQ(touched[static_cast<size_t>(i)], sees) << "key " << key << " query " << i;
     }

@@ -39,15 +39,16 @@ struct AttentionCase {
   int64_t g = 0;              // gains by distance, of cases with none of these (with_gains); 0: none
   Pattern pattern = {};       // what a schedule of tiles lists; none: without one
   int64_t document = 0;       // mean length of the documents that queries do not see beyond; 0: no documents
+  bool ahead = false;         // whether queries see the keys behind their own
 
   int64_t keys() const { return m + t; }
   bool sees(int64_t head, int64_t i, int64_t j) const {
     const int64_t distance = m + i - j;
-    if (distance < 0) return false;
+    if (distance < 0 && !ahead) return false;
     return pattern.exists() ? pattern.sees(head, m + i, j) : window == 0 || distance < window;
   }
   bool sees(int64_t stream, int64_t head, int64_t i, int64_t j) const {
-    return sees(head, i, j) && (document == 0 || m + i - j <= reach(stream, i));
+    return sees(head, i, j) && (document == 0 || m + i - j <= reach(stream, i)) && j - m - i <= seen_ahead(stream, i);
   }
   // Whether a document begins at this place, counted from the first key of the memory.
   bool begins_document(int64_t stream, int64_t place) const {
@@ -59,6 +60,12 @@ struct AttentionCase {
     int64_t place = m + i;
     while (place >= 0 && !begins_document(stream, place)) --place;
     return place < 0 ? m + i + 5 : m + i - place;
+  }
+  int64_t seen_ahead(int64_t stream, int64_t i) const {
+    if (!ahead) return 0;
+    int64_t place = m + i + 1;
+    while (place < keys() && (document == 0 || !begins_document(stream, place))) ++place;
+    return place - 1 - m - i;
   }
   int64_t positions() const {
     if (!has_distances) return 0;
@@ -78,9 +85,9 @@ inline AttentionCase with_gains(AttentionCase c, int64_t g) {
 }
 
 inline std::string text_of(const AttentionCase& c) {
-  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {} {} documents {}", c.b,
-                     c.t, c.m, c.n, c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g, c.pattern.name,
-                     c.document);
+  return fmt::format("B {} T {} M {} N {} H {} P {} window {} dropatt {} biases {} E {} gains {} {} documents {} {}",
+                     c.b, c.t, c.m, c.n, c.h, c.positions(), c.window, c.dropatt, c.has_biases, c.e, c.g,
+                     c.pattern.name, c.document, c.ahead ? "ahead" : "");
 }
 
 inline Dropout dropatt_of(const AttentionCase& c) {
@@ -103,10 +110,13 @@ class ScheduledTiles {
  public:
   explicit ScheduledTiles(const AttentionCase& c) {
     if (!c.pattern.exists()) return;
-    schedule_.emplace(c.t, c.m, c.pattern.by_head ? c.n : 1, [&c](int64_t group, int64_t i, uint64_t* keys) {
-      for (int64_t j = 0; j < c.keys(); ++j)
-        if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
-    });
+    schedule_.emplace(
+        c.t, c.m, c.pattern.by_head ? c.n : 1,
+        [&c](int64_t group, int64_t i, uint64_t* keys) {
+          for (int64_t j = 0; j < c.keys(); ++j)
+            if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
+        },
+        c.ahead);
     const std::vector<int64_t>& words = schedule_->words();
     words_ = TestTensor(DType::kInt64, {static_cast<int64_t>(words.size())});
     std::ranges::copy(words, words_.as<int64_t>());
@@ -127,16 +137,26 @@ inline TestTensor reach_tensor(const AttentionCase& c) {
   return reach;
 }
 
+inline TestTensor ahead_tensor(const AttentionCase& c) {
+  if (!c.ahead) return {};
+  TestTensor ahead(DType::kInt32, {c.b, c.t});
+  for (int64_t b = 0; b < c.b; ++b) {
+    for (int64_t i = 0; i < c.t; ++i) ahead.as<int32_t>()[b * c.t + i] = static_cast<int32_t>(c.seen_ahead(b, i));
+  }
+  return ahead;
+}
+
 struct AttentionProblem {
   AttentionCase extents;
   ScheduledTiles scheduled;
-  TestTensor reach;
+  TestTensor reach, ahead;
   TestTensor qkv, memory_kv, r, u, w, bias, gain, doutput;
 
   explicit AttentionProblem(const AttentionCase& c)
       : extents(c),
         scheduled(c),
         reach(reach_tensor(c)),
+        ahead(ahead_tensor(c)),
         qkv(cast(random_tensor({c.b, c.t, 3, c.n, c.h}, 1, c.deviation), c.dtype)),
         memory_kv(cast(random_tensor({c.b, c.m, 2, c.n, c.h}, 2, c.deviation), c.dtype)),
         r(cast(random_tensor({c.positions(), c.n, c.h}, 3, c.deviation), c.dtype)),
@@ -181,6 +201,7 @@ inline RelativeAttentionInputs inputs_of(const AttentionProblem& x) {
           .window = x.extents.window,
           .tiles = x.scheduled.tiles(),
           .reach = x.reach.view(),
+          .ahead = x.ahead.view(),
           .dropout = dropatt_of(x.extents)};
 }
 
@@ -211,14 +232,21 @@ inline AttentionSolution solve(const AttentionProblem& x, int threads = 2, float
   return y;
 }
 
-// The first key of the document of each query of each stream; 0 where it began before, and without documents.
-inline std::vector<int64_t> first_in_documents(const AttentionCase& c) {
-  std::vector<int64_t> first(static_cast<size_t>(c.b * c.t), 0);
-  for (int64_t b = 0; c.document > 0 && b < c.b; ++b) {
-    for (int64_t i = 0; i < c.t; ++i)
-      first[static_cast<size_t>(b * c.t + i)] = std::max<int64_t>(0, c.m + i - c.reach(b, i));
+// The keys of the document of each query of each stream: the first, 0 where it began before and without documents, and
+// the one behind the last that may be seen.
+struct KeysOfDocument {
+  int64_t first = 0, end = 0;
+};
+inline std::vector<KeysOfDocument> keys_of_documents(const AttentionCase& c) {
+  std::vector<KeysOfDocument> found(static_cast<size_t>(c.b * c.t));
+  for (int64_t b = 0; b < c.b; ++b) {
+    for (int64_t i = 0; i < c.t; ++i) {
+      const int64_t reach = c.document > 0 ? c.reach(b, i) : c.keys();
+      found[static_cast<size_t>(b * c.t + i)] = {std::max<int64_t>(0, c.m + i - reach),
+                                                 c.m + i + 1 + c.seen_ahead(b, i)};
+    }
   }
-  return first;
+  return found;
 }
 
 template <typename Scalar = double>
@@ -230,10 +258,10 @@ oracle::AttentionTensors<Scalar> oracle_inputs(const AttentionProblem& x) {
     return tensor.shape().elements() == 0 ? std::vector<Scalar>(static_cast<size_t>(elements))
                                           : oracle_values<Scalar>(tensor.view());
   };
-  const auto sees = [c, first_seen = first_in_documents(c)](size_t b, size_t n, size_t i, size_t j) {
+  const auto sees = [c, documents = keys_of_documents(c)](size_t b, size_t n, size_t i, size_t j) {
     const auto key = static_cast<int64_t>(j);
-    return c.sees(static_cast<int64_t>(n), static_cast<int64_t>(i), key) &&
-           key >= first_seen[b * static_cast<size_t>(c.t) + i];
+    const KeysOfDocument& own = documents[b * static_cast<size_t>(c.t) + i];
+    return c.sees(static_cast<int64_t>(n), static_cast<int64_t>(i), key) && key >= own.first && key < own.end;
   };
   return {{size(c.b), size(c.t), size(c.m), size(c.n), size(c.h), size(positions), sees, size(c.e), size(c.g)},
           oracle_values<Scalar>(x.qkv.view()),

@@ -421,6 +421,11 @@ TEST(RelativeAttention, NamesWhatBreaksTheContract) {
   expect_forward([&](auto& a) { a.inputs.reach = biases.view(); }, {"reach", "int32", "float32"});
   expect_forward([&](auto& a) { a.inputs.reach = biases.view(), a.inputs.reach.dtype = DType::kInt32; },
                  {"reach", "[2, 5]", "[2, 8]"});
+  TestTensor ahead(DType::kInt32, {2, 5});
+  expect_forward([&](auto& a) { a.inputs.ahead = ahead.view(); }, {"r", "empty with ahead", "[8, 2, 4]"});
+  expect_forward([&](auto& a) { without_r(a), a.inputs.ahead = ahead.view(); }, {"bias", "empty with ahead", "[2, 8]"});
+  expect_forward([&](auto& a) { only_gain(a), a.inputs.ahead = ahead.view(); }, {"gain", "empty with ahead", "[2, 8]"});
+  expect_forward([&](auto& a) { a.inputs.ahead = ahead.view().rows(0, 1); }, {"ahead", "[2, 5]", "[1, 5]"});
   expect_forward([&](auto& a) { a.inputs.window = -1; }, {"window", "-1"});
   expect_forward([&](auto& a) { a.inputs.memory_pitch = 2; }, {"memory_pitch", "at least 3", "2"});
   expect_forward([&](auto& a) { a.inputs.dropout.p = 1.5F; }, {"dropout", "1.5"});

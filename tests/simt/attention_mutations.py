@@ -19,6 +19,7 @@ WITHOUT_DISTANCES = "RelativeAttention.EqualsOracleWithoutDistances"
 ATTENTION_WINDOWS = "RelativeAttention.EqualsOracleForWindows"
 SCHEDULES = "RelativeAttention.EqualsOracleForSchedules"
 DOCUMENTS = "RelativeAttentionInDocuments.EqualsOracle"
+AHEAD = "RelativeAttentionAhead.EqualsOracle"
 BFLOAT16 = "RelativeAttentionInBFloat16.IsAsNearAsTheNaivePath"
 MEMORY_PITCH = "RelativeAttention.MemoryPitchOnlySpacesTheStreams"
 
@@ -65,7 +66,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "no mask",
-        "if (j < 0 || distance < 0 || distance > farthest) scores",
+        "if (j < 0 || distance < nearest || distance > farthest) scores",
         "if (false && distance > farthest) scores",
         unit="forward",
     ),
@@ -484,9 +485,49 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention.cuh",
         "with a schedule, no reach in the gradient of the positions",
-        "  if (in.reach != nullptr) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);\n",
+        "  if (in.has_limits()) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);\n",
         "",
         DOCUMENTS,
         "distances",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "what the first stream sees ahead for all",
+        "-ahead[static_cast<int64_t>(at.b) * tgt_len + i]",
+        "-ahead[i]",
+        AHEAD,
+        "forward",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "the last key ahead left out",
+        "return mem_len + last + 1 - nearest_distance(at, last);",
+        "return mem_len + last - nearest_distance(at, last);",
+        AHEAD,
+        "forward",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "a tile of queries left out that sees one key of the tile, ahead",
+        "end_of_sight(at, first - 1) > j0",
+        "end_of_sight(at, first - 1) > j0 + 1",
+        AHEAD,
+        "keys",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "queries of earlier tiles left out of the gradient of keys",
+        "if (ahead == nullptr) return first;",
+        "return first;",
+        AHEAD,
+        "keys",
+    ),
+    attention(
+        "relative_attention_inputs.cuh",
+        "with a schedule, no end of what is seen ahead",
+        "return reach != nullptr || ahead != nullptr;",
+        "return reach != nullptr;",
+        "RelativeAttentionAhead.SaysTheSameInOtherWordsToTheBit",
+        "forward",
     ),
 ]
