@@ -57,18 +57,22 @@ SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options,
       rows_(source_.tokens() / text_rows_ / options.streams * text_rows_),
       position_(start) {
   if (!options_.boundary.empty()) documents_.emplace(options_.boundary);
+  if (options_.masking && source_.has_marks())
+    throw ContractError("{}: tokens to be masked of a split that marks those to be predicted", source_.name());
   if (documents_ && source_.info().examples)
     throw ContractError("{}: a document boundary of examples, which are documents each", source_.name());
   check_position(start);
   const int64_t longest = std::min(longest_, text_rows_ - 1);
-  for (int64_t b = options_.first_stream; b < options_.first_stream + options_.local_streams; ++b)
-    windows_.emplace_back(b * rows_, (b + 1) * rows_, std::max(kWindowTokens, longest + 1));
+  for (size_t stream = 0; stream < static_cast<size_t>(options_.local_streams); ++stream)
+    windows_.emplace_back(first_offset(stream), first_offset(stream) + rows_, std::max(kWindowTokens, longest + 1));
   const Shape shape{options_.local_streams, longest};
   const Shape of_reach{documents_ ? options_.local_streams : 0, longest};
+  const Shape of_ahead{documents_ && options_.masking ? options_.local_streams : 0, longest};
   for (int64_t i = 0; i <= options_.read_ahead; ++i)
     slots_.push_back({.tokens = OwnedTensor(DType::kInt32, shape),
                       .targets = OwnedTensor(DType::kInt32, shape),
                       .reach = OwnedTensor(DType::kInt32, of_reach),
+                      .ahead = OwnedTensor(DType::kInt32, of_ahead),
                       .segment = {}});
   places_.resize(static_cast<size_t>(of_reach[0]));
   this->start();
@@ -186,23 +190,49 @@ void SegmentStreams::find_places(StreamPosition position) {
   }
 }
 
+namespace {
+
+// Of rows whose reach is this: those behind each until a document's first, which reaches nothing.
+void count_ahead(std::span<const int32_t> reach, int32_t* ahead) {
+  int32_t rows = 0;
+  for (size_t i = reach.size(); i-- > 0;) {
+    ahead[i] = rows;
+    rows = reach[i] == 0 ? 0 : rows + 1;
+  }
+}
+
+}  // namespace
+
 void SegmentStreams::fill(Slot& slot, StreamPosition position) {
   const int64_t length = length_at(position);
   if (position.row == 0) std::ranges::fill(places_, DocumentPlace{});
   auto* tokens = slot.tokens.as<int32_t>();
   auto* targets = slot.targets.as<int32_t>();
   auto* reach = slot.reach.as<int32_t>();
+  auto* ahead = slot.ahead.as<int32_t>();
+  const auto rows_of_segment = static_cast<size_t>(length);
   for (size_t stream = 0; stream < windows_.size(); ++stream) {
     const TokenRows rows = windows_[stream].read(source_, position.row, length + 1);
-    tokens = std::copy(rows.tokens.begin(), rows.tokens.end() - 1, tokens);
-    for (int64_t i = 1; i <= length; ++i) *targets++ = rows.target(static_cast<size_t>(i));
+    for (size_t i = 0; i < rows_of_segment; ++i) {
+      const int64_t offset = first_offset(stream) + position.row + static_cast<int64_t>(i) + 1;
+      const MaskedToken row = options_.masking ? masked(*options_.masking, position.epoch, offset, rows.tokens[i + 1])
+                                               : MaskedToken{.token = rows.tokens[i], .target = rows.target(i + 1)};
+      *tokens++ = row.token;
+      *targets++ = row.target;
+    }
     if (!documents_) continue;
-    for (int64_t i = 0; i < length; ++i) *reach++ = reach_of_next(places_[stream], rows.tokens[static_cast<size_t>(i)]);
+    for (size_t i = 0; i < rows_of_segment; ++i) reach[i] = reach_of_next(places_[stream], rows.tokens[i]);
+    if (options_.masking) {
+      count_ahead({reach, rows_of_segment}, ahead);
+      ahead += length;
+    }
+    reach += length;
   }
   const Shape shape{options_.local_streams, length};
   slot.segment = {.tokens = {slot.tokens.view().data, DType::kInt32, shape},
                   .targets = {slot.targets.view().data, DType::kInt32, shape},
                   .reach = {slot.reach.view().data, DType::kInt32, {std::ssize(places_), length}},
+                  .ahead = {slot.ahead.view().data, DType::kInt32, {slot.ahead.shape()[0], length}},
                   .length = length,
                   .epoch = position.epoch,
                   .index = position.row / options_.segment_length,

@@ -10,6 +10,9 @@
 //
 // Where documents are told apart, a row belongs to the document of its target: the first row of a document reads the
 // last token of the boundary before it, and a stream begins within a document whose earlier rows it does not have.
+//
+// For a masked model, a row reads its own target, masked or not: what it foretells is that token itself, from those on
+// both sides of it.
 #pragma once
 
 #include <condition_variable>
@@ -23,6 +26,7 @@
 
 #include "base/buffer.h"
 #include "data_pipeline/document_boundaries.h"
+#include "data_pipeline/masked_tokens.h"
 #include "data_pipeline/token_source.h"
 #include "data_pipeline/token_window.h"
 
@@ -37,6 +41,7 @@ struct StreamOptions {
   int64_t read_ahead = 4;              // segments prepared in advance
   std::vector<int32_t> boundary = {};  // tokens between two documents; none: they are not told apart
   int64_t farthest = 0;                // rows before a segment that its reach must tell apart
+  std::optional<Masking> masking = {};
 };
 
 // All that a checkpoint keeps of a reader. `row` counts in every stream alike, so it holds for any range of streams.
@@ -52,6 +57,9 @@ struct Segment {
   // [local_streams, length] int32: rows of its document before each row, or as many as lie at least `farthest` before
   // the segment; none where documents are not told apart.
   ConstTensorView reach;
+  // [local_streams, length] int32: rows of its document behind each row in the segment; none unless tokens are masked
+  // and documents told apart.
+  ConstTensorView ahead;
   int64_t length = 0;
   int64_t epoch = 0;
   int64_t index = 0;         // in the epoch: row / segment_length
@@ -84,13 +92,14 @@ class SegmentStreams {
 
   int64_t targets_per_stream() const { return rows_ / text_rows_ * (text_rows_ - 1); }  // in an epoch
   int64_t segments_per_epoch() const;
-  bool has_marks() const { return source_.has_marks(); }
+  // Whether only some of the targets are to be predicted.
+  bool scores_some() const { return source_.has_marks() || options_.masking.has_value(); }
 
  private:
   struct Slot {
     OwnedTensor tokens;
     OwnedTensor targets;
-    OwnedTensor reach;
+    OwnedTensor reach, ahead;
     Segment segment;
   };
   // Between two rows of a stream.
@@ -108,6 +117,7 @@ class SegmentStreams {
   void fill(Slot& slot, StreamPosition position);
   void find_places(StreamPosition position);
   int32_t reach_of_next(DocumentPlace& place, int32_t token) const;
+  int64_t first_offset(size_t stream) const { return (options_.first_stream + static_cast<int64_t>(stream)) * rows_; }
 
   TokenSource source_;
   StreamOptions options_;

@@ -22,6 +22,12 @@ struct LayerMemory {
   bool is_frozen() const { return kv.data.exists(); }
 };
 
+// How far each query sees in its text.
+struct Sight {
+  Slot reach;  // [B, T] int32: the farthest distance; or missing: no limit
+  Slot ahead;  // [B, T] int32: how many keys behind its own; or missing: none
+};
+
 class Attention {
  public:
   // For layer `layer` of the model; `position` outlives it. `schedules` are those of all layers.
@@ -33,10 +39,9 @@ class Attention {
     Value output;  // [B, T, D]
     Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
   };
-  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
-  // `reach` the farthest distance of each query where there is one.
+  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions.
   Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  Slot reach, const ModelUse& use) const;
+                  const Sight& sight, const ModelUse& use) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;

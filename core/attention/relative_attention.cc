@@ -83,11 +83,13 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                             .window = seen.window,
                                             .tiles = seen.tiles,
                                             .reach = tape.read(in.reach),
+                                            .ahead = tape.read(in.ahead),
                                             .dropout = tape.dropout(in.dropatt, per_stream)};
   };
   tape.record({
       .name = "relative_attention",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach, output.data, lse},
+      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach, in.ahead, output.data,
+                        lse},
       .forward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_forward(
@@ -95,7 +97,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
       .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach,
-                         output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot, dgain.slot},
+                         in.ahead, output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot,
+                         dgain.slot},
       .backward =
           [=, &tape](Queue& queue) {
             kernels::relative_attention_backward(

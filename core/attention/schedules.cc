@@ -23,6 +23,7 @@ ModelUse use_of(const ScheduledLayer& layer) {
   ModelUse use;
   use.patterns = layer.patterns;
   use.layer = layer.layer;
+  use.ahead = layer.ahead;
   return use;
 }
 
@@ -39,6 +40,7 @@ ScheduledLayer scheduled_layer(const ModelUse& use, int64_t heads, int64_t tgt_l
   const auto draws = [](const PatternConfig& pattern) { return pattern.kind == PatternKind::kRandom; };
   return {.patterns = use.patterns,
           .layer = std::ranges::any_of(use.patterns, draws) ? use.layer : 0,
+          .ahead = use.ahead,
           .heads = heads,
           .tgt_len = tgt_len,
           .device = device};

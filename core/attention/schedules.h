@@ -27,6 +27,7 @@ class PlacedSchedule {
 struct ScheduledLayer {
   std::vector<PatternConfig> patterns = {};
   int64_t layer = 0;  // if something is drawn for it; so layers that see the same are equal
+  bool ahead = false;
   int64_t heads = 0;
   int64_t tgt_len = 0;
   Device device = {};

@@ -25,18 +25,20 @@ bool heads_differ(const ModelUse& use) {
   });
 }
 
-// The keys of one query, named by how many tokens they lie before it.
+// The keys of one query, named by how many tokens they lie before it; those ahead by numbers below 0.
 class SeenKeys {
  public:
-  SeenKeys(std::span<uint64_t> bits, int64_t keys) : bits_(bits), keys_(keys) {}
+  SeenKeys(std::span<uint64_t> bits, int64_t keys, int64_t ahead) : bits_(bits), keys_(keys), ahead_(ahead) {}
 
-  int64_t keys() const { return keys_; }
+  int64_t keys() const { return keys_; }  // up to its own
+  int64_t ahead() const { return ahead_; }
 
   void see(int64_t nearest, int64_t farthest) {
     const int64_t first = std::max<int64_t>(keys_ - 1 - farthest, 0);
-    const int64_t last = keys_ - 1 - std::max<int64_t>(nearest, 0);
+    const int64_t last = keys_ - 1 - std::max(nearest, -ahead_);
     if (first <= last) set_bits(bits_, first, last);
   }
+  void see_all() { see(-ahead_, keys_ - 1); }
 
   // Those of the block so many blocks before the query's, of which the query is at `phase`.
   void see_block(int64_t block, int64_t phase, int64_t blocks_back) {
@@ -46,13 +48,14 @@ class SeenKeys {
 
   // Those at positions from .. from + columns - 1 of every period, of which the query is at `phase`.
   void see_columns(int64_t period, int64_t phase, int64_t from, int64_t columns) {
-    for (int64_t farthest = phase - from; farthest - columns + 1 < keys_; farthest += period)
-      if (farthest >= 0) see(farthest - columns + 1, farthest);
+    const int64_t periods_ahead = ahead_ / period + 1;
+    for (int64_t farthest = phase - from - periods_ahead * period; farthest - columns + 1 < keys_; farthest += period)
+      see(farthest - columns + 1, farthest);
   }
 
  private:
   std::span<uint64_t> bits_;
-  int64_t keys_;
+  int64_t keys_, ahead_;
 };
 
 void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t position, SeenKeys& keys) {
@@ -60,21 +63,24 @@ void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t pos
   const int64_t phase = position % pattern.repeats_after();
   switch (pattern.kind) {
     case kWindow:
-      return keys.see(0, pattern.window - 1);
+      return keys.see(1 - pattern.window, pattern.window - 1);
     case kDilated:
     case kStrided: {
-      const int64_t end = std::min(keys.keys(), pattern.farthest_distance(position).value_or(keys.keys()) + 1);
-      for (int64_t distance = 0; distance < end; distance += pattern.stride) keys.see(distance, distance);
+      const int64_t end = pattern.farthest_distance(position).value_or(keys.keys() + keys.ahead()) + 1;
+      for (int64_t distance = 0; distance < std::min(end, keys.keys()); distance += pattern.stride)
+        keys.see(distance, distance);
+      for (int64_t distance = 0; distance < std::min(end, keys.ahead() + 1); distance += pattern.stride)
+        keys.see(-distance, -distance);
       return;
     }
     case kBlocks:
-      return keys.see(0, phase + pattern.before);
+      return keys.see(phase + 1 - pattern.block - pattern.before, phase + pattern.before);
     case kBlockwise:
       return keys.see_block(pattern.block, phase, pattern.shift);
     case kFixed:
       return keys.see_columns(pattern.period, phase, pattern.first_column(), pattern.columns);
     case kGlobal:
-      if (phase < pattern.columns) return keys.see(0, keys.keys() - 1);
+      if (phase < pattern.columns) return keys.see_all();
       return keys.see_columns(pattern.period, phase, 0, pattern.columns);
     case kRandom:
       for (const int64_t blocks_back : drawn_blocks(pattern, whom, phase / pattern.block))
@@ -85,20 +91,24 @@ void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t pos
 
 kernels::TileSchedule tiles_of(const ModelUse& use, int64_t groups, int64_t first_head, int64_t tgt_len, int64_t memory,
                                int64_t first_position) {
-  return {tgt_len, memory, groups, [&](int64_t group, int64_t query, uint64_t* keys) {
+  return {tgt_len, memory, groups,
+          [&](int64_t group, int64_t query, uint64_t* keys) {
+            const int64_t ahead = use.ahead ? tgt_len - 1 - query : 0;
             const int64_t count = memory + query + 1;
             see_keys(use, first_head + group, first_position + query, count,
-                     {keys, static_cast<size_t>((count + 63) / 64)});
-          }};
+                     {keys, static_cast<size_t>((count + ahead + 63) / 64)}, ahead);
+          },
+          use.ahead};
 }
 
 }  // namespace
 
-void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits) {
-  SeenKeys seen(bits, keys);
+void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits,
+              int64_t ahead) {
+  SeenKeys seen(bits, keys, use.ahead ? ahead : 0);
   if (use.patterns.empty()) {
     const int64_t window = visible_window(use);
-    return seen.see(0, (window == 0 ? keys : window) - 1);
+    return window == 0 ? seen.see_all() : seen.see(0, window - 1);
   }
   seen.see(0, 0);
   for (size_t i = 0; i < use.patterns.size(); ++i) {
@@ -172,6 +182,7 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
   if (schedule) return static_cast<double>(schedule->pairs()) / static_cast<double>(schedule->groups());
   const int64_t window = visible_window(use);
   double pairs = 0.0;
+  if (use.ahead) return static_cast<double>(tgt_len * (memory + tgt_len));
   for (int64_t keys = memory + 1; keys <= memory + tgt_len; ++keys)
     pairs += static_cast<double>(window == 0 ? keys : std::min(keys, window));
   return pairs;

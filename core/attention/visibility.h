@@ -1,4 +1,4 @@
-// The visibility axis: which earlier keys a query sees.
+// The visibility axis: which keys a query sees.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace segue {
 
-// Says which of the `keys` keys up to a head's query it sees, the query's own the last: sets bit k % 64 of word k / 64
-// for key k. `position` is the query's in its stream, or any that lies whole periods before it. What one layer's use
-// says, in every kind: kernels are given the same in other words.
-void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits);
+// Says which keys a head's query sees of the `keys` up to its own, the last, and of the `ahead` behind that: sets bit
+// k % 64 of word k / 64 for key k. `position` is the query's in its stream, or any that lies whole periods before it.
+// What one layer's use says, in every kind: kernels are given the same in other words. Without use.ahead none ahead.
+void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits,
+              int64_t ahead = 0);
 
 // What patterns say is the same for positions so many tokens apart.
 int64_t repeats_after(const ModelUse& use);

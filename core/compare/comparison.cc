@@ -22,7 +22,7 @@ namespace segue {
 namespace {
 
 // Groups of keys that say what is learned from and how runs are measured, not what is trained.
-constexpr std::array<std::string_view, 2> kOfAll{"data.", "evaluation."};
+constexpr std::array<std::string_view, 3> kOfAll{"data.", "evaluation.", "model.objective."};
 constexpr size_t kLongestExcerpt = 60;  // of a name, in errors
 
 bool is_plain_name(const std::string& name) {

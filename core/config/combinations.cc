@@ -299,6 +299,37 @@ void check_spans(const ModelConfig& model, std::string_view source) {
   }
 }
 
+void check_shares(const ObjectiveConfig& objective, std::string_view source) {
+  const double left = 1.0 - objective.mask_token_share;
+  if (objective.is_masked() && objective.random_token_share > left)
+    throw ConfigError(
+        "{}: model.objective.random_token_share: expected at most {:.6g}, what model.objective.mask_token_share = {} "
+        "leaves, found {}",
+        source, left, objective.mask_token_share, objective.random_token_share);
+}
+
+// Who looks ahead knows no next token, and distances of keys behind a query have neither rows nor biases nor gains.
+void check_objective(const ModelConfig& model, std::string_view source) {
+  constexpr PositionTerms kAccepted{.vectors = true, .turns = true};
+  check_shares(model.objective, source);
+  const bool is_masked = model.objective.is_masked();
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityKind seen = visibility_of_layer(model, layer).kind;
+    const bool is_right =
+        is_masked ? seen == VisibilityKind::kFull || seen == VisibilityKind::kSparse : seen != VisibilityKind::kFull;
+    if (!is_right)
+      throw ConfigError(R"({}: {}.kind: expected {} with model.objective.kind = "{}", found "{}")", source,
+                        visibility_key(model, layer),
+                        is_masked ? R"("full" or "sparse")" : "a kind that does not look ahead",
+                        name_of_choice(model.objective.kind), name_of_choice(seen));
+    const PositionKind position = position_of_layer(model, layer).kind;
+    const std::string_view term = refused_term(offered_by(position), kAccepted);
+    if (is_masked && !term.empty())
+      throw ConfigError(R"({}: {}.kind: expected a kind without {} with model.objective.kind = "masked", found "{}")",
+                        source, position_key(model, layer), term, name_of_choice(position));
+  }
+}
+
 void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
     throw ConfigError(
@@ -363,6 +394,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_block(model.block, source);
   check_all_patterns(model, source);
   check_spans(model, source);
+  check_objective(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
 }

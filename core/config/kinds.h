@@ -46,15 +46,28 @@ inline const auto& table_of(PositionKind) {
   return kTable;
 }
 
-enum class VisibilityKind : uint8_t { kCausal, kWindow, kSparse, kAdaptive };
+enum class ObjectiveKind : uint8_t { kNextToken, kMasked };
+inline const auto& table_of(ObjectiveKind) {
+  using enum ObjectiveKind;
+  static constexpr ChoiceTable<ObjectiveKind, 2> kTable(
+      {{kNextToken, "next_token", "the tokens before it"},
+       {kMasked, "masked",
+        "its whole segment, some tokens of which, it among them, read as a mask token; and what is remembered of "
+        "earlier segments, likewise masked (Devlin et al. 2019)"}});
+  return kTable;
+}
+
+enum class VisibilityKind : uint8_t { kCausal, kFull, kWindow, kSparse, kAdaptive };
 inline const auto& table_of(VisibilityKind) {
   using enum VisibilityKind;
-  static constexpr ChoiceTable<VisibilityKind, 4> kTable(
+  static constexpr ChoiceTable<VisibilityKind, 5> kTable(
       {{kCausal, "causal", "memory and segment up to itself"},
+       {kFull, "full", "memory and the whole segment, with the masked objective alone"},
        {kWindow, "window",
         "the newest of them, as many for every query, so that losses do not depend on where segments begin"},
        {kSparse, "sparse",
-        "those of them that patterns name, for each head; time goes to tiles of 64 queries and 64 keys with some"},
+        "those of them that patterns name, for each head, with the masked objective also behind itself; time goes to "
+        "tiles of 64 queries and 64 keys with some"},
        {kAdaptive, "adaptive",
         "the newest of them, as far back as every head of every layer learns to look; time goes to what is seen, in "
         "tiles of 64"}});
@@ -65,10 +78,10 @@ enum class PatternKind : uint8_t { kWindow, kDilated, kStrided, kBlocks, kBlockw
 inline const auto& table_of(PatternKind) {
   using enum PatternKind;
   static constexpr ChoiceTable<PatternKind, 8> kTable(
-      {{kWindow, "window", "the newest, as many for every query"},
-       {kDilated, "dilated", "as many, but every stride-th of them, back from the query's own"},
-       {kStrided, "strided", "every stride-th, back from the query's own as far as memory reaches"},
-       {kBlocks, "blocks", "those of the query's block, and some before the block"},
+      {{kWindow, "window", "the newest, as many for every query; where it looks ahead, as many behind it"},
+       {kDilated, "dilated", "as many, but every stride-th of them, from the query's own"},
+       {kStrided, "strided", "every stride-th, from the query's own as far as memory reaches"},
+       {kBlocks, "blocks", "those of the query's block, and some before the block; where it looks ahead, behind it"},
        {kBlockwise, "blockwise", "those of one block, the query's own or so many before it"},
        {kFixed, "fixed", "those at fixed positions of every period, as far back as memory reaches"},
        {kGlobal, "global",

@@ -24,6 +24,25 @@ constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
+void ObjectiveConfig::describe(JsonFields& fields) {
+  fields.kind(kind, {.meaning = "what a token is predicted from"});
+  const Kinds masked(ObjectiveKind::kMasked);
+  fields.optional("mask_rate", mask_rate,
+                  {.meaning = "probability that a token is one of those that are predicted; training draws them anew "
+                              "in every epoch, an evaluation always finds the same",
+                   .above = 0,
+                   .maximum = 1,
+                   .kinds = masked});
+  fields.optional(
+      "mask_token_share", mask_token_share,
+      {.meaning = "share of these that read as the mask token", .minimum = 0, .maximum = 1, .kinds = masked});
+  fields.optional("random_token_share", random_token_share,
+                  {.meaning = "share that read as any token, drawn; the others read as what they are",
+                   .minimum = 0,
+                   .maximum = 1,
+                   .kinds = masked});
+}
+
 void PositionConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "how the model knows where tokens stand"});
   using enum PositionKind;
@@ -147,12 +166,14 @@ void PatternConfig::describe(JsonFields& fields) {
                    .minimum = 1,
                    .maximum = kLongest,
                    .kinds = Kinds(kBlocks, kBlockwise, kRandom)});
-  fields.optional("before", before,
-                  {.meaning = "keys before the query's block that all of its queries see",
-                   .unit = "tokens",
-                   .minimum = 0,
-                   .maximum = kLongest,
-                   .kinds = Kinds(kBlocks)});
+  fields.optional(
+      "before", before,
+      {.meaning = "keys before the query's block that all of its queries see; where they look ahead, as many "
+                  "behind it, too",
+       .unit = "tokens",
+       .minimum = 0,
+       .maximum = kLongest,
+       .kinds = Kinds(kBlocks)});
   fields.optional("shift", shift,
                   {.meaning = "blocks from the query's back to the one that it sees; 0: its own",
                    .unit = "blocks",
@@ -356,6 +377,7 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional(
       "dropatt", dropatt,
       {.meaning = "probability of dropping an attention weight", .minimum = 0, .below = 1, .role = kTraining});
+  fields.optional("objective", objective, {.meaning = "axis: what a token is predicted from"});
   fields.optional("position", position, {.meaning = "axis: positions"});
   fields.optional("visibility", visibility, {.meaning = "axis: which keys a query sees"});
   fields.optional("memory", memory, {.meaning = "axis: what is kept of earlier segments"});
@@ -386,7 +408,7 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
 }
 
 ModelUse use_of(const ModelConfig& model) {
-  ModelUse use{.mem_len = model.mem_len, .initial_memory = model.memory.initial};
+  ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
   take_over(model.position, use);
   take_over(model.visibility, use);
   return use;

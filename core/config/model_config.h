@@ -1,4 +1,4 @@
-// The part of an experiment's config that says what the model is: its sizes, and one object for each of the seven axes,
+// The part of an experiment's config that says what the model is: its sizes, and one object for each of the eight axes,
 // whose `kind` selects the implementation. Meanings, units and ranges stand in model_config.cc, once, for people and
 // for programs.
 #pragma once
@@ -13,6 +13,16 @@
 namespace segue {
 
 class JsonFields;
+
+// What a token is predicted from. The masked objective has a token of its own, the vocabulary's last and no dataset's.
+struct ObjectiveConfig {
+  ObjectiveKind kind = ObjectiveKind::kNextToken;
+  double mask_rate = 0.15;
+  double mask_token_share = 0.8;
+  double random_token_share = 0.1;
+  bool is_masked() const { return kind == ObjectiveKind::kMasked; }
+  void describe(JsonFields& fields);
+};
 
 struct PositionConfig {
   PositionKind kind = PositionKind::kRelative;
@@ -131,6 +141,7 @@ struct ModelConfig {
   int64_t mem_len = 128;
   double dropout = 0.1;
   double dropatt = 0.0;
+  ObjectiveConfig objective = {};
   PositionConfig position = {};
   VisibilityConfig visibility = {};
   MemoryConfig memory = {};
@@ -161,6 +172,8 @@ struct ModelUse {
   int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length or patterns say
   std::vector<PatternConfig> patterns = {};
   int64_t layer = 0;  // for what is drawn for each layer
+  bool ahead =
+      false;  // whether queries see keys of the segment behind their own, as visibility says it of those before
   InitialMemory initial_memory = InitialMemory::kEmpty;
 
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

@@ -17,49 +17,47 @@ struct SegmentInputs {
   ConstTensorView targets;  // [B, S] int32: of the S newest tokens; those of -1 are not scored
   ReplayInfo info;
   ConstTensorView reach = {};  // [B, T] int32: the farthest distance that queries see; or empty: no limit
-  bool margins = false;        // wanted beside the losses, where the head can tell them
+  // [B, T] int32: how many keys behind their own queries see that look ahead; or empty: the rest of the segment.
+  ConstTensorView ahead = {};
+  bool margins = false;  // wanted beside the losses, where the head can tell them
 };
 
-// Tokens, targets, reach and step at addresses of the GPU that never change, so that recorded work finds them. The host
-// writes the next segments while the GPU still copies the last ones.
+// The inputs of a segment and its step at addresses of the GPU that never change, so that recorded work finds them. The
+// host writes the next segments while the GPU still copies the last ones.
 class SegmentStaging {
  public:
-  SegmentStaging(const Shape& tokens, const Shape& targets, const Shape& reach, Device device);
+  // Each of int32; those that there are not have no elements.
+  struct Shapes {
+    Shape tokens, targets, reach, ahead;
+  };
+  SegmentStaging(const Shapes& shapes, Device device);
 
   // Queues the copy of a segment. Throws ContractError naming the first token outside [0, vocabulary), or target
-  // outside [-1, vocabulary), or reach below 0.
+  // outside [-1, vocabulary), or reach or what lies ahead below 0.
   void load(kernels::Queue& queue, const SegmentInputs& inputs, int64_t vocabulary);
 
-  ConstTensorView tokens() const { return tokens_in(block_.view()); }
-  ConstTensorView targets() const { return targets_in(block_.view()); }
-  ConstTensorView reach() const { return reach_in(block_.view()); }
+  ConstTensorView tokens() const { return part_of(block_.view(), kTokens); }
+  ConstTensorView targets() const { return part_of(block_.view(), kTargets); }
+  ConstTensorView reach() const { return part_of(block_.view(), kReach); }
+  ConstTensorView ahead() const { return part_of(block_.view(), kAhead); }
   const uint64_t* step() const { return reinterpret_cast<const uint64_t*>(block_.view().data); }
 
  private:
   static constexpr int64_t kStepBytes = 64;  // one aligned line for 8 bytes
+  enum Part : size_t { kTokens, kTargets, kReach, kAhead };
   struct Pinned {
     OwnedTensor block;
     cuda::Fence copied;
   };
   template <typename Byte>
-  BasicTensorView<Byte> tokens_in(const BasicTensorView<Byte>& block) const {
-    return {block.data + kStepBytes, DType::kInt32, tokens_};
-  }
-  template <typename Byte>
-  BasicTensorView<Byte> targets_in(const BasicTensorView<Byte>& block) const {
-    return {block.data + kStepBytes + tokens_.elements() * bytes_of(DType::kInt32), DType::kInt32, targets_};
+  BasicTensorView<Byte> part_of(const BasicTensorView<Byte>& block, Part part) const {
+    int64_t before = 0;
+    for (size_t i = 0; i < part; ++i) before += shapes_[i].elements();
+    return {block.data + kStepBytes + before * bytes_of(DType::kInt32), DType::kInt32, shapes_[part]};
   }
 
-  template <typename Byte>
-  BasicTensorView<Byte> reach_in(const BasicTensorView<Byte>& block) const {
-    const int64_t before = tokens_.elements() + targets_.elements();
-    return {block.data + kStepBytes + before * bytes_of(DType::kInt32), DType::kInt32, reach_};
-  }
-
-  Shape tokens_;
-  Shape targets_;
-  Shape reach_;
-  OwnedTensor block_;  // step, tokens, targets, reach
+  std::array<Shape, 4> shapes_;
+  OwnedTensor block_;  // the step, then the parts
   std::array<Pinned, 4> pinned_;
   size_t next_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
+#include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"
 #include "data_pipeline/document_boundaries.h"
 
@@ -83,6 +84,9 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
       split_(dataset.split_info(settings.split)),
       tokens_(split_.tokens) {
   if (split_.examples) check_of_examples(settings);
+  if (settings.recompute && trained_.model.objective.is_masked())
+    throw ConfigError(R"(recompute: expected false with model.objective.kind = "masked", whose tokens also see those )"
+                      "behind them, found true");
   if (!settings.document_boundary.empty())
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
@@ -99,8 +103,10 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   if (settings_.recompute) check_windows(trained_.model, use);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
-  const ContextRule context{
-      .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .windows = widest_reach(trained_.model, use)};
+  const ContextRule context{.tgt_len = lengths.tgt_len,
+                            .mem_len = lengths.mem_len,
+                            .windows = widest_reach(trained_.model, use),
+                            .sees_ahead = use.ahead};
   std::optional<int64_t> warm_up;
   if (!settings_.warm_up.empty())
     warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)
@@ -175,12 +181,13 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                          : fmt::format("losses-mem-{}.h5", lengths.mem_len);
   if (job_.is_first()) {
     const TokenizerInfo& tokenizer = dataset_.manifest().tokenizer;
-    const int64_t bytes = dataset_.split_info(settings_.split).bytes;
+    const LossUnits units = loss_units(dataset_, settings_.split, trained_.model.objective);
+    const int64_t bytes = units.is_masked() ? 0 : dataset_.split_info(settings_.split).bytes;
     PerTokenLosses losses{.info = {.dataset = dataset_.identity(settings_.split),
                                    .split = settings_.split,
                                    .tokenizer = std::string(name_of_choice(tokenizer.kind)),
                                    .tokenizer_checksum = tokenizer.checksum,
-                                   .unit = std::string(unit_of(tokenizer.kind)),
+                                   .unit = units.unit,
                                    .checkpoint = checkpoint_.directory().string(),
                                    .bytes = bytes > 0 ? bytes : -1,
                                    .answers = result.answers ? result.answers->total.answers() : -1,

@@ -243,9 +243,11 @@ std::string describe_one(const OrderedJson& result, const LossUnits& units) {
   const std::string meaning = units.unit == "token" ? "" : fmt::format("  (a token is a {})", units.unit);
   std::string text = fmt::format("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
   text += fmt::format("{:<16}{:.5f} nats per token{}{}\n", "loss", loss, confidence_of(result), meaning);
-  text += fmt::format("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
+  if (!units.is_masked())
+    text += fmt::format("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
   if (!units.is_byte())
-    text += fmt::format("{:<16}{:.5f}\n", fmt::format("bits per {}", units.unit), bits_per_token(loss));
+    text += fmt::format("{:<16}{:.5f}\n", units.is_masked() ? "bits per token" : fmt::format("bits per {}", units.unit),
+                        bits_per_token(loss));
   if (const std::optional<double> per_byte = bits_per_byte(loss, units))
     text += fmt::format("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
   return text + fmt::format("{:<16}{} tokens/s\n", "speed", human_count(speed_of(result)));
@@ -253,19 +255,20 @@ std::string describe_one(const OrderedJson& result, const LossUnits& units) {
 
 std::string describe_table(const OrderedJson& evaluation, const LossUnits& units) {
   const bool bytes = units.tokens_per_byte > 0.0;
-  const std::string bits = bytes ? "bits/byte" : fmt::format("bits/{}", units.unit);
+  const std::string bits = bytes ? "bits/byte" : units.is_masked() ? "bits/token" : fmt::format("bits/{}", units.unit);
   const auto baseline = evaluation["baseline"].get<size_t>();
-  std::string text = fmt::format("\n{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11} {:>12} {:>11}\n", "mem_len", "tgt_len",
-                                 "tokens", "loss", "above baseline", "perplexity", bits, "tokens/s");
+  std::string text =
+      fmt::format("\n{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11} {:>12} {:>11}\n", "mem_len", "tgt_len", "tokens", "loss",
+                  "above baseline", units.is_masked() ? "" : "perplexity", bits, "tokens/s");
   for (const OrderedJson& result : evaluation["results"]) {
     const double loss = result["loss"].get<double>();
     const bool is_baseline = &result == &evaluation["results"][baseline];
-    text +=
-        fmt::format("{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11.4f} {:>12.5f} {:>11}\n", result["mem_len"].get<int64_t>(),
-                    result["tgt_len"].get<int64_t>(), human_count(result["tokens"].get<int64_t>()),
-                    fmt::format("{:.5f}{}", loss, confidence_of(result)),
-                    is_baseline ? "baseline" : above_baseline_text(result), perplexity_per_token(loss),
-                    bytes ? *bits_per_byte(loss, units) : bits_per_token(loss), human_count(speed_of(result)));
+    text += fmt::format("{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11} {:>12.5f} {:>11}\n", result["mem_len"].get<int64_t>(),
+                        result["tgt_len"].get<int64_t>(), human_count(result["tokens"].get<int64_t>()),
+                        fmt::format("{:.5f}{}", loss, confidence_of(result)),
+                        is_baseline ? "baseline" : above_baseline_text(result),
+                        units.is_masked() ? "" : fmt::format("{:.4f}", perplexity_per_token(loss)),
+                        bytes ? *bits_per_byte(loss, units) : bits_per_token(loss), human_count(speed_of(result)));
   }
   const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
   return text + (trained ? "The baseline has the lengths of training. " : "") +
@@ -308,7 +311,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                             const std::vector<PassResult>& results, const Checkpoint& checkpoint,
                             const Dataset& dataset) {
   const StoredModel& trained = job.trained();
-  const LossUnits units = loss_units(dataset, settings.split);
+  const LossUnits units = loss_units(dataset, settings.split, trained.model.objective);
   const size_t baseline = baseline_of(settings, trained, results);
   EvaluationSettings evaluated = settings;
   evaluated.checkpoint = checkpoint.directory().string();

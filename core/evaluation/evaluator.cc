@@ -46,9 +46,9 @@ struct Evaluator::Run {
   std::optional<LaneReader> reader = {};  // where there are lanes
   std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
-  int64_t rows = 0;  // that the plan scored so far, of all ranks
-  bool is_marked = false;
-  std::vector<float> nll = {};  // of a part of marked data
+  int64_t rows = 0;             // that the plan scored so far, of all ranks
+  bool scores_some = false;     // of what the plan scores, as of marked data
+  std::vector<float> nll = {};  // of a part where not all is scored
 };
 
 // Rows [row, row + length) of a group's lanes.
@@ -77,7 +77,11 @@ struct Evaluator::Part {
 };
 
 Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
-    : in_use_(in_use), remembered_(remembered), engine_(in_use, Tape::Mode::kEvaluation), job_(job) {}
+    : in_use_(in_use),
+      remembered_(remembered),
+      engine_(in_use, Tape::Mode::kEvaluation),
+      job_(job),
+      masking_(masking_of(in_use.model, kEvaluationMaskSeed)) {}
 
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
@@ -85,7 +89,8 @@ void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   engine_.prepare({.streams = lanes,
                    .tgt_len = plan.tgt_len(),
                    .memory_length = in_use_.use.mem_len,
-                   .margins = split.marks.has_value()});
+                   .margins = split.marks.has_value() || masking_,
+                   .ends = masking_.has_value()});
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
@@ -105,9 +110,15 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
                     plan.lanes(), source.tokens());
   const LongWork evaluating(job_, "evaluating");  // some ranks have more lanes than others
   const std::string name = source.name();
-  Run run{.plan = plan, .listeners = listeners, .mine = my_lanes(job_, plan.lanes()), .is_marked = source.has_marks()};
+  if (masking_ && source.has_marks())
+    throw DataError("{}: a masked model chooses itself what it predicts; expected data without marks, found some",
+                    name);
+  Run run{.plan = plan,
+          .listeners = listeners,
+          .mine = my_lanes(job_, plan.lanes()),
+          .scores_some = source.has_marks() || masking_};
   if (run.mine.count > 0) {
-    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len());
+    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_);
     run.memory = make_evaluation_memory(remembered_, in_use_, run.mine.count, plan.tgt_len());
   }
   for (int64_t group = 0; group < plan.groups(); ++group) {
@@ -118,7 +129,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
                              static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0};
   job_.sum(sums);
   result.total_nll = sums[0];
-  if (!run.is_marked) {
+  if (!run.scores_some) {
     result.tokens = run.rows;
     result.hits.reset();
     return result;
@@ -164,9 +175,10 @@ void Evaluator::run_part(Run& run, const Part& part) {
 
 HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
-  const auto [tokens, targets] = run.reader->read(part.row, part.length, newest);
-  HostLosses losses =
-      engine_.run({.tokens = tokens, .targets = targets, .info = {}, .margins = run.is_marked}, *run.memory);
+  const LaneReader::Rows rows = run.reader->read(part.row, part.length, newest);
+  HostLosses losses = engine_.run(
+      {.tokens = rows.tokens, .targets = rows.targets, .info = {}, .ahead = rows.ahead, .margins = run.scores_some},
+      *run.memory);
   const std::span<const float> nll = losses.nll;
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
@@ -180,19 +192,19 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
           *broken);
     }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
-    if (!run.is_marked) continue;
+    if (!run.scores_some) continue;
     const int64_t place = first - nll.begin();
-    const int32_t* const target = targets.as<int32_t>() + place;
+    const int32_t* const target = rows.targets.as<int32_t>() + place;
     run.result.tokens += scored.count - std::count(target, target + scored.count, kUnscoredTarget);
     if (losses.margin.empty()) continue;
     const auto margin = losses.margin.begin() + place;
     run.result.hits = run.result.hits.value_or(0) +
                       std::count_if(margin, margin + scored.count, [](float value) { return value > 0.0F; });
   }
-  if (run.is_marked) {
+  if (run.scores_some) {
     run.nll.assign(nll.begin(), nll.end());
     for (size_t i = 0; i < run.nll.size(); ++i)
-      if (targets.as<int32_t>()[i] == kUnscoredTarget) run.nll[i] = kUnscored;
+      if (rows.targets.as<int32_t>()[i] == kUnscoredTarget) run.nll[i] = kUnscored;
     losses.nll = run.nll;
   }
   return losses;

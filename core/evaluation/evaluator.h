@@ -18,7 +18,8 @@ namespace segue {
 struct EvaluationResult {
   double total_nll = 0.0;
   int64_t tokens = 0;
-  std::optional<int64_t> hits = {};  // that were the most likely ones; of marked data, where the head can tell
+  // That were the most likely ones; of marked data and of masked models, where the head can tell.
+  std::optional<int64_t> hits = {};
   std::optional<double> accuracy() const {
     return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
   }
@@ -50,9 +51,9 @@ class Evaluator {
   void prepare(const EvaluationPlan& plan, const SplitInfo& split);
 
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
-  // sums over all. Of what the plan scores, marked data scores what is marked. Sink and progress may be missing (null),
-  // the sink in all ranks or in none. Throws DataError when nothing is scored, and DivergedError naming the token whose
-  // loss is not finite.
+  // sums over all. Of what the plan scores, marked data scores what is marked and a masked model what it masks. Sink
+  // and progress may be missing (null), the sink in all ranks or in none. Throws DataError when nothing is scored, and
+  // DivergedError naming the token whose loss is not finite.
   EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
 
   // The same without listeners, given up in all ranks as soon as `stop` says so in one: it is asked before every
@@ -79,6 +80,7 @@ class Evaluator {
   Remembered remembered_;
   SegmentEngine engine_;
   Job& job_;
+  std::optional<Masking> masking_;
 };
 
 }  // namespace segue

@@ -13,8 +13,12 @@ constexpr int64_t kWindowTokens = 32768;
 
 }  // namespace
 
-LaneReader::LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len)
-    : source_(std::move(source)), tokens_(DType::kInt32, {lanes, tgt_len}), targets_(DType::kInt32, {lanes, tgt_len}) {}
+LaneReader::LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::optional<Masking> masking)
+    : source_(std::move(source)),
+      masking_(masking),
+      tokens_(DType::kInt32, {lanes, tgt_len}),
+      targets_(DType::kInt32, {lanes, tgt_len}),
+      ahead_(DType::kInt32, {masking ? lanes : 0, tgt_len}) {}
 
 void LaneReader::enter(std::span<const Lane> lanes) {
   lanes_.assign(lanes.begin(), lanes.end());
@@ -26,21 +30,33 @@ void LaneReader::enter(std::span<const Lane> lanes) {
 LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
   auto* tokens = tokens_.as<int32_t>();
   auto* targets = targets_.as<int32_t>();
+  auto* ahead = ahead_.as<int32_t>();
   const int64_t unscored = length - scored;
   for (size_t i = 0; i < lanes_.size(); ++i, tokens += length, targets += scored) {
     const int64_t count = std::clamp<int64_t>(lanes_[i].rows() - row, 0, length);
     std::fill(tokens + count, tokens + length, 0);
     std::fill(targets, targets + scored, 0);
+    if (masking_) {
+      for (int64_t place = 0; place < length; ++place)
+        *ahead++ = static_cast<int32_t>(std::max<int64_t>(count - 1 - place, 0));
+    }
     if (count == 0) continue;
     const TokenRows rows = windows_[i].read(source_, row, count + 1);
-    std::copy(rows.tokens.begin(), rows.tokens.end() - 1, tokens);
-    for (int64_t target = unscored; target < count; ++target)
-      targets[target - unscored] = rows.target(static_cast<size_t>(target + 1));
+    for (int64_t place = 0; place < count; ++place) {
+      const auto next = static_cast<size_t>(place + 1);
+      const int64_t offset = lanes_[i].begin + row + place + 1;
+      const MaskedToken read = masking_ ? masked(*masking_, 0, offset, rows.tokens[next])
+                                        : MaskedToken{.token = rows.tokens[next - 1], .target = rows.target(next)};
+      tokens[place] = read.token;
+      if (place >= unscored) targets[place - unscored] = read.target;
+    }
   }
   const auto view = [&](OwnedTensor& tensor, int64_t columns) {
     return ConstTensorView{tensor.view().data, DType::kInt32, {std::ssize(lanes_), columns}};
   };
-  return {.tokens = view(tokens_, length), .targets = view(targets_, scored)};
+  return {.tokens = view(tokens_, length),
+          .targets = view(targets_, scored),
+          .ahead = masking_ ? view(ahead_, length) : ConstTensorView()};
 }
 
 }  // namespace segue

@@ -105,7 +105,9 @@ int64_t ContextRule::most() const {
 }
 
 int64_t ContextRule::of(int64_t position, int64_t before) const {
-  const int64_t there_is = position + 1 + std::min(mem_len, before);
+  const int64_t in_memory = std::min(mem_len, before);
+  if (sees_ahead) return in_memory + tgt_len;
+  const int64_t there_is = position + 1 + in_memory;
   const int64_t window = windows.empty() ? 0 : windows[static_cast<size_t>(position) % windows.size()];
   return window > 0 ? std::min(window, there_is) : there_is;
 }

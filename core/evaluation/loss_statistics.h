@@ -51,12 +51,13 @@ class LossMean {
 };
 
 // Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
-// and no more than a window of them, unless that is 0. Windows are those of the segment's first positions and repeat;
-// none: there is no window.
+// and no more than a window of them, unless that is 0; of a model that looks ahead the whole segment. Windows are those
+// of the segment's first positions and repeat; none: there is no window.
 struct ContextRule {
   int64_t tgt_len = 1;
   int64_t mem_len = 0;
   std::vector<int64_t> windows = {};
+  bool sees_ahead = false;
   int64_t most() const;
   int64_t of(int64_t position, int64_t before) const;  // after `before` rows in earlier segments
 };

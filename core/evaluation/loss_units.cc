@@ -8,9 +8,11 @@
 
 namespace segue {
 
-LossUnits loss_units(const Dataset& dataset, std::string_view split) {
+LossUnits loss_units(const Dataset& dataset, std::string_view split, const ObjectiveConfig& objective) {
   const SplitInfo& info = dataset.split_info(split);
-  LossUnits units{.unit = unit_of(dataset.manifest().tokenizer.kind)};
+  const std::string_view of_text = unit_of(dataset.manifest().tokenizer.kind);
+  if (objective.is_masked()) return {.unit = fmt::format("{}{}", LossUnits::kMasked, of_text)};
+  LossUnits units{.unit = std::string(of_text)};
   if (info.bytes > 0) units.tokens_per_byte = static_cast<double>(info.tokens) / static_cast<double>(info.bytes);
   return units;
 }
@@ -30,6 +32,11 @@ std::string describe_bits(double nats_per_token, const LossUnits& units) {
   return units.is_byte() || !per_byte ? per_token : fmt::format("{}  {:.4f} bits/byte", per_token, *per_byte);
 }
 
+std::string describe_perplexity(double nats_per_token, const LossUnits& units) {
+  if (units.is_masked()) return "";
+  return fmt::format("  perplexity {:.3f}/{}", perplexity_per_token(nats_per_token), units.unit);
+}
+
 std::string describe_accuracy(const std::optional<double>& accuracy) {
   return accuracy ? fmt::format("  accuracy {:.1f} %", 100.0 * *accuracy) : "";
 }
@@ -38,7 +45,7 @@ void add_loss(OrderedJson& line, double nats_per_token, const LossUnits& units) 
   line["unit"] = units.unit;
   line["loss"] = nats_per_token;
   line["bits_per_token"] = bits_per_token(nats_per_token);
-  line["perplexity"] = perplexity_per_token(nats_per_token);
+  if (!units.is_masked()) line["perplexity"] = perplexity_per_token(nats_per_token);
   if (const std::optional<double> per_byte = bits_per_byte(nats_per_token, units)) line["bits_per_byte"] = *per_byte;
 }
 

@@ -5,8 +5,11 @@
 //   bits per byte = nats per token * tokens of the split / bytes of the split / ln 2
 // For a part of a split that is an estimate, which takes the part's tokens to be as long as the whole split's.
 //
+// What a masked model loses at the tokens that it predicts says how well it fills gaps, with the rest in sight. It is
+// no length of a code for the text: it has neither a perplexity nor bits per byte, and its unit is a masked token.
+//
 // The keys of JSON results and metrics: "unit" what a token is; "loss" nats per token; "bits_per_token"; "perplexity",
-// per token; "bits_per_byte", absent where the bytes of the text are not known.
+// per token, absent of masked models; "bits_per_byte", absent where the bytes of the text are not known, too.
 #pragma once
 
 #include <optional>
@@ -14,23 +17,29 @@
 #include <string_view>
 
 #include "base/json_text.h"
+#include "core/config/model_config.h"
 #include "data_pipeline/dataset.h"
 
 namespace segue {
 
 struct LossUnits {
-  std::string_view unit = "token";
+  std::string unit = "token";    // or "masked token"
   double tokens_per_byte = 0.0;  // 0: not known
   bool is_byte() const { return unit == "byte"; }
+  bool is_masked() const { return unit.starts_with(kMasked); }
+  static constexpr std::string_view kMasked = "masked ";
 };
-LossUnits loss_units(const Dataset& dataset, std::string_view split);
+LossUnits loss_units(const Dataset& dataset, std::string_view split, const ObjectiveConfig& objective = {});
 
 double bits_per_token(double nats_per_token);
 double perplexity_per_token(double nats_per_token);
 std::optional<double> bits_per_byte(double nats_per_token, const LossUnits& units);
 
-// "1.7700 bits/byte", "5.9000 bits/word  1.3200 bits/byte" or "5.9000 bits/token".
+// "1.7700 bits/byte", "5.9000 bits/word  1.3200 bits/byte", "5.9000 bits/token" or "1.7700 bits/masked byte".
 std::string describe_bits(double nats_per_token, const LossUnits& units);
+
+// "  perplexity 3.410/byte"; nothing of a masked model.
+std::string describe_perplexity(double nats_per_token, const LossUnits& units);
 
 // "  accuracy 93.2 %", of tokens of marked data; nothing where it is not known.
 std::string describe_accuracy(const std::optional<double>& accuracy);

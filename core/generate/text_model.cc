@@ -21,11 +21,22 @@ DataError no_token_in(const SourcedText& text) {
   return DataError("{}: expected text of at least one token, found none", text.source);
 }
 
+// A masked model knows both sides of a token, and no distribution of what comes next.
+StoredModel next_token_model(const Checkpoint& checkpoint) {
+  StoredModel stored = read_model(checkpoint);
+  if (stored.model.objective.is_masked())
+    throw CheckpointError(
+        R"({}: model.objective.kind: expected "next_token" to write text or to tell the losses of one, found "masked", )"
+        "which predicts tokens from both sides; segue eval tells its loss",
+        checkpoint.directory().string());
+  return stored;
+}
+
 }  // namespace
 
 TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, std::string_view source,
                      OptionNames names)
-    : stored_(read_model(checkpoint)),
+    : stored_(next_token_model(checkpoint)),
       lengths_(lengths_of(stored_, options.lengths, source, names)),
       tokenizer_(read_tokenizer(checkpoint)),
       queue_(choose_device(options.device, option_name(names, "device")), static_cast<int>(options.threads)),

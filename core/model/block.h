@@ -13,7 +13,7 @@ namespace segue {
 struct LayerInputs {
   LayerMemory memory;
   Value encoding;  // of its position
-  Slot reach;      // [B, T] int32: the farthest distance that queries see; or missing: no limit
+  Sight sight;
   ModelUse use;
 };
 

@@ -26,6 +26,7 @@ struct SegmentShape {
   SegmentOutput output = SegmentOutput::kLoss;
   bool margins = false;    // wanted beside the losses
   bool documents = false;  // whether queries have a reach
+  bool ends = false;       // whether texts end within segments for those that see ahead
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };
@@ -36,6 +37,7 @@ struct SegmentTape {
   Slot tokens;                 // [B, T] int32, bound
   Slot targets;                // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
   Slot reach;                  // [B, T] int32, bound: the farthest distance that queries see; none without documents
+  Slot ahead;                  // [B, T] int32, bound where texts end: keys that queries see behind their own, if any
   Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
   std::vector<Slot>

@@ -25,10 +25,21 @@ OwnedTensor first_positions(const Shape& shape) {
   return positions;
 }
 
+// [B, T] int32: T-1 .. 0 in every stream.
+OwnedTensor rest_of_segment(const Shape& shape) {
+  OwnedTensor ahead = first_positions(shape);
+  auto* rows = ahead.as<int32_t>();
+  for (int64_t i = 0; i < shape.elements(); ++i) rows[i] = static_cast<int32_t>(shape[1] - 1 - rows[i]);
+  return ahead;
+}
+
 }  // namespace
 
-Transformer::Transformer(const ModelConfig& model, int64_t vocab_size)
-    : config_(model), vocab_size_(vocab_size), positions_(model), head_(make_head(model, vocab_size)) {
+Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
+    : config_(model),
+      vocab_size_(vocabulary + (model.objective.is_masked() ? 1 : 0)),
+      positions_(model),
+      head_(make_head(model, vocab_size_)) {
   const auto schedules = std::make_shared<Schedules>();
   for (int64_t layer = 0; layer < model.n_layer; ++layer)
     layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, layer));
@@ -64,7 +75,10 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
-  if (shape.documents) segment->reach = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
+  const Shape rows{shape.streams, shape.tgt_len};
+  if (shape.documents) segment->reach = tape.bound(rows, DType::kInt32);
+  if (use.ahead)
+    segment->ahead = shape.ends ? tape.bound(rows, DType::kInt32) : tape.constant(rest_of_segment(rows), DType::kInt32);
   const auto is_read = [&](const PositionTerms& offered) {  // rows of distances come with a KV cache
     return remembers_states || offered.vectors || offered.biases;
   };
@@ -78,7 +92,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
     const int64_t distances = has_rows ? distances_of(shape.distances, here.clamp_len) : 0;
     const LayerInputs inputs{.memory = record_memory(*segment, shape, distances),
                              .encoding = encodings.layers[static_cast<size_t>(layer)],
-                             .reach = segment->reach,
+                             .sight = {.reach = segment->reach, .ahead = segment->ahead},
                              .use = here};
     const LayerOutputs outputs = layers_[static_cast<size_t>(layer)]->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
@@ -170,6 +184,16 @@ int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& sha
     words += std::ssize(schedule_of(here, config_.n_head, shape.tgt_len, shape.memory_length)->words());
   }
   return words * bytes_of(DType::kInt64);
+}
+
+std::optional<Masking> masking_of(const Transformer& model, uint64_t seed) {
+  const ObjectiveConfig& objective = model.config().objective;
+  if (!objective.is_masked()) return std::nullopt;
+  return Masking{.rate = objective.mask_rate,
+                 .mask_token_share = objective.mask_token_share,
+                 .random_token_share = objective.random_token_share,
+                 .vocabulary = model.vocab_size() - 1,
+                 .seed = seed};
 }
 
 SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/attention/layer_positions.h"
 #include "core/head/head.h"
 #include "core/model/block.h"
 #include "core/model/segment_tape.h"
+#include "data_pipeline/masked_tokens.h"
 
 namespace segue {
 
@@ -16,10 +18,11 @@ namespace segue {
 // what is recorded, and training and evaluation share one model.
 class Transformer {
  public:
-  Transformer(const ModelConfig& model, int64_t vocab_size);
+  // `vocabulary` is the dataset's; the tables of a masked model have one row more, the mask token's.
+  Transformer(const ModelConfig& model, int64_t vocabulary);
 
   const ModelConfig& config() const { return config_; }
-  int64_t vocab_size() const { return vocab_size_; }
+  int64_t vocab_size() const { return vocab_size_; }  // with the mask token
   std::vector<ParameterSpec> parameter_specs() const;
 
   // Records a segment of `shape` in such a use, whose mem_len says how many keys are seen while the shape says how many
@@ -64,6 +67,12 @@ struct ModelInUse {
   Arena& arena;
   kernels::Queue& queue;
 };
+
+// What a masked model asks of the data; none of one that predicts next tokens.
+std::optional<Masking> masking_of(const Transformer& model, uint64_t seed);
+
+// Of evaluations: they ask for the same tokens of a split whatever the model was trained with.
+inline constexpr uint64_t kEvaluationMaskSeed = 0;
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so

@@ -80,12 +80,14 @@ ModelUse use_of_way(const ModelConfig& model, const Way& way) {
   return use_of_layer(model, use_of(model), way.layers.front());
 }
 
-// The keys that any of `count` tokens from `first` on sees.
-Runs keys_seen(const ModelUse& use, int64_t head, int64_t first, int64_t count, int64_t memory) {
-  std::vector<uint64_t> bits(static_cast<size_t>((memory + first + count + 63) / 64));
-  for (int64_t token = first; token < first + count; ++token) see_keys(use, head, token, memory + token + 1, bits);
+// The keys that any of `count` tokens from `first` on sees, of the memory and a segment of `tgt_len`.
+Runs keys_seen(const ModelUse& use, int64_t head, int64_t first, int64_t count, int64_t tgt_len) {
+  const int64_t memory = use.mem_len;
+  std::vector<uint64_t> bits(static_cast<size_t>((memory + tgt_len + 63) / 64));
+  for (int64_t token = first; token < first + count; ++token)
+    see_keys(use, head, token, memory + token + 1, bits, tgt_len - 1 - token);
   Runs runs;
-  for (int64_t key = 0; key < memory + first + count; ++key) {
+  for (int64_t key = 0; key < memory + tgt_len; ++key) {
     if ((bits[static_cast<size_t>(key / 64)] >> (key % 64) & 1) == 0) continue;
     if (!runs.empty() && runs.back().last + 1 == key - memory) {
       ++runs.back().last;
@@ -140,7 +142,7 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, 
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t first = tgt_len * row / rows;
       const int64_t count = tgt_len * (row + 1) / rows - first;
-      drawing.rows.push_back(keys_seen(use, way.heads.front(), first, count, model.mem_len));
+      drawing.rows.push_back(keys_seen(use, way.heads.front(), first, count, tgt_len));
     }
   }
   return drawings;

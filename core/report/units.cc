@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/drawing/numbers.h"
+#include "core/evaluation/loss_units.h"
 
 namespace segue::report {
 
@@ -14,21 +15,27 @@ bool all_per_byte(const List& list) {
   return std::all_of(list.begin(), list.end(), [](const auto& entry) { return entry.bits_per_byte.has_value(); });
 }
 
+bool are_masked(const std::vector<RunData>& runs) {
+  return std::ranges::all_of(runs, [](const RunData& run) { return run.metrics.unit.starts_with(LossUnits::kMasked); });
+}
+
 }  // namespace
 
 std::string LossUnit::text(double value) const { return fixed(value, per_byte_ ? 4 : 3) + " " + name(); }
 
 LossUnit unit_of_training(const std::vector<RunData>& runs) {
-  return LossUnit(std::all_of(runs.begin(), runs.end(), [](const RunData& run) {
+  const bool per_byte = std::ranges::all_of(runs, [](const RunData& run) {
     return all_per_byte(run.metrics.training) && all_per_byte(run.metrics.validation);
-  }));
+  });
+  return LossUnit(per_byte, are_masked(runs));
 }
 
 LossUnit unit_of_evaluations(const std::vector<RunData>& runs) {
-  return LossUnit(std::all_of(runs.begin(), runs.end(), [](const RunData& run) {
-    return std::all_of(run.evaluations.begin(), run.evaluations.end(),
-                       [](const Evaluation& evaluation) { return all_per_byte(evaluation.results); });
-  }));
+  const bool per_byte = std::ranges::all_of(runs, [](const RunData& run) {
+    return std::ranges::all_of(run.evaluations,
+                               [](const Evaluation& evaluation) { return all_per_byte(evaluation.results); });
+  });
+  return LossUnit(per_byte, are_masked(runs));
 }
 
 }  // namespace segue::report

@@ -1,4 +1,5 @@
-// In which unit losses are shown: bits per byte where every one of them is known so, nats per token where not.
+// In which unit losses are shown: bits per byte where every one of them is known so, nats per token where not, which of
+// masked models are those that they predict.
 #pragma once
 
 #include <optional>
@@ -11,9 +12,11 @@ namespace segue::report {
 
 class LossUnit {
  public:
-  explicit LossUnit(bool per_byte) : per_byte_(per_byte) {}
+  explicit LossUnit(bool per_byte, bool is_masked = false) : per_byte_(per_byte), is_masked_(is_masked) {}
   bool per_byte() const { return per_byte_; }
-  std::string name() const { return per_byte_ ? "bits per byte" : "nats per token"; }
+  std::string name() const {
+    return per_byte_ ? "bits per byte" : is_masked_ ? "nats per masked token" : "nats per token";
+  }
 
   double of(double loss, const std::optional<double>& bits_per_byte) const {
     return per_byte_ ? bits_per_byte.value_or(loss) : loss;
@@ -26,7 +29,7 @@ class LossUnit {
   std::string text(double value) const;
 
  private:
-  bool per_byte_;
+  bool per_byte_, is_masked_;
 };
 
 LossUnit unit_of_training(const std::vector<RunData>& runs);

@@ -72,17 +72,19 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       evaluator_({model_, evaluation_use(config), parameters_, arena_, queue}, job),
       groups_(make_stream_groups(config.model, use_of(config.model), streams_, config.training.batch_chunk,
                                  parameters_.compute())),
-      segments_(dataset.split(config.data.train_split), {.streams = config.training.batch_size,
-                                                         .first_stream = streams_.first,
-                                                         .local_streams = streams_.count,
-                                                         .segment_length = config.training.tgt_len,
-                                                         .read_ahead = config.data.read_ahead,
-                                                         .boundary = document_boundary(config, dataset),
-                                                         .farthest = longest_memory(config)}),
+      segments_(dataset.split(config.data.train_split),
+                {.streams = config.training.batch_size,
+                 .first_stream = streams_.first,
+                 .local_streams = streams_.count,
+                 .segment_length = config.training.tgt_len,
+                 .read_ahead = config.data.read_ahead,
+                 .boundary = document_boundary(config, dataset),
+                 .farthest = longest_memory(config),
+                 .masking = masking_of(model_, static_cast<uint64_t>(config.seed))}),
       lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
-               queue.device(), segments_.has_marks()),
+               queue.device(), segments_.scores_some()),
       loss_watch_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -237,14 +239,18 @@ void Trainer::train_step(const Segment& segment) {
 int64_t Trainer::forward_backward(const Segment& segment) {
   const ConstTensorView targets = scored_targets_.of(segment.targets);
   auto scored = static_cast<double>(config_.training.batch_size * targets.shape[1]);  // of all ranks
-  if (segments_.has_marks()) {
+  if (segments_.scores_some()) {
     scored = static_cast<double>(count_scored(targets));
     job_.sum({&scored, 1});
   }
   parameters_.clear_gradients(queue_);
   for (StreamGroup& group : groups_) {
     const int64_t first = group.first - streams_.first;
-    const ConstTensorView reach = segment.reach.empty() ? segment.reach : segment.reach.rows(first, group.count);
+    const auto of_group = [&](const ConstTensorView& limits) {
+      return limits.empty() ? limits : limits.rows(first, group.count);
+    };
+    const ConstTensorView reach = of_group(segment.reach);
+    const ConstTensorView ahead = of_group(segment.ahead);
     const SegmentInputs inputs{.tokens = segment.tokens.rows(first, group.count),
                                .targets = targets.rows(first, group.count),
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
@@ -252,7 +258,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                         .first_stream = group.first,
                                         .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
                                .reach = reach,
-                               .margins = segments_.has_marks()};
+                               .ahead = ahead,
+                               .margins = segments_.scores_some()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
@@ -300,11 +307,11 @@ void Trainer::show(const StepMetrics& metrics) {
 StepMetrics Trainer::interval_metrics() const {
   const double tokens_per_second = static_cast<double>(interval_.tokens) / interval_.seconds;
   std::optional<double> accuracy;
-  if (segments_.has_marks() && interval_.hits)
+  if (segments_.scores_some() && interval_.hits)
     accuracy = static_cast<double>(*interval_.hits) / static_cast<double>(interval_.scored);
   return {.step = state_.step,
           .loss = interval_.loss / static_cast<double>(interval_.losses),
-          .units = loss_units(dataset_, config_.data.train_split),
+          .units = loss_units(dataset_, config_.data.train_split, config_.model.objective),
           .accuracy = accuracy,
           .gradient_norm = gradient_norm_,
           .learning_rate = learning_rate_,
@@ -351,7 +358,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
     state_.best_loss = result.loss();
     state_.best_step = state_.step;
   }
-  const LossUnits units = loss_units(dataset_, config_.evaluation.split);
+  const LossUnits units = loss_units(dataset_, config_.evaluation.split, config_.model.objective);
   publish([&] {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
     add_loss(line, result.loss(), units);
@@ -359,8 +366,8 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
     line["tokens"] = result.tokens;
     metrics_->write(line);
   });
-  logger_.info("step {}  {}: loss {:.4f}  {}  perplexity {:.3f}/{}{}{}", state_.step, config_.evaluation.split,
-               result.loss(), describe_bits(result.loss(), units), perplexity_per_token(result.loss()), units.unit,
+  logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, result.loss(),
+               describe_bits(result.loss(), units), describe_perplexity(result.loss(), units),
                describe_accuracy(result.accuracy()), is_best ? "  (best)" : "");
   return is_best;
 }
@@ -410,7 +417,7 @@ double Trainer::measure_flops_per_token() {
 // All that a step needs once the memory is full, before the first one.
 void Trainer::reserve_memory() {
   SegmentShape shape = training_shape(config_, groups_.front().count);
-  shape.margins = segments_.has_marks();
+  shape.margins = segments_.scores_some();
   const int64_t activations = engine_.prepare(shape);
   if (config_.evaluation.interval > 0)
     evaluator_.prepare(evaluation_plan(config_, dataset_), dataset_.split_info(config_.evaluation.split));

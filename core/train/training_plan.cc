@@ -94,6 +94,10 @@ void check_fit(const Config& config, const Dataset& dataset) {
                     dataset.vocabulary());
   check_cutoffs(config.model, dataset.vocabulary(), source);
   const auto check_split = [&](const std::string& split, int64_t streams) {
+    if (config.model.objective.is_masked() && dataset.split_info(split).marks)
+      throw DataError(R"({}: split {}: expected no marks with model.objective.kind = "masked", which draws what is )"
+                      "predicted; found marks",
+                      source, split);
     check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
   check_split(config.data.train_split, config.training.batch_size);

@@ -15,14 +15,14 @@ AttentionCase looking_ahead(AttentionCase c) {
 }
 
 TEST(RelativeAttentionAhead, EqualsOracle) {
-  for (const int64_t document : {0, 1, 9, 60}) {
+  for (const int64_t document : {0, 9, 60}) {
     for (const auto& [t, m] : {std::pair<int64_t, int64_t>{1, 130}, {33, 97}, {131, 0}, {150, 131}}) {
       for (const int64_t window : {0, 60})
         expect_oracle(looking_ahead({.b = 2, .t = t, .m = m, .n = 2, .h = 16, .window = window, .document = document}));
-      for (const Pattern& pattern : {everything(), every_other_block(), scattered()})
-        expect_oracle(
-            looking_ahead({.b = 2, .t = t, .m = m, .n = 2, .h = 16, .pattern = pattern, .document = document}));
     }
+    for (const Pattern& pattern : {everything(), every_other_block(), scattered()})
+      expect_oracle(
+          looking_ahead({.b = 2, .t = 150, .m = 101, .n = 2, .h = 16, .pattern = pattern, .document = document}));
   }
 }
 

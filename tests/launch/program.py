@@ -14,6 +14,9 @@ TINY_MODEL = {
     "n_layer": 2, "n_head": 2, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 24, "dropout": 0.1, "dropatt": 0.1,
 }
 
+# What makes of it a model that predicts masked tokens.
+MASKED = {"objective": {"kind": "masked"}, "visibility": {"kind": "full"}, "position": {"kind": "rope"}}
+
 
 class Program:
     """The `segue` binary given as the first argument, run in a directory of its own."""

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
 from flops import training_flops_per_token  # noqa: E402
 from job import Job, check_close, losses, newest_step, require, wait_for_steps  # noqa: E402
-from program import TINY_MODEL, check, check_same_run, is_exact_by_row, metrics, read_evaluation  # noqa: E402
+from program import MASKED, TINY_MODEL, check, check_same_run, is_exact_by_row, metrics, read_evaluation  # noqa: E402
 from report_test import read_page  # noqa: E402
 from sizes import Sizes  # noqa: E402
 
@@ -105,12 +105,12 @@ def test_all_ranks_follow_the_same_plateau(job):
     check_same_run(run, job.train(3, "plateau-again", *plateau), STEPS, "plateau twice")
 
 
-def check_evaluation(job, limit, *options):
+def check_evaluation(job, limit, *options, model="model"):
     """`limit` is relative; below single precision's, also the files must be the same."""
     results, rows = [], []
     for ranks in (1, 2, 3):
-        name = f"result{ranks}"
-        job.run_ranks(ranks, "eval", "--checkpoint", "model", "--data", "text", "--batch-size", 5, "--threads", 1,
+        name = f"{model}-result{ranks}"
+        job.run_ranks(ranks, "eval", "--checkpoint", model, "--data", "text", "--batch-size", 5, "--threads", 1,
                       "--output", name, "--per-token", "--quiet", *options)
         results.append(read_evaluation(job.path(name))["results"][0])
         with open(job.path(name, results[-1]["per_token"]), "rb") as file:
@@ -128,6 +128,18 @@ def test_evaluation_does_not_depend_on_ranks(job):
     check_evaluation(job, limit, "--warm-up", "auto")
     check_evaluation(job, 1e-6, "--document-boundary", "\n")
     check_evaluation(job, 1e-6, "--recompute", "--stride", 4)  # so few rows are multiplied in another order
+
+
+def test_masked_models_ask_for_the_same_tokens_on_any_number_of_ranks(job):
+    masked = [word for axis, kind in MASKED.items() for word in ("--set", f"model.{axis}={json.dumps(kind)}")]
+    masked += ["--set", r'data.document_boundary="\n"']
+    alone = job.train(1, "masked", *masked)
+    run = job.train(3, "masked-on3", *masked)
+    check(relative(losses(run)[0], losses(alone)[0]) <= 1e-6, "3 ranks, masked: the first loss differs")
+    check_close(losses(run), losses(alone), 1e-4, "3 ranks, masked")
+    check_close(evaluations(run), evaluations(alone), 1e-4, "3 ranks, masked, evaluated")
+    check_evaluation(job, 1e-6, "--warm-up", "auto", model="masked")
+    check_evaluation(job, 1e-6, "--document-boundary", "\n", model="masked")
 
 
 def ranks_of(process):
@@ -323,6 +335,7 @@ def main():
     test_spans_are_penalised_once(job)
     test_all_ranks_follow_the_same_plateau(job)
     test_evaluation_does_not_depend_on_ranks(job)
+    test_masked_models_ask_for_the_same_tokens_on_any_number_of_ranks(job)
     test_refuses_at_the_start(job)
     test_refuses_other_tokens(job)
     test_the_first_rank_draws_the_report(job)

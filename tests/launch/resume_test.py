@@ -1,8 +1,8 @@
 """A run that is killed and resumed is, bit for bit, the run that never was.
 
 First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
-Dropout is on, the batch is cut in two, lengths change on the way, in the first run documents are told apart, and the data
-are so short that epochs end, with a short segment, during the run.
+Dropout is on, the batch is cut in two, lengths change on the way, documents are told apart, the second model predicts
+masked tokens, and the data are so short that epochs end, with a short segment, during the run.
 """
 
 import os
@@ -10,7 +10,7 @@ import random
 import subprocess
 import time
 
-from program import TINY_MODEL, Program, check, check_same_run, metrics
+from program import MASKED, TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 20
 MANY_STEPS = 300
@@ -22,9 +22,9 @@ def stage(until_step, tgt_len, mem_len):
     return {"until_step": until_step, "tgt_len": tgt_len, "mem_len": mem_len}
 
 
-def write_config(program, name, max_step, stages, boundary="", **checkpoint):
+def write_config(program, name, max_step, stages, model=TINY_MODEL, **checkpoint):
     return program.config(
-        name, data={"path": "text", "document_boundary": boundary}, model=TINY_MODEL, optimizer={"lr": 0.002},
+        name, data={"path": "text", "document_boundary": "\n"}, model=model, optimizer={"lr": 0.002},
         schedule={"kind": "cosine", "warmup_step": 3},
         training={"batch_size": 3, "batch_chunk": 2, "tgt_len": 16, "max_step": max_step, "log_interval": 1,
                   "stages": stages},
@@ -128,7 +128,7 @@ def end_where_another_takes_over(program, config):
 def main():
     program = Program()
     program.prepare_text("text", 1000, seed=1)
-    config = write_config(program, "run.json", STEPS, [stage(6, 5, 0), stage(8, 9, 20), stage(10, 16, 7)], boundary="\n",
+    config = write_config(program, "run.json", STEPS, [stage(6, 5, 0), stage(8, 9, 20), stage(10, 16, 7)],
                           interval=10)
     program.run("train", config, "--run", "whole")
     begin_as_a_run_of_such_lengths(program, config)
@@ -137,7 +137,8 @@ def main():
     resume_with_leftovers(program, config)
     end_where_another_takes_over(program, config)
 
-    config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)], interval=1, keep_last=2)
+    config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)], TINY_MODEL | MASKED,
+                          interval=1, keep_last=2)
     program.run("train", config, "--run", "saved")
     inside = kill_often(program, config, "often")
     check_same_run(program.path("saved"), program.path("often"), MANY_STEPS, "killed often")

@@ -29,14 +29,17 @@ struct MaskedAttention {
   Scalar key(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 1) * heads + n) * width + h]; }
   Scalar value(int64_t j, int64_t n, int64_t h) const { return qkv[((j * 3 + 2) * heads + n) * width + h]; }
 
+  // Who sees keys ahead has nothing by distance.
+  int64_t distance(int64_t i, int64_t j) const { return std::max<int64_t>(memory + i - j, 0); }
+
   // ((q + u) · k + (q + w) · r[distance]) / sqrt(H) + bias[distance]; gain[distance] times that where it is above zero
   Scalar score(int64_t i, int64_t j, int64_t n) const {
     Scalar sum = 0.0;
     for (int64_t h = 0; h < width; ++h) {
       sum += (query(i, n, h) + u[n * width + h]) * key(j, n, h);
-      sum += (query(i, n, h) + w[n * width + h]) * r[((memory + i - j) * heads + n) * width + h];
+      sum += (query(i, n, h) + w[n * width + h]) * r[(distance(i, j) * heads + n) * width + h];
     }
-    const int64_t at_distance = n * keys() + memory + i - j;
+    const int64_t at_distance = n * keys() + distance(i, j);
     const Scalar s = sum / std::sqrt(static_cast<double>(width)) + bias[at_distance];
     if (gain.empty()) return s;
     return std::real(s) > 0.0 ? gain[at_distance] * s : Scalar(0.0);

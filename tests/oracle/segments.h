@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "core/attention/visibility.h"
@@ -28,7 +29,7 @@ inline int64_t whole(int64_t position, int64_t unit) {
 }
 inline int64_t rest(int64_t position, int64_t unit) { return position - whole(position, unit) * unit; }
 
-// Of a query and an earlier key. Which blocks a random one draws is taken from the program.
+// Of a query and a key, which may lie ahead. Which blocks a random one draws is taken from the program.
 inline bool names(const PatternConfig& pattern, const DrawnFor& whom, int64_t query, int64_t key) {
   const std::vector<int64_t>& heads = pattern.heads;
   if (!heads.empty() && std::count(heads.begin(), heads.end(), whom.head) == 0) return false;
@@ -36,13 +37,14 @@ inline bool names(const PatternConfig& pattern, const DrawnFor& whom, int64_t qu
   const int64_t blocks_back = whole(query, pattern.block) - whole(key, pattern.block);
   switch (pattern.kind) {
     case PatternKind::kWindow:
-      return distance < pattern.window;
+      return std::abs(distance) < pattern.window;
     case PatternKind::kDilated:
-      return distance % pattern.stride == 0 && distance / pattern.stride < pattern.window;
+      return distance % pattern.stride == 0 && std::abs(distance) / pattern.stride < pattern.window;
     case PatternKind::kStrided:
       return distance % pattern.stride == 0;
     case PatternKind::kBlocks:
-      return key >= whole(query, pattern.block) * pattern.block - pattern.before;
+      return key >= whole(query, pattern.block) * pattern.block - pattern.before &&
+             key < (whole(query, pattern.block) + 1) * pattern.block + pattern.before;
     case PatternKind::kBlockwise:
       return blocks_back == pattern.shift;
     case PatternKind::kFixed: {
@@ -59,11 +61,13 @@ inline bool names(const PatternConfig& pattern, const DrawnFor& whom, int64_t qu
   return false;
 }
 
-// Causal; of a window only its newest keys, with same_length the newest `mem_len`, or one more, of patterns the query's
-// own and what one of them names. Periods are counted from the segment's first token.
-inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len, int64_t layer = 0) {
-  return [visibility, mem_len, layer](int64_t head, int64_t query, int64_t key) {
-    if (key > query) return false;
+// Causal, or of those that look ahead all of the segment; of a window only its newest keys, with same_length the newest
+// `mem_len`, or one more, of patterns the query's own and what one of them names. Periods are counted from the
+// segment's first token.
+inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_len, int64_t layer = 0,
+                               bool ahead = false) {
+  return [visibility, mem_len, layer, ahead](int64_t head, int64_t query, int64_t key) {
+    if (key > query && !ahead) return false;
     if (visibility.kind == VisibilityKind::kSparse) {
       bool is_named = key == query;
       for (size_t i = 0; i < visibility.patterns.size(); ++i) {
@@ -82,17 +86,19 @@ inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_l
 inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
   std::vector<Visibility> masks;
   for (const ModelConfig& layer : layers_of(model))
-    masks.push_back(segment_mask(layer.visibility, model.mem_len, static_cast<int64_t>(masks.size())));
+    masks.push_back(
+        segment_mask(layer.visibility, model.mem_len, static_cast<int64_t>(masks.size()), model.objective.is_masked()));
   return masks;
 }
 
 // The pairs that in every layer segments of `tgt_len` tokens with a memory of `mem_len` let through: token t sees s
-// with floor(t / T) * T - M <= s <= t. Rows of an initial memory stand before token 0.
+// with floor(t / T) * T - M <= s <= t, or up to the end of its segment. Rows of an initial memory stand before token 0.
 inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt_len) {
   std::vector<Visibility> masks = segment_masks(model);
   for (Visibility& mask : masks) {
     mask = [in_segment = mask, mem_len = model.mem_len, tgt_len](int64_t head, int64_t query, int64_t key) {
-      return query / tgt_len * tgt_len - mem_len <= key && in_segment(head, query, key);
+      const int64_t begin = query / tgt_len * tgt_len;
+      return begin - mem_len <= key && key < begin + tgt_len && in_segment(head, query, key);
     };
   }
   return masks;

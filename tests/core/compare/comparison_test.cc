@@ -187,6 +187,9 @@ TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
             R"(alone (may_differ allows it); found "more")");
   EXPECT_EQ(error(R"(, "budget": {"amount": 1000}, "may_differ": ["data.path"])", other), "no error");
   EXPECT_THAT(error(kTokens, kBoth), HasSubstr(R"(f: variant "none": evaluation.mem_len)"));
+  EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "b", "set": ["model.objective.kind=masked",
+                               "model.visibility.kind=full", "model.position.kind=rope"]}])"),
+              HasSubstr(R"(f: variant "b": model.objective.kind: expected "next_token")"));
   EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "b", "set": ["model.men_len=9"]}])"),
               HasSubstr(R"(f: variant "b": --set model.men_len=9)"));
   EXPECT_EQ(error(R"(, "budget": {"amount": 31})", R"([{"name": "a"}, {"name": "b"}])"),

@@ -307,6 +307,21 @@ TEST(Combinations, SpansAreForPositionsThatABiasGoesWith) {
                         R"(model.layers[0].visibility.kind = "adaptive")"));
 }
 
+TEST(Combinations, MaskedModelsLookAhead) {
+  const auto error_of_masked = [](const std::string& position, const std::string& visibility) {
+    return error_with(
+        {"model.objective.kind=masked", "model.position.kind=" + position, "model.visibility.kind=" + visibility});
+  };
+  for (const char* kind : {"rope", "none", "learned"}) EXPECT_EQ(error_of_masked(kind, "full"), "no error");
+  for (const std::string kind : {"relative", "shaw", "alibi", "t5", "kerple", "distance_aware"})
+    EXPECT_THAT(error_of_masked(kind, "full"), HasSubstr(R"(with model.objective.kind = "masked", found ")" + kind));
+  EXPECT_THAT(error_of_masked("rope", "causal"), HasSubstr(R"(c: model.visibility.kind: expected "full" or "sparse")"));
+  EXPECT_THAT(error_with({"model.visibility.kind=full"}), HasSubstr("expected a kind that does not look ahead"));
+  EXPECT_THAT(
+      error_with({"model.objective.kind=masked", "model.objective.random_token_share=0.3"}),
+      HasSubstr("random_token_share: expected at most 0.2, what model.objective.mask_token_share = 0.8 leaves"));
+}
+
 std::string sparse(const std::string& patterns) {
   return R"(model.visibility={"kind": "sparse", "patterns": [)" + patterns + "]}";
 }

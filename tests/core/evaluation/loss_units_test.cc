@@ -31,6 +31,19 @@ TEST_F(LossUnitsTest, BytesCountOnce) {
   EXPECT_EQ(describe_bits(loss_, units), "3.0000 bits/byte");
 }
 
+// The text is in sight of what fills its gaps: nothing of it is a code's length.
+TEST_F(LossUnitsTest, MaskedModelsHaveNeitherBytesNorPerplexity) {
+  units_of({});
+  const LossUnits units =
+      loss_units(Dataset(directory_ / "dataset"), "train", ObjectiveConfig{.kind = ObjectiveKind::kMasked});
+  EXPECT_EQ(bits_per_byte(loss_, units), std::nullopt);
+  EXPECT_EQ(describe_bits(loss_, units), "3.0000 bits/masked byte");
+  EXPECT_EQ(describe_perplexity(loss_, units), "");
+  OrderedJson line;
+  add_loss(line, loss_, units);
+  EXPECT_EQ(line, (OrderedJson{{"unit", "masked byte"}, {"loss", loss_}, {"bits_per_token", 3.0}}));
+}
+
 TEST_F(LossUnitsTest, WordsAreSpreadOverTheBytesOfTheText) {
   const LossUnits units = units_of({.kind = TokenizerKind::kWord, .line_marks = LineMarks::kLine});
   EXPECT_EQ(units.unit, "word");

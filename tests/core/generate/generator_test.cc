@@ -17,7 +17,7 @@ constexpr int64_t kSamples = 2;
 constexpr double kSameNumber = 1e-5;
 
 class GeneratorVariants : public testing::TestWithParam<ModelVariant> {};
-INSTANTIATE_TEST_SUITE_P(All, GeneratorVariants, testing::ValuesIn(model_variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(All, GeneratorVariants, testing::ValuesIn(next_token_variants()), name_of_variant);
 
 // A prompt, what each sample adds to it, and how probable each added token was said to be.
 struct Written {

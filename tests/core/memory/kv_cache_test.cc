@@ -20,6 +20,10 @@ constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of s
 class KvCacheVariants : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, KvCacheVariants, testing::ValuesIn(model_variants()), name_of_variant);
 
+// Of models that say what comes next, whose tokens need nothing behind them.
+class NextTokenVariants : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, NextTokenVariants, testing::ValuesIn(next_token_variants()), name_of_variant);
+
 struct FrozenProblem : ModelProblem {
   FrozenProblem(const ModelConfig& config, int64_t length)
       : ModelProblem(config, kStreams, length),
@@ -53,7 +57,7 @@ TEST_P(KvCacheVariants, EqualsHiddenStatesOverSegments) {
   }
 }
 
-TEST_P(KvCacheVariants, TokenByTokenEqualsWholeSegments) {
+TEST_P(NextTokenVariants, TokenByTokenEqualsWholeSegments) {
   FrozenProblem problem(GetParam().config(), 6 * kTgtLen);
   for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
     const std::vector<float> expected = problem.run(problem.reader, begin, kTgtLen, *problem.states);
@@ -70,7 +74,7 @@ TEST_P(KvCacheVariants, TokenByTokenEqualsWholeSegments) {
   }
 }
 
-TEST_P(KvCacheVariants, PredictionsAreTheLossesOfWhateverFollows) {
+TEST_P(NextTokenVariants, PredictionsAreTheLossesOfWhateverFollows) {
   FrozenProblem problem(GetParam().config(), 3 * kTgtLen);
   const NextToken next(problem.model.config(), ModelProblem::kVocabulary, problem.parameters);
   std::vector<float> log_probability(ModelProblem::kVocabulary);

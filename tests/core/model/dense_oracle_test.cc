@@ -64,6 +64,17 @@ TEST_P(DenseOracle, EqualsSegmentsOfLayersApart) {
   }
 }
 
+TEST_P(DenseOracle, EqualsSegmentsOfMaskedModels) {
+  for (const ModelVariant& variant : masked_variants()) {
+    if (GetParam().tgt_len % 6 != 0 && variant.config().visibility.kind == VisibilityKind::kSparse) continue;
+    SCOPED_TRACE(variant.name);
+    ModelConfig config = small_model();
+    variant.change(config);
+    config.mem_len = GetParam().mem_len;
+    expect_equal(with_position_rows(std::move(config), GetParam().tgt_len));
+  }
+}
+
 TEST_P(DenseOracle, EqualsSegmentsOfSinusoidalPositionsAndZeros) {
   ModelConfig config = small_model();
   config.position.kind = PositionKind::kSinusoidal;

@@ -33,6 +33,19 @@ OwnedTensor reach_from(int64_t begin, int64_t count) {
   return reach;
 }
 
+// Rows of its document behind each of those, in a segment of so many.
+OwnedTensor ahead_from(int64_t begin, int64_t count) {
+  OwnedTensor ahead(DType::kInt32, {std::ssize(kBegins), count});
+  for (int64_t b = 0; b < std::ssize(kBegins); ++b) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t end = i + 1;
+      while (end < count && document_of(b, begin + end) == document_of(b, begin + i)) ++end;
+      ahead.as<int32_t>()[b * count + i] = static_cast<int32_t>(end - 1 - i);
+    }
+  }
+  return ahead;
+}
+
 // The losses [B, kRows] of the streams.
 std::vector<float> losses_of_streams(ModelProblem& problem, Tape::Mode mode) {
   std::vector<float> losses(static_cast<size_t>(problem.streams() * kRows));
@@ -43,9 +56,15 @@ std::vector<float> losses_of_streams(ModelProblem& problem, Tape::Mode mode) {
     const OwnedTensor tokens = columns_of(problem.tokens, begin, count);
     const OwnedTensor targets = columns_of(problem.targets, begin, count);
     const OwnedTensor reach = reach_from(begin, count);
-    const auto nll =
-        engine.run({.tokens = tokens.view(), .targets = targets.view(), .info = {}, .reach = reach.view()}, *memory)
-            .nll;
+    const OwnedTensor ahead = ahead_from(begin, problem.in_use().use.ahead ? count : 0);
+    const auto nll = engine
+                         .run({.tokens = tokens.view(),
+                               .targets = targets.view(),
+                               .info = {},
+                               .reach = reach.view(),
+                               .ahead = ahead.view()},
+                              *memory)
+                         .nll;
     for (int64_t b = 0; b < problem.streams(); ++b)
       std::copy_n(nll.begin() + b * count, count, losses.begin() + b * kRows + begin);
   }

@@ -65,6 +65,8 @@ struct ModelProblem {
         tokens(draw_tokens(streams, length, kVocabulary, 1)),
         targets(draw_tokens(streams, length, kVocabulary, 2)) {
     draw_weights(parameters);
+    for (int64_t e = 3; model.config().objective.is_masked() && e < streams * length; e += 7)
+      tokens.as<int32_t>()[e] = static_cast<int32_t>(kVocabulary);  // the mask token
   }
   ModelProblem(const ModelProblem&) = delete;
   ModelProblem& operator=(const ModelProblem&) = delete;

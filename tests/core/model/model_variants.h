@@ -40,12 +40,23 @@ inline std::vector<ModelVariant> position_variants() {
   }
   return variants;
 }
-// The sparse kind once for each kind of pattern; the adaptive one with a position that it goes with.
+// A masked model that sees everything, or what `visibility` says.
+inline void mask(ModelConfig& m, VisibilityConfig visibility = {.kind = VisibilityKind::kFull}) {
+  m.objective.kind = ObjectiveKind::kMasked;
+  m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  m.visibility = std::move(visibility);
+}
+
+// The sparse kind once for each kind of pattern; the full and the adaptive one with what they go with.
 inline std::vector<ModelVariant> visibility_variants() {
   std::vector<ModelVariant> variants;
   for (const ModelVariant& variant : kind_variants("visibility", &ModelConfig::visibility)) {
     ModelConfig model = small_model();
     variant.change(model);
+    if (model.visibility.kind == VisibilityKind::kFull) {
+      variants.push_back({variant.name, [](ModelConfig& m) { mask(m); }});
+      continue;
+    }
     if (model.visibility.kind == VisibilityKind::kAdaptive) {
       variants.push_back({variant.name, [kind = variant.change](ModelConfig& m) {
                             kind(m);
@@ -341,6 +352,54 @@ inline std::vector<ModelVariant> key_variants() {
   };
 }
 
+// Models that predict masked tokens from both sides.
+inline std::vector<ModelVariant> masked_variants() {
+  using enum PatternKind;
+  return {
+      {"masked_pre_norm_none_zeros",
+       [](ModelConfig& m) {
+         mask(m);
+         m.position = {.kind = PositionKind::kNone};
+         m.block.pre_lnorm = true;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"masked_sinusoidal_no_memory",
+       [](ModelConfig& m) {
+         mask(m);
+         m.position = {.kind = PositionKind::kSinusoidal};
+         m.mem_len = 0;
+       }},
+      {"masked_learned_adaptive",
+       [](ModelConfig& m) {
+         mask(m);
+         m.position = {.kind = PositionKind::kLearned};
+         m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
+       }},
+      {"masked_sparse_window_and_strided_by_head",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.heads = {0, 1}, .window = 3}, {.kind = kStrided, .heads = {2}, .stride = 4}}));
+       }},
+      {"masked_sparse_blocks_global_and_random",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.kind = kBlocks, .block = 2, .before = 2},
+                         {.kind = kGlobal, .period = 6, .columns = 1},
+                         {.kind = kRandom, .block = 2, .period = 6, .count = 1, .nearest = 1, .farthest = 3}}));
+       }},
+      {"masked_sparse_blockwise_dilated_and_fixed_pre_norm",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.kind = kBlockwise, .heads = {0}, .block = 3, .shift = 0},
+                         {.kind = kDilated, .heads = {1}, .window = 2, .stride = 2},
+                         {.kind = kFixed, .heads = {2}, .period = 3, .from = 1, .columns = 1}}));
+         m.block.pre_lnorm = true;
+       }},
+      {"masked_layers_full_then_window",
+       [](ModelConfig& m) {
+         mask(m);
+         m.layers = {{.only = {1}, .visibility = sparse({{.window = 2}})}};
+       }},
+  };
+}
+
 // Layers with axis objects of their own, in models of two layers.
 inline std::vector<ModelVariant> layer_variants() {
   using enum PositionKind;
@@ -404,6 +463,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     std::vector<ModelVariant> all = key_variants();
     const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
     append(layer_variants());
+    append(masked_variants());
     append(position_variants());
     append(visibility_variants());
     append(memory_variants());
@@ -414,6 +474,13 @@ inline const std::vector<ModelVariant>& model_variants() {
     return all;
   }();
   return kVariants;
+}
+
+// Those that say what comes next.
+inline std::vector<ModelVariant> next_token_variants() {
+  std::vector<ModelVariant> variants = model_variants();
+  std::erase_if(variants, [](const ModelVariant& variant) { return variant.config().objective.is_masked(); });
+  return variants;
 }
 
 inline const ModelVariant& model_variant(const std::string& name) {

@@ -13,6 +13,7 @@ struct ReachCase {
   int64_t n_layer, tgt_len, mem_len, length;
   VisibilityConfig visibility = {};
   std::vector<LayerOverride> layers = {};
+  bool masked = false;
   // Whether the farthest key of every pattern is known, and seen.
   bool is_exact() const {
     return std::ranges::all_of(visibility.patterns, [](const PatternConfig& pattern) {
@@ -25,6 +26,7 @@ struct ReachCase {
     model.mem_len = mem_len;
     model.visibility = visibility;
     model.layers = layers;
+    if (masked) mask(model, visibility);
     return model;
   }
 };
@@ -45,8 +47,8 @@ Reach composed_mask(const ReachCase& c) {
       return false;
     };
     for (int64_t t = 0; t < c.length; ++t) {
-      for (int64_t k = 0; k <= t; ++k) {
-        for (int64_t s = 0; sees(t, k) && s <= k; ++s) reach[t][s] = reach[t][s] || below[k][s];
+      for (int64_t k = 0; k < c.length; ++k) {
+        for (int64_t s = 0; sees(t, k) && s < c.length; ++s) reach[t][s] = reach[t][s] || below[k][s];
       }
     }
   }
@@ -81,7 +83,7 @@ TEST_P(ReachTest, OneTokenChangesExactlyWhatSeesIt) {
     const int32_t original = std::exchange(token, (token + 5) % static_cast<int32_t>(ModelProblem::kVocabulary));
     const std::vector<std::vector<float>> after = losses();
     for (int64_t t = 0; t < problem_.length(); ++t)
-      EXPECT_EQ(after[0][t] != before[0][t], t >= s && reach[t][s]) << "token " << s << ", loss " << t;
+      EXPECT_EQ(after[0][t] != before[0][t], reach[t][s]) << "token " << s << ", loss " << t;
     EXPECT_EQ(after[1], before[1]) << "the other stream, token " << s;
     token = original;
   }
@@ -116,6 +118,27 @@ std::vector<LayerOverride> causal_in(std::vector<int64_t> layers) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, ReachTest,
     testing::Values(
+        ReachCase{"masked", 3, 4, 6, 24, {.kind = VisibilityKind::kFull}, {}, true},
+        ReachCase{"masked_no_memory", 2, 5, 0, 15, {.kind = VisibilityKind::kFull}, {}, true},
+        ReachCase{"masked_window_and_dilated_by_head",
+                  3,
+                  6,
+                  4,
+                  36,
+                  sparse({{.heads = {0, 1}, .window = 2}, {.kind = kDilated, .heads = {2}, .window = 2, .stride = 3}}),
+                  {},
+                  true},
+        ReachCase{"masked_blocks", 3, 6, 5, 36, sparse({{.kind = kBlocks, .block = 2, .before = 1}}), {}, true},
+        ReachCase{"masked_blockwise_global_and_fixed",
+                  3,
+                  6,
+                  6,
+                  36,
+                  sparse({{.kind = kBlockwise, .heads = {0, 1}, .block = 2, .shift = 1},
+                          {.kind = kGlobal, .heads = {1}, .period = 6, .columns = 1},
+                          {.kind = kFixed, .heads = {2}, .period = 3, .from = 2, .columns = 1}}),
+                  {},
+                  true},
         ReachCase{"no_memory", 2, 5, 0, 15}, ReachCase{"memory_of_one", 3, 4, 1, 24},
         ReachCase{"shorter_memory", 2, 5, 3, 25}, ReachCase{"memory_as_long", 2, 5, 5, 25},
         ReachCase{"memory_as_long_three_layers", 3, 4, 4, 24}, ReachCase{"longer_memory", 2, 4, 7, 26},

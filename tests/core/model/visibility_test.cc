@@ -181,9 +181,11 @@ INSTANTIATE_TEST_SUITE_P(
             "random", {{.kind = kRandom, .block = 5, .period = 130, .count = 3, .nearest = 1, .farthest = 11}}, 3}),
     [](const auto& case_info) { return case_info.param.name; });
 
-TEST_P(TilesOf, HoldWhatTheOracleSeesAtEveryPhase) {
-  const ModelUse use = patterns_of(GetParam().patterns);
-  const oracle::Visibility sees = oracle::segment_mask({.kind = VisibilityKind::kSparse, .patterns = use.patterns}, 0);
+void expect_tiles_of_oracle(const TilesCase& c, bool ahead) {
+  ModelUse use = patterns_of(c.patterns);
+  use.ahead = ahead;
+  const oracle::Visibility sees =
+      oracle::segment_mask({.kind = VisibilityKind::kSparse, .patterns = use.patterns}, 0, 0, ahead);
   const int64_t period = repeats_after(use);
   for (const int64_t tgt_len : {1, 5, 64, 130}) {
     for (const int64_t memory : {0, 1, 40, 64, 100}) {
@@ -191,11 +193,11 @@ TEST_P(TilesOf, HoldWhatTheOracleSeesAtEveryPhase) {
       for (int64_t first = 0; first < period; first += tgt_len == 1 ? 1 : std::max<int64_t>(period / 3, 1)) {
         const auto schedule = schedule_of(use, 3, tgt_len, memory, first);
         ASSERT_TRUE(schedule.has_value());
-        EXPECT_EQ(schedule->groups(), GetParam().groups);
+        EXPECT_EQ(schedule->groups(), c.groups);
         const kernels::VisibleTiles tiles = schedule->tiles_at(schedule->words().data());
         for (int64_t head = 0; head < schedule->groups(); ++head) {
           for (int64_t i = 0; i < tgt_len; ++i) {
-            for (int64_t j = 0; j <= memory + i; ++j)
+            for (int64_t j = 0; j < memory + tgt_len; ++j)
               ASSERT_EQ(bit_of(tiles, head, i, j) != 0, sees(head, first + i, first + j - memory))
                   << head << ' ' << i << ' ' << j << " of " << tgt_len << " and " << memory << " from " << first;
           }
@@ -205,11 +207,37 @@ TEST_P(TilesOf, HoldWhatTheOracleSeesAtEveryPhase) {
   }
 }
 
+TEST_P(TilesOf, HoldWhatTheOracleSeesAtEveryPhase) { expect_tiles_of_oracle(GetParam(), false); }
+
+TEST_P(TilesOf, HoldWhatTheOracleSeesAheadAtEveryPhase) { expect_tiles_of_oracle(GetParam(), true); }
+
+TEST(Visibility, PatternsNameKeysAhead) {
+  const auto seen_of_twelve = [](PatternConfig pattern, int64_t position) {
+    ModelUse use = patterns_of({std::move(pattern)});
+    use.ahead = true;
+    std::vector<uint64_t> bits(1);
+    see_keys(use, 0, position, position + 1, bits, 11 - position);
+    Positions seen;
+    for (int64_t key = 0; key < 12; ++key)
+      if (bits_from(bits, key) & 1) seen.push_back(key);
+    return seen;
+  };
+  EXPECT_EQ(seen_of_twelve({.window = 3}, 5), (Positions{3, 4, 5, 6, 7}));
+  EXPECT_EQ(seen_of_twelve({.kind = kDilated, .window = 2, .stride = 4}, 5), (Positions{1, 5, 9}));
+  EXPECT_EQ(seen_of_twelve({.kind = kStrided, .stride = 3}, 5), (Positions{2, 5, 8, 11}));
+  EXPECT_EQ(seen_of_twelve({.kind = kBlocks, .block = 4, .before = 1}, 5), (Positions{3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(seen_of_twelve({.kind = kBlockwise, .block = 4, .shift = 0}, 5), (Positions{4, 5, 6, 7}));
+  EXPECT_EQ(seen_of_twelve({.kind = kFixed, .period = 4, .from = 3, .columns = 1}, 5), (Positions{3, 5, 7, 11}));
+  EXPECT_EQ(seen_of_twelve({.kind = kGlobal, .period = 6, .columns = 1}, 5), (Positions{0, 5, 6}));
+  EXPECT_EQ(seen_of_twelve({.kind = kGlobal, .period = 6, .columns = 1}, 6).size(), 12U);
+}
+
 TEST(Visibility, HasNoTilesWithoutPatterns) { EXPECT_FALSE(schedule_of({.window = 3}, 3, 5, 5).has_value()); }
 
 TEST(Visibility, CountsPairs) {
   EXPECT_EQ(visible_pairs({.mem_len = 4}, 3, 3, 4), 5 + 6 + 7);
   EXPECT_EQ(visible_pairs({.window = 6}, 3, 3, 4), 5 + 6 + 6);
+  EXPECT_EQ(visible_pairs({.mem_len = 4, .ahead = true}, 3, 3, 4), 3 * 7);
   EXPECT_EQ(visible_pairs(patterns_of({{.kind = kBlocks, .block = 2, .before = 1}}), 3, 4, 4), 2 + 3 + 2 + 3);
   EXPECT_EQ(visible_pairs(patterns_of({{.heads = {0, 1}, .window = 1}, {.heads = {2}, .window = 4}}), 3, 2, 4), 4.0);
 }
