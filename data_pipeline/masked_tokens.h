@@ -12,6 +12,7 @@
 
 namespace segue {
 
+// By default as published.
 struct Masking {
   double rate = 0.15;  // that a token is chosen
   double mask_token_share = 0.8;
@@ -26,7 +27,7 @@ struct MaskedToken {
   int32_t target = 0;
 };
 
-// The lot of the token at `offset` of a split in an epoch.
+// The lot of the token at `offset` of a split in an epoch; those of training are counted from 1, evaluations have 0.
 MaskedToken masked(const Masking& masking, int64_t epoch, int64_t offset, int32_t token);
 
 }  // namespace segue

@@ -215,8 +215,9 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
     const TokenRows rows = windows_[stream].read(source_, position.row, length + 1);
     for (size_t i = 0; i < rows_of_segment; ++i) {
       const int64_t offset = first_offset(stream) + position.row + static_cast<int64_t>(i) + 1;
-      const MaskedToken row = options_.masking ? masked(*options_.masking, position.epoch, offset, rows.tokens[i + 1])
-                                               : MaskedToken{.token = rows.tokens[i], .target = rows.target(i + 1)};
+      const MaskedToken row = options_.masking
+                                  ? masked(*options_.masking, position.epoch + 1, offset, rows.tokens[i + 1])
+                                  : MaskedToken{.token = rows.tokens[i], .target = rows.target(i + 1)};
       *tokens++ = row.token;
       *targets++ = row.target;
     }

@@ -44,12 +44,13 @@ struct RelativeAttentionInputs {
       {};  // [N, E] float32 in: column d is added to scores at distance d; 1 <= E; or empty, as with r
   ConstTensorView gain = {};   // [N, E] float32 in: column d multiplies scores at distance d; 1 <= E; or empty, as with
                                // r, u, w or bias
-  int64_t window = 0;          // 0: every earlier key; otherwise its own and as many earlier ones as makes so many
+  int64_t window = 0;          // 0: every earlier key; otherwise so many keys back, its own included
   VisibleTiles tiles = {};     // what each query sees, if not that; without window
   ConstTensorView reach = {};  // [B, T] int32 in: the farthest distance that each query sees, as many tokens as its
                                // document has before it: 0 <= reach[i + 1] <= reach[i] + 1, on trust; or empty
-  ConstTensorView ahead = {};  // [B, T] int32 in: how many keys behind its own each query sees, as many as its document
-                               // has: 0 <= ahead[i] <= ahead[i + 1] + 1, on trust; or empty, as with r, bias or gain
+  ConstTensorView ahead = {};  // [B, T] int32 in: how many keys after its own each query sees, as many as its document
+                               // has in the segment: 0 <= ahead[i] <= ahead[i + 1] + 1, ahead[T - 1] = 0, on trust;
+                               // or empty, as with r, bias or gain
   Dropout dropout;             // of the weights
 };
 

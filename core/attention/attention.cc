@@ -31,7 +31,7 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
 
 // Queries come from the segment only; keys and values of hidden states are made with today's weights.
 Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
-                                      const Value& encoding, const Sight& sight, const ModelUse& use) const {
+                                      const Value& encoding, const QueryLimits& limits, const ModelUse& use) const {
   const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0, use);
   const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden, use);
   const Value distances =
@@ -56,8 +56,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .gain = distance_gains,
                                                    .window = visible_window(use),
                                                    .tiles = tiles,
-                                                   .reach = sight.reach,
-                                                   .ahead = sight.ahead,
+                                                   .reach = limits.reach,
+                                                   .ahead = limits.ahead,
                                                    .pairs = pairs,
                                                    .dropatt = dropatt_});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};

@@ -23,9 +23,9 @@ struct LayerMemory {
 };
 
 // How far each query sees in its text.
-struct Sight {
+struct QueryLimits {
   Slot reach;  // [B, T] int32: the farthest distance; or missing: no limit
-  Slot ahead;  // [B, T] int32: how many keys behind its own; or missing: none
+  Slot ahead;  // [B, T] int32: how many keys after its own; or missing: none
 };
 
 class Attention {
@@ -41,7 +41,7 @@ class Attention {
   };
   // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions.
   Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  const Sight& sight, const ModelUse& use) const;
+                  const QueryLimits& limits, const ModelUse& use) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;

@@ -21,7 +21,7 @@ struct RelativeAttentionInputs {
   int64_t window = 0;
   std::shared_ptr<LayerTiles> tiles;  // of what is seen, where the window does not say it or learned spans are shorter
   Slot reach;                         // [B, T] int32: the farthest distance that queries see, or missing: no limit
-  Slot ahead;                         // [B, T] int32: how many keys behind their own they see, or missing: none
+  Slot ahead;                         // [B, T] int32: how many keys after their own they see, or missing: none
   double pairs = 0.0;                 // that a head of one stream sees, but for the reach
   DropoutSite dropatt;
 };

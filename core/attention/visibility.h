@@ -11,7 +11,7 @@
 
 namespace segue {
 
-// Says which keys a head's query sees of the `keys` up to its own, the last, and of the `ahead` behind that: sets bit
+// Says which keys a head's query sees of the `keys` up to its own, the last, and of the `ahead` after that: sets bit
 // k % 64 of word k / 64 for key k. `position` is the query's in its stream, or any that lies whole periods before it.
 // What one layer's use says, in every kind: kernels are given the same in other words. Without use.ahead none ahead.
 void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits,

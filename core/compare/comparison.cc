@@ -22,8 +22,9 @@ namespace segue {
 namespace {
 
 // Groups of keys that say what is learned from and how runs are measured, not what is trained.
-constexpr std::array<std::string_view, 3> kOfAll{"data.", "evaluation.", "model.objective."};
-constexpr size_t kLongestExcerpt = 60;  // of a name, in errors
+constexpr std::array<std::string_view, 2> kOfAll{"data.", "evaluation."};
+constexpr std::string_view kObjective = "model.objective.kind";  // losses of two are not of the same thing
+constexpr size_t kLongestExcerpt = 60;                           // of a name, in errors
 
 bool is_plain_name(const std::string& name) {
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
@@ -79,15 +80,18 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
   for (const ConfigDifference& difference : differences_of(configs)) {
     const bool is_of_all =
         std::ranges::any_of(kOfAll, [&](std::string_view group) { return difference.key.starts_with(group); });
-    if (!is_of_all || std::ranges::count(comparison.may_differ, difference.key) > 0) continue;
+    const bool is_objective = difference.key == kObjective;
+    const bool may_differ = !is_objective && std::ranges::count(comparison.may_differ, difference.key) > 0;
+    if ((!is_of_all && !is_objective) || may_differ) continue;
     const auto other = std::ranges::find_if(difference.values,
                                             [&](const std::string& value) { return value != difference.values[0]; });
     const auto index = static_cast<size_t>(other - difference.values.begin());
-    throw ConfigError(
-        R"({}: variant "{}": {}: expected {} as of "{}", or the comparison would not be of the variants alone (may_differ )"
-        "allows it); found {}",
-        source, comparison.variants[index].name, difference.key, difference.values[0], comparison.variants[0].name,
-        *other);
+    throw ConfigError(R"({}: variant "{}": {}: expected {} as of "{}", or {}; found {})", source,
+                      comparison.variants[index].name, difference.key, difference.values[0],
+                      comparison.variants[0].name,
+                      is_objective ? "their losses would not be of the same thing"
+                                   : "the comparison would not be of the variants alone (may_differ allows it)",
+                      *other);
   }
 }
 

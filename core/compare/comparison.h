@@ -100,7 +100,7 @@ std::vector<ComparedRun> sweep_of(const ComparisonPlan& plan);
 // has what the sweep found for every variant, so that those of the first seed are of the sweep; it is empty when there
 // was none, or when none is known yet. Throws ConfigError naming file, variant and key when a
 // variant is no config, when one differs from the first in what must be the same of all (data and evaluation) and
-// `may_differ` does not name it, or when a step takes more than the budget.
+// `may_differ` does not name it, or in its objective, or when a step takes more than the budget.
 std::vector<ComparedRun> runs_of(const ComparisonPlan& plan, std::span<const double> learning_rates = {});
 
 // Operations of its first `steps` steps, forward and backward, by the formulas of the model.

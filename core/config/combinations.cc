@@ -59,8 +59,10 @@ Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
   return farthest;
 }
 
-// The first tokens of a segment see a whole window through the memory alone. `key` says where its length comes from.
+// The first tokens of a segment see a whole window through the memory alone. Those of a masked model see less at both
+// of its ends, whatever the memory. `key` says where its length comes from.
 void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
+  if (model.objective.is_masked()) return;
   Farthest farthest;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
@@ -300,15 +302,16 @@ void check_spans(const ModelConfig& model, std::string_view source) {
 }
 
 void check_shares(const ObjectiveConfig& objective, std::string_view source) {
+  constexpr double kRounding = 1e-9;  // of shares in decimals
   const double left = 1.0 - objective.mask_token_share;
-  if (objective.is_masked() && objective.random_token_share > left)
+  if (objective.is_masked() && objective.random_token_share > left + kRounding)
     throw ConfigError(
         "{}: model.objective.random_token_share: expected at most {:.6g}, what model.objective.mask_token_share = {} "
         "leaves, found {}",
         source, left, objective.mask_token_share, objective.random_token_share);
 }
 
-// Who looks ahead knows no next token, and distances of keys behind a query have neither rows nor biases nor gains.
+// Who looks ahead knows no next token, and distances to keys after a query have neither rows nor biases nor gains.
 void check_objective(const ModelConfig& model, std::string_view source) {
   constexpr PositionTerms kAccepted{.vectors = true, .turns = true};
   check_shares(model.objective, source);
@@ -323,10 +326,11 @@ void check_objective(const ModelConfig& model, std::string_view source) {
                         is_masked ? R"("full" or "sparse")" : "a kind that does not look ahead",
                         name_of_choice(model.objective.kind), name_of_choice(seen));
     const PositionKind position = position_of_layer(model, layer).kind;
-    const std::string_view term = refused_term(offered_by(position), kAccepted);
-    if (is_masked && !term.empty())
-      throw ConfigError(R"({}: {}.kind: expected a kind without {} with model.objective.kind = "masked", found "{}")",
-                        source, position_key(model, layer), term, name_of_choice(position));
+    if (is_masked && !refused_term(offered_by(position), kAccepted).empty())
+      throw ConfigError(
+          R"({}: {}.kind: expected "rope", "sinusoidal", "learned" or "none" with model.objective.kind = "masked", )"
+          R"(whose keys also lie after a query; found "{}")",
+          source, position_key(model, layer), name_of_choice(position));
   }
 }
 

@@ -78,10 +78,10 @@ enum class PatternKind : uint8_t { kWindow, kDilated, kStrided, kBlocks, kBlockw
 inline const auto& table_of(PatternKind) {
   using enum PatternKind;
   static constexpr ChoiceTable<PatternKind, 8> kTable(
-      {{kWindow, "window", "the newest, as many for every query; where it looks ahead, as many behind it"},
+      {{kWindow, "window", "the newest, as many for every query; where it looks ahead, as many after it"},
        {kDilated, "dilated", "as many, but every stride-th of them, from the query's own"},
        {kStrided, "strided", "every stride-th, from the query's own as far as memory reaches"},
-       {kBlocks, "blocks", "those of the query's block, and some before the block; where it looks ahead, behind it"},
+       {kBlocks, "blocks", "those of the query's block, and some before the block; where it looks ahead, after it"},
        {kBlockwise, "blockwise", "those of one block, the query's own or so many before it"},
        {kFixed, "fixed", "those at fixed positions of every period, as far back as memory reaches"},
        {kGlobal, "global",

@@ -171,9 +171,8 @@ struct ModelUse {
   bool same_length_extra_key = false;
   int64_t window = 0;  // keys that a query sees, whatever mem_len is; 0: all, or as same_length or patterns say
   std::vector<PatternConfig> patterns = {};
-  int64_t layer = 0;  // for what is drawn for each layer
-  bool ahead =
-      false;  // whether queries see keys of the segment behind their own, as visibility says it of those before
+  int64_t layer = 0;   // for what is drawn for each layer
+  bool ahead = false;  // whether queries see keys of the segment after their own, as visibility says it of those before
   InitialMemory initial_memory = InitialMemory::kEmpty;
 
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

@@ -39,13 +39,13 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
     fresh.staging.emplace(SegmentStaging::Shapes{.tokens = tokens,
                                                  .targets = {has_targets ? shape.streams : 0, shape.scored},
                                                  .reach = {shape.documents ? shape.streams : 0, shape.tgt_len},
-                                                 .ahead = {shape.ends ? shape.streams : 0, shape.tgt_len}},
+                                                 .ahead = {shape.bounded_ahead ? shape.streams : 0, shape.tgt_len}},
                           in_use_.queue.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());
     if (shape.documents) tape.bind(fresh.segment->reach, fresh.staging->reach());
-    if (shape.ends) tape.bind(fresh.segment->ahead, fresh.staging->ahead());
+    if (shape.bounded_ahead) tape.bind(fresh.segment->ahead, fresh.staging->ahead());
     tape.read_step_from(fresh.staging->step());
   }
   tapes_.push_back(std::move(fresh));
@@ -66,7 +66,7 @@ void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);
   if (recorded.shape.documents) tape.bind(recorded.segment->reach, inputs.reach);
-  if (recorded.shape.ends) tape.bind(recorded.segment->ahead, inputs.ahead);
+  if (recorded.shape.bounded_ahead) tape.bind(recorded.segment->ahead, inputs.ahead);
 }
 
 SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory) {
@@ -83,7 +83,7 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
   const SegmentShape shape{.scored = inputs.targets.shape[1],
                            .margins = inputs.margins,
                            .documents = !inputs.reach.empty(),
-                           .ends = !inputs.ahead.empty()};
+                           .bounded_ahead = !inputs.ahead.empty()};
   Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;

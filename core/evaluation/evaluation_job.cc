@@ -86,7 +86,7 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   if (split_.examples) check_of_examples(settings);
   if (settings.recompute && trained_.model.objective.is_masked())
     throw ConfigError(R"(recompute: expected false with model.objective.kind = "masked", whose tokens also see those )"
-                      "behind them, found true");
+                      "after them, found true");
   if (!settings.document_boundary.empty())
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
@@ -153,7 +153,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
   std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);
   bool tells_margins = false;
   const auto start = std::chrono::steady_clock::now();
-  evaluator.run(
+  const EvaluationResult evaluated = evaluator.run(
       dataset_.split(settings_.split), pass.plan,
       [&](const ScoredTokens& scored) {
         result.statistics.add(scored);
@@ -163,6 +163,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
         tells_margins = tells_margins || !scored.margin.empty();
       },
       progress);
+  result.accuracy = evaluated.accuracy();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (split_.marks && tells_margins) add_answers(result, margins);
   return result;

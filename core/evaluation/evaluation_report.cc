@@ -149,9 +149,10 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["tokens"] = total.tokens();
   add_loss(json, total.mean(), units);
   json["confidence95"] = or_null(total.confidence95());
+  if (units.is_masked() && result.accuracy) json["accuracy"] = *result.accuracy;
   json["above_baseline"] = above_baseline(total, baseline.statistics.total());
   json["seconds"] = result.seconds;
-  json["tokens_per_second"] = static_cast<double>(total.tokens()) / result.seconds;
+  json["tokens_per_second"] = static_cast<double>(pass.plan.scored_rows()) / result.seconds;
   json["by_position"] = by_position(result.statistics);
   json["by_context"] = by_context(result.statistics);
   if (result.answers && result.answers->total.answers() > 0) {
@@ -166,7 +167,8 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   return json;
 }
 
-// The tokens from the first to the last before one that some result did not score; null where there are none.
+// The tokens from the first to the last before one that some result did not score; null where there are none, and of a
+// masked model, which scores few of neighbouring tokens.
 OrderedJson sample_json(const EvaluationSettings& settings, Share place, const std::vector<PassResult>& results,
                         const Dataset& dataset) {
   const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
@@ -250,6 +252,8 @@ std::string describe_one(const OrderedJson& result, const LossUnits& units) {
                         bits_per_token(loss));
   if (const std::optional<double> per_byte = bits_per_byte(loss, units))
     text += fmt::format("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
+  if (result.contains("accuracy"))
+    text += fmt::format("{:<16}{:.2f} % of these tokens\n", "accuracy", 100.0 * result["accuracy"].get<double>());
   return text + fmt::format("{:<16}{} tokens/s\n", "speed", human_count(speed_of(result)));
 }
 
@@ -339,7 +343,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                    {"results", OrderedJson::array()}};
   for (const PassResult& result : results)
     json["results"].push_back(result_json(settings, result, results[baseline], units, dataset));
-  const OrderedJson sample = sample_json(settings, job.sample(), results, dataset);
+  const OrderedJson sample = units.is_masked() ? OrderedJson() : sample_json(settings, job.sample(), results, dataset);
   if (!sample.is_null()) json["sample"] = sample;
   return json;
 }

@@ -81,7 +81,7 @@ Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
       remembered_(remembered),
       engine_(in_use, Tape::Mode::kEvaluation),
       job_(job),
-      masking_(masking_of(in_use.model, kEvaluationMaskSeed)) {}
+      masking_(evaluation_masking(in_use.model)) {}
 
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
@@ -90,7 +90,7 @@ void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
                    .tgt_len = plan.tgt_len(),
                    .memory_length = in_use_.use.mem_len,
                    .margins = split.marks.has_value() || masking_,
-                   .ends = masking_.has_value()});
+                   .bounded_ahead = masking_.has_value()});
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,

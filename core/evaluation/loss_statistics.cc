@@ -105,9 +105,8 @@ int64_t ContextRule::most() const {
 }
 
 int64_t ContextRule::of(int64_t position, int64_t before) const {
-  const int64_t in_memory = std::min(mem_len, before);
-  if (sees_ahead) return in_memory + tgt_len;
-  const int64_t there_is = position + 1 + in_memory;
+  if (sees_ahead) return mem_len + tgt_len;
+  const int64_t there_is = position + 1 + std::min(mem_len, before);
   const int64_t window = windows.empty() ? 0 : windows[static_cast<size_t>(position) % windows.size()];
   return window > 0 ? std::min(window, there_is) : there_is;
 }
@@ -116,6 +115,7 @@ LossStatistics::LossStatistics(int64_t rows, const ContextRule& context, std::sp
     : rows_(rows), context_(context), by_position_(static_cast<size_t>(context.tgt_len)) {
   if (!runs.empty()) begins_.push_back(0);
   for (const int64_t run : runs) begins_.push_back(begins_.back() + run);
+  if (context.sees_ahead) return;
   const int64_t most = context.most();
   const int64_t width = (most + kContextBins - 1) / kContextBins;
   for (int64_t from = 1; from <= most; from += width)
@@ -130,7 +130,7 @@ int64_t LossStatistics::region_of(int64_t offset) const {
 }
 
 void LossStatistics::add(const ScoredTokens& scored) {
-  const int64_t width = by_context_.front().to;
+  const int64_t width = by_context_.empty() ? 0 : by_context_.front().to;
   for (int64_t i = 0; i < std::ssize(scored.nll); ++i) {
     const int64_t region = region_of(scored.offset + i);
     const double nll = scored.nll[static_cast<size_t>(i)];
@@ -138,7 +138,7 @@ void LossStatistics::add(const ScoredTokens& scored) {
     const int64_t context = context_.of(position, scored.before);
     total_.add(region, nll);
     by_position_[static_cast<size_t>(position)].add(region, nll);
-    by_context_[static_cast<size_t>((context - 1) / width)].losses.add(region, nll);
+    if (width > 0) by_context_[static_cast<size_t>((context - 1) / width)].losses.add(region, nll);
   }
 }
 

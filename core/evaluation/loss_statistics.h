@@ -51,7 +51,8 @@ class LossMean {
 };
 
 // Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
-// and no more than a window of them, unless that is 0; of a model that looks ahead the whole segment. Windows are those
+// and no more than a window of them, unless that is 0. Of a model that looks ahead the most there may be, memory and
+// segment: where its tokens see less is not told. Windows are those
 // of the segment's first positions and repeat; none: there is no window.
 struct ContextRule {
   int64_t tgt_len = 1;
@@ -77,6 +78,7 @@ class LossStatistics {
     int64_t to = 0;
     LossMean losses;
   };
+  // None of a model that looks ahead.
   const std::vector<Bin>& by_context() const { return by_context_; }
 
  private:

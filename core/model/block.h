@@ -13,7 +13,7 @@ namespace segue {
 struct LayerInputs {
   LayerMemory memory;
   Value encoding;  // of its position
-  Sight sight;
+  QueryLimits limits;
   ModelUse use;
 };
 

@@ -24,9 +24,9 @@ struct SegmentShape {
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
-  bool margins = false;    // wanted beside the losses
-  bool documents = false;  // whether queries have a reach
-  bool ends = false;       // whether texts end within segments for those that see ahead
+  bool margins = false;        // wanted beside the losses
+  bool documents = false;      // whether queries have a reach
+  bool bounded_ahead = false;  // whether those that see ahead are told how far
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };

@@ -78,7 +78,8 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   const Shape rows{shape.streams, shape.tgt_len};
   if (shape.documents) segment->reach = tape.bound(rows, DType::kInt32);
   if (use.ahead)
-    segment->ahead = shape.ends ? tape.bound(rows, DType::kInt32) : tape.constant(rest_of_segment(rows), DType::kInt32);
+    segment->ahead =
+        shape.bounded_ahead ? tape.bound(rows, DType::kInt32) : tape.constant(rest_of_segment(rows), DType::kInt32);
   const auto is_read = [&](const PositionTerms& offered) {  // rows of distances come with a KV cache
     return remembers_states || offered.vectors || offered.biases;
   };
@@ -92,7 +93,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
     const int64_t distances = has_rows ? distances_of(shape.distances, here.clamp_len) : 0;
     const LayerInputs inputs{.memory = record_memory(*segment, shape, distances),
                              .encoding = encodings.layers[static_cast<size_t>(layer)],
-                             .sight = {.reach = segment->reach, .ahead = segment->ahead},
+                             .limits = {.reach = segment->reach, .ahead = segment->ahead},
                              .use = here};
     const LayerOutputs outputs = layers_[static_cast<size_t>(layer)]->apply(tape, parameters, residual, inputs);
     const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
@@ -186,7 +187,7 @@ int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& sha
   return words * bytes_of(DType::kInt64);
 }
 
-std::optional<Masking> masking_of(const Transformer& model, uint64_t seed) {
+std::optional<Masking> training_masking(const Transformer& model, uint64_t seed) {
   const ObjectiveConfig& objective = model.config().objective;
   if (!objective.is_masked()) return std::nullopt;
   return Masking{.rate = objective.mask_rate,
@@ -194,6 +195,11 @@ std::optional<Masking> masking_of(const Transformer& model, uint64_t seed) {
                  .random_token_share = objective.random_token_share,
                  .vocabulary = model.vocab_size() - 1,
                  .seed = seed};
+}
+
+std::optional<Masking> evaluation_masking(const Transformer& model) {
+  if (!model.config().objective.is_masked()) return std::nullopt;
+  return Masking{.vocabulary = model.vocab_size() - 1};
 }
 
 SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {

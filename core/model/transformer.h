@@ -68,11 +68,11 @@ struct ModelInUse {
   kernels::Queue& queue;
 };
 
-// What a masked model asks of the data; none of one that predicts next tokens.
-std::optional<Masking> masking_of(const Transformer& model, uint64_t seed);
-
-// Of evaluations: they ask for the same tokens of a split whatever the model was trained with.
-inline constexpr uint64_t kEvaluationMaskSeed = 0;
+// What a masked model asks of the data in training; none of one that predicts next tokens.
+std::optional<Masking> training_masking(const Transformer& model, uint64_t seed);
+// And in evaluation: the same tokens of a split, hidden alike, of all models, by the published shares, whatever their
+// training's.
+std::optional<Masking> evaluation_masking(const Transformer& model);
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so

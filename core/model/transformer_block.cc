@@ -64,7 +64,7 @@ class TransformerBlock : public Block {
   Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
     LayerMemory memory = inputs.memory;
     if (!memory.is_frozen()) memory.hidden = as_read(tape, parameters, memory.hidden);
-    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.sight, inputs.use);
+    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use);
   }
 
   // A memory of hidden states as attention reads it: like x, from behind the same layer norm.

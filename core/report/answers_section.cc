@@ -186,8 +186,8 @@ void add_accuracy_curves(Page& page, const ReportData& data) {
 void add_answers(Page& page, const ReportData& data) {
   const std::vector<AnsweredResult> results = answered_results(data.runs);
   const auto is_marked = [](const RunData& run) {
-    return std::ranges::any_of(run.metrics.validation,
-                               [](const ValidationPoint& point) { return point.accuracy.has_value(); });
+    const auto tells_accuracy = [](const ValidationPoint& point) { return point.accuracy.has_value(); };
+    return !run.config.model.objective.is_masked() && std::ranges::any_of(run.metrics.validation, tells_accuracy);
   };
   if (results.empty() && std::ranges::none_of(data.runs, is_marked)) return;
   page.section("answers", "Right answers");

@@ -179,10 +179,27 @@ RunData read_run(const std::filesystem::path& path) {
   return run;
 }
 
+namespace {
+
+void check_alike(const std::vector<RunData>& runs) {
+  const auto objective_of = [](const RunData& run) { return run.config.model.objective.kind; };
+  for (const RunData& run : runs) {
+    if (objective_of(run) != objective_of(runs.front()))
+      throw UsageError(
+          R"(report: {}: model.objective.kind: expected "{}" as of {}, or losses would not be of the same )"
+          R"(thing; found "{}")",
+          run.path.string(), name_of_choice(objective_of(runs.front())), runs.front().path.string(),
+          name_of_choice(objective_of(run)));
+  }
+}
+
+}  // namespace
+
 std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths) {
   std::vector<RunData> runs;
   runs.reserve(paths.size());
   for (const std::filesystem::path& path : paths) runs.push_back(read_run(path));
+  check_alike(runs);
   name_runs(runs);
   return runs;
 }

@@ -58,7 +58,7 @@ struct RunData {
 // end is being written, and is left out); ConfigError and DataError for the other files.
 RunData read_run(const std::filesystem::path& path);
 
-// All of them, with names that differ.
+// All of them, with names that differ. Throws UsageError when their objectives differ.
 std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& paths);
 
 // The scalars of a model's parameters.

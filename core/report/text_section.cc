@@ -133,7 +133,10 @@ void add_sample(Page& page, const std::string& name, const Evaluation& evaluatio
 
 }  // namespace
 
+// Of masked models no neighbouring tokens are evaluated.
 void add_shaded_text(Page& page, const ReportData& data) {
+  const auto is_masked = [](const RunData& run) { return run.config.model.objective.is_masked(); };
+  if (std::ranges::all_of(data.runs, is_masked)) return;
   page.section("text", "Text, token by token");
   bool is_empty = true;
   for (const RunData& run : data.runs) {

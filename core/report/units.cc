@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/drawing/numbers.h"
-#include "core/evaluation/loss_units.h"
 
 namespace segue::report {
 
@@ -16,7 +15,7 @@ bool all_per_byte(const List& list) {
 }
 
 bool are_masked(const std::vector<RunData>& runs) {
-  return std::ranges::all_of(runs, [](const RunData& run) { return run.metrics.unit.starts_with(LossUnits::kMasked); });
+  return std::ranges::all_of(runs, [](const RunData& run) { return run.config.model.objective.is_masked(); });
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ SegmentShape training_shape(const Config& config, const StageLengths& lengths, i
   use.mem_len = lengths.mem_len;
   SegmentShape shape = full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));
   shape.documents = !config.data.document_boundary.empty();
+  shape.bounded_ahead = shape.documents && use.ahead;
   return shape;
 }
 

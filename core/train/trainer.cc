@@ -80,7 +80,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                  .read_ahead = config.data.read_ahead,
                  .boundary = document_boundary(config, dataset),
                  .farthest = longest_memory(config),
-                 .masking = masking_of(model_, static_cast<uint64_t>(config.seed))}),
+                 .masking = training_masking(model_, static_cast<uint64_t>(config.seed))}),
       lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
@@ -441,9 +441,11 @@ void Trainer::log_plan() const {
                                  ? ""
                                  : fmt::format(", the newest {} of them learned from",
                                                scored_tokens(config_.training, config_.training.tgt_len));
-  logger_.info("{} parameters, vocabulary {}, {} streams of {} tokens a step{}{}, reach {} tokens",
-               human_count(parameters_.count()), dataset_.vocabulary(), streams, config_.training.tgt_len, scored,
-               shares, human_count(reach_in_tokens(config_.model, use_of(config_.model), config_.training.tgt_len)));
+  logger_.info("{} parameters, vocabulary {}{}, {} streams of {} tokens a step{}{}, reach {} tokens",
+               human_count(parameters_.count()), dataset_.vocabulary(),
+               config_.model.objective.is_masked() ? " and a mask token" : "", streams, config_.training.tgt_len,
+               scored, shares,
+               human_count(reach_in_tokens(config_.model, use_of(config_.model), config_.training.tgt_len)));
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
         "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "

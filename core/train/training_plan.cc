@@ -93,16 +93,20 @@ void check_fit(const Config& config, const Dataset& dataset) {
     throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
                     dataset.vocabulary());
   check_cutoffs(config.model, dataset.vocabulary(), source);
-  const auto check_split = [&](const std::string& split, int64_t streams) {
+  const auto check_marks = [&](const std::string& split) {
     if (config.model.objective.is_masked() && dataset.split_info(split).marks)
       throw DataError(R"({}: split {}: expected no marks with model.objective.kind = "masked", which draws what is )"
                       "predicted; found marks",
                       source, split);
+  };
+  const auto check_split = [&](const std::string& split, int64_t streams) {
     check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
+  check_marks(config.data.train_split);
   check_split(config.data.train_split, config.training.batch_size);
   check_document_boundary(config, dataset);
   if (config.evaluation.interval == 0) return;
+  check_marks(config.evaluation.split);
   if (!dataset.split_info(config.evaluation.split).examples)
     check_split(config.evaluation.split, config.evaluation.batch_size);
 }

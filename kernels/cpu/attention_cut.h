@@ -6,8 +6,8 @@
 // Tiles on the diagonal, or at the window's end, are visible in part. A product takes a block of rows at once, and
 // leaves out the columns that none of them sees; of the band of distances (attention_tile.h), likewise, a block of rows
 // needs a run of columns. Of a schedule (kernels/tile_schedule.h) a strip meets the tiles that one of its own lists,
-// and computes of them all that its queries' sight leaves. None before a query's reach is met or computed, and none
-// behind what it sees ahead.
+// and computes of them all that its queries' sight leaves. None before the reach of its queries is met or computed, and
+// none after what they see ahead.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ inline int64_t first_in_reach(const AttentionShape& shape, const Sight& sight, i
   return sight.reach == nullptr ? 0 : std::max<int64_t>(0, shape.memory + query - sight.reach[query]);
 }
 
-// The key behind the last that a query may see. That of the next query is never before.
+// The key after the last that a query may see. That of the next query is never before.
 inline int64_t end_of_sight(const AttentionShape& shape, const Sight& sight, int64_t query) {
   const int64_t ahead = sight.ahead == nullptr ? 0 : sight.ahead[query];
   return std::min(shape.memory + query + 1 + ahead, shape.keys());
@@ -120,13 +120,15 @@ void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Rang
   StripLists lists(shape, tiles, strip);
   int64_t before = -1;  // where the keys behind those before begin
   const int64_t begin = first_in_reach(shape, tiles.sight, strip.first) / shape.tile * shape.tile;
-  for (int64_t key = lists.next(begin, shape.keys()); key < shape.keys();) {
+  const int64_t end = end_of_sight(shape, tiles.sight, strip.first + strip.count - 1);
+  for (int64_t key = lists.next(begin, end); key < end;) {
     KeyTile found{.keys = {key, std::min(shape.tile, shape.keys() - key)},
                   .begins = key != before,
                   .entries = lists.entries_at(key)};
     before = key + shape.tile;
-    key = found.next = lists.next(before, shape.keys());
-    found.ends = key != before || key >= shape.keys();
+    key = lists.next(before, end);
+    found.next = key < end ? key : shape.keys();
+    found.ends = key != before || key >= end;
     visit(found);
   }
 }
@@ -155,8 +157,8 @@ void visit_tiles(const AttentionShape& shape, const HeadTiles& tiles, Range stri
   visit_queries(shape, strip, [&](int64_t place, Range queries) {
     Tile tile{.place = place, .queries = queries, .keys = found.keys, .sight = tiles.sight};
     const bool is_in_reach = first_in_reach(shape, tiles.sight, queries.first) < found.keys.first + found.keys.count;
+    const int64_t end = end_of_sight(shape, tiles.sight, queries.first + queries.count - 1);
     if (tiles.empty()) {
-      const int64_t end = end_of_sight(shape, tiles.sight, queries.first + queries.count - 1);
       tile.ends = found.keys.first + shape.tile >= end;
       if (!is_in_reach) tile.seen = Seen::kNothing;
       if (found.keys.first < end) visit(tile);
@@ -164,7 +166,8 @@ void visit_tiles(const AttentionShape& shape, const HeadTiles& tiles, Range stri
     }
     const int32_t* entry = found.entries[static_cast<size_t>(place)];
     tile.ends = found.ends;
-    tile.seen = entry == nullptr || !is_in_reach ? Seen::kNothing : entry[1] < 0 ? Seen::kAll : Seen::kMasked;
+    const bool is_in_sight = is_in_reach && found.keys.first < end;
+    tile.seen = entry == nullptr || !is_in_sight ? Seen::kNothing : entry[1] < 0 ? Seen::kAll : Seen::kMasked;
     if (tile.seen == Seen::kMasked) {
       tile.mask = tiles.masks + entry[1] * kScheduleTile + queries.first % kScheduleTile;
       tile.first_bit = found.keys.first % kScheduleTile;

@@ -88,7 +88,7 @@ struct HeadRows {
 // How far the queries of a stream see.
 struct Sight {
   const int32_t* reach = nullptr;  // [T]: back; null: no limit
-  const int32_t* ahead = nullptr;  // [T]: keys behind its own; null: none
+  const int32_t* ahead = nullptr;  // [T]: keys after its own; null: none
   bool is_limited() const { return reach != nullptr || ahead != nullptr; }
 };
 

@@ -201,9 +201,10 @@ struct AttentionInputs {
   }
   // Likewise, 0 or less.
   __device__ __forceinline__ int nearest_distance(const HeadPlace& at, int i) const {
-    return ahead == nullptr || i >= tgt_len ? 0 : -ahead[static_cast<int64_t>(at.b) * tgt_len + i];
+    if (ahead == nullptr || i >= tgt_len) return 0;
+    return -std::min(ahead[static_cast<int64_t>(at.b) * tgt_len + i], tgt_len - 1 - i);
   }
-  // The key behind the last that a query may see. That of the next query is never before.
+  // The key after the last that a query may see. That of the next query is never before.
   __device__ __forceinline__ int end_of_sight(const HeadPlace& at, int i) const {
     const int last = std::min(i, tgt_len - 1);
     return mem_len + last + 1 - nearest_distance(at, last);

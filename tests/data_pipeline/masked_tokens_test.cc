@@ -102,7 +102,7 @@ TEST_F(MaskedStreams, ReadTheirTargetsMaskedAndSeeToTheEndOfTheirDocument) {
       for (int64_t i = 0; i < segment.length; ++i) {
         const int64_t offset = b * rows + position.row + i + 1;
         const MaskedToken expected =
-            masked(*options_.masking, position.epoch, offset, tokens_[static_cast<size_t>(offset)]);
+            masked(*options_.masking, position.epoch + 1, offset, tokens_[static_cast<size_t>(offset)]);
         const auto place = static_cast<size_t>(b * segment.length + i);
         ASSERT_EQ(segment.tokens.as<int32_t>()[place], expected.token);
         ASSERT_EQ(segment.targets.as<int32_t>()[place], expected.target);

@@ -1,4 +1,4 @@
-// Relative attention whose queries see keys behind their own: as far as the segment, or their document in it.
+// Relative attention whose queries see keys after their own: as far as the segment, or their document in it.
 #include "kernels/relative_attention.h"
 #include "tests/kernels/patterns.h"
 #include "tests/kernels/relative_attention_checks.h"

@@ -30,6 +30,15 @@ TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
     expect_near_as_unfused(
         {.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F, .has_distances = false, .e = 137});
     expect_near_as_unfused(with_gains({.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F}, 137));
+    expect_near_as_unfused({.b = 2,
+                            .t = 140,
+                            .m = 67,
+                            .n = 2,
+                            .h = h,
+                            .dropatt = 0.3F,
+                            .has_distances = false,
+                            .document = 60,
+                            .ahead = true});
   }
 }
 

@@ -39,7 +39,7 @@ struct AttentionCase {
   int64_t g = 0;              // gains by distance, of cases with none of these (with_gains); 0: none
   Pattern pattern = {};       // what a schedule of tiles lists; none: without one
   int64_t document = 0;       // mean length of the documents that queries do not see beyond; 0: no documents
-  bool ahead = false;         // whether queries see the keys behind their own
+  bool ahead = false;         // whether queries see the keys after their own
 
   int64_t keys() const { return m + t; }
   bool sees(int64_t head, int64_t i, int64_t j) const {

@@ -493,8 +493,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_inputs.cuh",
         "what the first stream sees ahead for all",
-        "-ahead[static_cast<int64_t>(at.b) * tgt_len + i]",
-        "-ahead[i]",
+        "-std::min(ahead[static_cast<int64_t>(at.b) * tgt_len + i],",
+        "-std::min(ahead[i],",
         AHEAD,
         "forward",
     ),

@@ -314,7 +314,7 @@ TEST(Combinations, MaskedModelsLookAhead) {
   };
   for (const char* kind : {"rope", "none", "learned"}) EXPECT_EQ(error_of_masked(kind, "full"), "no error");
   for (const std::string kind : {"relative", "shaw", "alibi", "t5", "kerple", "distance_aware"})
-    EXPECT_THAT(error_of_masked(kind, "full"), HasSubstr(R"(with model.objective.kind = "masked", found ")" + kind));
+    EXPECT_THAT(error_of_masked(kind, "full"), HasSubstr(R"(whose keys also lie after a query; found ")" + kind));
   EXPECT_THAT(error_of_masked("rope", "causal"), HasSubstr(R"(c: model.visibility.kind: expected "full" or "sparse")"));
   EXPECT_THAT(error_with({"model.visibility.kind=full"}), HasSubstr("expected a kind that does not look ahead"));
   EXPECT_THAT(

@@ -62,7 +62,7 @@ TEST_P(MaskedEvaluation, AsksForTheTokensThatEpochNoneMasks) {
   const std::vector<float> found = losses(plan_streams(kTokens, 1, kTgtLen, 0, 0));
   std::vector<int32_t> tokens(kTokens);
   source().read(0, tokens);
-  const Masking masking = *masking_of(problem_.model, kEvaluationMaskSeed);
+  const Masking masking = *evaluation_masking(problem_.model);
   EXPECT_TRUE(std::isnan(found[0]));  // no row has it as a target
   for (int64_t offset = 1; offset < kTokens; ++offset) {
     const auto i = static_cast<size_t>(offset);
@@ -87,7 +87,7 @@ TEST_P(MaskedEvaluation, AreTheOracles) {
   std::vector<int32_t> text(kTgtLen + 1);
   source().read(0, text);
   oracle::StreamTokens stream{.tokens = {}, .targets = {text.begin() + 1, text.end()}};
-  const Masking masking = *masking_of(problem_.model, kEvaluationMaskSeed);
+  const Masking masking = *evaluation_masking(problem_.model);
   for (int64_t offset = 1; offset <= kTgtLen; ++offset)
     stream.tokens.push_back(masked(masking, 0, offset, text[static_cast<size_t>(offset)]).token);
   const ModelConfig& model = problem_.model.config();
