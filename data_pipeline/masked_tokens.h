@@ -17,7 +17,7 @@ struct Masking {
   double rate = 0.15;  // that a token is chosen
   double mask_token_share = 0.8;
   double random_token_share = 0.1;
-  int64_t vocabulary = 1;  // of the dataset; the mask token comes behind it
+  int64_t vocabulary = 1;  // of the dataset; the mask token comes after it
   uint64_t seed = 0;
 };
 

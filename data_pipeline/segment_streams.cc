@@ -192,7 +192,7 @@ void SegmentStreams::find_places(StreamPosition position) {
 
 namespace {
 
-// Of rows whose reach is this: those behind each until a document's first, which reaches nothing.
+// Of rows whose reach is this: those after each until a document's first, which reaches nothing.
 void count_ahead(std::span<const int32_t> reach, int32_t* ahead) {
   int32_t rows = 0;
   for (size_t i = reach.size(); i-- > 0;) {

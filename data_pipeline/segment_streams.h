@@ -57,7 +57,7 @@ struct Segment {
   // [local_streams, length] int32: rows of its document before each row, or as many as lie at least `farthest` before
   // the segment; none where documents are not told apart.
   ConstTensorView reach;
-  // [local_streams, length] int32: rows of its document behind each row in the segment; none unless tokens are masked
+  // [local_streams, length] int32: rows of its document after each row in the segment; none unless tokens are masked
   // and documents told apart.
   ConstTensorView ahead;
   int64_t length = 0;

@@ -66,7 +66,7 @@ inline const auto& table_of(VisibilityKind) {
        {kWindow, "window",
         "the newest of them, as many for every query, so that losses do not depend on where segments begin"},
        {kSparse, "sparse",
-        "those of them that patterns name, for each head, with the masked objective also behind itself; time goes to "
+        "those of them that patterns name, for each head, with the masked objective also after itself; time goes to "
         "tiles of 64 queries and 64 keys with some"},
        {kAdaptive, "adaptive",
         "the newest of them, as far back as every head of every layer learns to look; time goes to what is seen, in "

@@ -28,8 +28,8 @@ void ObjectiveConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what a token is predicted from"});
   const Kinds masked(ObjectiveKind::kMasked);
   fields.optional("mask_rate", mask_rate,
-                  {.meaning = "probability that a token is one of those that are predicted; training draws them anew "
-                              "in every epoch, an evaluation always finds the same",
+                  {.meaning = "probability that training predicts a token; it draws them anew in every epoch, and an "
+                              "evaluation always asks for the same 15 % of a split",
                    .above = 0,
                    .maximum = 1,
                    .kinds = masked});
@@ -169,7 +169,7 @@ void PatternConfig::describe(JsonFields& fields) {
   fields.optional(
       "before", before,
       {.meaning = "keys before the query's block that all of its queries see; where they look ahead, as many "
-                  "behind it, too",
+                  "after it, too",
        .unit = "tokens",
        .minimum = 0,
        .maximum = kLongest,

@@ -5,10 +5,11 @@
 //                      "auto" or null, "document_boundary": text or null, "set": overrides, "baseline", "command": that
 //                      makes it again, "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
-//                      tokens or null, the losses of base units (loss_units.h), "confidence95": half width in nats,
-//                      "above_baseline": {"loss", "confidence95"} of the differences at the same tokens to the result
-//                      number "baseline" (that of training, or else the first), "by_position", "by_context", and
-//                      "per_token", the name of the file of losses, if there is one; of marked data "answers"
+//                      tokens or null, "accuracy" of a masked model, the losses of base units (loss_units.h),
+//                      "confidence95": half width in nats, "above_baseline": {"loss", "confidence95"} of the
+//                      differences at the same tokens to the result number "baseline" (that of training, or else the
+//                      first), "by_position", "by_context", and "per_token", the name of the file of losses, if there
+//                      is one; of marked data "answers"
 //     answers          "answers": how many, "accuracy": the share of them that was right, "confidence95": half width;
 //                      the same in "by_examples" for every run of examples, with their "tokens" and "traits", and in
 //                      "by_distance" for those whose deciding token stands "from" to "to" tokens back; "hardest": of

@@ -23,7 +23,7 @@ class LaneReader {
 
   // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length], and the targets
   // [lanes, scored] of the newest of them, -1 (kUnscoredTarget) of those that are not scored; token 0 where a lane has
-  // no such rows. For a masked model, of each row how many of its lane are behind it, [lanes, length]. Valid until the
+  // no such rows. For a masked model, of each row how many of its lane are after it, [lanes, length]. Valid until the
   // next call.
   struct Rows {
     ConstTensorView tokens;

@@ -20,7 +20,7 @@ constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of s
 class KvCacheVariants : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, KvCacheVariants, testing::ValuesIn(model_variants()), name_of_variant);
 
-// Of models that say what comes next, whose tokens need nothing behind them.
+// Of models that say what comes next, whose tokens need nothing after them.
 class NextTokenVariants : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, NextTokenVariants, testing::ValuesIn(next_token_variants()), name_of_variant);
 

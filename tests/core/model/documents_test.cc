@@ -33,7 +33,7 @@ OwnedTensor reach_from(int64_t begin, int64_t count) {
   return reach;
 }
 
-// Rows of its document behind each of those, in a segment of so many.
+// Rows of its document after each of those, in a segment of so many.
 OwnedTensor ahead_from(int64_t begin, int64_t count) {
   OwnedTensor ahead(DType::kInt32, {std::ssize(kBegins), count});
   for (int64_t b = 0; b < std::ssize(kBegins); ++b) {
