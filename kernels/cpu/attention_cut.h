@@ -114,6 +114,13 @@ class StripLists {
   size_t count_ = 0;
 };
 
+// The first key that a strip meets.
+inline int64_t first_met(const AttentionShape& shape, const HeadTiles& tiles, Range strip) {
+  if (tiles.empty()) return seen_keys(shape, strip, tiles.sight).first / shape.tile * shape.tile;
+  const int64_t begin = first_in_reach(shape, tiles.sight, strip.first) / shape.tile * shape.tile;
+  return StripLists(shape, tiles, strip).next(begin, shape.keys());
+}
+
 // As visit_keys, of a schedule.
 template <typename Visit>
 void visit_listed_keys(const AttentionShape& shape, const HeadTiles& tiles, Range strip, Visit visit) {

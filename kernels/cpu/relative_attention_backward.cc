@@ -340,16 +340,48 @@ void attend_backward(const AttentionShape& shape, const HeadInputs<A>& head, con
   finish_strip(shape, gradients, strip, buffers);
 }
 
-// Rounds the complete sums of keys or values.
+// The sums of a head's keys and values, which are zeroed shortly before the first strip adds to them and rounded
+// shortly after the last one has: where strips see a window of the keys, the sums stay in the cache meanwhile.
 template <typename A>
-void finish_keys(const AttentionShape& shape, const Rows<float>& sums, const KeyRows<A>& rows) {
-  for (int64_t key = 0; key < shape.keys(); ++key) {
-    const float* from = sums(key);
-    A* to = rows(key);
-#pragma omp simd
-    for (int64_t h = 0; h < shape.width; ++h) store(to + h, from[h]);
+class KeysInSight {
+ public:
+  KeysInSight(const AttentionShape& shape, const HeadTiles& tiles, const KeySums& sums, const HeadRows<A>& gradients)
+      : shape_(shape), tiles_(tiles), sums_(sums), gradients_(gradients) {}
+
+  // Before a strip: zeros for those that no strip before it sees.
+  void begin(Range strip) {
+    const int64_t end = end_of_sight(shape_, tiles_.sight, strip.first + strip.count - 1);
+    for (const Rows<float>& rows : {sums_.keys, sums_.values})
+      clear_vectors(rows(begun_), (end - begun_) * shape_.row_stride);
+    begun_ = end;
   }
-}
+
+  // After it: those that no later strip meets are complete.
+  void finish(Range strip) {
+    int64_t end = begun_;
+    for (int64_t first = strip.first + strip.count; first < shape_.queries && end > finished_; first += shape_.strip)
+      end = std::min(end, first_met(shape_, tiles_, {first, std::min(shape_.strip, shape_.queries - first)}));
+    round(sums_.keys, gradients_.keys, end);
+    round(sums_.values, gradients_.values, end);
+    finished_ = std::max(finished_, end);
+  }
+
+ private:
+  void round(const Rows<float>& sums, const KeyRows<A>& rows, int64_t end) const {
+    for (int64_t key = finished_; key < end; ++key) {
+      const float* from = sums(key);
+      A* to = rows(key);
+#pragma omp simd
+      for (int64_t h = 0; h < shape_.width; ++h) store(to + h, from[h]);
+    }
+  }
+
+  const AttentionShape& shape_;
+  const HeadTiles& tiles_;
+  const KeySums& sums_;
+  const HeadRows<A>& gradients_;
+  int64_t begun_ = 0, finished_ = 0;  // keys before these
+};
 
 template <typename A>
 void attend_backward(const AttentionShape& shape, const RelativeAttentionBackward& args, const Workspace& workspace,
@@ -357,14 +389,14 @@ void attend_backward(const AttentionShape& shape, const RelativeAttentionBackwar
   const auto inputs = head_inputs<A>(shape, args.inputs, stream, head);
   const auto gradients = head_gradients<A>(shape, args, workspace, stream, head);
   const KeySums key_sums(shape, workspace.of_thread(thread));
-  clear_vectors(workspace.of_thread(thread), workspace.key_size);
   clear_vectors(workspace.of_pair(stream * shape.heads + head), workspace.position_size);
+  KeysInSight<A> keys(shape, inputs.tiles, key_sums, gradients.rows);
   for (int64_t first = 0; first < shape.queries; first += shape.strip) {
     const Range strip{first, std::min(shape.strip, shape.queries - first)};
+    keys.begin(strip);
     attend_backward(shape, inputs, gradients, key_sums, args.inputs.dropout, strip, buffers);
+    keys.finish(strip);
   }
-  finish_keys(shape, key_sums.keys, gradients.rows.keys);
-  finish_keys(shape, key_sums.values, gradients.rows.values);
 }
 
 // The sum of rows row_of(sums) of every stream of a head, in the order of the streams whatever the number of threads.
