@@ -2,6 +2,7 @@
 quiet."""
 
 import datetime
+import functools
 import os
 import pathlib
 import re
@@ -83,6 +84,7 @@ def wait(child: subprocess.Popen) -> tuple[int, int]:
             child.kill()
 
 
+@functools.cache  # before results are written anew: they are files of the tree
 def machine() -> dict:
     cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
     model = next((line.split(":")[1].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), "?")
