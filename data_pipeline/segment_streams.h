@@ -90,6 +90,7 @@ class SegmentStreams {
   // The next segment is this long, and those after it; at most as long as at construction.
   void set_segment_length(int64_t length);
 
+  int64_t targets_per_text() const { return text_rows_ - 1; }
   int64_t targets_per_stream() const { return rows_ / text_rows_ * (text_rows_ - 1); }  // in an epoch
   int64_t segments_per_epoch() const;
   // Whether only some of the targets are to be predicted.

@@ -15,7 +15,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
                      int64_t layer)
     : heads_{model.n_head, model.d_head},
       d_model_(model.d_model),
-      dropatt_{.p = model.dropatt, .site = layer_dropout_site(layer, LayerDropout::kAttentionScores)},
+      dropatt_(model.dropatt),
       position_(position),
       span_(adaptive_span_of(model, layer)),
       schedules_(std::move(schedules)),
@@ -31,7 +31,8 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
 
 // Queries come from the segment only; keys and values of hidden states are made with today's weights.
 Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
-                                      const Value& encoding, const QueryLimits& limits, const ModelUse& use) const {
+                                      const Value& encoding, const QueryLimits& limits, const ModelUse& use,
+                                      int64_t segment) const {
   const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0, use);
   const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden, use);
   const Value distances =
@@ -46,6 +47,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
       std::make_shared<LayerTiles>(schedules_, scheduled_layer(use, heads_[0], tgt_len, tape.device()), layer_);
   const double pairs = span_ ? span_->visible_pairs(parameters, tgt_len, keys - tgt_len)
                              : visible_pairs(use, heads_[0], tgt_len, keys - tgt_len);
+  const DropoutSite dropatt{
+      .p = dropatt_, .site = layer_dropout_site(layer_, LayerDropout::kAttentionScores), .segment = segment};
   const Value attended = relative_attention(tape, {.heads = heads_,
                                                    .qkv = qkv,
                                                    .memory_kv = memory_kv,
@@ -59,7 +62,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .reach = limits.reach,
                                                    .ahead = limits.ahead,
                                                    .pairs = pairs,
-                                                   .dropatt = dropatt_});
+                                                   .dropatt = dropatt});
   return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
 }
 

@@ -39,9 +39,10 @@ class Attention {
     Value output;  // [B, T, D]
     Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
   };
-  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions.
+  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
+  // `segment` the number of x among the segments of a step.
   Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  const QueryLimits& limits, const ModelUse& use) const;
+                  const QueryLimits& limits, const ModelUse& use, int64_t segment) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
@@ -49,7 +50,7 @@ class Attention {
  private:
   Shape heads_;  // N, H
   int64_t d_model_;
-  DropoutSite dropatt_;
+  double dropatt_;
   const Position& position_;
   std::optional<AdaptiveSpan> span_;  // of the adaptive kind
   std::shared_ptr<Schedules> schedules_;

@@ -95,14 +95,6 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
   }
 }
 
-// Those of its stages, then the last ones.
-std::vector<StageLengths> all_lengths_of(const Config& config) {
-  std::vector<StageLengths> lengths;
-  for (const StageConfig& stage : config.training.stages) lengths.push_back({stage.tgt_len, stage.mem_len});
-  lengths.push_back({config.training.tgt_len, config.model.mem_len});
-  return lengths;
-}
-
 double flops_of_step(const Config& config, int64_t vocab_size, const StageLengths& lengths) {
   const Transformer model(config.model, vocab_size);
   Parameters parameters(model.parameter_specs());
@@ -122,10 +114,10 @@ ComparedRun run_of(const std::string& variant, int64_t seed, std::optional<doubl
 // What a step at the n-th of a config's lengths takes of the budget.
 double cost_of_step(const BudgetConfig& budget, const Config& config, int64_t vocab_size,
                     std::span<const double> seconds, size_t n) {
-  const StageLengths lengths = all_lengths_of(config)[n];
+  const StageLengths lengths = all_lengths(config)[n];
   switch (budget.kind) {
     case BudgetKind::kTokens:
-      return static_cast<double>(config.training.batch_size * lengths.tgt_len);
+      return static_cast<double>(config.training.batch_size * lengths.tokens());
     case BudgetKind::kFlops:
       return flops_of_step(config, vocab_size, lengths);
     case BudgetKind::kSeconds:
@@ -150,6 +142,7 @@ Config timing_of(const Config& config, const StageLengths& lengths, int64_t voca
   if (lengths.mem_len < config.model.mem_len) timing.model.visibility.same_length = false;
   TrainingConfig& training = timing.training;
   training.tgt_len = lengths.tgt_len;
+  training.segments_per_step = lengths.segments;
   training.stages.clear();
   training.log_interval = logged;
   training.max_step = (filling_steps(timing) / logged + 1 + kLines) * logged;
@@ -285,7 +278,7 @@ std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {
   std::vector<ComparedRun> runs;
   const std::vector<Config> configs = configs_of(plan);
   for (size_t v = 0; v < configs.size(); ++v) {
-    const std::vector<StageLengths> lengths = all_lengths_of(configs[v]);
+    const std::vector<StageLengths> lengths = all_lengths(configs[v]);
     for (size_t n = 0; n < lengths.size(); ++n) {
       ComparedRun& run = runs.emplace_back();
       run.variant = plan.comparison.variants[v].name;

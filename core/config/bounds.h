@@ -5,6 +5,7 @@ namespace segue {
 
 inline constexpr double kMostStreams = 1 << 15;
 inline constexpr double kLongest = 1 << 20;  // segments and memories
+inline constexpr double kMostSegments = 32;  // of a step
 inline constexpr double kMostSteps = 1e12;
 inline constexpr double kWidestVocabulary = 1 << 30;
 inline constexpr double kMostThreads = 4096;

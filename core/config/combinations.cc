@@ -12,6 +12,7 @@
 #include "core/config/device_choice.h"
 #include "core/config/layers.h"
 #include "core/config/position_terms.h"
+#include "core/config/visibility_checks.h"
 #include "kernels/token_clusters.h"
 
 namespace segue {
@@ -24,126 +25,6 @@ void check_names(const Config& config, std::string_view source) {
   check("data.path", config.data.path);
   check("data.train_split", config.data.train_split);
   check("evaluation.split", config.evaluation.split);
-}
-
-// With `same_length` and no extra key, a query sees as many keys as the memory is long: none without a memory. `key`
-// says where the memory's length comes from.
-void check_same_length(const ModelConfig& model, const ModelUse& use, std::string_view key, std::string_view source) {
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const ModelUse here = use_of_layer(model, use, layer);
-    if (here.same_length && !here.same_length_extra_key && here.mem_len == 0)
-      throw ConfigError(
-          "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, or no query sees "
-          "a key; found 0",
-          source, key, visibility_key(model, layer));
-  }
-}
-
-// How far back a visibility asks for keys, in tokens, and the words for what says so.
-struct Farthest {
-  int64_t distance = 0;
-  std::string because = {};
-};
-
-Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
-  if (seen.kind == VisibilityKind::kWindow)
-    return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
-  if (seen.kind == VisibilityKind::kAdaptive)
-    return {seen.span + seen.ramp - 1,
-            fmt::format(R"(one less than {}.span + {}.ramp, with {}.kind = "adaptive")", key, key, key)};
-  Farthest farthest;
-  for (size_t i = 0; i < seen.patterns.size(); ++i) {
-    const int64_t distance = seen.patterns[i].farthest_distance(0).value_or(0);
-    if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
-  }
-  return farthest;
-}
-
-// The first tokens of a segment see a whole window through the memory alone. Those of a masked model see less at both
-// of its ends, whatever the memory. `key` says where its length comes from.
-void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
-  if (model.objective.is_masked()) return;
-  Farthest farthest;
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
-    if (of_layer.distance > farthest.distance) farthest = of_layer;
-  }
-  if (mem_len >= farthest.distance) return;
-  throw ConfigError(
-      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
-      source, key, farthest.distance, farthest.because, mem_len);
-}
-
-// A pattern by itself; `key` leads to it.
-void check_pattern(const PatternConfig& pattern, const std::string& key, std::string_view source) {
-  const auto expect = [&](bool is_right, std::string_view name, const std::string& expected, int64_t found) {
-    if (!is_right) throw ConfigError("{}: {}.{}: expected {}, found {}", source, key, name, expected, found);
-  };
-  const bool has_columns = pattern.kind == PatternKind::kFixed || pattern.kind == PatternKind::kGlobal;
-  const int64_t from = pattern.kind == PatternKind::kFixed ? std::max<int64_t>(pattern.from, 0) : 0;
-  expect(!has_columns || from < pattern.period, "from", fmt::format("less than period = {}", pattern.period), from);
-  expect(!has_columns || from + pattern.columns <= pattern.period, "columns",
-         fmt::format("at most {}, what is left of period = {}", pattern.period - from, pattern.period),
-         pattern.columns);
-  if (pattern.kind != PatternKind::kRandom) return;
-  expect(pattern.period % pattern.block == 0, "period", fmt::format("a multiple of block = {}", pattern.block),
-         pattern.period);
-  expect(pattern.nearest <= pattern.farthest, "nearest", fmt::format("at most farthest = {}", pattern.farthest),
-         pattern.nearest);
-  const int64_t candidates = pattern.farthest - pattern.nearest + 1;
-  expect(pattern.count <= candidates, "count",
-         fmt::format("at most {}, the blocks from nearest to farthest", candidates), pattern.count);
-}
-
-// Patterns that do something, and for every head some. `key` leads to the visibility.
-void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility, const std::string& key,
-                    std::string_view source) {
-  if (visibility.kind != VisibilityKind::kSparse) return;
-  if (visibility.patterns.empty())
-    throw ConfigError(R"({}: {}.patterns: expected at least one with {}.kind = "sparse", found an empty list)", source,
-                      key, key);
-  std::vector<bool> has_pattern(static_cast<size_t>(model.n_head));
-  for (size_t i = 0; i < visibility.patterns.size(); ++i) {
-    const PatternConfig& pattern = visibility.patterns[i];
-    const std::string of = fmt::format("{}.patterns[{}]", key, i);
-    check_kinds<ConfigError>(pattern, source, of);
-    check_pattern(pattern, of, source);
-    if (pattern.heads.empty()) has_pattern.assign(has_pattern.size(), true);
-    for (const int64_t head : pattern.heads) {
-      if (head >= model.n_head)
-        throw ConfigError("{}: {}.heads: expected heads below model.n_head = {}, found {}", source, of, model.n_head,
-                          head);
-      if (std::ranges::count(pattern.heads, head) > 1)
-        throw ConfigError("{}: {}.heads: expected each head once, found {} more often", source, of, head);
-      has_pattern[static_cast<size_t>(head)] = true;
-    }
-  }
-  const auto without = std::ranges::find(has_pattern, false);
-  if (without != has_pattern.end())
-    throw ConfigError("{}: {}.patterns: expected some for each of model.n_head = {} heads, found none for head {}",
-                      source, key, model.n_head, without - has_pattern.begin());
-}
-
-void check_all_patterns(const ModelConfig& model, std::string_view source) {
-  check_patterns(model, model.visibility, "model.visibility", source);
-  for (size_t i = 0; i < model.layers.size(); ++i) {
-    if (!model.layers[i].visibility) continue;
-    check_patterns(model, *model.layers[i].visibility, fmt::format("model.layers[{}].visibility", i), source);
-  }
-}
-
-// Segments begin where blocks and periods do. `tgt_len_key` is what says their length.
-void check_periods(const ModelConfig& model, int64_t tgt_len, std::string_view tgt_len_key, std::string_view source) {
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const VisibilityConfig& visibility = visibility_of_layer(model, layer);
-    if (visibility.kind != VisibilityKind::kSparse) continue;
-    for (size_t i = 0; i < visibility.patterns.size(); ++i) {
-      const int64_t period = visibility.patterns[i].repeats_after();
-      if (tgt_len % period != 0)
-        throw ConfigError("{}: {}: expected a multiple of {}.patterns[{}].{} = {}, found {}", source, tgt_len_key,
-                          visibility_key(model, layer), i, visibility.patterns[i].repeat_key(), period, tgt_len);
-    }
-  }
 }
 
 void check_lengths(const Config& config, std::string_view source) {
@@ -174,6 +55,9 @@ void check_stages(const Config& config, std::string_view source) {
            fmt::format("at most training.tgt_len = {}", config.training.tgt_len), stage.tgt_len);
     expect(stage.mem_len <= config.model.mem_len, "mem_len",
            fmt::format("at most model.mem_len = {}", config.model.mem_len), stage.mem_len);
+    expect(stage.segments_per_step <= config.training.segments_per_step, "segments_per_step",
+           fmt::format("at most training.segments_per_step = {}", config.training.segments_per_step),
+           stage.segments_per_step);
     ModelUse use = use_of(config.model);
     use.mem_len = stage.mem_len;
     const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
@@ -212,8 +96,27 @@ void check_optimization(const Config& config, std::string_view source) {
                       schedule.eta_min);
 }
 
+// Gradients pass from segment to segment through memory tokens alone.
+void check_segments(const Config& config, std::string_view source) {
+  const int64_t segments = config.training.segments_per_step;
+  if (segments == 1) return;
+  if (config.model.memory.kind != MemoryKind::kTokens)
+    throw ConfigError(
+        R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes; )"
+        R"(found {})",
+        source, name_of_choice(config.model.memory.kind), segments);
+  if (config.training.loss_part != LossPart::kFull)
+    throw ConfigError(R"({}: training.loss_part: expected "full" with training.segments_per_step = {}, found "{}")",
+                      source, segments, name_of_choice(config.training.loss_part));
+}
+
 // A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
 void check_documents(const Config& config, std::string_view source) {
+  if (!config.data.document_boundary.empty() && config.model.memory.kind == MemoryKind::kTokens)
+    throw ConfigError(
+        R"({}: data.document_boundary: expected "" with model.memory.kind = "tokens", whose tokens are written once a )"
+        R"(segment, wherever documents end in it; found "{}")",
+        source, config.data.document_boundary);
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));
@@ -288,19 +191,6 @@ void check_positions(const ModelConfig& model, std::string_view source) {
   }
 }
 
-// A span is a bias by distance, the logarithm of what is left of a weight: the kernels add none to rows of distances,
-// and a gain, which multiplies scores, takes no key's weight away.
-void check_spans(const ModelConfig& model, std::string_view source) {
-  constexpr PositionTerms kAccepted{.vectors = true, .turns = true, .biases = true};
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const PositionKind kind = position_of_layer(model, layer).kind;
-    const std::string_view term = refused_term(offered_by(kind), kAccepted);
-    if (visibility_of_layer(model, layer).kind == VisibilityKind::kAdaptive && !term.empty())
-      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "adaptive", found "{}")", source,
-                        position_key(model, layer), term, visibility_key(model, layer), name_of_choice(kind));
-  }
-}
-
 void check_shares(const ObjectiveConfig& objective, std::string_view source) {
   constexpr double kRounding = 1e-9;  // of shares in decimals
   const double left = 1.0 - objective.mask_token_share;
@@ -331,6 +221,24 @@ void check_objective(const ModelConfig& model, std::string_view source) {
           R"({}: {}.kind: expected "rope", "sinusoidal", "learned" or "none" with model.objective.kind = "masked", )"
           R"(whose keys also lie after a query; found "{}")",
           source, position_key(model, layer), name_of_choice(position));
+  }
+}
+
+// Every token of a segment reads all its memory tokens, and all that it reads is written.
+void check_memory_tokens(const ModelConfig& model, std::string_view source) {
+  if (model.memory.kind != MemoryKind::kTokens) return;
+  const auto refuse = [&](const std::string& key, std::string_view expected, std::string_view found) {
+    throw ConfigError(R"({}: {}: expected {} with model.memory.kind = "tokens", found {})", source, key, expected,
+                      found);
+  };
+  if (model.objective.is_masked()) refuse("model.objective.kind", R"("next_token")", R"("masked")");
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& seen = visibility_of_layer(model, layer);
+    const std::string key = visibility_key(model, layer);
+    if (seen.kind != VisibilityKind::kCausal)
+      refuse(key + ".kind", R"("causal", as every token reads all memory tokens,)",
+             fmt::format(R"("{}")", name_of_choice(seen.kind)));
+    if (seen.same_length) refuse(key + ".same_length", "false, as every token reads all memory tokens,", "true");
   }
 }
 
@@ -399,6 +307,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_all_patterns(model, source);
   check_spans(model, source);
   check_objective(model, source);
+  check_memory_tokens(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
 }
@@ -438,6 +347,7 @@ void check_combinations(const Config& config, std::string_view source) {
   if (config.data.vocab_size > 0) check_cutoffs(config.model, config.data.vocab_size, source);
   check_lengths(config, source);
   check_stages(config, source);
+  check_segments(config, source);
   check_position_tables(config.model, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
   check_position_tables(config.model, evaluation, evaluation_tgt_len(config), source);

@@ -90,6 +90,11 @@ void StageConfig::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kLongest});
+  fields.optional("segments_per_step", segments_per_step,
+                  {.meaning = "segments that a step has meanwhile, at most training.segments_per_step",
+                   .unit = "segments",
+                   .minimum = 1,
+                   .maximum = kMostSegments});
 }
 
 void TrainingConfig::describe(JsonFields& fields) {
@@ -100,10 +105,17 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
+  fields.optional("segments_per_step", segments_per_step,
+                  {.meaning = "segments of a stream that a step reads one after another; gradients pass from each into "
+                              "what those before it, in the same step, wrote into their memory tokens. Above 1 with "
+                              "model.memory.kind = \"tokens\" alone. The last step of a text may have fewer",
+                   .unit = "segments",
+                   .minimum = 1,
+                   .maximum = kMostSegments});
   fields.optional("stages", stages,
                   {.meaning = "shorter segments and memories that training begins with, one stage after another; from "
                               "the end of the last one on the lengths are training.tgt_len and model.mem_len. A step "
-                              "of shorter segments has fewer tokens"});
+                              "of shorter segments, or of fewer, has fewer tokens"});
   fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment are learned from"});
   fields.optional("batch_chunk", batch_chunk,
                   {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
@@ -210,10 +222,27 @@ double effective_epsilon(const OptimizerConfig& optimizer) {
   return 1e-8;
 }
 
+StageLengths lengths_of(const StageConfig& stage) {
+  return {.tgt_len = stage.tgt_len, .mem_len = stage.mem_len, .segments = stage.segments_per_step};
+}
+
+StageLengths last_lengths(const Config& config) {
+  return {.tgt_len = config.training.tgt_len,
+          .mem_len = config.model.mem_len,
+          .segments = config.training.segments_per_step};
+}
+
 StageLengths lengths_at(const Config& config, int64_t step) {
   for (const StageConfig& stage : config.training.stages)
-    if (step <= stage.until_step) return {.tgt_len = stage.tgt_len, .mem_len = stage.mem_len};
-  return {.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len};
+    if (step <= stage.until_step) return lengths_of(stage);
+  return last_lengths(config);
+}
+
+std::vector<StageLengths> all_lengths(const Config& config) {
+  std::vector<StageLengths> lengths;
+  for (const StageConfig& stage : config.training.stages) lengths.push_back(lengths_of(stage));
+  lengths.push_back(last_lengths(config));
+  return lengths;
 }
 
 int64_t scored_tokens(const TrainingConfig& training, int64_t length) {

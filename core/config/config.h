@@ -48,17 +48,20 @@ struct ScheduleConfig {
   void describe(JsonFields& fields);
 };
 
-// Lengths that training has before its last ones, which are training.tgt_len and model.mem_len.
+// Lengths that training has before its last ones, which are training.tgt_len, model.mem_len and
+// training.segments_per_step.
 struct StageConfig {
   int64_t until_step = 0;  // the last step that has them
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
+  int64_t segments_per_step = 1;
   void describe(JsonFields& fields);
 };
 
 struct TrainingConfig {
   int64_t batch_size = 8;
   int64_t tgt_len = 128;
+  int64_t segments_per_step = 1;
   std::vector<StageConfig> stages = {};  // in the order of their steps
   LossPart loss_part = LossPart::kFull;
   int64_t batch_chunk = 1;
@@ -105,13 +108,20 @@ struct Config {
   void describe(JsonFields& fields);
 };
 
-// The lengths of the segments and of the memory that step `step`, counted from 1, trains with.
+// The lengths of the segments and of the memory, and how many segments a step has.
 struct StageLengths {
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
+  int64_t segments = 1;
+  int64_t tokens() const { return segments * tgt_len; }  // of a stream in a step
   bool operator==(const StageLengths&) const = default;
 };
+StageLengths lengths_of(const StageConfig& stage);
+StageLengths last_lengths(const Config& config);
+// Those that step `step`, counted from 1, trains with.
 StageLengths lengths_at(const Config& config, int64_t step);
+// Those of its stages, then the last ones.
+std::vector<StageLengths> all_lengths(const Config& config);
 
 // The newest tokens of a segment of `length` that training learns from.
 int64_t scored_tokens(const TrainingConfig& training, int64_t length);

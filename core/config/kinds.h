@@ -90,11 +90,23 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates };
+enum class MemoryKind : uint8_t { kHiddenStates, kTokens };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 1> kTable(
-      {{kHiddenStates, "hidden_states", "the newest inputs of every layer"}});
+  static constexpr ChoiceTable<MemoryKind, 2> kTable(
+      {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
+       {kTokens, "tokens",
+        "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
+        "newest inputs of every layer, where model.mem_len is above 0"}});
+  return kTable;
+}
+
+enum class WrittenTokens : uint8_t { kRead, kOwn };
+inline const auto& table_of(WrittenTokens) {
+  using enum WrittenTokens;
+  static constexpr ChoiceTable<WrittenTokens, 2> kTable(
+      {{kRead, "read", "the memory tokens that the segment reads, once more"},
+       {kOwn, "own", "learned tokens of their own, the same in every segment"}});
   return kTable;
 }
 

@@ -295,6 +295,13 @@ void LayerOverride::describe(JsonFields& fields) {
 void MemoryConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what is remembered"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
+  fields.optional("tokens", tokens,
+                  {.meaning = "memory tokens of a stream, each a vector of model.d_model",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .kinds = Kinds(MemoryKind::kTokens)});
+  fields.optional("written", written,
+                  {.meaning = "what stands where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
 }
 
 void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
@@ -409,6 +416,7 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
 
 ModelUse use_of(const ModelConfig& model) {
   ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
+  use.memory_tokens = memory_tokens(model);
   take_over(model.position, use);
   take_over(model.visibility, use);
   return use;
@@ -419,11 +427,15 @@ int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? s
 int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len) {
   if (position.kind == PositionKind::kLearned) return tgt_len;
   if (position.kind != PositionKind::kShaw) return 0;
-  return distances_of(tgt_len + use.mem_len, use.clamp_len);
+  return distances_of(use.rows_of(tgt_len) + use.mem_len, use.clamp_len);
 }
 
 int64_t rotary_width(const ModelConfig& model) {
   return std::llround(model.position.rotary_share * static_cast<double>(model.d_head));
+}
+
+int64_t memory_tokens(const ModelConfig& model) {
+  return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

@@ -89,6 +89,8 @@ struct LayerOverride {
 struct MemoryConfig {
   MemoryKind kind = MemoryKind::kHiddenStates;
   InitialMemory initial = InitialMemory::kEmpty;
+  int64_t tokens = 8;  // read it through memory_tokens
+  WrittenTokens written = WrittenTokens::kRead;
   void describe(JsonFields& fields);
 };
 
@@ -156,12 +158,15 @@ struct ModelConfig {
 
 int64_t effective_d_embed(const ModelConfig& model);
 
+// Tokens that a segment reads of its memory before its own, and as many that it writes after them; 0 of other kinds.
+int64_t memory_tokens(const ModelConfig& model);
+
 // Columns of a head that rotary positions turn: `rotary_share` of them, to the nearest number.
 int64_t rotary_width(const ModelConfig& model);
 
 // How weights are used, which may differ from one use of the same weights to another, as between training and an
-// evaluation. Nothing of it shapes a parameter. What it says of positions and visibility is of layers without axis
-// objects of their own.
+// evaluation. Nothing of it shapes a parameter but the number of memory tokens, which never differs. What it says of
+// positions and visibility is of layers without axis objects of their own.
 struct ModelUse {
   int64_t mem_len = 0;     // tokens of memory, in every layer
   int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
@@ -174,7 +179,10 @@ struct ModelUse {
   int64_t layer = 0;   // for what is drawn for each layer
   bool ahead = false;  // whether queries see keys of the segment after their own, as visibility says it of those before
   InitialMemory initial_memory = InitialMemory::kEmpty;
+  int64_t memory_tokens = 0;  // that a segment reads before its own tokens, and writes after them: the model's
 
+  // Of a segment of so many tokens: with those of its memory.
+  int64_t rows_of(int64_t tgt_len) const { return tgt_len + 2 * memory_tokens; }
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }
   bool operator==(const ModelUse&) const = default;
 };

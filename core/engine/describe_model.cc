@@ -61,8 +61,11 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const double mega_tokens = 1e6 * static_cast<double>(streams * tgt_len);
 
   std::string text = parameter_table(parameters);
-  text += fmt::format("\n{:<38} {} tokens back ({} layers, segment {}, memory {})\n", "reach",
-                      human_count(reach_in_tokens(model, use, tgt_len)), model.n_layer, tgt_len, use.mem_len);
+  const std::optional<int64_t> reach = reach_in_tokens(model, use, tgt_len);
+  const std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
+  text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
+                      reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
+                      tgt_len, use.mem_len, tokens);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
                       (flops.forward + flops.backward) / mega_tokens);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,

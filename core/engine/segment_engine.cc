@@ -80,7 +80,8 @@ SegmentEngine::Recorded& SegmentEngine::ready(SegmentShape shape, const SegmentI
 }
 
 TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, const Tape::GradientProgress& progress) {
-  const SegmentShape shape{.scored = inputs.targets.shape[1],
+  const SegmentShape shape{.segment_length = inputs.segment_length,
+                           .scored = inputs.targets.shape[1],
                            .margins = inputs.margins,
                            .documents = !inputs.reach.empty(),
                            .bounded_ahead = !inputs.ahead.empty()};

@@ -19,7 +19,8 @@ struct SegmentInputs {
   ConstTensorView reach = {};  // [B, T] int32: the farthest distance that queries see; or empty: no limit
   // [B, T] int32: how many keys after their own queries see that look ahead; or empty: the rest of the segment.
   ConstTensorView ahead = {};
-  bool margins = false;  // wanted beside the losses, where the head can tell them
+  int64_t segment_length = 0;  // of the segments of a step, if it has several
+  bool margins = false;        // wanted beside the losses, where the head can tell them
 };
 
 // The inputs of a segment and its step at addresses of the GPU that never change, so that recorded work finds them. The

@@ -108,9 +108,16 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
                             .windows = widest_reach(trained_.model, use),
                             .sees_ahead = use.ahead};
   std::optional<int64_t> warm_up;
-  if (!settings_.warm_up.empty())
-    warm_up = settings_.warm_up == "auto" ? warm_up_in_tokens(trained_.model, use, lengths.tgt_len)
-                                          : std::stoll(settings_.warm_up);
+  if (settings_.warm_up == "auto") {
+    warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);
+    if (!warm_up)
+      throw UsageError(
+          R"(warm_up: expected a number of tokens with model.memory.kind = "{}", whose reach has no limit, or none, )"
+          R"(with batch_size = 1 for losses that leave nothing out; found "auto")",
+          name_of_choice(trained_.model.memory.kind));
+  } else if (!settings_.warm_up.empty()) {
+    warm_up = std::stoll(settings_.warm_up);
+  }
   const auto plan = [&] {
     const int64_t lanes = settings_.batch_size;
     const int64_t most = settings_.max_tokens;

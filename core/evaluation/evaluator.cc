@@ -86,11 +86,10 @@ Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
   if (lanes == 0) return;
-  engine_.prepare({.streams = lanes,
-                   .tgt_len = plan.tgt_len(),
-                   .memory_length = in_use_.use.mem_len,
-                   .margins = split.marks.has_value() || masking_,
-                   .bounded_ahead = masking_.has_value()});
+  SegmentShape shape = full_segment(in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
+  shape.margins = split.marks.has_value() || masking_;
+  shape.bounded_ahead = masking_.has_value();
+  engine_.prepare(shape);
 }
 
 EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,

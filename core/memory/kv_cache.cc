@@ -31,7 +31,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
       queue_(in_use.queue),
       streams_(streams),
       tgt_len_(tgt_len),
-      capacity_(capacity_of(use_.mem_len, tgt_len)),
+      capacity_(capacity_of(use_.mem_len, use_.rows_of(tgt_len))),
       frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
       positions_(table_of_positions(tgt_len, streams, queue_.device())) {
   const Compute& compute = in_use.parameters.compute();
@@ -41,13 +41,18 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   frozen_->tape.forward(queue_);
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
+  if (use_.memory_tokens > 0) tokens_.emplace(model, streams, compute);
   reset();
 }
 
 void KvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKeysAndValues;
   shape.memory_length = capacity_;
-  shape.distances = use_.mem_len + tgt_len_;
+  shape.distances = use_.mem_len + use_.rows_of(tgt_len_);
+  if (!tokens_) return;
+  shape.opens = position_ == 0;
+  shape.closes = position_ + shape.tgt_len == tgt_len_;
+  tokens_->fit(shape);
 }
 
 void KvCache::bind(SegmentTape& segment) {
@@ -56,7 +61,8 @@ void KvCache::bind(SegmentTape& segment) {
     if (segment.distances[l].exists()) segment.tape.bind(segment.distances[l], distances_[l].view());
   }
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
-  segment.tape.info().first_position = tokens_;
+  segment.tape.info().first_position = read_;
+  if (tokens_) tokens_->bind(segment);
   if (segment.positions.exists()) bind_positions(segment);
 }
 
@@ -73,19 +79,22 @@ void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
   const int64_t tokens = segment.tape.shape(segment.tokens)[1];
   if (position() + tokens > tgt_len_)
     throw ContractError("a segment of {} tokens goes on with {} after {}", tgt_len_, tokens, position());
-  make_room(tokens);
+  const int64_t rows = segment.tape.shape(segment.fresh.front())[1];
+  make_room(rows);
   const int64_t columns = rows_.front().shape()[2];
   for (size_t l = 0; l < rows_.size(); ++l) {
     kernels::copy_block(queue, {.from = segment.tape.read(segment.fresh[l]),
                                 .from_column = columns / 2,  // after the queries
                                 .to = rows_[l].view(),
                                 .to_row = end_,
-                                .rows = tokens,
+                                .rows = rows,
                                 .columns = columns});
   }
-  end_ += tokens;
-  tokens_ += tokens;
-  if (position() == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
+  end_ += rows;
+  read_ += rows;
+  position_ = (position_ + tokens) % tgt_len_;
+  if (tokens_) tokens_->update(queue, segment);
+  if (position_ == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
 }
 
 void KvCache::make_room(int64_t rows) {
@@ -107,7 +116,8 @@ void KvCache::make_room(int64_t rows) {
 }
 
 void KvCache::reset() {
-  begin_ = end_ = tokens_ = 0;
+  begin_ = end_ = read_ = position_ = 0;
+  if (tokens_) tokens_->reset();
   if (frozen_->zeros.empty()) return;
   frozen_->tape.forward(queue_);
   for (size_t l = 0; l < rows_.size(); ++l) {
@@ -123,6 +133,7 @@ int64_t KvCache::bytes() const {
   int64_t bytes = 0;
   for (const OwnedTensor& layer : rows_) bytes += layer.view().bytes();
   for (const OwnedTensor& layer : distances_) bytes += layer.view().bytes();
+  if (tokens_) bytes += tokens_->bytes();
   return bytes;
 }
 

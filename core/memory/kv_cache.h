@@ -2,15 +2,17 @@
 // segment would multiply by the same weights again. So are the rows of distances. The same numbers up to rounding.
 //
 // A segment may also come in parts, token by token when text is generated: each part sees the memory that its segment
-// began with and what came of the segment so far, as if the segment had been read whole.
+// began with and what came of the segment so far, as if the segment had been read whole. Memory tokens are read with
+// its first part and written with its last.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/buffer.h"
-#include "core/memory/memory.h"
+#include "core/memory/token_memory.h"
 #include "core/model/transformer.h"
 
 namespace segue {
@@ -27,7 +29,7 @@ class KvCache final : public FrozenMemory {
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void reset() override;
 
-  int64_t position() const override { return tokens_ % tgt_len_; }
+  int64_t position() const override { return position_; }
   int64_t bytes() const override;
 
  private:
@@ -41,11 +43,13 @@ class KvCache final : public FrozenMemory {
   int64_t capacity_;
   std::unique_ptr<FrozenTape> frozen_;
   std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
-  std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]
+  std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]; those of memory tokens among them
   OwnedTensor positions_;               // [tgt_len, B] int32: row p holds p
   int64_t begin_ = 0;                   // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t tokens_ = 0;  // of each stream, since the last reset
+  int64_t read_ = 0;      // rows of each stream since the last reset
+  int64_t position_ = 0;  // tokens so far of the segment that has begun
+  std::optional<MemoryTokens> tokens_;
 };
 
 }  // namespace segue

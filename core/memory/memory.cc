@@ -3,6 +3,7 @@
 
 #include "core/memory/kv_cache.h"
 #include "core/memory/segment_memory.h"
+#include "core/memory/token_memory.h"
 
 namespace segue {
 
@@ -11,6 +12,8 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
   switch (model.memory.kind) {
     case MemoryKind::kHiddenStates:
       return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
+    case MemoryKind::kTokens:
+      return std::make_unique<TokenMemory>(model, use, streams, compute);
   }
   throw ContractError("unknown kind of memory");
 }
@@ -18,6 +21,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
+    case MemoryKind::kTokens:
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
   }
   throw ContractError("unknown kind of memory");

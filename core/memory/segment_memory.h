@@ -28,6 +28,7 @@ class SegmentMemory : public TrainingMemory {
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
   int64_t length() const { return length_; }  // rows per layer and stream there are now
+  int64_t most() const { return limit_; }     // and as many there may be
   bool is_full() const { return length_ == limit_; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, D]

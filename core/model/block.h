@@ -15,6 +15,7 @@ struct LayerInputs {
   Value encoding;  // of its position
   QueryLimits limits;
   ModelUse use;
+  int64_t segment = 0;  // its number among those of a step
 };
 
 // The outputs of a layer: the residual, and what may become its memory.

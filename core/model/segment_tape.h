@@ -1,6 +1,7 @@
 // The tape of one segment: what it is recorded for, and the tensors that go in and come out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,18 +16,27 @@ enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
 // The end of a segment's tape: the loss of its targets, or the logits of whatever may follow its last token.
 enum class SegmentOutput : uint8_t { kLoss, kNextToken };
 
-// The extents a tape is recorded for; how the model is used (ModelUse) comes beside it.
+// The extents a tape is recorded for, of one segment, or of several that one step of training reads one after another;
+// how the model is used (ModelUse) comes beside it.
 struct SegmentShape {
   int64_t streams = 0;
-  int64_t tgt_len = 0;
-  int64_t memory_length = 0;  // rows of memory that are bound; of a KV cache all there is room for
-  int64_t scored = 0;         // newest tokens of each stream whose loss is wanted; 0: all
+  int64_t tgt_len = 0;         // tokens, of all its segments together
+  int64_t segment_length = 0;  // of its segments, the last of which may be shorter; 0: it is one
+  int64_t memory_length = 0;   // rows of memory that are bound; of a KV cache all there is room for
+  int64_t scored = 0;          // newest tokens of each stream whose loss is wanted; 0: all
   Remembered remembered = Remembered::kHiddenStates;
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
-  bool margins = false;        // wanted beside the losses
-  bool documents = false;      // whether queries have a reach
-  bool bounded_ahead = false;  // whether those that see ahead are told how far
+  bool margins = false;         // wanted beside the losses
+  bool documents = false;       // whether queries have a reach
+  bool bounded_ahead = false;   // whether those that see ahead are told how far
+  int64_t most_remembered = 0;  // rows of memory that are kept from segment to segment, of several
+  // Of a model with memory tokens: whether its first token begins a segment, which reads them, and its last one ends
+  // one, which writes them; and whether they are those that streams begin with.
+  bool opens = true;
+  bool closes = true;
+  bool begins_streams = false;
+  int64_t longest_segment() const { return segment_length == 0 ? tgt_len : std::min(segment_length, tgt_len); }
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
 };
@@ -43,6 +53,8 @@ struct SegmentTape {
   std::vector<Slot>
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;   // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
+  Slot read_tokens;          // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
+  Slot written_tokens;       // [B, K, D], kept: those that come next; none where no segment ends
   Slot nll;                  // [B*S], kept; 0 of tokens not scored
   Slot margin;               // [B*S], kept: see TokenLoss
   std::vector<Slot> logits;  // kept, of the next token alone: per cluster of the vocabulary [B, columns]

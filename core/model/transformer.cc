@@ -2,7 +2,9 @@
 #include "core/model/transformer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/attention/schedules.h"
 #include "core/attention/visibility.h"
@@ -14,24 +16,41 @@ namespace segue {
 namespace {
 
 constexpr const char* kFinalNorm = "final_norm";
+constexpr const char* kInitialTokens = "memory.initial";
+constexpr const char* kWrittenTokens = "memory.written";
 
-// [B, T] int32: 0 .. T-1 in every stream.
-OwnedTensor first_positions(const Shape& shape) {
-  OwnedTensor positions(DType::kInt32, shape);
-  for (int64_t b = 0; b < shape[0]; ++b) {
-    int32_t* stream = positions.as<int32_t>() + b * shape[1];
-    std::iota(stream, stream + shape[1], 0);
-  }
-  return positions;
+// [B, T] int32: 0 .. period-1 in every stream, and again.
+OwnedTensor numbers(const Shape& shape, int64_t period) {
+  OwnedTensor numbers(DType::kInt32, shape);
+  for (int64_t i = 0; i < shape.elements(); ++i) numbers.as<int32_t>()[i] = static_cast<int32_t>(i % shape[1] % period);
+  return numbers;
 }
 
 // [B, T] int32: T-1 .. 0 in every stream.
 OwnedTensor rest_of_segment(const Shape& shape) {
-  OwnedTensor ahead = first_positions(shape);
+  OwnedTensor ahead = numbers(shape, shape[1]);
   auto* rows = ahead.as<int32_t>();
   for (int64_t i = 0; i < shape.elements(); ++i) rows[i] = static_cast<int32_t>(shape[1] - 1 - rows[i]);
   return ahead;
 }
+
+// The newest `count` of some rows, oldest first; fewer if there are no more.
+std::vector<StreamRows> newest_of(std::vector<StreamRows> rows, int64_t count) {
+  for (size_t i = rows.size(); i-- > 0;) {
+    const int64_t kept = std::min(rows[i].count, count);
+    rows[i].first += rows[i].count - kept;
+    rows[i].count = kept;
+    count -= kept;
+  }
+  return rows;
+}
+
+int64_t count_of(const std::vector<StreamRows>& rows) {
+  return std::accumulate(rows.begin(), rows.end(), int64_t{0},
+                         [](int64_t sum, const StreamRows& each) { return sum + each.count; });
+}
+
+Value without_gradient(const Value& value) { return {.data = value.data, .gradient = {}}; }
 
 }  // namespace
 
@@ -49,28 +68,65 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   std::vector<ParameterSpec> specs;
   positions_.declare_shared(specs);
   declare_embedding(config_, vocab_size_, specs);
+  const Shape tokens{memory_tokens(config_), config_.d_model};
+  if (tokens[0] > 0) specs.push_back({kInitialTokens, tokens});
+  if (tokens[0] > 0 && config_.memory.written == WrittenTokens::kOwn) specs.push_back({kWrittenTokens, tokens});
   for (const auto& layer : layers_) layer->declare(specs);
   if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
   declare_output(config_, vocab_size_, specs);
   return specs;
 }
 
-// Dropout acts once: on the embedding, or on its sum with absolute positions.
-Value Transformer::record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const {
-  Tape& tape = segment.tape;
-  const bool is_absolute = positions_.entry().terms().vectors;
-  if (is_absolute) segment.positions = tape.constant(first_positions(tape.shape(segment.tokens)), DType::kInt32);
+// Dropout acts once: on the embedding, or on its sum with absolute positions, which begin anew with every segment.
+Value Transformer::record_entry(Step& step) const {
+  Tape& tape = step.segment.tape;
+  const Position& entry = positions_.entry();
+  const bool is_absolute = entry.terms().vectors;
+  const Slot tokens = step.segment.tokens;
+  if (is_absolute)
+    step.segment.positions = tape.constant(numbers(tape.shape(tokens), step.shape.longest_segment()), DType::kInt32);
   const double p = is_absolute ? 0.0 : config_.dropout;
-  const Value embedded = head_->embed_tokens(tape, parameters, segment.tokens, {.p = p, .site = kEmbeddingDropoutSite});
-  return positions_.entry().enter(tape, parameters, embedded, encoding, segment.positions);
+  const Value embedded = head_->embed_tokens(tape, step.parameters, tokens, {.p = p, .site = kEmbeddingDropoutSite});
+  const int64_t keys = step.shape.memory_length + step.use.rows_of(step.shape.longest_segment());
+  return entry.enter(tape, step.parameters, embedded, encodings_for(step, keys).entry, step.segment.positions);
+}
+
+const LayerPositions::Encodings& Transformer::encodings_for(Step& step, int64_t keys) const {
+  const auto found = step.encodings.find(keys);
+  if (found != step.encodings.end()) return found->second;
+  const bool makes_rows = step.shape.remembered == Remembered::kHiddenStates;
+  const auto is_read = [makes_rows](const PositionTerms& offered) {  // rows of distances come with a KV cache
+    return makes_rows || offered.vectors || offered.biases;
+  };
+  return step.encodings[keys] = positions_.encode(step.segment.tape, step.use, keys, is_read);
+}
+
+// Memory tokens that are learned, the same of every stream.
+Value Transformer::learned_tokens(Step& step, const char* name) const {
+  Tape& tape = step.segment.tape;
+  const int64_t count = memory_tokens(config_);
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(config_.d_model)));  // as that of other tokens
+  const Slot rows = tape.constant(numbers({step.shape.streams, count}, count), DType::kInt32);
+  return embed(tape, rows, step.parameters[name], {.scale = scale});
+}
+
+// The memory tokens that the first segment reads.
+Value Transformer::record_read_tokens(Step& step) const {
+  if (step.shape.begins_streams) return learned_tokens(step, kInitialTokens);
+  Tape& tape = step.segment.tape;
+  const Shape tokens{step.shape.streams, memory_tokens(config_), config_.d_model};
+  step.segment.read_tokens = tape.bound(tokens, tape.activations());
+  return {.data = step.segment.read_tokens, .gradient = {}};
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
-  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0, .clamp_len = use.clamp_len};
-  check_position_tables(config_, reach, shape.tgt_len, "positions");
+  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0,
+                       .clamp_len = use.clamp_len,
+                       .memory_tokens = use.memory_tokens};
+  check_position_tables(config_, reach, shape.longest_segment(), "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
   if (shape.output == SegmentOutput::kLoss)
@@ -80,31 +136,64 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   if (use.ahead)
     segment->ahead =
         shape.bounded_ahead ? tape.bound(rows, DType::kInt32) : tape.constant(rest_of_segment(rows), DType::kInt32);
-  const auto is_read = [&](const PositionTerms& offered) {  // rows of distances come with a KV cache
-    return remembers_states || offered.vectors || offered.biases;
-  };
-  const LayerPositions::Encodings encodings =
-      positions_.encode(tape, use, shape.memory_length + shape.tgt_len, is_read);
 
-  Residual residual{.sum = record_entry(*segment, parameters, encodings.entry), .branch = {}, .site = {}};
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const ModelUse here = use_of_layer(config_, use, layer);
-    const bool has_rows = positions_.of_layer(layer).terms().rows;
-    const int64_t distances = has_rows ? distances_of(shape.distances, here.clamp_len) : 0;
-    const LayerInputs inputs{.memory = record_memory(*segment, shape, distances),
-                             .encoding = encodings.layers[static_cast<size_t>(layer)],
-                             .limits = {.reach = segment->reach, .ahead = segment->ahead},
-                             .use = here};
-    const LayerOutputs outputs = layers_[static_cast<size_t>(layer)]->apply(tape, parameters, residual, inputs);
-    const Slot fresh = remembers_states ? outputs.hidden.data : outputs.qkv.data;
-    tape.keep(fresh);
-    segment->fresh.push_back(fresh);
-    residual = outputs.residual;
-  }
-  const Value last = record_last(tape, parameters, residual);
-  record_output(*segment, parameters, dropout(tape, last, {.p = config_.dropout, .site = kOutputDropoutSite}), shape);
+  Step step{.segment = *segment, .parameters = parameters, .use = use, .shape = shape};
+  step.embedded = record_entry(step);
+  bind_memory(step);
+  const bool writes_read = shape.closes && config_.memory.written == WrittenTokens::kRead;
+  if (memory_tokens(config_) > 0 && (shape.opens || writes_read)) step.memory_tokens = record_read_tokens(step);
+  std::vector<StreamRows> outputs;
+  const int64_t segments = (shape.tgt_len + shape.longest_segment() - 1) / shape.longest_segment();
+  for (int64_t number = 0; number < segments; ++number) outputs.push_back(record_segment(step, number));
+  keep_fresh(step);
+  const DropoutSite site{.p = config_.dropout, .site = kOutputDropoutSite};
+  record_output(*segment, parameters, dropout(tape, join_rows(tape, std::move(outputs)), site), shape);
   tape.seal();
   return segment;
+}
+
+// A segment is read as so many rows: the memory tokens, its own, and where memory tokens are written. Returns the rows
+// of its own in the model's output.
+StreamRows Transformer::record_segment(Step& step, int64_t number) const {
+  Tape& tape = step.segment.tape;
+  const SegmentShape& shape = step.shape;
+  const int64_t first = number * shape.longest_segment();
+  const int64_t count = std::min(shape.longest_segment(), shape.tgt_len - first);
+  const bool is_last = first + count == shape.tgt_len;
+  const int64_t read = number > 0 || shape.opens ? memory_tokens(config_) : 0;
+  const int64_t written = !is_last || shape.closes ? memory_tokens(config_) : 0;
+  std::vector<StreamRows> rows{{step.embedded, first, count}};
+  if (written > 0) {
+    const bool are_own = config_.memory.written == WrittenTokens::kOwn;
+    rows.push_back({are_own ? learned_tokens(step, kWrittenTokens) : step.memory_tokens, 0, written});
+  }
+  if (read > 0) rows.insert(rows.begin(), {step.memory_tokens, 0, read});
+  Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    const LayerMemory memory = memory_of(step, layer);
+    const Slot remembered = memory.is_frozen() ? memory.kv.data : memory.hidden.data;
+    const int64_t keys = tape.shape(remembered)[1] + read + count + written;
+    const LayerInputs inputs{.memory = memory,
+                             .encoding = encodings_for(step, keys).layers[layer],
+                             .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
+                             .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
+                             .segment = number};
+    const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
+    const Value& fresh = memory.is_frozen() ? outputs.qkv : outputs.hidden;
+    step.fresh[layer].push_back({without_gradient(fresh), 0, read + count + written});
+    residual = outputs.residual;
+  }
+  const Value last = record_last(tape, step.parameters, residual);
+  if (written > 0) {
+    // What the last segment writes, nothing reads on this tape.
+    const Value& from = is_last ? without_gradient(last) : last;
+    step.memory_tokens = join_rows(tape, {{from, read + count, written}});
+  }
+  if (written > 0 && is_last) {
+    step.segment.written_tokens = step.memory_tokens.data;
+    tape.keep(step.segment.written_tokens);
+  }
+  return {last, read, count};
 }
 
 // The output of the last layer: the sum of the residual and its last branch, normalised where that is asked for.
@@ -114,21 +203,53 @@ Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residua
   return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
 }
 
-LayerMemory Transformer::record_memory(SegmentTape& segment, const SegmentShape& shape, int64_t distances) const {
+// Binds what every layer remembers of earlier steps.
+void Transformer::bind_memory(Step& step) const {
+  SegmentTape& segment = step.segment;
   Tape& tape = segment.tape;
-  LayerMemory memory;
-  const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
-  if (shape.remembered == Remembered::kHiddenStates) {
-    memory.hidden = bound({shape.streams, shape.memory_length, config_.d_model});
-    segment.memories.push_back(memory.hidden.data);
-    return memory;
-  }
+  const SegmentShape& shape = step.shape;
   const int64_t heads = config_.n_head * config_.d_head;
-  memory.kv = bound({shape.streams, shape.memory_length, 2 * heads});
-  segment.memories.push_back(memory.kv.data);
-  if (distances > 0) memory.distances = bound({distances, heads});
-  segment.distances.push_back(memory.distances.data);
-  return memory;
+  const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    LayerMemory& memory = step.memories.emplace_back();
+    if (shape.remembered == Remembered::kHiddenStates) {
+      memory.hidden = bound({shape.streams, shape.memory_length, config_.d_model});
+      segment.memories.push_back(memory.hidden.data);
+      continue;
+    }
+    memory.kv = bound({shape.streams, shape.memory_length, 2 * heads});
+    segment.memories.push_back(memory.kv.data);
+    const bool has_rows = positions_.of_layer(layer).terms().rows;
+    const int64_t distances =
+        has_rows ? distances_of(shape.distances, use_of_layer(config_, step.use, layer).clamp_len) : 0;
+    if (distances > 0) memory.distances = bound({distances, heads});
+    segment.distances.push_back(memory.distances.data);
+  }
+  step.fresh.resize(layers_.size());
+}
+
+// What a layer remembers of the segments before the next one.
+LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
+  const LayerMemory& bound = step.memories[layer];
+  if (step.fresh[layer].empty()) return bound;
+  if (bound.is_frozen()) throw ContractError("a KV cache serves one segment at a time");
+  std::vector<StreamRows> rows{{bound.hidden, 0, step.shape.memory_length}};
+  rows.insert(rows.end(), step.fresh[layer].begin(), step.fresh[layer].end());
+  rows = newest_of(std::move(rows), step.shape.most_remembered);
+  if (count_of(rows) == 0) return bound;
+  return {.hidden = join_rows(step.segment.tape, std::move(rows)), .kv = {}, .distances = {}};
+}
+
+// Keeps of every layer what may become its memory.
+void Transformer::keep_fresh(Step& step) const {
+  Tape& tape = step.segment.tape;
+  for (std::vector<StreamRows>& rows : step.fresh) {
+    const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
+    if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
+    const Slot fresh = is_cut ? join_rows(tape, rows).data : rows.back().from.data;
+    tape.keep(fresh);
+    step.segment.fresh.push_back(fresh);
+  }
 }
 
 void Transformer::record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
@@ -156,8 +277,8 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
   };
   const OwnedTensor zeros(DType::kFloat32, {streams, use.starts_full() ? use.mem_len : 0, config_.d_model});
   const Value hidden{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
-  const LayerPositions::Encodings encodings =
-      positions_.encode(tape, use, use.mem_len + tgt_len, [](const PositionTerms& offered) { return offered.rows; });
+  const LayerPositions::Encodings encodings = positions_.encode(
+      tape, use, use.mem_len + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const auto l = static_cast<size_t>(layer);
     keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
@@ -203,7 +324,11 @@ std::optional<Masking> evaluation_masking(const Transformer& model) {
 }
 
 SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {
-  return {.streams = streams, .tgt_len = tgt_len, .memory_length = use.mem_len, .scored = scored};
+  return {.streams = streams,
+          .tgt_len = tgt_len,
+          .memory_length = use.mem_len,
+          .scored = scored,
+          .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
 }
 
 namespace {
@@ -223,11 +348,13 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
 
 }  // namespace
 
-int64_t reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  if (use.memory_tokens > 0) return std::nullopt;
   return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
 }
 
-int64_t warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  if (use.memory_tokens > 0) return std::nullopt;
   const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,8 +26,8 @@ class Transformer {
   int64_t vocab_size() const { return vocab_size_; }  // with the mask token
   std::vector<ParameterSpec> parameter_specs() const;
 
-  // Records a segment of `shape` in such a use, whose mem_len says how many keys are seen while the shape says how many
-  // rows of memory are bound. Sealed and ready for replay.
+  // Records what `shape` says, one segment or several of a step, in such a use, whose mem_len says how many keys are
+  // seen while the shape says how many rows of memory are bound. Sealed and ready for replay.
   std::unique_ptr<SegmentTape> record(Arena& arena, Tape::Mode mode, Parameters& parameters, const ModelUse& use,
                                       const SegmentShape& shape) const;
 
@@ -43,9 +44,27 @@ class Transformer {
                                             int64_t tgt_len) const;
 
  private:
+  // What is recorded so far of the segments of a step.
+  struct Step {
+    SegmentTape& segment;
+    Parameters& parameters;
+    const ModelUse& use;
+    const SegmentShape& shape;
+    Value embedded = {};                                          // [B, T, D]: all its tokens
+    Value memory_tokens = {};                                     // [B, K, D]: those that the next segment reads
+    std::vector<LayerMemory> memories = {};                       // per layer: what is bound
+    std::vector<std::vector<StreamRows>> fresh = {};              // per layer: what may become its memory, of each
+    std::map<int64_t, LayerPositions::Encodings> encodings = {};  // for so many keys
+  };
+  const LayerPositions::Encodings& encodings_for(Step& step, int64_t keys) const;
+  StreamRows record_segment(Step& step, int64_t number) const;
+  LayerMemory memory_of(const Step& step, size_t layer) const;
+  void keep_fresh(Step& step) const;
   Value record_last(Tape& tape, Parameters& parameters, const Residual& residual) const;
-  Value record_entry(SegmentTape& segment, Parameters& parameters, const Value& encoding) const;
-  LayerMemory record_memory(SegmentTape& segment, const SegmentShape& shape, int64_t distances) const;
+  Value record_entry(Step& step) const;
+  void bind_memory(Step& step) const;
+  Value learned_tokens(Step& step, const char* name) const;
+  Value record_read_tokens(Step& step) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                      const SegmentShape& shape) const;
 
@@ -76,10 +95,11 @@ std::optional<Masking> evaluation_masking(const Transformer& model);
 
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so
-// many where strides pass by the oldest token or blocks are drawn.
-int64_t reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
+// many where strides pass by the oldest token or blocks are drawn. None where there is no limit: memory tokens may hand
+// on what the first segment of a stream wrote.
+std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
-// How many tokens before a segment its losses depend on, rounded up to whole segments.
-int64_t warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
+// How many tokens before a segment its losses depend on, rounded up to whole segments; none without a limit.
+std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 }  // namespace segue

@@ -45,9 +45,9 @@ class TransformerBlock : public Block {
   LayerOutputs post_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
     const Value& x = input.sum;
     const Attention::Recorded a = attention(tape, parameters, x, inputs);
-    const Value y = normalise(tape, after_attention(x, a.output), norm(parameters, "attention"));
-    const Value f = feed_forward_of(tape, parameters, y);
-    const Value z = normalise(tape, after_feed_forward(y, f), norm(parameters, "feed_forward"));
+    const Value y = normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "attention"));
+    const Value f = feed_forward_of(tape, parameters, y, inputs.segment);
+    const Value z = normalise(tape, after_feed_forward(y, f, inputs.segment), norm(parameters, "feed_forward"));
     return {.residual = {.sum = z, .branch = {}, .site = {}}, .hidden = x, .qkv = a.qkv};
   }
 
@@ -56,15 +56,15 @@ class TransformerBlock : public Block {
     const auto [x, x_normalised] = add_and_normalise(tape, input, norm(parameters, "attention"));
     const Attention::Recorded a = attention(tape, parameters, x_normalised, inputs);
     const auto [y, y_normalised] =
-        add_and_normalise(tape, after_attention(x, a.output), norm(parameters, "feed_forward"));
-    const Value f = feed_forward_of(tape, parameters, y_normalised);
-    return {.residual = after_feed_forward(y, f), .hidden = x, .qkv = a.qkv};
+        add_and_normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "feed_forward"));
+    const Value f = feed_forward_of(tape, parameters, y_normalised, inputs.segment);
+    return {.residual = after_feed_forward(y, f, inputs.segment), .hidden = x, .qkv = a.qkv};
   }
 
   Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
     LayerMemory memory = inputs.memory;
     if (!memory.is_frozen()) memory.hidden = as_read(tape, parameters, memory.hidden);
-    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use);
+    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use, inputs.segment);
   }
 
   // A memory of hidden states as attention reads it: like x, from behind the same layer norm.
@@ -73,7 +73,7 @@ class TransformerBlock : public Block {
     return normalise(tape, {.sum = hidden, .branch = {}, .site = {}}, norm(parameters, "attention"));
   }
 
-  Value feed_forward_of(Tape& tape, Parameters& parameters, const Value& x) const {
+  Value feed_forward_of(Tape& tape, Parameters& parameters, const Value& x, int64_t segment) const {
     const std::string prefix = prefix_ + "feed_forward.";
     const FeedForwardParameters network{.w1 = parameters[prefix + "w1"],
                                         .b1 = parameters[prefix + "b1"],
@@ -82,19 +82,19 @@ class TransformerBlock : public Block {
                                         .activation = model_.block.activation == ActivationKind::kGelu
                                                           ? kernels::Activation::kGelu
                                                           : kernels::Activation::kRelu};
-    return feed_forward(tape, x, network, site(LayerDropout::kHidden));
+    return feed_forward(tape, x, network, site(LayerDropout::kHidden, segment));
   }
 
-  Residual after_attention(const Value& x, const Value& branch) const {
-    return {.sum = x, .branch = branch, .site = site(LayerDropout::kAttentionOutput)};
+  Residual after_attention(const Value& x, const Value& branch, int64_t segment) const {
+    return {.sum = x, .branch = branch, .site = site(LayerDropout::kAttentionOutput, segment)};
   }
 
-  Residual after_feed_forward(const Value& x, const Value& branch) const {
-    return {.sum = x, .branch = branch, .site = site(LayerDropout::kFeedForwardOutput)};
+  Residual after_feed_forward(const Value& x, const Value& branch, int64_t segment) const {
+    return {.sum = x, .branch = branch, .site = site(LayerDropout::kFeedForwardOutput, segment)};
   }
 
-  DropoutSite site(LayerDropout place) const {
-    return {.p = model_.dropout, .site = layer_dropout_site(layer_, place)};
+  DropoutSite site(LayerDropout place, int64_t segment) const {
+    return {.p = model_.dropout, .site = layer_dropout_site(layer_, place), .segment = segment};
   }
 
   LayerNormParameters norm(Parameters& parameters, const char* part) const {

@@ -16,4 +16,7 @@ inline uint16_t layer_dropout_site(int64_t layer, LayerDropout place) {
   return static_cast<uint16_t>(16 + 8 * layer + static_cast<int64_t>(place));
 }
 
+// The number of the first random element of a site in the n-th segment of a step: no segment has as many elements.
+inline int64_t first_dropout_element(int64_t segment) { return segment << 44; }
+
 }  // namespace segue

@@ -8,7 +8,6 @@
 
 #include "core/tape/rows.h"
 #include "kernels/bucket_bias.h"
-#include "kernels/copy_block.h"
 #include "kernels/embedding.h"
 #include "kernels/layer_norm.h"
 #include "kernels/matmul.h"
@@ -256,40 +255,6 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
                                               .dropout = tape.dropout(site, per_stream),
                                               .dx = tape.write(dx),
                                               .accumulate = tape.accumulates(dx)});
-          },
-  });
-  return y;
-}
-
-Value newest_rows(Tape& tape, const Value& x, int64_t count) {
-  const Shape shape = tape.shape(x.data);
-  if (count == shape[1]) return x;
-  const Value y = tape.new_value({shape[0], count, shape[2]});
-  const GradientUse dx = tape.use_gradient(x);
-  const int64_t first = shape[1] - count;
-  const int64_t columns = shape[2];
-  tape.record({
-      .name = "newest_rows",
-      .forward_slots = {x.data, y.data},
-      .forward =
-          [=, &tape](Queue& queue) {
-            kernels::copy_block(queue, {.from = tape.read(x.data),
-                                        .from_row = first,
-                                        .to = tape.write(y.data),
-                                        .rows = count,
-                                        .columns = columns});
-          },
-      .backward_slots = {y.gradient, dx.slot},
-      .backward =
-          [=, &tape](Queue& queue) {
-            const bool accumulate = tape.accumulates(dx);
-            if (!accumulate) queue.fill_zero(tape.write(dx));
-            kernels::copy_block(queue, {.from = tape.read(y.gradient),
-                                        .to = tape.write(dx),
-                                        .to_row = first,
-                                        .rows = count,
-                                        .columns = columns,
-                                        .accumulate = accumulate});
           },
   });
   return y;

@@ -56,6 +56,16 @@ Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight);
 
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site);
 
+// Rows [first, first + count) of every stream of a value [B, T, D].
+struct StreamRows {
+  Value from;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+// Those of several values one after another: [B, sum of counts, D]. All rows of one value are that value. No gradient
+// where none of them has one.
+Value join_rows(Tape& tape, std::vector<StreamRows> parts);
+
 // The last `count` rows of every stream: [B, T, D] -> [B, count, D].
 Value newest_rows(Tape& tape, const Value& x, int64_t count);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/cuda.h"
+#include "core/tape/dropout_sites.h"
 
 namespace segue {
 
@@ -260,7 +261,8 @@ bool Tape::accumulates(const GradientUse& use) const {
 }
 
 kernels::Dropout Tape::dropout(const DropoutSite& site, int64_t elements_per_stream) const {
-  const auto first = site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0};
+  const int64_t first =
+      first_dropout_element(site.segment) + (site.per_stream ? info_.first_stream * elements_per_stream : int64_t{0});
   return {.p = training() ? static_cast<float>(site.p) : 0.0F,
           .random = {.seed = info_.seed, .step = step_ == nullptr ? info_.step : 0, .site = site.site},
           .first_element = static_cast<uint64_t>(first),

@@ -75,11 +75,13 @@ struct ReplayInfo {
   std::vector<int64_t> head_windows = {};
 };
 
-// Where dropout is applied: its probability, the site of its random numbers, and whether its tensor is per stream.
+// Where dropout is applied: its probability, the site of its random numbers, whether its tensor is per stream, and in
+// which segment of a step, counted from 0.
 struct DropoutSite {
   double p = 0.0;
   uint16_t site = 0;
   bool per_stream = true;
+  int64_t segment = 0;
 };
 
 class Tape {

@@ -9,13 +9,14 @@
 namespace segue {
 
 SegmentShape training_shape(const Config& config, int64_t streams) {
-  return training_shape(config, {.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len}, streams);
+  return training_shape(config, last_lengths(config), streams);
 }
 
 SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams) {
   ModelUse use = use_of(config.model);
   use.mem_len = lengths.mem_len;
-  SegmentShape shape = full_segment(use, streams, lengths.tgt_len, scored_tokens(config.training, lengths.tgt_len));
+  SegmentShape shape = full_segment(use, streams, lengths.tokens(), scored_tokens(config.training, lengths.tokens()));
+  if (lengths.segments > 1) shape.segment_length = lengths.tgt_len;
   shape.documents = !config.data.document_boundary.empty();
   shape.bounded_ahead = shape.documents && use.ahead;
   return shape;

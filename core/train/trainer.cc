@@ -34,12 +34,12 @@ Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Qu
 // Those that all streams still train on.
 double tokens_after(const Config& config, int64_t step) {
   double per_stream = 0.0;
-  const auto go_on = [&](int64_t last_step, int64_t tgt_len) {
-    per_stream += static_cast<double>(std::max<int64_t>(last_step - step, 0)) * static_cast<double>(tgt_len);
+  const auto go_on = [&](int64_t last_step, const StageLengths& lengths) {
+    per_stream += static_cast<double>(std::max<int64_t>(last_step - step, 0)) * static_cast<double>(lengths.tokens());
     step = std::max(step, last_step);
   };
-  for (const StageConfig& stage : config.training.stages) go_on(stage.until_step, stage.tgt_len);
-  go_on(config.training.max_step, config.training.tgt_len);
+  for (const StageConfig& stage : config.training.stages) go_on(stage.until_step, lengths_of(stage));
+  go_on(config.training.max_step, last_lengths(config));
   return per_stream * static_cast<double>(config.training.batch_size);
 }
 
@@ -76,14 +76,14 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                 {.streams = config.training.batch_size,
                  .first_stream = streams_.first,
                  .local_streams = streams_.count,
-                 .segment_length = config.training.tgt_len,
+                 .segment_length = last_lengths(config).tokens(),
                  .read_ahead = config.data.read_ahead,
                  .boundary = document_boundary(config, dataset),
                  .farthest = longest_memory(config),
                  .masking = training_masking(model_, static_cast<uint64_t>(config.seed))}),
-      lengths_{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len},
+      lengths_(last_lengths(config)),
       scored_targets_(config.training, streams_.count),
-      reports_(streams_.count * config.training.tgt_len, queue.device().is_cuda() ? kMostUnreadSteps : 1,
+      reports_(streams_.count * last_lengths(config).tokens(), queue.device().is_cuda() ? kMostUnreadSteps : 1,
                queue.device(), segments_.scores_some()),
       loss_watch_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
@@ -148,11 +148,12 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
 void Trainer::enter_stage_of(int64_t step) {
   const StageLengths now = lengths_at(config_, step);
   if (now == lengths_) return;
-  segments_.set_segment_length(now.tgt_len);
+  segments_.set_segment_length(now.tokens());
   for (StreamGroup& group : groups_) group.memory->limit(queue_, now.mem_len);
   lengths_ = now;
   flops_per_token_ = measure_flops_per_token();
-  logger_.info("from step {} on: segments of {} tokens, a memory of {}", step, now.tgt_len, now.mem_len);
+  const std::string segments = now.segments == 1 ? "segments" : fmt::format("{} segments a step", now.segments);
+  logger_.info("from step {} on: {} of {} tokens, a memory of {}", step, segments, now.tgt_len, now.mem_len);
 }
 
 void Trainer::open_logs() {
@@ -259,6 +260,7 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                         .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
                                .reach = reach,
                                .ahead = ahead,
+                               .segment_length = lengths_.segments > 1 ? lengths_.tgt_len : 0,
                                .margins = segments_.scores_some()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
@@ -411,7 +413,7 @@ void Trainer::diverge(int64_t step, const char* what, double value) const {
 double Trainer::measure_flops_per_token() {
   const int64_t streams = config_.training.batch_size;
   const Flops flops = model_.flops(parameters_, use_of(config_.model), training_shape(config_, lengths_, streams));
-  return (flops.forward + flops.backward) / static_cast<double>(streams * lengths_.tgt_len);
+  return (flops.forward + flops.backward) / static_cast<double>(streams * lengths_.tokens());
 }
 
 // All that a step needs once the memory is full, before the first one.
@@ -432,6 +434,23 @@ void Trainer::log_memory(int64_t activations) {
                human_bytes(memory.activations));
 }
 
+// Steps end where a text does.
+void Trainer::log_segments() const {
+  const StageLengths last = last_lengths(config_);
+  if (last.segments == 1) return;
+  const std::string_view text = dataset_.split_info(config_.data.train_split).examples ? "an example" : "an epoch";
+  const int64_t segments = (segments_.targets_per_text() + last.tgt_len - 1) / last.tgt_len;
+  const int64_t left = segments % last.segments;
+  if (segments < last.segments)
+    warn(
+        fmt::format("training.segments_per_step: {} has {} segments of {} tokens, expected at least {}: its only step "
+                    "has no more",
+                    text, segments, last.tgt_len, last.segments));
+  else if (left > 0)
+    logger_.info("a step of {} segments: {} has {}, so that the last step of {} has {}", last.segments, text,
+                 human_count(segments), text, left);
+}
+
 void Trainer::log_plan() const {
   const int64_t streams = config_.training.batch_size;
   const std::string shares =
@@ -441,11 +460,15 @@ void Trainer::log_plan() const {
                                  ? ""
                                  : fmt::format(", the newest {} of them learned from",
                                                scored_tokens(config_.training, config_.training.tgt_len));
-  logger_.info("{} parameters, vocabulary {}{}, {} streams of {} tokens a step{}{}, reach {} tokens",
+  const StageLengths last = last_lengths(config_);
+  const std::string tokens =
+      last.segments == 1 ? human_count(last.tgt_len) : fmt::format("{} times {}", last.segments, last.tgt_len);
+  const std::optional<int64_t> reach = reach_in_tokens(config_.model, use_of(config_.model), last.tgt_len);
+  logger_.info("{} parameters, vocabulary {}{}, {} streams of {} tokens a step{}{}, reach {}",
                human_count(parameters_.count()), dataset_.vocabulary(),
-               config_.model.objective.is_masked() ? " and a mask token" : "", streams, config_.training.tgt_len,
-               scored, shares,
-               human_count(reach_in_tokens(config_.model, use_of(config_.model), config_.training.tgt_len)));
+               config_.model.objective.is_masked() ? " and a mask token" : "", streams, tokens, scored, shares,
+               reach ? fmt::format("{} tokens", human_count(*reach)) : "without limit");
+  log_segments();
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
         "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "

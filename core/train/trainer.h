@@ -91,6 +91,7 @@ class Trainer {
   void enter_stage_of(int64_t step);
   double measure_flops_per_token();  // of a training step with full memory
   void log_plan() const;
+  void log_segments() const;
   void log_memory(int64_t activations);
   [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }

@@ -74,5 +74,7 @@ def wait_for_steps(job, run, since=0.0):
 
 
 def newest_step(run):
-    return max(int(name.removeprefix("step-")) for name in os.listdir(os.path.join(run, "checkpoints"))
-               if name.startswith("step-"))
+    """0 without a checkpoint."""
+    checkpoints = os.path.join(run, "checkpoints")
+    names = os.listdir(checkpoints) if os.path.isdir(checkpoints) else []
+    return max((int(name[len("step-"):]) for name in names if name.startswith("step-") and name[5:].isdigit()), default=0)

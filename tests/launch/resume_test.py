@@ -10,6 +10,7 @@ import random
 import subprocess
 import time
 
+from job import newest_step
 from program import MASKED, TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 20
@@ -62,11 +63,6 @@ def wait_for_a_save(process, checkpoints):
         pass
 
 
-def newest_step(checkpoints):
-    names = os.listdir(checkpoints) if os.path.isdir(checkpoints) else []
-    return max((int(name[len("step-"):]) for name in names if name.startswith("step-") and name[5:].isdigit()), default=0)
-
-
 def kill_often(program, config, run):
     """Each process is killed at a random moment after a random number of steps, so few that the run can't be over; every
     second one when a save begins. Returns how many kills left a checkpoint half written."""
@@ -74,9 +70,9 @@ def kill_often(program, config, run):
     checkpoints = program.path(run, "checkpoints")
     inside_a_save = 0
     for kill in range(KILLS):
-        last = newest_step(checkpoints) + moments.randint(1, MANY_STEPS // KILLS - 2)
+        last = newest_step(program.path(run)) + moments.randint(1, MANY_STEPS // KILLS - 2)
         process = program.start("train", config, "--run", run, "--resume")
-        while process.poll() is None and newest_step(checkpoints) < last:
+        while process.poll() is None and newest_step(program.path(run)) < last:
             time.sleep(0.001)
         time.sleep(moments.uniform(0.0, 0.01))
         if kill % 2 == 1:

@@ -106,15 +106,19 @@ inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt
 
 inline Memory initial_memory(const ModelConfig& model) {
   const int64_t rows = model.memory.initial == InitialMemory::kZeros ? model.mem_len : 0;
-  return Memory(model.n_layer, std::vector<double>(rows * model.d_model));
+  Memory memory(model.n_layer, std::vector<double>(rows * model.d_model));
+  if (memory_tokens(model) > 0) memory.emplace_back();
+  return memory;
 }
 
-// The newest `mem_len` rows of memory and segment.
-inline void update_memory(const ModelConfig& model, const std::vector<std::vector<double>>& hidden, Memory& memory) {
-  for (size_t layer = 0; layer < memory.size(); ++layer) {
-    const auto joined = static_cast<int64_t>(memory[layer].size() + hidden[layer].size());
-    memory[layer] = updated_memory(memory[layer], hidden[layer], 1, std::min(joined, model.mem_len * model.d_model));
+// The newest `mem_len` rows of memory and segment, and the memory tokens that it wrote.
+inline void update_memory(const ModelConfig& model, const TransformerXl<double>::Segment& segment, Memory& memory) {
+  for (size_t layer = 0; layer < segment.hidden.size(); ++layer) {
+    const std::vector<double>& hidden = segment.hidden[layer];
+    const auto joined = static_cast<int64_t>(memory[layer].size() + hidden.size());
+    memory[layer] = updated_memory(memory[layer], hidden, 1, std::min(joined, model.mem_len * model.d_model));
   }
+  if (memory_tokens(model) > 0) memory.back() = segment.written;
 }
 
 // Loss of every token; `memory` goes in and comes out.
@@ -124,7 +128,7 @@ inline std::vector<double> segmented_nll(const ModelConfig& model, const Transfo
   for (int64_t begin = 0; begin < stream.length(); begin += tgt_len) {
     const StreamTokens part = stream.part(begin, tgt_len);
     const auto segment = oracle.segment(part.tokens, part.targets, memory, segment_masks(model));
-    update_memory(model, segment.hidden, memory);
+    update_memory(model, segment, memory);
     nll.insert(nll.end(), segment.nll.begin(), segment.nll.end());
   }
   return nll;

@@ -30,8 +30,16 @@ struct StreamRandom {
   int64_t stream = 0;  // its number among all streams of the run
 };
 
-// Per layer [M, D]: constants, through which no derivative passes.
+// Per layer [M, D]: constants, through which no derivative passes. Of a model with memory tokens these follow as one
+// element more, [K, D], or nothing where the stream begins.
 using Memory = std::vector<std::vector<double>>;
+
+// Where a segment stands in a step of several.
+struct PlaceInStep {
+  int64_t number = 0;  // among its segments
+  int64_t first = 0;   // token
+  int64_t tokens = 0;  // of a stream in the step; 0: those of the segment
+};
 
 template <typename Scalar>
 class TransformerXl {
@@ -47,25 +55,52 @@ class TransformerXl {
 
   struct Segment {
     Rows nll;                  // [T]
-    std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory
+    std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory; with rows of memory tokens
+    Rows written;              // [K, D]: memory tokens for the next segment
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
                   const std::vector<Visibility>& sees, int64_t tgt_len = 0) const {
+    const std::vector<double> read = memory.size() > layers_.size() ? memory.back() : std::vector<double>();
+    return segment(tokens, targets, memory, sees, tgt_len, {read.begin(), read.end()}, {});
+  }
+
+  // The same in a step of several segments, with the memory tokens that the one before it wrote.
+  Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
+                  const std::vector<Visibility>& sees, int64_t tgt_len, const Rows& read,
+                  const PlaceInStep& place) const {
     Segment out;
-    Rows x = embedded(tokens, tgt_len);
+    Rows x = with_memory_tokens(embedded(tokens, tgt_len, place), read);
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       out.hidden.push_back(x);
-      x = layer_output(layer, x, {memory[layer], sees[layer]});
+      x = layer_output(layer, x, {memory[layer], sees[layer], place.number});
     }
     if (config_.block.final_norm)
       x = layer_norm(x, weight("final_norm.gain"), weight("final_norm.bias"), config_.block.layer_norm_epsilon).y;
+    const int64_t memory_elements = memory_tokens(config_) * config_.d_model;
+    out.written.assign(x.end() - memory_elements, x.end());
+    x.assign(x.begin() + memory_elements, x.end() - memory_elements);
     out.nll = VocabularyClusters<Scalar>(config_, weights_)
-                  .losses(dropped(std::move(x), config_.d_model, kOutputDropoutSite), targets);
+                  .losses(dropped_in_step(std::move(x), kOutputDropoutSite, place), targets);
     return out;
   }
 
  private:
+  // Before and after the rows of the segment's own tokens.
+  Rows with_memory_tokens(const Rows& own, const Rows& read) const {
+    if (memory_tokens(config_) == 0) return own;
+    const auto learned = [this](const std::string& name) {
+      Rows rows = weight(name);
+      for (Scalar& element : rows) element *= std::sqrt(static_cast<double>(config_.d_model));
+      return rows;
+    };
+    Rows rows = read.empty() ? learned("memory.initial") : read;
+    const Rows written = config_.memory.written == WrittenTokens::kOwn ? learned("memory.written") : rows;
+    rows.insert(rows.end(), own.begin(), own.end());
+    rows.insert(rows.end(), written.begin(), written.end());
+    return rows;
+  }
+
   template <typename Element>
   int64_t row_count(const std::vector<Element>& rows) const {
     return static_cast<int64_t>(rows.size()) / config_.d_model;
@@ -79,22 +114,29 @@ class TransformerXl {
                         count);
   }
 
-  // The mask of a tensor of which every stream has its own `count` elements.
-  std::vector<double> stream_mask(double p, uint16_t site, int64_t count) const {
-    return mask(p, site, random_ ? random_->stream * count : 0, count);
+  // The mask of a tensor of which every stream has its own `count` elements, in the n-th segment of a step.
+  std::vector<double> stream_mask(double p, uint16_t site, int64_t count, int64_t segment) const {
+    return mask(p, site, (random_ ? random_->stream * count : 0) + first_dropout_element(segment), count);
   }
 
-  Rows dropped(Rows x, int64_t columns, uint16_t site) const {
-    const int64_t rows = static_cast<int64_t>(x.size()) / columns;
-    return multiply(x, stream_mask(config_.dropout, site, rows * columns));
+  Rows dropped(Rows x, uint16_t site, int64_t segment) const {
+    return multiply(x, stream_mask(config_.dropout, site, static_cast<int64_t>(x.size()), segment));
+  }
+
+  // Of a tensor of all tokens of a step.
+  Rows dropped_in_step(Rows x, uint16_t site, const PlaceInStep& place) const {
+    const auto count = static_cast<int64_t>(x.size());
+    const int64_t of_stream = place.tokens == 0 ? count : place.tokens * config_.d_model;
+    const int64_t first = (random_ ? random_->stream * of_stream : 0) + place.first * config_.d_model;
+    return multiply(x, mask(config_.dropout, site, first, count));
   }
 
   Positions<Scalar> positions(int64_t layer) const { return {layers_[layer], weights_}; }
 
-  Rows embedded(const std::vector<int32_t>& tokens, int64_t tgt_len) const {
+  Rows embedded(const std::vector<int32_t>& tokens, int64_t tgt_len, const PlaceInStep& place) const {
     Rows rows = VocabularyClusters<Scalar>(config_, weights_).embedded(tokens);
     Positions<Scalar>(config_, weights_).add_positions(rows, tgt_len);
-    return dropped(std::move(rows), config_.d_model, kEmbeddingDropoutSite);
+    return dropped_in_step(std::move(rows), kEmbeddingDropoutSite, place);
   }
 
   // One mask for all streams and layers.
@@ -107,6 +149,7 @@ class TransformerXl {
   struct Surroundings {
     const std::vector<double>& memory;
     const Visibility& sees;
+    int64_t segment;  // its number in the step
   };
 
   Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around) const {
@@ -117,14 +160,14 @@ class TransformerXl {
       return layer_norm(rows, weight(name + "gain"), weight(name + "bias"), config_.block.layer_norm_epsilon).y;
     };
     const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
-      return sum_of(stream, dropped(std::move(branch), config_.d_model, layer_dropout_site(layer, place)));
+      return sum_of(stream, dropped(std::move(branch), layer_dropout_site(layer, place), around.segment));
     };
     Rows context(around.memory.begin(), around.memory.end());
     context.insert(context.end(), x.begin(), x.end());
     if (pre) context = norm(".attention", context);
     Rows y = residual(x, attention(layer, context, around), LayerDropout::kAttentionOutput);
     if (!pre) y = norm(".attention", y);
-    const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y);
+    const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y, around.segment);
     const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput);
     return pre ? z : norm(".feed_forward", z);
   }
@@ -150,19 +193,19 @@ class TransformerXl {
         .gain = positions(layer).distance_gains(prefix, keys)};
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
-                    config_.n_head * heads.queries * keys);
+                    config_.n_head * heads.queries * keys, around.segment);
     return matmul({heads.queries, width, heads_width}, heads.output(around.sees, multipliers), false,
                   weight(prefix + "output"), true);
   }
 
-  Rows fed_forward(int64_t layer, const Rows& x) const {
+  Rows fed_forward(int64_t layer, const Rows& x, int64_t segment) const {
     const std::string prefix = "layers." + std::to_string(layer) + ".feed_forward.";
     const FeedForward<Scalar> network{x, weight(prefix + "w1"), weight(prefix + "b1"), weight(prefix + "w2"),
                                       weight(prefix + "b2")};
     const bool gelu = config_.block.activation == ActivationKind::kGelu;
     return feed_forward(network, gelu ? kernels::Activation::kGelu : kernels::Activation::kRelu,
                         stream_mask(config_.dropout, layer_dropout_site(layer, LayerDropout::kHidden),
-                                    row_count(x) * config_.d_inner))
+                                    row_count(x) * config_.d_inner, segment))
         .y;
   }
 

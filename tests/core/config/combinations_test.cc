@@ -23,13 +23,6 @@ TEST(Combinations, NamesAreNotEmpty) {
   EXPECT_EQ(error_with({"evaluation.split="}), "c: evaluation.split: expected a name, found \"\"");
 }
 
-TEST(Combinations, DocumentsBeginWithoutZeros) {
-  EXPECT_EQ(error_with({"data.document_boundary=a", "model.memory.initial=zeros"}),
-            "c: model.memory.initial: expected \"empty\" with data.document_boundary, found \"zeros\"");
-  EXPECT_EQ(error_with({"data.document_boundary=a"}), "no error");
-  EXPECT_EQ(error_with({"model.memory.initial=zeros"}), "no error");
-}
-
 TEST(Combinations, DevicesHaveNames) {
   for (const std::string name : {"auto", "cpu", "cuda", "cuda:0", "cuda:11"})
     EXPECT_EQ(error_with({"training.device=" + name}), "no error");

@@ -145,7 +145,7 @@ TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
     for (const bool same_length : {false, mem_len > 0}) {
       for (const InitialMemory initial : {InitialMemory::kEmpty, InitialMemory::kZeros}) {
         const ModelConfig model = model_with(mem_len, same_length, initial);
-        const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen);
+        const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen).value();
         const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
         for (const int64_t lanes : {2, 4, 10}) {
           const std::vector<float> shared = losses(model, plan_streams(kTokens, lanes, kTgtLen, warm_up, 0));
@@ -161,7 +161,7 @@ TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
 TEST_F(WarmUpTest, AShorterWarmUpIsNotEnough) {
   const ModelConfig model = model_with(4, false, InitialMemory::kEmpty);
   const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
-  const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen);
+  const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen).value();
   const EvaluationPlan plan = plan_streams(kTokens, 2, kTgtLen, warm_up - kTgtLen, 0);
   const std::vector<float> shared = losses(model, plan);
   const auto place = static_cast<size_t>(plan.group(0)[1].scored + 1);

@@ -73,7 +73,7 @@ TEST_P(MaskedEvaluation, AsksForTheTokensThatEpochNoneMasks) {
 // Lanes of different lengths run side by side, and what is behind the end of one is seen by nobody.
 TEST_P(MaskedEvaluation, LossesDoNotDependOnTheBatch) {
   const ModelConfig& model = problem_.model.config();
-  const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen);
+  const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen).value();
   const std::vector<float> alone = losses(plan_streams(kTokens, 1, kTgtLen, 0, 0));
   for (const int64_t lanes : {2, 3, 5}) expect_near(losses(plan_streams(kTokens, lanes, kTgtLen, warm_up, 0)), alone);
   const std::vector<int64_t> begins{0, 20, 21, 53, 90, 171};

@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -96,7 +97,8 @@ int64_t allocations_of(Body body) {
 // After as many steps as the memory needs to be full.
 void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
                                      const OptimizerConfig& optimizer_config = {}) {
-  const int64_t warm_up = 1 + (config.mem_len + tgt_len - 1) / tgt_len;
+  const int64_t fills_in = (config.mem_len + tgt_len - 1) / tgt_len;
+  const int64_t warm_up = 1 + std::max<int64_t>(fills_in, memory_tokens(config) > 0 ? 1 : 0);
   ModelProblem problem(config, 2, tgt_len);
   Optimizer optimizer(optimizer_config, problem.parameters, problem.queue);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);

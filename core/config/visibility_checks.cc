@@ -1,0 +1,146 @@
+// How far back layers look, and what their patterns name.
+#include "core/config/visibility_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json_fields.h"
+#include "core/config/layers.h"
+#include "core/config/position_terms.h"
+
+namespace segue {
+namespace {
+
+// How far back a visibility asks for keys, in tokens, and the words for what says so.
+struct Farthest {
+  int64_t distance = 0;
+  std::string because = {};
+};
+
+Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
+  if (seen.kind == VisibilityKind::kWindow)
+    return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
+  if (seen.kind == VisibilityKind::kAdaptive)
+    return {seen.span + seen.ramp - 1,
+            fmt::format(R"(one less than {}.span + {}.ramp, with {}.kind = "adaptive")", key, key, key)};
+  Farthest farthest;
+  for (size_t i = 0; i < seen.patterns.size(); ++i) {
+    const int64_t distance = seen.patterns[i].farthest_distance(0).value_or(0);
+    if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
+  }
+  return farthest;
+}
+
+// A pattern by itself; `key` leads to it.
+void check_pattern(const PatternConfig& pattern, const std::string& key, std::string_view source) {
+  const auto expect = [&](bool is_right, std::string_view name, const std::string& expected, int64_t found) {
+    if (!is_right) throw ConfigError("{}: {}.{}: expected {}, found {}", source, key, name, expected, found);
+  };
+  const bool has_columns = pattern.kind == PatternKind::kFixed || pattern.kind == PatternKind::kGlobal;
+  const int64_t from = pattern.kind == PatternKind::kFixed ? std::max<int64_t>(pattern.from, 0) : 0;
+  expect(!has_columns || from < pattern.period, "from", fmt::format("less than period = {}", pattern.period), from);
+  expect(!has_columns || from + pattern.columns <= pattern.period, "columns",
+         fmt::format("at most {}, what is left of period = {}", pattern.period - from, pattern.period),
+         pattern.columns);
+  if (pattern.kind != PatternKind::kRandom) return;
+  expect(pattern.period % pattern.block == 0, "period", fmt::format("a multiple of block = {}", pattern.block),
+         pattern.period);
+  expect(pattern.nearest <= pattern.farthest, "nearest", fmt::format("at most farthest = {}", pattern.farthest),
+         pattern.nearest);
+  const int64_t candidates = pattern.farthest - pattern.nearest + 1;
+  expect(pattern.count <= candidates, "count",
+         fmt::format("at most {}, the blocks from nearest to farthest", candidates), pattern.count);
+}
+
+// Patterns that do something, and for every head some. `key` leads to the visibility.
+void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility, const std::string& key,
+                    std::string_view source) {
+  if (visibility.kind != VisibilityKind::kSparse) return;
+  if (visibility.patterns.empty())
+    throw ConfigError(R"({}: {}.patterns: expected at least one with {}.kind = "sparse", found an empty list)", source,
+                      key, key);
+  std::vector<bool> has_pattern(static_cast<size_t>(model.n_head));
+  for (size_t i = 0; i < visibility.patterns.size(); ++i) {
+    const PatternConfig& pattern = visibility.patterns[i];
+    const std::string of = fmt::format("{}.patterns[{}]", key, i);
+    check_kinds<ConfigError>(pattern, source, of);
+    check_pattern(pattern, of, source);
+    if (pattern.heads.empty()) has_pattern.assign(has_pattern.size(), true);
+    for (const int64_t head : pattern.heads) {
+      if (head >= model.n_head)
+        throw ConfigError("{}: {}.heads: expected heads below model.n_head = {}, found {}", source, of, model.n_head,
+                          head);
+      if (std::ranges::count(pattern.heads, head) > 1)
+        throw ConfigError("{}: {}.heads: expected each head once, found {} more often", source, of, head);
+      has_pattern[static_cast<size_t>(head)] = true;
+    }
+  }
+  const auto without = std::ranges::find(has_pattern, false);
+  if (without != has_pattern.end())
+    throw ConfigError("{}: {}.patterns: expected some for each of model.n_head = {} heads, found none for head {}",
+                      source, key, model.n_head, without - has_pattern.begin());
+}
+
+}  // namespace
+
+void check_same_length(const ModelConfig& model, const ModelUse& use, std::string_view key, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const ModelUse here = use_of_layer(model, use, layer);
+    if (here.same_length && !here.same_length_extra_key && here.mem_len == 0)
+      throw ConfigError(
+          "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, or no query sees "
+          "a key; found 0",
+          source, key, visibility_key(model, layer));
+  }
+}
+
+void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
+  if (model.objective.is_masked()) return;
+  Farthest farthest;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
+    if (of_layer.distance > farthest.distance) farthest = of_layer;
+  }
+  if (mem_len >= farthest.distance) return;
+  throw ConfigError(
+      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
+      source, key, farthest.distance, farthest.because, mem_len);
+}
+
+void check_all_patterns(const ModelConfig& model, std::string_view source) {
+  check_patterns(model, model.visibility, "model.visibility", source);
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    if (!model.layers[i].visibility) continue;
+    check_patterns(model, *model.layers[i].visibility, fmt::format("model.layers[{}].visibility", i), source);
+  }
+}
+
+void check_periods(const ModelConfig& model, int64_t tgt_len, std::string_view tgt_len_key, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& visibility = visibility_of_layer(model, layer);
+    if (visibility.kind != VisibilityKind::kSparse) continue;
+    for (size_t i = 0; i < visibility.patterns.size(); ++i) {
+      const int64_t period = visibility.patterns[i].repeats_after();
+      if (tgt_len % period != 0)
+        throw ConfigError("{}: {}: expected a multiple of {}.patterns[{}].{} = {}, found {}", source, tgt_len_key,
+                          visibility_key(model, layer), i, visibility.patterns[i].repeat_key(), period, tgt_len);
+    }
+  }
+}
+
+void check_spans(const ModelConfig& model, std::string_view source) {
+  constexpr PositionTerms kAccepted{.vectors = true, .turns = true, .biases = true};
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const PositionKind kind = position_of_layer(model, layer).kind;
+    const std::string_view term = refused_term(offered_by(kind), kAccepted);
+    if (visibility_of_layer(model, layer).kind == VisibilityKind::kAdaptive && !term.empty())
+      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "adaptive", found "{}")", source,
+                        position_key(model, layer), term, visibility_key(model, layer), name_of_choice(kind));
+  }
+}
+
+}  // namespace segue

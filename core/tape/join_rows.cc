@@ -1,0 +1,72 @@
+// Rows of streams, taken out and put together.
+#include "core/tape/operations.h"
+#include "kernels/copy_block.h"
+
+namespace segue {
+
+Value newest_rows(Tape& tape, const Value& x, int64_t count) {
+  return join_rows(tape, {{.from = x, .first = tape.shape(x.data)[1] - count, .count = count}});
+}
+
+Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
+  std::erase_if(parts, [](const StreamRows& part) { return part.count == 0; });
+  if (parts.empty()) throw ContractError("join_rows: no rows");
+  const Shape first = tape.shape(parts.front().from.data);
+  if (parts.size() == 1 && parts.front().count == first[1]) return parts.front().from;
+  const int64_t columns = first[2];
+  int64_t rows = 0;
+  bool is_learned = false;
+  for (const StreamRows& part : parts) {
+    rows += part.count;
+    is_learned = is_learned || part.from.gradient.exists();
+  }
+  Value y = tape.new_value({first[0], rows, columns});
+  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
+  std::vector<GradientUse> uses;
+  std::vector<Slot> forward_slots{y.data};
+  std::vector<Slot> backward_slots{y.gradient};
+  for (const StreamRows& part : parts) {
+    uses.push_back(tape.use_gradient(part.from));
+    forward_slots.push_back(part.from.data);
+    backward_slots.push_back(uses.back().slot);
+  }
+  tape.record({
+      .name = "join_rows",
+      .forward_slots = std::move(forward_slots),
+      .forward =
+          [=, &tape](kernels::Queue& queue) {
+            int64_t row = 0;
+            for (const StreamRows& part : parts) {
+              kernels::copy_block(queue, {.from = tape.read(part.from.data),
+                                          .from_row = part.first,
+                                          .to = tape.write(y.data),
+                                          .to_row = row,
+                                          .rows = part.count,
+                                          .columns = columns});
+              row += part.count;
+            }
+          },
+      .backward_slots = std::move(backward_slots),
+      // In reverse, as the last use of a gradient is the one that overwrites it.
+      .backward =
+          [=, &tape](kernels::Queue& queue) {
+            int64_t row = rows;
+            for (size_t i = parts.size(); i-- > 0;) {
+              row -= parts[i].count;
+              if (!uses[i].exists()) continue;
+              const bool accumulate = tape.accumulates(uses[i]);
+              if (!accumulate) queue.fill_zero(tape.write(uses[i]));
+              kernels::copy_block(queue, {.from = tape.read(y.gradient),
+                                          .from_row = row,
+                                          .to = tape.write(uses[i]),
+                                          .to_row = parts[i].first,
+                                          .rows = parts[i].count,
+                                          .columns = columns,
+                                          .accumulate = accumulate});
+            }
+          },
+  });
+  return y;
+}
+
+}  // namespace segue

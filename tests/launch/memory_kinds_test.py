@@ -1,0 +1,117 @@
+"""Kinds of memory beside the hidden states of Transformer-XL: killed and resumed bit for bit, the same on any number of
+ranks and in any parts of a step, read alike from caches, and refused by name where they cannot be."""
+
+import random
+import shutil
+import time
+
+from job import Job, check_close, losses, newest_step, require
+from program import TINY_MODEL, check, check_same_run, refused, read_evaluation
+
+USAGE, CONFIG = 2, 3
+STEPS = 60
+KILLS = 6
+
+# Of each kind: its model, what training says, and a model of the same kind that cannot take over its state.
+KINDS = {
+    "tokens": ({"memory": {"kind": "tokens", "tokens": 3}, "mem_len": 7},
+               {"tgt_len": 5, "segments_per_step": 3, "stages": [
+                   {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1},
+                   {"until_step": 35, "tgt_len": 5, "mem_len": 7, "segments_per_step": 2}]},
+               {"memory": {"kind": "tokens", "tokens": 4}, "mem_len": 7}),
+    "own_tokens": ({"memory": {"kind": "tokens", "tokens": 2, "written": "own"}, "mem_len": 0,
+                    "position": {"kind": "rope"}},
+                   {"tgt_len": 6, "segments_per_step": 4},
+                   {"memory": {"kind": "tokens", "tokens": 2}, "mem_len": 0, "position": {"kind": "rope"}}),
+}
+
+
+def write_config(job, name, model, training, **more):
+    return job.config(name + ".json", data={"path": "text"}, model=TINY_MODEL | model, optimizer={"lr": 0.002},
+                      schedule={"kind": "cosine", "warmup_step": 3},
+                      training={"batch_size": 5, "batch_chunk": 2, "max_step": STEPS, "log_interval": 1, "threads": 1,
+                                **training}, evaluation={"interval": 20}, **more)
+
+
+def train(job, ranks, config, run, *more):
+    job.run_ranks(ranks, "train", config, "--run", run, "--quiet", *more)
+    return job.path(run)
+
+
+def kill_often(job, config, run):
+    moments = random.Random(3)
+    for kill in range(KILLS):
+        last = STEPS * (kill + 1) // (KILLS + 1) - 2
+        process = job.start("train", config, "--run", run, "--resume", "--set", "checkpoint.interval=1")
+        while process.poll() is None and newest_step(job.path(run)) < last:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0.0, 0.01))
+        check(process.poll() is None, f"{run}: kill {kill + 1} came after the end of the run")
+        process.kill()
+        process.communicate()
+    job.run("train", config, "--run", run, "--resume", "--set", "checkpoint.interval=1")
+
+
+def evaluated(job, run, *options):
+    job.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--name", "result", *options)
+    return read_evaluation(job.path(run, "evaluations", "result"))["results"][0]["loss"]
+
+
+def test_kind(job, kind):
+    model, training, other = KINDS[kind]
+    config = write_config(job, kind, model, training)
+    whole = train(job, 1, config, f"{kind}-whole", "--set", "checkpoint.interval=1")
+    kill_often(job, config, f"{kind}-killed")
+    check_same_run(whole, job.path(f"{kind}-killed"), STEPS, f"{kind}, killed {KILLS} times")
+    check_close(losses(train(job, 1, config, f"{kind}-at-once", "--set", "training.batch_chunk=1")), losses(whole), 1e-4,
+                f"{kind}, a step in one part")
+    check_close(losses(train(job, 3, config, f"{kind}-on3")), losses(whole), 1e-4, f"{kind}, 3 ranks")
+    train(job, 3, config, f"{kind}-saved", "--set", "training.max_step=40", "--set", "schedule.kind=constant")
+    there = train(job, 3, config, f"{kind}-there", "--set", "schedule.kind=constant")
+    for ranks in (1, 2, 3):
+        shutil.copytree(job.path(f"{kind}-saved"), job.path(f"{kind}-to{ranks}"), symlinks=True)
+        found = losses(train(job, ranks, config, f"{kind}-to{ranks}", "--resume", "--set", "schedule.kind=constant"))
+        check_close(found, losses(there), 0.0 if ranks == 3 else 1e-4, f"{kind}, 3 to {ranks} ranks")
+    alike = [evaluated(job, f"{kind}-whole", "--memory", memory) for memory in ("hidden_states", "kv_cache")]
+    check(abs(alike[0] - alike[1]) <= 1e-5, f"{kind}: evaluated {alike}")
+    once, _ = job.run("generate", "--checkpoint", f"{kind}-whole", "--prompt", "abc def ghij", "--tokens", "40", "--seed", "1")
+    again, _ = job.run("generate", "--checkpoint", f"{kind}-whole", "--prompt", "abc def ghij", "--tokens", "40", "--seed", "1")
+    check(once.splitlines()[0] == again.splitlines()[0], f"{kind}: generated\n{once}{again}")
+    another = write_config(job, f"{kind}-other", other, training)
+    shutil.copytree(job.path(f"{kind}-saved"), job.path(f"{kind}-changed"), symlinks=True)
+    refused(job, CONFIG, "train", another, "--run", f"{kind}-changed", "--resume", says=["cannot resume with model.memory."])
+
+
+def test_memory_tokens_alone(job):
+    """What only they have: a reach without limit, and steps of several segments."""
+    run = "tokens-whole"
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "tokens", "no limit"])
+    output, _ = job.run("inspect", "tokens.json")
+    check("without limit" in output and "3 memory tokens" in output, output)
+    _, errors = job.run("train", "tokens.json", "--run", "said", "--set", "training.max_step=1", "--set", "training.stages=[]",
+                        "--set", "training.segments_per_step=5")
+    check("a step of 5 segments: an epoch has 96, so that the last step of an epoch has 1" in errors, errors)
+    _, errors = job.run("train", "tokens.json", "--run", "short", "--set", "training.max_step=2", "--set", "training.stages=[]",
+                        "--set", "training.segments_per_step=32", "--set", "training.tgt_len=50")
+    check("training.segments_per_step: an epoch has 10 segments of 50 tokens, expected at least 32" in errors, errors)
+    xl = write_config(job, "xl", {}, {"tgt_len": 5})
+    refused(job, CONFIG, "train", xl, "--run", "no", "--set", "training.segments_per_step=2",
+            says=["training.segments_per_step", "hidden_states"], leaves_nothing_at="no")
+    refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.memory.kind", "tokens"],
+            leaves_nothing_at="weights")
+    train(job, 1, xl, "xl-saved", "--set", "training.max_step=5")
+    refused(job, CONFIG, "train", xl, "--run", "xl-saved", "--resume", "--set", 'model.memory={"kind": "tokens"}',
+            says=["cannot resume with model.memory.kind", "hidden_states", "tokens"])
+
+
+def main():
+    require("mpirun")
+    job = Job()
+    job.prepare_text("text", 3000, seed=1)
+    for kind in KINDS:
+        test_kind(job, kind)
+    test_memory_tokens_alone(job)
+
+
+if __name__ == "__main__":
+    main()
