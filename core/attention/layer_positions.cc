@@ -2,6 +2,8 @@
 #include "core/attention/layer_positions.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "core/config/layers.h"
 
@@ -29,14 +31,18 @@ bool LayerPositions::is_used(size_t index) const {
 }
 
 void LayerPositions::declare_shared(std::vector<ParameterSpec>& specs) const {
-  std::vector<ParameterSpec> declared;
+  std::map<std::string, PositionKind> kinds;  // by the name of a parameter
   for (size_t i = 0; i < distinct_.size(); ++i) {
+    std::vector<ParameterSpec> declared;
     if (is_used(i)) distinct_[i]->declare_shared(declared);
-  }
-  for (ParameterSpec& spec : declared) {
-    const bool is_there =
-        std::any_of(specs.begin(), specs.end(), [&](const ParameterSpec& each) { return each.name == spec.name; });
-    if (!is_there) specs.push_back(std::move(spec));
+    for (ParameterSpec& spec : declared) {
+      const PositionKind kind = distinct_[i]->config().kind;
+      const auto [known, is_new] = kinds.try_emplace(spec.name, kind);
+      if (is_new) specs.push_back(std::move(spec));
+      if (known->second != kind)
+        throw ContractError("positions {} and {} both share {}", name_of_choice(known->second), name_of_choice(kind),
+                            known->first);
+    }
   }
 }
 
