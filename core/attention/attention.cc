@@ -29,14 +29,17 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
   specs.push_back({prefix_ + "output", {d_model_, heads_.elements()}});
 }
 
-// Queries come from the segment only; keys and values of hidden states are made with today's weights.
+// Queries come from the segment only. Keys that are kept for other segments are taken before they are turned.
 Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
                                       const Value& encoding, const QueryLimits& limits, const ModelUse& use,
                                       int64_t segment) const {
-  const Value qkv = position_.turn(tape, linear(tape, x, parameters[prefix_ + "qkv"]), 0, use);
-  const Value memory_kv = memory.is_frozen() ? memory.kv : keys_and_values(tape, parameters, memory.hidden, use);
-  const Value distances =
-      memory.is_frozen() ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
+  const bool is_frozen = memory.form == Remembered::kKvCache;
+  const Value made = linear(tape, x, parameters[prefix_ + "qkv"]);
+  const Value kept =
+      memory.form == Remembered::kKeysAndValues ? copy_of_columns(tape, made, heads_.elements()) : Value();
+  const Value qkv = position_.turn(tape, made, 0, use);
+  const Value memory_kv = remembered(tape, parameters, memory, use);
+  const Value distances = is_frozen ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
   const int64_t keys = tape.shape(memory_kv.data)[1] + tape.shape(qkv.data)[1];
   Value distance_biases = position_.distance_biases(tape, parameters, layer_, encoding, keys);
   if (span_) distance_biases = span_->add_to(tape, parameters, distance_biases, keys);
@@ -63,7 +66,20 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .ahead = limits.ahead,
                                                    .pairs = pairs,
                                                    .dropatt = dropatt});
-  return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .qkv = qkv};
+  return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .fresh = is_frozen ? qkv : kept};
+}
+
+// The keys and values of a memory as this segment's queries meet them.
+Value Attention::remembered(Tape& tape, Parameters& parameters, const LayerMemory& memory, const ModelUse& use) const {
+  switch (memory.form) {
+    case Remembered::kHiddenStates:
+      return keys_and_values(tape, parameters, memory.rows, use);
+    case Remembered::kKeysAndValues:
+      return position_.turn(tape, memory.rows, -tape.shape(memory.rows.data)[1], use);
+    case Remembered::kKvCache:
+      return memory.rows;
+  }
+  throw ContractError("unknown form of memory");
 }
 
 Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const {

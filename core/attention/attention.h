@@ -14,12 +14,18 @@
 
 namespace segue {
 
-// A layer's view of earlier segments: hidden states, or with frozen weights what was computed from them once.
+// The form in which queries see earlier segments.
+enum class Remembered : uint8_t {
+  kHiddenStates,   // the layer's inputs, whose keys and values are made with today's weights
+  kKeysAndValues,  // keys and values as they were made then, which stand where they stand today
+  kKvCache,        // the same where they stand for good, and the rows of distances, made once while weights are frozen
+};
+
+// A layer's view of earlier segments.
 struct LayerMemory {
-  Value hidden;     // [B, M, D]: this layer's own inputs of earlier tokens, without gradient
-  Value kv;         // [B, M, 2*N*H]: or what Attention::keys_and_values made of them
-  Value distances;  // [P, N*H]: and what Position::distances made of the encoding
-  bool is_frozen() const { return kv.data.exists(); }
+  Remembered form = Remembered::kHiddenStates;
+  Value rows;       // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
+  Value distances;  // [P, N*H]: with a KV cache, what Position::distances made of the encoding
 };
 
 // How far each query sees in its text.
@@ -37,7 +43,8 @@ class Attention {
 
   struct Recorded {
     Value output;  // [B, T, D]
-    Value qkv;     // [B, T, 3*N*H]: of the segment, keys and values last
+    Value fresh;  // what it made of the segment, in the memory's form: keys and values [B, T, 2*N*H] as they were made,
+                  // or of a KV cache behind queries [B, T, 3*N*H]; nothing of hidden states
   };
   // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
   // `segment` the number of x among the segments of a step.
@@ -48,6 +55,8 @@ class Attention {
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
 
  private:
+  Value remembered(Tape& tape, Parameters& parameters, const LayerMemory& memory, const ModelUse& use) const;
+
   Shape heads_;  // N, H
   int64_t d_model_;
   double dropatt_;

@@ -35,7 +35,7 @@ class Position {
 
   // Records queries and keys as attention meets them, of a kind that turns them by their position. `rows` are the
   // projections of a segment, [B, R, 3*N*H], or of the memory before it, [B, R, 2*N*H], keys before values, which
-  // nothing else reads; `first` is the position of the first row, counted from the segment's first token.
+  // nothing recorded later reads; `first` is the position of the first row, counted from the segment's first token.
   virtual Value turn(Tape& tape, const Value& rows, int64_t first, const ModelUse& use) const;
 
   // Records what keys are met with in layer `layer`: row d for distance d, [P, N*H]. P below `keys` clamps distances.

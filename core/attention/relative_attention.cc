@@ -60,6 +60,9 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const double once = 2.0 * products * static_cast<double>(per_query) * in.pairs;
   const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
+  // The kernel has one of every row; nobody reads that of rows that are given.
+  const bool is_given = tape.training() && !dmemory_kv.exists();
+  const Slot unread = is_given ? tape.new_slot(tape.shape(in.memory_kv.data), tape.activations()) : Slot{};
   const GradientUse dr = tape.overwrite_gradient(in.r);
   const GradientUse dbias = tape.overwrite_gradient(in.bias);
   const GradientUse dgain = tape.overwrite_gradient(in.gain);
@@ -97,7 +100,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
       .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach,
-                         in.ahead, output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, dr.slot, dbias.slot,
+                         in.ahead, output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, unread, dr.slot, dbias.slot,
                          dgain.slot},
       .backward =
           [=, &tape](Queue& queue) {
@@ -108,7 +111,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                         .lse = tape.read(lse),
                         .workspace = tape.write(workspace),
                         .dqkv = tape.write(dqkv).reshaped(qkv_shape),
-                        .dmemory_kv = tape.write(dmemory_kv).reshaped(memory_shape),
+                        .dmemory_kv = (is_given ? tape.write(unread) : tape.write(dmemory_kv)).reshaped(memory_shape),
                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
                         .du = in.u.gradient,
                         .dw = in.w.gradient,

@@ -25,18 +25,17 @@ class Bench {
     parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
   }
 
-  Measurement measure(SegmentShape shape, int64_t mem_len, const std::string& name) {
+  Measurement measure(const SegmentShape& shape, EvaluationMemory kept, int64_t mem_len, const std::string& name) {
     ModelUse use = use_of(model_.config());
     use.mem_len = mem_len;
     const ModelInUse in_use{model_, use, parameters_, arena_, workbench_.queue()};
     SegmentEngine engine(in_use, Tape::Mode::kEvaluation);
-    const std::unique_ptr<Memory> memory =
-        make_evaluation_memory(shape.remembered, in_use, shape.streams, shape.tgt_len);
+    const std::unique_ptr<Memory> memory = make_evaluation_memory(kept, in_use, shape.streams, shape.tgt_len);
     const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, model_.vocab_size(), 1);
     const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, model_.vocab_size(), 2);
     const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
     for (int64_t filled = 0; filled < mem_len; filled += shape.tgt_len) run();
-    SegmentShape full = full_segment(use, shape.streams, shape.tgt_len, shape.scored);
+    SegmentShape full = full_segment(model_.config(), use, shape.streams, shape.tgt_len, shape.scored);
     memory->fit(full);
     full.memory_length = mem_len;
     return {.name = name,
@@ -62,27 +61,27 @@ double EvalSpeed::ratio_of_states() const { return seconds_of_token(window) / se
 std::vector<EvalSpeed> bench_eval_speed(Workbench& workbench, const Effort& effort, const Config& config,
                                         int64_t vocab_size, int64_t streams, int64_t tgt_len,
                                         const std::vector<int64_t>& lengths) {
-  Bench bench(workbench, effort, config, vocab_size);
+  using enum EvaluationMemory;
+  Config keeps_states = config;  // whose weights are the same
+  if (config.model.memory.kind == MemoryKind::kKeysValues) keeps_states.model.memory.kind = MemoryKind::kHiddenStates;
+  Bench bench(workbench, effort, keeps_states, vocab_size);
   std::vector<EvalSpeed> speeds;
   for (const int64_t length : lengths) {
     const auto name = [length](const char* what) { return fmt::format("{} {}", what, length); };
     const SegmentShape segment{.streams = streams, .tgt_len = tgt_len};
-    SegmentShape with_keys = segment;
-    with_keys.remembered = Remembered::kKeysAndValues;
     const SegmentShape window{.streams = streams, .tgt_len = length, .scored = 1};
     speeds.push_back({.length = length,
-                      .keys_and_values = bench.measure(with_keys, length, name("keys, values")),
-                      .hidden_states = bench.measure(segment, length, name("hidden states")),
-                      .window = bench.measure(window, 0, name("window"))});
+                      .keys_and_values = bench.measure(segment, kKvCache, length, name("keys, values")),
+                      .hidden_states = bench.measure(segment, kAsTrained, length, name("hidden states")),
+                      .window = bench.measure(window, kAsTrained, 0, name("window"))});
   }
   return speeds;
 }
 
 Measurement bench_evaluation(Workbench& workbench, const Effort& effort, const Config& config, int64_t vocab_size) {
-  const SegmentShape segment{.streams = config.training.batch_size,
-                             .tgt_len = config.training.tgt_len,
-                             .remembered = Remembered::kKeysAndValues};
-  return Bench(workbench, effort, config, vocab_size).measure(segment, config.model.mem_len, "evaluation");
+  const SegmentShape segment{.streams = config.training.batch_size, .tgt_len = config.training.tgt_len};
+  return Bench(workbench, effort, config, vocab_size)
+      .measure(segment, EvaluationMemory::kKvCache, config.model.mem_len, "evaluation");
 }
 
 }  // namespace segue

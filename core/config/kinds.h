@@ -90,11 +90,14 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kTokens };
+enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 2> kTable(
+  static constexpr ChoiceTable<MemoryKind, 3> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
+       {kKeysValues, "keys_values",
+        "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
+        "anew"},
        {kTokens, "tokens",
         "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
         "newest inputs of every layer, where model.mem_len is above 0"}});

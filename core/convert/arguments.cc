@@ -311,7 +311,10 @@ void check_exportable(WeightFormat format, const ModelConfig& model) {
   };
   if (!model.layers.empty()) refuse("layers", "[]", fmt::format("a list of {}", model.layers.size()));
   const OrderedJson usual = write_fields(ModelConfig{}).flatten();
-  const OrderedJson found = write_fields(model).flatten();
+  ModelConfig weights = model;
+  if (model.memory.kind == MemoryKind::kKeysValues)  // says what is kept of rows, and nothing of weights
+    weights.memory.kind = MemoryKind::kHiddenStates;
+  const OrderedJson found = write_fields(weights).flatten();
   for (const auto& [pointer, value] : found.items()) {
     if (is_converted(pointer) || usual.value(pointer, OrderedJson()) == value) continue;
     refuse(key_of(pointer), word_of(usual.value(pointer, OrderedJson())), word_of(value));

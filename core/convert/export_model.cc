@@ -41,6 +41,10 @@ std::vector<std::string> notes_of(WeightFormat format, const ModelConfig& model)
     notes.push_back(fmt::format(
         "this model starts with model.memory.initial {}, {} with {}: the losses of the first segments differ",
         name_of_choice(model.memory.initial), traits.program, name_of_choice(traits.initial_memory)));
+  if (model.memory.kind != MemoryConfig{}.kind)
+    notes.push_back(fmt::format(
+        "this model was trained with model.memory.kind {}, {} has {}: the same losses until training goes on there",
+        name_of_choice(model.memory.kind), traits.program, name_of_choice(MemoryConfig{}.kind)));
   return notes;
 }
 

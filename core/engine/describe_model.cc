@@ -50,7 +50,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
   const ModelUse use = use_of(model);
-  const SegmentShape shape = full_segment(use, streams, tgt_len, scored);
+  const SegmentShape shape = full_segment(model, use, streams, tgt_len, scored);
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const int64_t activations = segment->tape.planned_bytes();

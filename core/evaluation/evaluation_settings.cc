@@ -48,8 +48,8 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-std::span<const std::string_view> choices_of(Remembered /*remembered*/) {
-  static constexpr std::array<std::string_view, 2> kNames{"hidden_states", "kv_cache"};
+std::span<const std::string_view> choices_of(EvaluationMemory /*memory*/) {
+  static constexpr std::array<std::string_view, 2> kNames{"as_trained", "kv_cache"};
   return kNames;
 }
 
@@ -80,10 +80,11 @@ void EvaluationSettings::describe(JsonFields& fields) {
                   {.meaning = "score every token once, each stream but the first after reading so many tokens before "
                               "its own: a number, or auto for as many as its losses depend on; empty: cut the split "
                               "into blocks, each from empty memory, as the published codes do"});
-  fields.optional("memory", memory,
-                  {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made once, or as in "
-                              "training hidden_states, "
-                              "slower and smaller; the same numbers up to rounding"});
+  fields.optional(
+      "memory", memory,
+      {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made and placed once, "
+                  "or as_trained, what model.memory.kind says, slower, and of hidden states smaller; the "
+                  "same numbers up to rounding"});
   fields.optional("document_boundary", document_boundary,
                   {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
                               "read from empty memory; empty: the split is one text"});

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "core/model/segment_tape.h"
+#include "core/memory/memory.h"
 
 namespace segue {
 
-std::span<const std::string_view> choices_of(Remembered remembered);
+std::span<const std::string_view> choices_of(EvaluationMemory memory);
 
 struct EvaluationSettings {
   std::string checkpoint = {};
@@ -27,7 +27,7 @@ struct EvaluationSettings {
   int64_t max_tokens = 0;                 // 0: the whole split
   std::string warm_up = {};               // "auto" or a number; empty: the split as blocks
   std::string document_boundary = {};     // empty: the split is one text
-  Remembered memory = Remembered::kKeysAndValues;
+  EvaluationMemory memory = EvaluationMemory::kKvCache;
   bool recompute = false;
   int64_t stride = 1;
   bool per_token = false;

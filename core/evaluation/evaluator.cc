@@ -76,9 +76,9 @@ struct Evaluator::Part {
   }
 };
 
-Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
+Evaluator::Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory)
     : in_use_(in_use),
-      remembered_(remembered),
+      memory_(memory),
       engine_(in_use, Tape::Mode::kEvaluation),
       job_(job),
       masking_(evaluation_masking(in_use.model)) {}
@@ -86,7 +86,7 @@ Evaluator::Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered)
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
   if (lanes == 0) return;
-  SegmentShape shape = full_segment(in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
+  SegmentShape shape = full_segment(in_use_.model.config(), in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
   shape.margins = split.marks.has_value() || masking_;
   shape.bounded_ahead = masking_.has_value();
   engine_.prepare(shape);
@@ -118,7 +118,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
           .scores_some = source.has_marks() || masking_};
   if (run.mine.count > 0) {
     run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_);
-    run.memory = make_evaluation_memory(remembered_, in_use_, run.mine.count, plan.tgt_len());
+    run.memory = make_evaluation_memory(memory_, in_use_, run.mine.count, plan.tgt_len());
   }
   for (int64_t group = 0; group < plan.groups(); ++group) {
     if (!run_group(run, group)) return std::nullopt;

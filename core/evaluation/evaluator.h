@@ -44,10 +44,10 @@ class Evaluator {
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
 
-  // The job outlives the evaluator. Keys and values are remembered faster than hidden states, and take more memory.
-  Evaluator(const ModelInUse& in_use, Job& job, Remembered remembered = Remembered::kHiddenStates);
+  // The job outlives the evaluator. A KV cache is faster than what training keeps, and takes more memory.
+  Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory = EvaluationMemory::kAsTrained);
 
-  // Reserves the memory that such a plan of such a split needs with hidden states.
+  // Reserves the memory that such a plan of such a split needs with what training keeps.
   void prepare(const EvaluationPlan& plan, const SplitInfo& split);
 
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
@@ -77,7 +77,7 @@ class Evaluator {
   void hand_over(const Part& part, const HostLosses& losses, const Sink& sink);
 
   ModelInUse in_use_;
-  Remembered remembered_;
+  EvaluationMemory memory_;
   SegmentEngine engine_;
   Job& job_;
   std::optional<Masking> masking_;

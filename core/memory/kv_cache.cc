@@ -46,7 +46,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
 }
 
 void KvCache::fit(SegmentShape& shape) const {
-  shape.remembered = Remembered::kKeysAndValues;
+  shape.remembered = Remembered::kKvCache;
   shape.memory_length = capacity_;
   shape.distances = use_.mem_len + use_.rows_of(tgt_len_);
   if (!tokens_) return;

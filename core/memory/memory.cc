@@ -11,6 +11,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
                                                      const Compute& compute) {
   switch (model.memory.kind) {
     case MemoryKind::kHiddenStates:
+    case MemoryKind::kKeysValues:
       return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
     case MemoryKind::kTokens:
       return std::make_unique<TokenMemory>(model, use, streams, compute);
@@ -22,14 +23,15 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
+    case MemoryKind::kKeysValues:
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
   }
   throw ContractError("unknown kind of memory");
 }
 
-std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
+std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len) {
-  if (asked == Remembered::kKeysAndValues && in_use.use.mem_len > 0)
+  if (asked == EvaluationMemory::kKvCache && in_use.use.mem_len > 0)
     return make_frozen_memory(in_use, streams, tgt_len);
   return make_training_memory(in_use.model.config(), in_use.use, streams, in_use.parameters.compute());
 }

@@ -60,9 +60,12 @@ struct ModelInUse;
 // For segments of `tgt_len` tokens: what can be made once of what the kind remembers is.
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
+// What an evaluation keeps of earlier segments.
+enum class EvaluationMemory : uint8_t { kAsTrained, kKvCache };
+
 // Makes the memory of an evaluation: the frozen form if it is asked for and the model has a memory, without which there
 // is nothing to make once for several segments; else that of training.
-std::unique_ptr<Memory> make_evaluation_memory(Remembered asked, const ModelInUse& in_use, int64_t streams,
+std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len);
 
 }  // namespace segue

@@ -6,32 +6,35 @@
 #include <algorithm>
 
 #include "base/cuda.h"
+#include "core/model/transformer.h"
 #include "kernels/segment_memory.h"
 
 namespace segue {
 
 SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams) {
+  const Remembered form = remembered_in_training(model);
   return {.layers = model.n_layer,
           .streams = streams,
           .mem_len = use.mem_len,
-          .d_model = model.d_model,
-          .starts_full = use.starts_full()};
+          .width = remembered_width(model, form),
+          .starts_full = use.starts_full(),
+          .form = form};
 }
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
     : shape_(shape), compute_(compute), limit_(shape.mem_len), length_(shape.starts_full ? limit_ : 0) {
   for (int64_t l = 0; l < shape.layers; ++l) {
-    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.mem_len, shape.d_model}, compute.device);
+    layers_.emplace_back(compute.activations, Shape{shape.streams, shape.mem_len, shape.width}, compute.device);
   }
 }
 
 ConstTensorView SegmentMemory::layer(int64_t l) const {
   const OwnedTensor& owner = layers_[static_cast<size_t>(l)];
-  return {owner.view().data, compute_.activations, {shape_.streams, length_, shape_.d_model}};
+  return {owner.view().data, compute_.activations, {shape_.streams, length_, shape_.width}};
 }
 
 TensorView SegmentMemory::rows(int64_t l, int64_t length) {
-  return {layers_[static_cast<size_t>(l)].view().data, compute_.activations, {shape_.streams, length, shape_.d_model}};
+  return {layers_[static_cast<size_t>(l)].view().data, compute_.activations, {shape_.streams, length, shape_.width}};
 }
 
 void SegmentMemory::reset() {
@@ -46,14 +49,14 @@ void SegmentMemory::limit(kernels::Queue& queue, int64_t mem_len) {
     throw ContractError("a memory of {} rows, expected 0 to {}", mem_len, shape_.mem_len);
   limit_ = mem_len;
   if (length_ <= mem_len) return;
-  const ConstTensorView nothing{nullptr, compute_.activations, {shape_.streams, 0, shape_.d_model}};
+  const ConstTensorView nothing{nullptr, compute_.activations, {shape_.streams, 0, shape_.width}};
   for (int64_t l = 0; l < shape_.layers; ++l)
     kernels::segment_memory_update(queue, {.memory = layer(l), .hidden = nothing, .updated = rows(l, mem_len)});
   length_ = mem_len;
 }
 
 void SegmentMemory::fit(SegmentShape& shape) const {
-  shape.remembered = Remembered::kHiddenStates;
+  shape.remembered = shape_.form;
   shape.memory_length = length_;
 }
 
@@ -63,20 +66,19 @@ void SegmentMemory::bind(SegmentTape& segment) {
 }
 
 void SegmentMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
-  hidden_.clear();
-  for (const Slot slot : segment.fresh) hidden_.push_back(segment.tape.read(slot));
-  update(queue, hidden_);
+  fresh_.clear();
+  for (const Slot slot : segment.fresh) fresh_.push_back(segment.tape.read(slot));
+  update(queue, fresh_);
 }
 
-void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorView> hidden) {
-  if (std::ssize(hidden) != shape_.layers)
-    throw ContractError("{} hidden states for {} layers", hidden.size(), shape_.layers);
+void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorView> fresh) {
+  if (std::ssize(fresh) != shape_.layers) throw ContractError("rows of {} layers for {}", fresh.size(), shape_.layers);
   if (limit_ == 0) return;
   const cuda::Range range("segment_memory");
-  const int64_t updated = std::min(limit_, length_ + hidden[0].shape[1]);
+  const int64_t updated = std::min(limit_, length_ + fresh[0].shape[1]);
   for (int64_t l = 0; l < shape_.layers; ++l) {
     kernels::segment_memory_update(
-        queue, {.memory = layer(l), .hidden = hidden[static_cast<size_t>(l)], .updated = rows(l, updated)});
+        queue, {.memory = layer(l), .hidden = fresh[static_cast<size_t>(l)], .updated = rows(l, updated)});
   }
   length_ = updated;
 }
@@ -90,7 +92,7 @@ std::vector<NamedTensor> SegmentMemory::state() const {
 void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
   const bool has_rows = !layers.empty() && layers[0].shape.rank() == 3;
   const int64_t length = has_rows ? layers[0].shape[1] : 0;
-  const Shape expected{shape_.streams, length, shape_.d_model};
+  const Shape expected{shape_.streams, length, shape_.width};
   if (std::ssize(layers) != shape_.layers || length > shape_.mem_len) {
     throw CheckpointError("memory of {} layers and {} rows, expected {} layers and at most {} rows", layers.size(),
                           length, shape_.layers, shape_.mem_len);
@@ -114,7 +116,7 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
 }
 
 int64_t SegmentMemory::bytes() const {
-  return shape_.layers * shape_.streams * shape_.mem_len * shape_.d_model * bytes_of(compute_.activations);
+  return shape_.layers * shape_.streams * shape_.mem_len * shape_.width * bytes_of(compute_.activations);
 }
 
 }  // namespace segue

@@ -1,4 +1,5 @@
-// The memory: for every layer and stream, the newest inputs of that layer from earlier segments (Dai et al. 2019, 3.2).
+// The memory: for every layer and stream, the newest rows of earlier segments, that layer's inputs (Dai et al.
+// 2019, 3.2) or the keys and values that it made of them.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,10 @@ namespace segue {
 struct SegmentMemoryShape {
   int64_t layers = 0;
   int64_t streams = 0;
-  int64_t mem_len = 0;  // most rows ever kept per layer and stream
-  int64_t d_model = 0;
+  int64_t mem_len = 0;       // most rows ever kept per layer and stream
+  int64_t width = 0;         // of a row
   bool starts_full = false;  // of zeros that are attended, as in the authors' TensorFlow code; otherwise empty
+  Remembered form = Remembered::kHiddenStates;
 };
 
 SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams);
@@ -31,7 +33,7 @@ class SegmentMemory : public TrainingMemory {
   int64_t most() const { return limit_; }     // and as many there may be
   bool is_full() const { return length_ == limit_; }
   int64_t layers() const { return shape_.layers; }
-  ConstTensorView layer(int64_t l) const;  // [B, length, D]
+  ConstTensorView layer(int64_t l) const;  // [B, length, width]
   void reset() override;
 
   void limit(kernels::Queue& queue, int64_t mem_len) override;
@@ -39,9 +41,9 @@ class SegmentMemory : public TrainingMemory {
   bool is_settled() const override { return is_full(); }
   void bind(SegmentTape& segment) override;
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
-  // Appends hidden[l] [B, T, D] to every layer and drops the oldest rows beyond mem_len.
-  void update(kernels::Queue& queue, std::span<const ConstTensorView> hidden);
-  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, D]
+  // Appends fresh[l] [B, T, width] to every layer and drops the oldest rows beyond mem_len.
+  void update(kernels::Queue& queue, std::span<const ConstTensorView> fresh);
+  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, width]
   void restore(std::span<const ConstTensorView> layers) override;
   int64_t bytes() const override;
 
@@ -52,7 +54,7 @@ class SegmentMemory : public TrainingMemory {
   std::vector<OwnedTensor> layers_;  // each with room for mem_len rows
   int64_t limit_;                    // rows kept now, at most
   int64_t length_;
-  std::vector<ConstTensorView> hidden_;  // of the last update: reused by every one
+  std::vector<ConstTensorView> fresh_;  // of the last update: reused by every one
 };
 
 }  // namespace segue

@@ -18,11 +18,10 @@ struct LayerInputs {
   int64_t segment = 0;  // its number among those of a step
 };
 
-// The outputs of a layer: the residual, and what may become its memory.
+// The outputs of a layer: the residual, and what becomes its memory.
 struct LayerOutputs {
   Residual residual;
-  Value hidden;  // [B, T, D]: its own input
-  Value qkv;     // [B, T, 3*N*H]: what attention made of it, keys and values last
+  Value fresh;  // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
 };
 
 // One implementation per `model.block.kind`, one object per layer.

@@ -5,13 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tape/tape.h"
+#include "core/attention/attention.h"
 
 namespace segue {
-
-// The form in which a segment's queries see earlier segments: hidden states, whose keys and values are made with
-// today's weights, or keys and values made once, when weights are frozen.
-enum class Remembered : uint8_t { kHiddenStates, kKeysAndValues };
 
 // The end of a segment's tape: the loss of its targets, or the logits of whatever may follow its last token.
 enum class SegmentOutput : uint8_t { kLoss, kNextToken };
@@ -24,7 +20,7 @@ struct SegmentShape {
   int64_t segment_length = 0;  // of its segments, the last of which may be shorter; 0: it is one
   int64_t memory_length = 0;   // rows of memory that are bound; of a KV cache all there is room for
   int64_t scored = 0;          // newest tokens of each stream whose loss is wanted; 0: all
-  Remembered remembered = Remembered::kHiddenStates;
+  Remembered remembered = Remembered::kHiddenStates;  // the form of those rows
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
   bool margins = false;         // wanted beside the losses
@@ -52,7 +48,7 @@ struct SegmentTape {
   std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
   std::vector<Slot>
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
-  std::vector<Slot> fresh;   // per layer, kept: the layer's input [B, T, D], or queries, keys, values [B, T, 3*N*H]
+  std::vector<Slot> fresh;   // per layer, kept: what becomes memory, see LayerOutputs
   Slot read_tokens;          // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
   Slot written_tokens;       // [B, K, D], kept: those that come next; none where no segment ends
   Slot nll;                  // [B*S], kept; 0 of tokens not scored

@@ -94,7 +94,7 @@ Value Transformer::record_entry(Step& step) const {
 const LayerPositions::Encodings& Transformer::encodings_for(Step& step, int64_t keys) const {
   const auto found = step.encodings.find(keys);
   if (found != step.encodings.end()) return found->second;
-  const bool makes_rows = step.shape.remembered == Remembered::kHiddenStates;
+  const bool makes_rows = step.shape.remembered != Remembered::kKvCache;
   const auto is_read = [makes_rows](const PositionTerms& offered) {  // rows of distances come with a KV cache
     return makes_rows || offered.vectors || offered.biases;
   };
@@ -122,10 +122,9 @@ Value Transformer::record_read_tokens(Step& step) const {
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
-  const bool remembers_states = shape.remembered == Remembered::kHiddenStates;
-  const ModelUse reach{.mem_len = remembers_states ? shape.memory_length : 0,
-                       .clamp_len = use.clamp_len,
-                       .memory_tokens = use.memory_tokens};
+  const bool is_frozen = shape.remembered == Remembered::kKvCache;
+  const ModelUse reach{
+      .mem_len = is_frozen ? 0 : shape.memory_length, .clamp_len = use.clamp_len, .memory_tokens = use.memory_tokens};
   check_position_tables(config_, reach, shape.longest_segment(), "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
@@ -171,16 +170,14 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     const LayerMemory memory = memory_of(step, layer);
-    const Slot remembered = memory.is_frozen() ? memory.kv.data : memory.hidden.data;
-    const int64_t keys = tape.shape(remembered)[1] + read + count + written;
+    const int64_t keys = tape.shape(memory.rows.data)[1] + read + count + written;
     const LayerInputs inputs{.memory = memory,
                              .encoding = encodings_for(step, keys).layers[layer],
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
                              .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
                              .segment = number};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
-    const Value& fresh = memory.is_frozen() ? outputs.qkv : outputs.hidden;
-    step.fresh[layer].push_back({without_gradient(fresh), 0, read + count + written});
+    step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
     residual = outputs.residual;
   }
   const Value last = record_last(tape, step.parameters, residual);
@@ -208,21 +205,18 @@ void Transformer::bind_memory(Step& step) const {
   SegmentTape& segment = step.segment;
   Tape& tape = segment.tape;
   const SegmentShape& shape = step.shape;
-  const int64_t heads = config_.n_head * config_.d_head;
+  const int64_t width = remembered_width(config_, shape.remembered);
   const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerMemory& memory = step.memories.emplace_back();
-    if (shape.remembered == Remembered::kHiddenStates) {
-      memory.hidden = bound({shape.streams, shape.memory_length, config_.d_model});
-      segment.memories.push_back(memory.hidden.data);
-      continue;
-    }
-    memory.kv = bound({shape.streams, shape.memory_length, 2 * heads});
-    segment.memories.push_back(memory.kv.data);
+    memory.form = shape.remembered;
+    memory.rows = bound({shape.streams, shape.memory_length, width});
+    segment.memories.push_back(memory.rows.data);
+    if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
         has_rows ? distances_of(shape.distances, use_of_layer(config_, step.use, layer).clamp_len) : 0;
-    if (distances > 0) memory.distances = bound({distances, heads});
+    if (distances > 0) memory.distances = bound({distances, config_.n_head * config_.d_head});
     segment.distances.push_back(memory.distances.data);
   }
   step.fresh.resize(layers_.size());
@@ -232,12 +226,11 @@ void Transformer::bind_memory(Step& step) const {
 LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
   const LayerMemory& bound = step.memories[layer];
   if (step.fresh[layer].empty()) return bound;
-  if (bound.is_frozen()) throw ContractError("a KV cache serves one segment at a time");
-  std::vector<StreamRows> rows{{bound.hidden, 0, step.shape.memory_length}};
+  std::vector<StreamRows> rows{{bound.rows, 0, step.shape.memory_length}};
   rows.insert(rows.end(), step.fresh[layer].begin(), step.fresh[layer].end());
   rows = newest_of(std::move(rows), step.shape.most_remembered);
   if (count_of(rows) == 0) return bound;
-  return {.hidden = join_rows(step.segment.tape, std::move(rows)), .kv = {}, .distances = {}};
+  return {.form = bound.form, .rows = join_rows(step.segment.tape, std::move(rows)), .distances = {}};
 }
 
 // Keeps of every layer what may become its memory.
@@ -275,8 +268,10 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
     if (value.data.exists()) tape.keep(value.data);
     slots.push_back(value.data);
   };
-  const OwnedTensor zeros(DType::kFloat32, {streams, use.starts_full() ? use.mem_len : 0, config_.d_model});
-  const Value hidden{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
+  const Remembered form = remembered_in_training(config_);
+  const int64_t rows = use.starts_full() ? use.mem_len : 0;
+  const OwnedTensor zeros(DType::kFloat32, {streams, rows, remembered_width(config_, form)});
+  const Value initial{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
   const LayerPositions::Encodings encodings = positions_.encode(
       tape, use, use.mem_len + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
@@ -284,7 +279,8 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
     keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
     if (!use.starts_full()) continue;
     const ModelUse here = use_of_layer(config_, use, layer);
-    keep(layers_[l]->keys_and_values(tape, parameters, hidden, here), frozen->zeros);
+    const bool is_made = form == Remembered::kHiddenStates;  // zeros stay what they are however they are turned
+    keep(is_made ? layers_[l]->keys_and_values(tape, parameters, initial, here) : initial, frozen->zeros);
   }
   tape.seal();
   return frozen;
@@ -323,11 +319,28 @@ std::optional<Masking> evaluation_masking(const Transformer& model) {
   return Masking{.vocabulary = model.vocab_size() - 1};
 }
 
-SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored) {
+Remembered remembered_in_training(const ModelConfig& model) {
+  switch (model.memory.kind) {
+    case MemoryKind::kHiddenStates:
+    case MemoryKind::kTokens:
+      return Remembered::kHiddenStates;
+    case MemoryKind::kKeysValues:
+      return Remembered::kKeysAndValues;
+  }
+  throw ContractError("unknown kind of memory");
+}
+
+int64_t remembered_width(const ModelConfig& model, Remembered form) {
+  return form == Remembered::kHiddenStates ? model.d_model : 2 * model.n_head * model.d_head;
+}
+
+SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t streams, int64_t tgt_len,
+                          int64_t scored) {
   return {.streams = streams,
           .tgt_len = tgt_len,
           .memory_length = use.mem_len,
           .scored = scored,
+          .remembered = remembered_in_training(model),
           .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
 }
 

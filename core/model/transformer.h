@@ -75,8 +75,13 @@ class Transformer {
   std::unique_ptr<Head> head_;
 };
 
-// Segments of `tgt_len` tokens with a full memory of hidden states, of which the `scored` newest tokens have a loss.
-SegmentShape full_segment(const ModelUse& use, int64_t streams, int64_t tgt_len, int64_t scored);
+// The form of what a model remembers in training, and the width of a row of it.
+Remembered remembered_in_training(const ModelConfig& model);
+int64_t remembered_width(const ModelConfig& model, Remembered form);
+
+// Segments of `tgt_len` tokens in training with a full memory, of which the `scored` newest tokens have a loss.
+SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t streams, int64_t tgt_len,
+                          int64_t scored);
 
 // A model, how it is used, and where it runs. All but the use outlive whoever takes it.
 struct ModelInUse {

@@ -48,7 +48,7 @@ class TransformerBlock : public Block {
     const Value y = normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "attention"));
     const Value f = feed_forward_of(tape, parameters, y, inputs.segment);
     const Value z = normalise(tape, after_feed_forward(y, f, inputs.segment), norm(parameters, "feed_forward"));
-    return {.residual = {.sum = z, .branch = {}, .site = {}}, .hidden = x, .qkv = a.qkv};
+    return {.residual = {.sum = z, .branch = {}, .site = {}}, .fresh = fresh(x, a, inputs.memory)};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
@@ -58,13 +58,17 @@ class TransformerBlock : public Block {
     const auto [y, y_normalised] =
         add_and_normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "feed_forward"));
     const Value f = feed_forward_of(tape, parameters, y_normalised, inputs.segment);
-    return {.residual = after_feed_forward(y, f, inputs.segment), .hidden = x, .qkv = a.qkv};
+    return {.residual = after_feed_forward(y, f, inputs.segment), .fresh = fresh(x, a, inputs.memory)};
   }
 
   Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
     LayerMemory memory = inputs.memory;
-    if (!memory.is_frozen()) memory.hidden = as_read(tape, parameters, memory.hidden);
+    if (memory.form == Remembered::kHiddenStates) memory.rows = as_read(tape, parameters, memory.rows);
     return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use, inputs.segment);
+  }
+
+  static Value fresh(const Value& x, const Attention::Recorded& attention, const LayerMemory& memory) {
+    return memory.form == Remembered::kHiddenStates ? x : attention.fresh;
   }
 
   // A memory of hidden states as attention reads it: like x, from behind the same layer norm.

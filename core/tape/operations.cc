@@ -260,40 +260,6 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
   return y;
 }
 
-Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn& turn) {
-  const Shape shape = tape.shape(x.data);
-  if (shape.elements() == 0) return x;  // an empty memory
-  const Shape vectors{shape[0], shape[1], shape[2] / head, head};
-  const Value y = tape.new_value(shape);
-  const GradientUse dx = tape.overwrite_gradient(x);
-  tape.share(y.data, x.data);
-  if (dx.exists()) tape.share(y.gradient, dx.slot);
-  const auto turn_here = [=, &tape] {
-    kernels::RotaryTurn here = turn;
-    here.first_position += tape.info().first_position;
-    return here;
-  };
-  tape.record({
-      .name = "rotary",
-      .forward_slots = {x.data, y.data},
-      .forward =
-          [=, &tape](Queue& queue) {
-            kernels::rotary_forward(queue, {.x = tape.read(x.data).reshaped(vectors),
-                                            .turn = turn_here(),
-                                            .y = tape.write(y.data).reshaped(vectors)});
-          },
-      .backward_slots = {y.gradient, dx.slot},
-      .backward =
-          [=, &tape](Queue& queue) {
-            if (!dx.exists()) return;
-            kernels::rotary_backward(queue, {.dy = tape.read(y.gradient).reshaped(vectors),
-                                             .turn = turn_here(),
-                                             .dx = tape.write(dx).reshaped(vectors)});
-          },
-  });
-  return y;
-}
-
 namespace {
 
 // Both forms of layer norm. `sum` is a value of its own when others read it later, otherwise only saved for backward.

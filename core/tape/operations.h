@@ -69,8 +69,11 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts);
 // The last `count` rows of every stream: [B, T, D] -> [B, count, D].
 Value newest_rows(Tape& tape, const Value& x, int64_t count);
 
-// The vectors of x, [B, T, G*H] for a `head` H, turned by their positions and in its place: nothing else may read x.
-// `turn.first_position` counts from the segment's first token.
+// The columns of x from `first` on, copied and without a gradient: [B, T, D] -> [B, T, D - first].
+Value copy_of_columns(Tape& tape, const Value& x, int64_t first);
+
+// The vectors of x, [B, T, G*H] for a `head` H, turned by their positions and, unless x is bound, in its place: nothing
+// recorded later may read x. `turn.first_position` counts from the segment's first token.
 Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn& turn);
 
 // A residual: the sum of all branches so far, and one not yet added: sum + dropout(branch). The branch may be missing.

@@ -115,6 +115,7 @@ class Tape {
   Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
   Value new_value(const Shape& shape);
   Slot bound(const Shape& shape, DType dtype);
+  bool is_bound(Slot slot) const { return state(slot).external; }
   Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
   GradientUse use_gradient(const Value& value);
   // For a consumer that cannot add: it must be the last one recorded.

@@ -15,7 +15,8 @@ SegmentShape training_shape(const Config& config, int64_t streams) {
 SegmentShape training_shape(const Config& config, const StageLengths& lengths, int64_t streams) {
   ModelUse use = use_of(config.model);
   use.mem_len = lengths.mem_len;
-  SegmentShape shape = full_segment(use, streams, lengths.tokens(), scored_tokens(config.training, lengths.tokens()));
+  SegmentShape shape =
+      full_segment(config.model, use, streams, lengths.tokens(), scored_tokens(config.training, lengths.tokens()));
   if (lengths.segments > 1) shape.segment_length = lengths.tgt_len;
   shape.documents = !config.data.document_boundary.empty();
   shape.bounded_ahead = shape.documents && use.ahead;

@@ -71,7 +71,7 @@ class Golden : public testing::Test {
 
   // The loss of every token of one stream, in segments of other lengths and with other memories than in training.
   std::vector<double> losses(const ModelUse& use, const oracle::StreamTokens& tokens, int64_t tgt_len,
-                             Remembered remembered) {
+                             EvaluationMemory kept) {
     const ModelInUse in_use{model_, use, parameters_, arena_, queue_};
     SegmentEngine reader(in_use, Tape::Mode::kEvaluation);
     SegmentMemory states{memory_shape(imported_.model, use, 1), compute_};
@@ -83,7 +83,7 @@ class Golden : public testing::Test {
       const SegmentInputs inputs{
           .tokens = view_of(part.tokens.data(), shape), .targets = view_of(part.targets.data(), shape), .info = {}};
       const auto nll =
-          (remembered == Remembered::kHiddenStates ? reader.run(inputs, states) : reader.run(inputs, keys)).nll;
+          (kept == EvaluationMemory::kAsTrained ? reader.run(inputs, states) : reader.run(inputs, keys)).nll;
       losses.insert(losses.end(), nll.begin(), nll.end());
     }
     return losses;
@@ -174,9 +174,9 @@ TEST_F(Golden, OtherLengthsEqualTheDenseOracle) {
     config.mem_len = mem_len;
     const oracle::TransformerXl<double> oracle(config, weights, {});
     const std::vector<double> expected = oracle::dense_nll(config, oracle, tokens, length);
-    for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues})
-      expect_near(fmt::format("T {}, M {}", length, mem_len), losses(use_of(config), tokens, length, remembered),
-                  expected, kernels::kGoldenLoss);
+    for (const EvaluationMemory kept : {EvaluationMemory::kAsTrained, EvaluationMemory::kKvCache})
+      expect_near(fmt::format("T {}, M {}", length, mem_len), losses(use_of(config), tokens, length, kept), expected,
+                  kernels::kGoldenLoss);
   }
 }
 

@@ -20,7 +20,7 @@ def test_bounds(program):
             ((*evaluation, "--mem-len", "8,many"), '--mem-len: expected an integer >= 0 and <= 1048576, found "many"'),
             ((*evaluation, "--batch-size", "1.5"), '--batch-size: expected an integer >= 1 and <= 32768, found "1.5"'),
             ((*evaluation, "--threads", "99999999999999999999"), "--threads: expected an integer >= 0 and <= 4096"),
-            ((*evaluation, "--memory", "key_values"), "--memory: expected one of hidden_states, kv_cache"),
+            ((*evaluation, "--memory", "key_values"), "--memory: expected one of as_trained, kv_cache"),
             (("generate", "--checkpoint", "none", "--prompt", "a", "--top-p", 0), "--top-p: expected a number > 0 and <= 1"),
             (("bench", "head", "--cutoffs", "10,0"), '--cutoffs: expected an integer >= 1, found "0"'),
             (("bench", "gemm", "8,8,8", "--copy-bytes", 63), "--copy-bytes: expected an integer >= 64"),
@@ -52,7 +52,7 @@ def test_help(program):
     check(program.run("help")[0] == program.run("--help")[0], "help is not --help")
     refused(program, USAGE, "help", "bench", "stpe", says=["help: unknown command stpe; did you mean step?"])
     told, _ = program.run("help", "eval")
-    for text in ("--mem-len INT ...", "--no-same-length", "{hidden_states,kv_cache}", "--set KEY=VALUE ...",
+    for text in ("--mem-len INT ...", "--no-same-length", "{as_trained,kv_cache}", "--set KEY=VALUE ...",
                  "--batch-size INT", "(tokens; >= 0 and <= 1048576)", "Examples:"):
         check(text in told, f"help eval does not say {text}:\n{told}")
 
@@ -75,7 +75,7 @@ def test_completion(program):
             (("segue", "completion", ""), ["bash", "zsh"]),
             (("segue", "eval", "--mem"), ["--mem-len", "--memory"]),
             (("segue", "eval", "--no"), ["--no-same-length"]),
-            (("segue", "eval", "--memory", ""), ["hidden_states", "kv_cache"]),
+            (("segue", "eval", "--memory", ""), ["as_trained", "kv_cache"]),
             (("segue", "eval", "--memory", "=", "k"), ["kv_cache"]),
             (("segue", "bench", "step", "run.json", "--precision", ""), ["fp32", "bf16"]),
             (("segue", "bench", "step", "--vo"), ["--vocab-size"]),

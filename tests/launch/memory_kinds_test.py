@@ -72,7 +72,7 @@ def test_kind(job, kind):
         shutil.copytree(job.path(f"{kind}-saved"), job.path(f"{kind}-to{ranks}"), symlinks=True)
         found = losses(train(job, ranks, config, f"{kind}-to{ranks}", "--resume", "--set", "schedule.kind=constant"))
         check_close(found, losses(there), 0.0 if ranks == 3 else 1e-4, f"{kind}, 3 to {ranks} ranks")
-    alike = [evaluated(job, f"{kind}-whole", "--memory", memory) for memory in ("hidden_states", "kv_cache")]
+    alike = [evaluated(job, f"{kind}-whole", "--memory", memory) for memory in ("as_trained", "kv_cache")]
     check(abs(alike[0] - alike[1]) <= 1e-5, f"{kind}: evaluated {alike}")
     once, _ = job.run("generate", "--checkpoint", f"{kind}-whole", "--prompt", "abc def ghij", "--tokens", "40", "--seed", "1")
     again, _ = job.run("generate", "--checkpoint", f"{kind}-whole", "--prompt", "abc def ghij", "--tokens", "40", "--seed", "1")

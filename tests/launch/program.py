@@ -17,6 +17,9 @@ TINY_MODEL = {
 # What makes of it a model that predicts masked tokens.
 MASKED = {"objective": {"kind": "masked"}, "visibility": {"kind": "full"}, "position": {"kind": "rope"}}
 
+# What makes of it a model whose layers keep their keys and values from segment to segment.
+KEYS_VALUES = {"memory": {"kind": "keys_values"}}
+
 
 class Program:
     """The `segue` binary given as the first argument, run in a directory of its own."""

@@ -142,6 +142,18 @@ def test_masked_models_ask_for_the_same_tokens_on_any_number_of_ranks(job):
     check_evaluation(job, 1e-6, "--document-boundary", "\n", model="masked")
 
 
+def test_kept_keys_and_values_are_the_same_however_streams_are_spread(job):
+    kept = ("--set", "model.memory.kind=keys_values", "--set", "model.position.kind=rope", "--set",
+            'training.stages=[{"until_step": 15, "tgt_len": 7, "mem_len": 5}]')
+    alone = job.train(1, "kept", *kept)
+    for name, ranks, *more in (("kept-on3", 3), ("kept-in4", 1, "--set", "training.batch_chunk=4")):
+        run = job.train(ranks, name, *kept, *more)
+        check(relative(losses(run)[0], losses(alone)[0]) <= 1e-6, f"{name}: the first loss differs")
+        check_close(losses(run), losses(alone), 1e-4, name)
+        check_close(evaluations(run), evaluations(alone), 1e-4, f"{name}, evaluated")
+    check_evaluation(job, 1e-6, "--warm-up", "auto", "--memory", "as_trained", model="kept")
+
+
 def ranks_of(process):
     """Process ids of mpirun's children that are the program."""
     listed = subprocess.run(["ps", "--ppid", str(process.pid), "-o", "pid=,comm="], capture_output=True, text=True).stdout
@@ -336,6 +348,7 @@ def main():
     test_all_ranks_follow_the_same_plateau(job)
     test_evaluation_does_not_depend_on_ranks(job)
     test_masked_models_ask_for_the_same_tokens_on_any_number_of_ranks(job)
+    test_kept_keys_and_values_are_the_same_however_streams_are_spread(job)
     test_refuses_at_the_start(job)
     test_refuses_other_tokens(job)
     test_the_first_rank_draws_the_report(job)

@@ -2,7 +2,7 @@
 
 First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
 Dropout is on, the batch is cut in two, lengths change on the way, documents are told apart, the second model predicts
-masked tokens, and the data are so short that epochs end, with a short segment, during the run.
+masked tokens and keeps keys and values, and the data are so short that epochs end, with a short segment, during the run.
 """
 
 import os
@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from job import newest_step
-from program import MASKED, TINY_MODEL, Program, check, check_same_run, metrics
+from program import KEYS_VALUES, MASKED, TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 20
 MANY_STEPS = 300
@@ -133,8 +133,8 @@ def main():
     resume_with_leftovers(program, config)
     end_where_another_takes_over(program, config)
 
-    config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)], TINY_MODEL | MASKED,
-                          interval=1, keep_last=2)
+    config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)],
+                          TINY_MODEL | MASKED | KEYS_VALUES, interval=1, keep_last=2)
     program.run("train", config, "--run", "saved")
     inside = kill_often(program, config, "often")
     check_same_run(program.path("saved"), program.path("often"), MANY_STEPS, "killed often")

@@ -106,17 +106,17 @@ inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt
 
 inline Memory initial_memory(const ModelConfig& model) {
   const int64_t rows = model.memory.initial == InitialMemory::kZeros ? model.mem_len : 0;
-  Memory memory(model.n_layer, std::vector<double>(rows * model.d_model));
+  Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   if (memory_tokens(model) > 0) memory.emplace_back();
   return memory;
 }
 
 // The newest `mem_len` rows of memory and segment, and the memory tokens that it wrote.
 inline void update_memory(const ModelConfig& model, const TransformerXl<double>::Segment& segment, Memory& memory) {
-  for (size_t layer = 0; layer < segment.hidden.size(); ++layer) {
-    const std::vector<double>& hidden = segment.hidden[layer];
-    const auto joined = static_cast<int64_t>(memory[layer].size() + hidden.size());
-    memory[layer] = updated_memory(memory[layer], hidden, 1, std::min(joined, model.mem_len * model.d_model));
+  for (size_t layer = 0; layer < segment.fresh.size(); ++layer) {
+    const std::vector<double>& fresh = segment.fresh[layer];
+    const auto joined = static_cast<int64_t>(memory[layer].size() + fresh.size());
+    memory[layer] = updated_memory(memory[layer], fresh, 1, std::min(joined, model.mem_len * memory_width(model)));
   }
   if (memory_tokens(model) > 0) memory.back() = segment.written;
 }

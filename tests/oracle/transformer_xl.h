@@ -30,8 +30,8 @@ struct StreamRandom {
   int64_t stream = 0;  // its number among all streams of the run
 };
 
-// Per layer [M, D]: constants, through which no derivative passes. Of a model with memory tokens these follow as one
-// element more, [K, D], or nothing where the stream begins.
+// Per layer [M, width]: constants, through which no derivative passes. Of a model with memory tokens these follow as
+// one element more, [K, D], or nothing where the stream begins.
 using Memory = std::vector<std::vector<double>>;
 
 // Where a segment stands in a step of several.
@@ -40,6 +40,13 @@ struct PlaceInStep {
   int64_t first = 0;   // token
   int64_t tokens = 0;  // of a stream in the step; 0: those of the segment
 };
+
+inline bool keeps_keys_and_values(const ModelConfig& model) { return model.memory.kind == MemoryKind::kKeysValues; }
+
+// Of a row of memory: a layer's input, or the keys and values that were made of it.
+inline int64_t memory_width(const ModelConfig& model) {
+  return keeps_keys_and_values(model) ? 2 * model.n_head * model.d_head : model.d_model;
+}
 
 template <typename Scalar>
 class TransformerXl {
@@ -54,9 +61,9 @@ class TransformerXl {
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
 
   struct Segment {
-    Rows nll;                  // [T]
-    std::vector<Rows> hidden;  // per layer [T, D]: its input, which becomes memory; with rows of memory tokens
-    Rows written;              // [K, D]: memory tokens for the next segment
+    Rows nll;                 // [T]
+    std::vector<Rows> fresh;  // per layer [T, width]: what becomes memory; with rows of memory tokens
+    Rows written;             // [K, D]: memory tokens for the next segment
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
@@ -72,8 +79,8 @@ class TransformerXl {
     Segment out;
     Rows x = with_memory_tokens(embedded(tokens, tgt_len, place), read);
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-      out.hidden.push_back(x);
-      x = layer_output(layer, x, {memory[layer], sees[layer], place.number});
+      out.fresh.push_back(x);
+      x = layer_output(layer, x, {memory[layer], sees[layer], place.number}, out.fresh.back());
     }
     if (config_.block.final_norm)
       x = layer_norm(x, weight("final_norm.gain"), weight("final_norm.bias"), config_.block.layer_norm_epsilon).y;
@@ -152,7 +159,8 @@ class TransformerXl {
     int64_t segment;  // its number in the step
   };
 
-  Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around) const {
+  // `fresh` is x, and becomes what the memory takes in.
+  Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around, Rows& fresh) const {
     const bool pre = config_.block.pre_lnorm;
     const std::string prefix = "layers." + std::to_string(layer);
     const auto norm = [&](const std::string& part, const Rows& rows) {
@@ -162,29 +170,60 @@ class TransformerXl {
     const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
       return sum_of(stream, dropped(std::move(branch), layer_dropout_site(layer, place), around.segment));
     };
-    Rows context(around.memory.begin(), around.memory.end());
+    Rows context;
+    if (!keeps_keys_and_values(config_)) context.assign(around.memory.begin(), around.memory.end());
     context.insert(context.end(), x.begin(), x.end());
     if (pre) context = norm(".attention", context);
-    Rows y = residual(x, attention(layer, context, around), LayerDropout::kAttentionOutput);
+    Rows projected = projections(layer, context);
+    if (keeps_keys_and_values(config_)) {
+      fresh = without_queries(projected);
+      projected = with_memory(around.memory, projected);
+    }
+    Rows y = residual(x, attention(layer, std::move(projected), around), LayerDropout::kAttentionOutput);
     if (!pre) y = norm(".attention", y);
     const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y, around.segment);
     const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput);
     return pre ? z : norm(".feed_forward", z);
   }
 
-  Rows attention(int64_t layer, const Rows& context, const Surroundings& around) const {
+  int64_t heads_width() const { return config_.n_head * config_.d_head; }
+
+  // [R, D] -> [R, 3, N, H]
+  Rows projections(int64_t layer, const Rows& rows) const {
+    return matmul({row_count(rows), 3 * heads_width(), config_.d_model}, rows, false,
+                  weight("layers." + std::to_string(layer) + ".attention.qkv"), true);
+  }
+
+  // [T, 3, N, H] -> [T, 2, N, H]
+  Rows without_queries(const Rows& projected) const {
+    Rows rows;
+    for (auto row = projected.begin(); row != projected.end(); row += 3 * heads_width())
+      rows.insert(rows.end(), row + heads_width(), row + 3 * heads_width());
+    return rows;
+  }
+
+  // A memory [M, 2, N, H] before them, whose queries nobody reads.
+  Rows with_memory(const std::vector<double>& memory, const Rows& projected) const {
+    Rows rows;
+    for (auto row = memory.begin(); row != memory.end(); row += 2 * heads_width()) {
+      rows.insert(rows.end(), heads_width(), 0.0);
+      rows.insert(rows.end(), row, row + 2 * heads_width());
+    }
+    rows.insert(rows.end(), projected.begin(), projected.end());
+    return rows;
+  }
+
+  // `projected` [K, 3, N, H] begins with the memory.
+  Rows attention(int64_t layer, Rows projected, const Surroundings& around) const {
     const std::string prefix = "layers." + std::to_string(layer) + ".attention.";
-    const int64_t width = config_.d_model;
-    const int64_t heads_width = config_.n_head * config_.d_head;
-    const int64_t keys = row_count(context);
-    const int64_t memory = row_count(around.memory);
+    const int64_t keys = static_cast<int64_t>(projected.size()) / (3 * heads_width());
+    const int64_t memory = static_cast<int64_t>(around.memory.size()) / memory_width(config_);
     const MaskedAttention<Scalar> heads{
         .memory = memory,
         .queries = keys - memory,
         .heads = config_.n_head,
         .width = config_.d_head,
-        .qkv = positions(layer).turned(
-            matmul({keys, 3 * heads_width, width}, context, false, weight(prefix + "qkv"), true), memory),
+        .qkv = positions(layer).turned(std::move(projected), memory),
         .r = positions(layer).distance_rows(prefix, keys, encoded_distances(layer, keys)),
         .u = positions(layer).bias(prefix, "u"),
         .w = positions(layer).bias(prefix, "w"),
@@ -194,7 +233,7 @@ class TransformerXl {
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys, around.segment);
-    return matmul({heads.queries, width, heads_width}, heads.output(around.sees, multipliers), false,
+    return matmul({heads.queries, config_.d_model, heads_width()}, heads.output(around.sees, multipliers), false,
                   weight(prefix + "output"), true);
   }
 

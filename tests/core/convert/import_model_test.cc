@@ -347,6 +347,10 @@ TEST_F(TransformerXlTest, ExportTellsWhatTheProgramDoesOtherwise) {
               ElementsAre("cluster rows are written in reverse, as Hugging Face's transformers reads them",
                           "this model starts with model.memory.initial empty, Hugging Face's transformers with zeros: "
                           "the losses of the first segments differ"));
+  model.memory.kind = MemoryKind::kKeysValues;
+  EXPECT_THAT(notes_of(WeightFormat::kTransformerXl),
+              ElementsAre("this model was trained with model.memory.kind keys_values, the authors' PyTorch code has "
+                          "hidden_states: the same losses until training goes on there"));
 }
 
 TEST_F(TransformerXlTest, ImportTellsWhatItSet) {

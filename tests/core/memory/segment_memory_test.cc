@@ -16,11 +16,8 @@ constexpr int64_t kSegmentStreams = 3;
 constexpr int64_t kWidth = 4;
 
 SegmentMemory make_memory(int64_t mem_len, bool starts_full = false) {
-  return SegmentMemory({.layers = kLayers,
-                        .streams = kSegmentStreams,
-                        .mem_len = mem_len,
-                        .d_model = kWidth,
-                        .starts_full = starts_full});
+  return SegmentMemory(
+      {.layers = kLayers, .streams = kSegmentStreams, .mem_len = mem_len, .width = kWidth, .starts_full = starts_full});
 }
 
 // The value that row `time` of a layer and stream holds in these tests, in its every column.
@@ -192,7 +189,7 @@ TEST(SegmentMemory, UpdateTakesOneTensorPerLayer) {
   kernels::Queue queue(1);
   std::vector<OwnedTensor> rows = rows_of_time(0, 2);
   rows.pop_back();
-  EXPECT_EQ(message_of<ContractError>([&] { memory.update(queue, views_of(rows)); }), "1 hidden states for 2 layers");
+  EXPECT_EQ(message_of<ContractError>([&] { memory.update(queue, views_of(rows)); }), "rows of 1 layers for 2");
 }
 
 }  // namespace

@@ -50,11 +50,10 @@ void take_weights(ModelProblem& problem, ModelProblem& source) {
   }
 }
 
-std::vector<float> losses_of(ModelProblem& problem, int64_t tgt_len, Remembered remembered) {
+std::vector<float> losses_of(ModelProblem& problem, int64_t tgt_len, EvaluationMemory kept) {
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
   std::unique_ptr<Memory> memory = problem.make_memory(problem.streams());
-  if (remembered == Remembered::kKeysAndValues)
-    memory = make_frozen_memory(problem.in_use(), problem.streams(), tgt_len);
+  if (kept == EvaluationMemory::kKvCache) memory = make_frozen_memory(problem.in_use(), problem.streams(), tgt_len);
   std::vector<float> losses;
   for (int64_t begin = 0; begin < problem.length(); begin += tgt_len) {
     const std::vector<float> nll = problem.run(engine, begin, tgt_len, *memory);
@@ -69,10 +68,10 @@ void expect_equal(PositionKind position, const VisibilityConfig& of, const Visib
   ModelProblem problem(model_of(position, spans), 2, 21);
   take_weights(problem, expected);
   set_spans(problem, std::vector<float>(6, share));
-  for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues})
-    EXPECT_EQ(losses_of(problem, 7, remembered), losses_of(expected, 7, remembered)) << name_of_choice(position);
+  for (const EvaluationMemory kept : {EvaluationMemory::kAsTrained, EvaluationMemory::kKvCache})
+    EXPECT_EQ(losses_of(problem, 7, kept), losses_of(expected, 7, kept)) << name_of_choice(position);
   set_spans(problem, std::vector<float>(6, 0.0F));
-  EXPECT_NE(losses_of(problem, 7, Remembered::kHiddenStates), losses_of(expected, 7, Remembered::kHiddenStates));
+  EXPECT_NE(losses_of(problem, 7, EvaluationMemory::kAsTrained), losses_of(expected, 7, EvaluationMemory::kAsTrained));
 }
 
 TEST(AdaptiveSpans, OfAllKeysAreCausalToTheBit) {
@@ -88,12 +87,12 @@ TEST(AdaptiveSpans, OfWholeTokensWithoutARampAreAWindowToTheBit) {
 TEST(AdaptiveSpans, LossesDoNotDependOnTheSegments) {
   for (const PositionKind position : {kNone, kRope, kAlibi, kT5}) {
     const VisibilityConfig visibility = adaptive(150, 40);
-    for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues}) {
+    for (const EvaluationMemory kept : {EvaluationMemory::kAsTrained, EvaluationMemory::kKvCache}) {
       std::vector<std::vector<float>> losses;
       for (const auto& [mem_len, tgt_len] : {std::pair{189, 256}, {189, 1}, {189, 16}, {189, 64}, {120, 16}}) {
         ModelProblem problem(model_of(position, visibility, mem_len), 1, 256);
         set_spans(problem, {1.0F, 0.4F, 0.03F, 0.7F, 0.0F, 1.0F});
-        losses.push_back(losses_of(problem, tgt_len, remembered));
+        losses.push_back(losses_of(problem, tgt_len, kept));
       }
       for (size_t i = 1; i < losses.size(); ++i) {
         const auto same = testing::Pointwise(testing::FloatNear(2e-5F), losses[0]);

@@ -115,7 +115,7 @@ TEST(Layers, CountTheOperationsOfEveryLayer) {
     const Transformer transformer(model, 23);
     Parameters parameters(transformer.parameter_specs());
     const ModelUse use = use_of(model);
-    return transformer.flops(parameters, use, full_segment(use, 2, 7, 7)).forward;
+    return transformer.flops(parameters, use, full_segment(transformer.config(), use, 2, 7, 7)).forward;
   };
   const PositionConfig none{.kind = PositionKind::kNone};
   const double all = flops_with({});

@@ -107,9 +107,9 @@ class StepLoss {
         read = segment.written;
         // Of what layers remember, the values alone.
         oracle::TransformerXl<double>::Segment real;
-        for (const std::vector<Complex>& rows : segment.hidden) {
-          real.hidden.emplace_back();
-          for (const Complex& element : rows) real.hidden.back().push_back(element.real());
+        for (const std::vector<Complex>& rows : segment.fresh) {
+          real.fresh.emplace_back();
+          for (const Complex& element : rows) real.fresh.back().push_back(element.real());
         }
         oracle::update_memory(config_, real, memory);
       }

@@ -1,123 +1,17 @@
 // The models that tests of models vary over.
 #pragma once
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "tests/core/model/key_variants.h"
-#include "tests/core/model/small_model.h"
+#include "tests/core/model/kind_variants.h"
 
 namespace segue {
-
-// Every kind of an axis but the default, with its other keys as they are by default:
-// "position_sinusoidal" and the like.
-template <typename Axis>
-std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig::*member) {
-  using Kind = decltype(Axis::kind);
-  std::vector<ModelVariant> variants;
-  for (size_t i = 0; i < choices_of(Kind{}).size(); ++i) {
-    const auto kind = static_cast<Kind>(i);
-    if (kind == Axis{}.kind) continue;
-    variants.push_back({fmt::format("{}_{}", axis, name_of_choice(kind)),
-                        [member, kind](ModelConfig& model) { (model.*member).kind = kind; }});
-  }
-  return variants;
-}
-
-// Of a head of odd width, rope turns all columns but the last.
-inline std::vector<ModelVariant> position_variants() {
-  std::vector<ModelVariant> variants = kind_variants("position", &ModelConfig::position);
-  for (ModelVariant& variant : variants) {
-    variant.change = [kind = variant.change](ModelConfig& m) {
-      kind(m);
-      if (m.position.kind == PositionKind::kRope) m.position.rotary_share = 0.8;
-    };
-  }
-  return variants;
-}
-// A masked model that sees everything, or what `visibility` says.
-inline void mask(ModelConfig& m, VisibilityConfig visibility = {.kind = VisibilityKind::kFull}) {
-  m.objective.kind = ObjectiveKind::kMasked;
-  m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
-  m.visibility = std::move(visibility);
-}
-
-// The sparse kind once for each kind of pattern; the full and the adaptive one with what they go with.
-inline std::vector<ModelVariant> visibility_variants() {
-  std::vector<ModelVariant> variants;
-  for (const ModelVariant& variant : kind_variants("visibility", &ModelConfig::visibility)) {
-    ModelConfig model = small_model();
-    variant.change(model);
-    if (model.visibility.kind == VisibilityKind::kFull) {
-      variants.push_back({variant.name, [](ModelConfig& m) { mask(m); }});
-      continue;
-    }
-    if (model.visibility.kind == VisibilityKind::kAdaptive) {
-      variants.push_back({variant.name, [kind = variant.change](ModelConfig& m) {
-                            kind(m);
-                            m.visibility.span = 6;
-                            m.visibility.ramp = 4;
-                            m.position.kind = PositionKind::kNone;
-                          }});
-      continue;
-    }
-    if (model.visibility.kind != VisibilityKind::kSparse) {
-      variants.push_back(variant);
-      continue;
-    }
-    for (size_t i = 0; i < choices_of(PatternKind{}).size(); ++i) {
-      const auto kind = static_cast<PatternKind>(i);
-      variants.push_back({fmt::format("{}_{}", variant.name, name_of_choice(kind)), [kind](ModelConfig& m) {
-                            m.visibility = {.kind = VisibilityKind::kSparse,
-                                            .patterns = {{.kind = kind,
-                                                          .window = 3,
-                                                          .stride = 3,
-                                                          .block = 2,
-                                                          .before = 3,
-                                                          .shift = 1,
-                                                          .period = 6,
-                                                          .from = 4,
-                                                          .columns = 2,
-                                                          .count = 2,
-                                                          .nearest = 1,
-                                                          .farthest = 3}}};
-                          }});
-    }
-  }
-  return variants;
-}
-// Few memory tokens, of both forms, with and without rows beside them.
-inline std::vector<ModelVariant> memory_variants() {
-  std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
-  for (ModelVariant& variant : variants) {
-    variant.change = [kind = variant.change](ModelConfig& m) {
-      kind(m);
-      if (m.memory.kind == MemoryKind::kTokens) m.memory.tokens = 3;
-    };
-  }
-  variants.push_back({"memory_tokens_of_their_own_alone", [](ModelConfig& m) {
-                        m.memory = {.kind = MemoryKind::kTokens, .tokens = 2, .written = WrittenTokens::kOwn};
-                        m.mem_len = 0;
-                      }});
-  variants.push_back({"memory_tokens_pre_norm_rope_zeros", [](ModelConfig& m) {
-                        m.memory = {.kind = MemoryKind::kTokens, .initial = InitialMemory::kZeros, .tokens = 1};
-                        m.block = {.pre_lnorm = true, .final_norm = true};
-                        m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
-                      }});
-  variants.push_back({"memory_tokens_sinusoidal_adaptive", [](ModelConfig& m) {
-                        m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};
-                        m.position.kind = PositionKind::kSinusoidal;
-                        m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
-                        m.mem_len = 0;
-                      }});
-  return variants;
-}
 
 // Models that predict masked tokens from both sides.
 inline std::vector<ModelVariant> masked_variants() {

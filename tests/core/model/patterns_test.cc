@@ -8,12 +8,12 @@ namespace segue {
 namespace {
 
 // The losses of one stream of 512 tokens, cut into segments of `tgt_len`.
-std::vector<float> losses_of_segments(const ModelConfig& config, int64_t tgt_len, Remembered remembered) {
+std::vector<float> losses_of_segments(const ModelConfig& config, int64_t tgt_len, EvaluationMemory kept) {
   constexpr int64_t kLength = 512;
   ModelProblem problem(config, 1, kLength);
   SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
   std::unique_ptr<Memory> memory = problem.make_memory(1);
-  if (remembered == Remembered::kKeysAndValues) memory = make_frozen_memory(problem.in_use(), 1, tgt_len);
+  if (kept == EvaluationMemory::kKvCache) memory = make_frozen_memory(problem.in_use(), 1, tgt_len);
   std::vector<float> losses;
   for (int64_t begin = 0; begin < kLength; begin += tgt_len) {
     const std::vector<float> nll = problem.run(engine, begin, tgt_len, *memory);
@@ -29,15 +29,14 @@ TEST(Transformer, LossesOfAWindowDoNotDependOnTheSegments) {
   config.visibility = {.kind = VisibilityKind::kWindow, .window = 24};
   for (const PositionKind kind : {PositionKind::kRope, PositionKind::kRelative, PositionKind::kAlibi}) {
     config.position = {.kind = kind, .rotary_share = 0.8};
-    for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues}) {
+    for (const EvaluationMemory kept : {EvaluationMemory::kAsTrained, EvaluationMemory::kKvCache}) {
       config.mem_len = 23;
-      const std::vector<float> whole = losses_of_segments(config, 512, remembered);
+      const std::vector<float> whole = losses_of_segments(config, 512, kept);
       for (const int64_t tgt_len : {1, 16, 64})
-        EXPECT_THAT(losses_of_segments(config, tgt_len, remembered),
-                    testing::Pointwise(testing::FloatNear(2e-5F), whole))
+        EXPECT_THAT(losses_of_segments(config, tgt_len, kept), testing::Pointwise(testing::FloatNear(2e-5F), whole))
             << name_of_choice(kind) << ", segments of " << tgt_len;
       config.mem_len = 22;
-      EXPECT_THAT(losses_of_segments(config, 16, remembered),
+      EXPECT_THAT(losses_of_segments(config, 16, kept),
                   testing::Not(testing::Pointwise(testing::FloatNear(1e-3F), whole)))
           << name_of_choice(kind) << ", a row short";
     }
@@ -49,10 +48,10 @@ TEST(Transformer, LossesOfPatternsThatEndDoNotDependOnTheSegments) {
   ModelConfig config = small_model();
   config.n_layer = 3;
   config.mem_len = 23;
-  const auto expect_same_losses = [&](Remembered remembered, std::initializer_list<int64_t> lengths) {
-    const std::vector<float> whole = losses_of_segments(config, 512, remembered);
+  const auto expect_same_losses = [&](EvaluationMemory kept, std::initializer_list<int64_t> lengths) {
+    const std::vector<float> whole = losses_of_segments(config, 512, kept);
     for (const int64_t tgt_len : lengths)
-      EXPECT_THAT(losses_of_segments(config, tgt_len, remembered), testing::Pointwise(testing::FloatNear(2e-5F), whole))
+      EXPECT_THAT(losses_of_segments(config, tgt_len, kept), testing::Pointwise(testing::FloatNear(2e-5F), whole))
           << "segments of " << tgt_len;
   };
   // As of Longformer: windows that grow, dilated ones above.
@@ -61,14 +60,14 @@ TEST(Transformer, LossesOfPatternsThatEndDoNotDependOnTheSegments) {
                    {.only = {2},
                     .visibility = sparse({{.heads = {0}, .window = 24},
                                           {.kind = kDilated, .heads = {1, 2}, .window = 8, .stride = 3}})}};
-  for (const Remembered remembered : {Remembered::kHiddenStates, Remembered::kKeysAndValues})
-    expect_same_losses(remembered, {1, 16, 64});
+  for (const EvaluationMemory kept : {EvaluationMemory::kAsTrained, EvaluationMemory::kKvCache})
+    expect_same_losses(kept, {1, 16, 64});
   config.layers.clear();
   config.visibility = sparse({{.kind = kBlocks, .block = 8, .before = 8},
                               {.kind = kRandom, .block = 8, .period = 16, .count = 1, .nearest = 1, .farthest = 2},
                               {.kind = kBlockwise, .heads = {0}, .block = 4, .shift = 4}});
-  expect_same_losses(Remembered::kHiddenStates, {16, 64});
-  expect_same_losses(Remembered::kKeysAndValues, {1, 16, 64});  // token by token the cache knows positions
+  expect_same_losses(EvaluationMemory::kAsTrained, {16, 64});
+  expect_same_losses(EvaluationMemory::kKvCache, {1, 16, 64});  // token by token the cache knows positions
 }
 
 TEST(Transformer, PatternsOfAllKeysAreCausalToTheBit) {
@@ -77,7 +76,7 @@ TEST(Transformer, PatternsOfAllKeysAreCausalToTheBit) {
   const auto losses = [&config](const VisibilityConfig& visibility, int64_t mem_len) {
     config.visibility = visibility;
     config.mem_len = mem_len;
-    return losses_of_segments(config, 64, Remembered::kHiddenStates);
+    return losses_of_segments(config, 64, EvaluationMemory::kAsTrained);
   };
   for (const int64_t mem_len : {0, 64}) {
     const std::vector<float> causal = losses({}, mem_len);

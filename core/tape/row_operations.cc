@@ -1,8 +1,13 @@
-// Rows of streams, taken out and put together.
+// Operations on rows as they are: some of them, joined, some of their columns, or all turned by their positions.
+#include <utility>
+#include <vector>
+
 #include "core/tape/operations.h"
 #include "kernels/copy_block.h"
 
 namespace segue {
+
+using kernels::Queue;
 
 Value newest_rows(Tape& tape, const Value& x, int64_t count) {
   return join_rows(tape, {{.from = x, .first = tape.shape(x.data)[1] - count, .count = count}});
@@ -34,7 +39,7 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
       .name = "join_rows",
       .forward_slots = std::move(forward_slots),
       .forward =
-          [=, &tape](kernels::Queue& queue) {
+          [=, &tape](Queue& queue) {
             int64_t row = 0;
             for (const StreamRows& part : parts) {
               kernels::copy_block(queue, {.from = tape.read(part.from.data),
@@ -49,7 +54,7 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
       .backward_slots = std::move(backward_slots),
       // In reverse, as the last use of a gradient is the one that overwrites it.
       .backward =
-          [=, &tape](kernels::Queue& queue) {
+          [=, &tape](Queue& queue) {
             int64_t row = rows;
             for (size_t i = parts.size(); i-- > 0;) {
               row -= parts[i].count;
@@ -64,6 +69,61 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
                                           .columns = columns,
                                           .accumulate = accumulate});
             }
+          },
+  });
+  return y;
+}
+
+Value copy_of_columns(Tape& tape, const Value& x, int64_t first) {
+  const Shape shape = tape.shape(x.data);
+  const int64_t columns = shape[2] - first;
+  const Value y{.data = tape.new_slot({shape[0], shape[1], columns}, tape.activations()), .gradient = {}};
+  tape.record({
+      .name = "copy_of_columns",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::copy_block(queue, {.from = tape.read(x.data),
+                                        .from_column = first,
+                                        .to = tape.write(y.data),
+                                        .rows = shape[1],
+                                        .columns = columns});
+          },
+      .backward_slots = {},
+      .backward = nullptr,
+  });
+  return y;
+}
+
+Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn& turn) {
+  const Shape shape = tape.shape(x.data);
+  if (shape.elements() == 0) return x;  // an empty memory
+  const Shape vectors{shape[0], shape[1], shape[2] / head, head};
+  const GradientUse dx = tape.overwrite_gradient(x);
+  const Value y = dx.exists() ? tape.new_value(shape) : Value{tape.new_slot(shape, tape.activations()), {}};
+  if (!tape.is_bound(x.data)) tape.share(y.data, x.data);
+  if (dx.exists()) tape.share(y.gradient, dx.slot);
+  const auto turn_here = [=, &tape] {
+    kernels::RotaryTurn here = turn;
+    here.first_position += tape.info().first_position;
+    return here;
+  };
+  tape.record({
+      .name = "rotary",
+      .forward_slots = {x.data, y.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::rotary_forward(queue, {.x = tape.read(x.data).reshaped(vectors),
+                                            .turn = turn_here(),
+                                            .y = tape.write(y.data).reshaped(vectors)});
+          },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            if (!dx.exists()) return;
+            kernels::rotary_backward(queue, {.dy = tape.read(y.gradient).reshaped(vectors),
+                                             .turn = turn_here(),
+                                             .dx = tape.write(dx).reshaped(vectors)});
           },
   });
   return y;

@@ -1,0 +1,165 @@
+// Models of every kind of an axis.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/core/model/small_model.h"
+
+namespace segue {
+
+// Every kind of an axis but the default, with its other keys as they are by default:
+// "position_sinusoidal" and the like.
+template <typename Axis>
+std::vector<ModelVariant> kind_variants(std::string_view axis, Axis ModelConfig::*member) {
+  using Kind = decltype(Axis::kind);
+  std::vector<ModelVariant> variants;
+  for (size_t i = 0; i < choices_of(Kind{}).size(); ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (kind == Axis{}.kind) continue;
+    variants.push_back({fmt::format("{}_{}", axis, name_of_choice(kind)),
+                        [member, kind](ModelConfig& model) { (model.*member).kind = kind; }});
+  }
+  return variants;
+}
+
+// Of a head of odd width, rope turns all columns but the last.
+inline std::vector<ModelVariant> position_variants() {
+  std::vector<ModelVariant> variants = kind_variants("position", &ModelConfig::position);
+  for (ModelVariant& variant : variants) {
+    variant.change = [kind = variant.change](ModelConfig& m) {
+      kind(m);
+      if (m.position.kind == PositionKind::kRope) m.position.rotary_share = 0.8;
+    };
+  }
+  return variants;
+}
+// A masked model that sees everything, or what `visibility` says.
+inline void mask(ModelConfig& m, VisibilityConfig visibility = {.kind = VisibilityKind::kFull}) {
+  m.objective.kind = ObjectiveKind::kMasked;
+  m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  m.visibility = std::move(visibility);
+}
+
+// The sparse kind once for each kind of pattern; the full and the adaptive one with what they go with.
+inline std::vector<ModelVariant> visibility_variants() {
+  std::vector<ModelVariant> variants;
+  for (const ModelVariant& variant : kind_variants("visibility", &ModelConfig::visibility)) {
+    ModelConfig model = small_model();
+    variant.change(model);
+    if (model.visibility.kind == VisibilityKind::kFull) {
+      variants.push_back({variant.name, [](ModelConfig& m) { mask(m); }});
+      continue;
+    }
+    if (model.visibility.kind == VisibilityKind::kAdaptive) {
+      variants.push_back({variant.name, [kind = variant.change](ModelConfig& m) {
+                            kind(m);
+                            m.visibility.span = 6;
+                            m.visibility.ramp = 4;
+                            m.position.kind = PositionKind::kNone;
+                          }});
+      continue;
+    }
+    if (model.visibility.kind != VisibilityKind::kSparse) {
+      variants.push_back(variant);
+      continue;
+    }
+    for (size_t i = 0; i < choices_of(PatternKind{}).size(); ++i) {
+      const auto kind = static_cast<PatternKind>(i);
+      variants.push_back({fmt::format("{}_{}", variant.name, name_of_choice(kind)), [kind](ModelConfig& m) {
+                            m.visibility = {.kind = VisibilityKind::kSparse,
+                                            .patterns = {{.kind = kind,
+                                                          .window = 3,
+                                                          .stride = 3,
+                                                          .block = 2,
+                                                          .before = 3,
+                                                          .shift = 1,
+                                                          .period = 6,
+                                                          .from = 4,
+                                                          .columns = 2,
+                                                          .count = 2,
+                                                          .nearest = 1,
+                                                          .farthest = 3}}};
+                          }});
+    }
+  }
+  return variants;
+}
+// What remembers keys and values goes through all that places keys, or chooses among them; few memory tokens, of both
+// forms, with and without rows beside them.
+inline std::vector<ModelVariant> memory_variants() {
+  using enum PositionKind;
+  std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
+  for (ModelVariant& variant : variants) {
+    variant.change = [kind = variant.change](ModelConfig& m) {
+      kind(m);
+      if (m.memory.kind == MemoryKind::kTokens) m.memory.tokens = 3;
+    };
+  }
+  variants.push_back({"memory_tokens_of_their_own_alone", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kTokens, .tokens = 2, .written = WrittenTokens::kOwn};
+                        m.mem_len = 0;
+                      }});
+  variants.push_back({"memory_tokens_pre_norm_rope_zeros", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kTokens, .initial = InitialMemory::kZeros, .tokens = 1};
+                        m.block = {.pre_lnorm = true, .final_norm = true};
+                        m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+                      }});
+  variants.push_back({"memory_tokens_sinusoidal_adaptive", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};
+                        m.position.kind = PositionKind::kSinusoidal;
+                        m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
+                        m.mem_len = 0;
+                      }});
+  const auto add = [&variants](std::string_view name, std::function<void(ModelConfig&)> change) {
+    variants.push_back({fmt::format("keys_values_{}", name), [change = std::move(change)](ModelConfig& m) {
+                          m.memory.kind = MemoryKind::kKeysValues;
+                          change(m);
+                        }});
+  };
+  for (const PositionKind kind : {kSinusoidal, kLearned, kShaw, kAlibi, kT5, kKerple, kDistanceAware, kNone})
+    add(name_of_choice(kind), [kind](ModelConfig& m) { m.position.kind = kind; });
+  add("rope", [](ModelConfig& m) { m.position = {.kind = kRope, .rotary_share = 0.8}; });
+  add("pre_norm_same_length", [](ModelConfig& m) {
+    m.block.pre_lnorm = true;
+    m.visibility.same_length = true;
+  });
+  add("zeros", [](ModelConfig& m) { m.memory.initial = InitialMemory::kZeros; });
+  add("rope_scaled_pre_norm_zeros", [](ModelConfig& m) {
+    m.position = {.kind = kRope, .rotary_scaling = 2.5, .rotary_share = 0.4};
+    m.block.pre_lnorm = true;
+    m.memory.initial = InitialMemory::kZeros;
+  });
+  add("rope_longer_than_segment_window", [](ModelConfig& m) {
+    m.position = {.kind = kRope, .rotary_share = 0.8};
+    m.mem_len = 17;
+    m.visibility = {.kind = VisibilityKind::kWindow, .window = 16};
+  });
+  add("clamp_len_of_one_row", [](ModelConfig& m) {
+    m.position.clamp_len = 3;
+    m.mem_len = 1;
+  });
+  add("no_memory_rope", [](ModelConfig& m) {
+    m.position = {.kind = kRope, .rotary_share = 0.8};
+    m.mem_len = 0;
+  });
+  add("sparse_strided_by_head_rope", [](ModelConfig& m) {
+    m.position = {.kind = kRope, .rotary_share = 0.8};
+    m.visibility = sparse({{.heads = {0, 2}, .window = 3}, {.kind = PatternKind::kStrided, .heads = {1}, .stride = 2}});
+  });
+  add("adaptive_spans_alibi", [](ModelConfig& m) {
+    m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 6, .ramp = 5};
+    m.position.kind = kAlibi;
+  });
+  add("masked_rope", [](ModelConfig& m) { mask(m); });
+  add("layers_relative_then_rope", [](ModelConfig& m) {
+    m.layers = {{.only = {1}, .position = PositionConfig{.kind = kRope, .rotary_share = 0.8}}};
+  });
+  return variants;
+}
+
+}  // namespace segue
