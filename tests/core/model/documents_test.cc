@@ -91,19 +91,13 @@ std::vector<float> losses_alone(ModelProblem& problem, int64_t stream, int64_t b
   return losses;
 }
 
-// Memory tokens are written once a segment: configs may not have both.
-std::vector<ModelVariant> variants_of_documents() {
-  std::vector<ModelVariant> variants = model_variants();
-  std::erase_if(variants, [](const ModelVariant& variant) { return memory_tokens(variant.config()) > 0; });
-  return variants;
-}
-
 class DocumentsTest : public testing::TestWithParam<ModelVariant> {};
-INSTANTIATE_TEST_SUITE_P(Variants, DocumentsTest, testing::ValuesIn(variants_of_documents()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Variants, DocumentsTest, testing::ValuesIn(that_tell_documents(model_variants())),
+                         name_of_variant);
 
 // A memory that begins with zeros shows them to a document alone, and not behind another: configs may not have both.
 std::vector<ModelVariant> variants_that_begin_empty() {
-  std::vector<ModelVariant> variants = variants_of_documents();
+  std::vector<ModelVariant> variants = that_tell_documents(model_variants());
   std::erase_if(variants, [](const ModelVariant& variant) { return use_of(variant.config()).starts_full(); });
   return variants;
 }

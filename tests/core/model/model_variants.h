@@ -144,6 +144,12 @@ inline std::vector<ModelVariant> next_token_variants() {
   return variants;
 }
 
+// Those that may tell documents apart: memory tokens are written once a segment.
+inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
+  std::erase_if(variants, [](const ModelVariant& variant) { return memory_tokens(variant.config()) > 0; });
+  return variants;
+}
+
 inline const ModelVariant& model_variant(const std::string& name) {
   const std::vector<ModelVariant>& all = model_variants();
   const auto found = std::find_if(all.begin(), all.end(), [&](const ModelVariant& each) { return each.name == name; });

@@ -46,7 +46,8 @@ class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
                          testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
-INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(memory_variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(kind_variants("memory", &ModelConfig::memory)),
+                         name_of_variant);
 
 TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
   const ModelConfig config = with_dropout(GetParam());
@@ -57,8 +58,25 @@ TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
   EXPECT_EQ(gpu.engine.graphs(), 2);  // one for each group
 }
 
+// Steps of three segments, the last of them short.
+TEST(DeviceSegments, OfAStepAreRecordedTogether) {
+  ModelConfig config = with_dropout(model_variant("memory_tokens"));
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpu);
+  cpu.segment_length = gpu.segment_length = 3;
+  expect_losses(gpu.train(0, kMostSteps), cpu.train(0, kMostSteps), kTrainedLoss);
+  EXPECT_EQ(gpu.engine.graphs(), 2);
+}
+
 // Where documents begin differs from replay to replay of a graph.
-TEST_P(DeviceGraph, TellsDocumentsApart) {
+class DocumentGraph : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(Some, DocumentGraph, testing::Values(model_variant("post_norm"), model_variant("clamp_len")),
+                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Memories, DocumentGraph,
+                         testing::ValuesIn(that_tell_documents(kind_variants("memory", &ModelConfig::memory))),
+                         name_of_variant);
+
+TEST_P(DocumentGraph, TellsDocumentsApart) {
   const ModelConfig config = with_dropout(GetParam());
   SmallRun cpu(config, kCpu);
   SmallRun gpu(config, kGpu);

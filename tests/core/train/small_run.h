@@ -47,7 +47,8 @@ struct SmallRun {
           engine.queue({.tokens = tokens.view().rows(group.first, group.count),
                         .targets = targets.view().rows(group.first, group.count),
                         .info = info,
-                        .reach = tells_documents ? reach.view().rows(group.first, group.count) : ConstTensorView()},
+                        .reach = tells_documents ? reach.view().rows(group.first, group.count) : ConstTensorView(),
+                        .segment_length = segment_length},
                        *group.memory);
       reports.add_losses(problem.queue, losses.nll);
     }
@@ -80,6 +81,7 @@ struct SmallRun {
   StepReports reports;
   TrainingState state;
   bool tells_documents = false;
+  int64_t segment_length = 0;  // of the segments of a step, if it has several
 };
 
 inline ModelConfig with_dropout(const ModelVariant& variant) {
