@@ -106,7 +106,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   const ContextRule context{.tgt_len = lengths.tgt_len,
                             .mem_len = lengths.mem_len,
                             .windows = widest_reach(trained_.model, use),
-                            .sees_ahead = use.ahead};
+                            .is_untold = use.ahead || use.memory_tokens > 0};
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);

@@ -105,7 +105,7 @@ int64_t ContextRule::most() const {
 }
 
 int64_t ContextRule::of(int64_t position, int64_t before) const {
-  if (sees_ahead) return mem_len + tgt_len;
+  if (is_untold) return mem_len + tgt_len;
   const int64_t there_is = position + 1 + std::min(mem_len, before);
   const int64_t window = windows.empty() ? 0 : windows[static_cast<size_t>(position) % windows.size()];
   return window > 0 ? std::min(window, there_is) : there_is;
@@ -115,7 +115,7 @@ LossStatistics::LossStatistics(int64_t rows, const ContextRule& context, std::sp
     : rows_(rows), context_(context), by_position_(static_cast<size_t>(context.tgt_len)) {
   if (!runs.empty()) begins_.push_back(0);
   for (const int64_t run : runs) begins_.push_back(begins_.back() + run);
-  if (context.sees_ahead) return;
+  if (context.is_untold) return;
   const int64_t most = context.most();
   const int64_t width = (most + kContextBins - 1) / kContextBins;
   for (int64_t from = 1; from <= most; from += width)

@@ -51,14 +51,14 @@ class LossMean {
 };
 
 // Which tokens a query could attend to directly, its own included: its position in the segment and the rows in memory,
-// and no more than a window of them, unless that is 0. Of a model that looks ahead the most there may be, memory and
-// segment: where its tokens see less is not told. Windows are those
-// of the segment's first positions and repeat; none: there is no window.
+// and no more than a window of them, unless that is 0. Untold of a model that looks ahead, whose tokens may see less,
+// and of one with memory tokens, which hand on more: there is only the most, memory and segment. Windows are those of
+// the segment's first positions and repeat; none: there is no window.
 struct ContextRule {
   int64_t tgt_len = 1;
   int64_t mem_len = 0;
   std::vector<int64_t> windows = {};
-  bool sees_ahead = false;
+  bool is_untold = false;
   int64_t most() const;
   int64_t of(int64_t position, int64_t before) const;  // after `before` rows in earlier segments
 };

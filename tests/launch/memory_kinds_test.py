@@ -86,6 +86,8 @@ def test_memory_tokens_alone(job):
     """What only they have: a reach without limit, and steps of several segments."""
     run = "tokens-whole"
     refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "tokens", "no limit"])
+    result = read_evaluation(job.path(run, "evaluations", "result"))["results"][0]
+    check(result["by_context"] == [] and len(result["by_position"]) == 5, f"{result['by_context']}")
     output, _ = job.run("inspect", "tokens.json")
     check("without limit" in output and "3 memory tokens" in output, output)
     _, errors = job.run("train", "tokens.json", "--run", "said", "--set", "training.max_step=1", "--set", "training.stages=[]",

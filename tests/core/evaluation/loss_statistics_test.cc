@@ -122,13 +122,13 @@ TEST(LossStatisticsTest, SortsTokensByPositionAndContext) {
 
 // Its tokens see to the end of the segment, or of the text in it, which losses do not tell.
 TEST(LossStatistics, AreNotByContextOfAModelThatLooksAhead) {
-  LossStatistics statistics(20, {.tgt_len = 4, .mem_len = 3, .sees_ahead = true});
+  LossStatistics statistics(20, {.tgt_len = 4, .mem_len = 3, .is_untold = true});
   const std::vector<float> nll{1.0F, 2.0F};
   statistics.add({.offset = 1, .position = 1, .before = 0, .nll = nll});
   EXPECT_EQ(statistics.total().tokens(), 2);
   EXPECT_EQ(statistics.by_position()[2].tokens(), 1);
   EXPECT_TRUE(statistics.by_context().empty());
-  EXPECT_EQ((ContextRule{.tgt_len = 4, .mem_len = 3, .sees_ahead = true}).most(), 7);
+  EXPECT_EQ((ContextRule{.tgt_len = 4, .mem_len = 3, .is_untold = true}).most(), 7);
 }
 
 }  // namespace
