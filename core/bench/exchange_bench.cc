@@ -38,7 +38,7 @@ ExchangeBench bench_exchange(Workbench& workbench, const Effort& effort, const C
   const Measurement work{.name = "",
                          .timing = {},
                          .flops = flops.forward + flops.backward,
-                         .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
+                         .tokens = static_cast<double>(config.training.batch_size * last_lengths(config).tokens())};
   ExchangeBench bench{
       .measurements = {},
       .parameters = step.parameters(),

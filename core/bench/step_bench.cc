@@ -32,7 +32,7 @@ StepBench bench_step(Workbench& workbench, const Effort& effort, const Config& c
   bench.measurement = {.name = "training step",
                        .timing = time_calls(workbench.queue(), effort, [&] { step.run(); }),
                        .flops = flops.forward + flops.backward,
-                       .tokens = static_cast<double>(config.training.batch_size * config.training.tgt_len)};
+                       .tokens = static_cast<double>(config.training.batch_size * last_lengths(config).tokens())};
   bench.profile = profile_step(workbench.queue(), step, bench.measurement.timing);
   const double norm = step.gradient_norm();
   if (!std::isfinite(norm)) throw DivergedError("bench step: the gradient norm after the last step is {}", norm);

@@ -18,8 +18,9 @@ TrainingStep::TrainingStep(Workbench& workbench, const Config& config, int64_t v
       groups_(make_stream_groups(config.model, use_of(config.model), streams, config.training.batch_chunk,
                                  parameters_.compute())),
       streams_(streams),
-      tokens_(random_tokens({streams.count, config.training.tgt_len}, vocab_size, 1)),
-      targets_(random_tokens({streams.count, scored_tokens(config.training, config.training.tgt_len)}, vocab_size, 2)) {
+      tokens_(random_tokens({streams.count, last_lengths(config).tokens()}, vocab_size, 1)),
+      targets_(random_tokens({streams.count, scored_tokens(config.training, last_lengths(config).tokens())}, vocab_size,
+                             2)) {
   parameters_.initialize(config.model.init, static_cast<uint64_t>(config.seed));
 }
 
@@ -59,7 +60,8 @@ SegmentInputs TrainingStep::inputs_of(const StreamGroup& group) const {
           .info = {.seed = static_cast<uint64_t>(config_.seed),
                    .step = static_cast<uint64_t>(optimizer_.steps() + 1),
                    .first_stream = group.first,
-                   .loss_scale = static_cast<float>(1.0 / static_cast<double>(targets_.shape().elements()))}};
+                   .loss_scale = static_cast<float>(1.0 / static_cast<double>(targets_.shape().elements()))},
+          .segment_length = last_lengths(config_).length_among_several()};
 }
 
 }  // namespace segue

@@ -113,7 +113,8 @@ struct StageLengths {
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
   int64_t segments = 1;
-  int64_t tokens() const { return segments * tgt_len; }  // of a stream in a step
+  int64_t tokens() const { return segments * tgt_len; }                        // of a stream in a step
+  int64_t length_among_several() const { return segments > 1 ? tgt_len : 0; }  // as SegmentShape::segment_length
   bool operator==(const StageLengths&) const = default;
 };
 StageLengths lengths_of(const StageConfig& stage);

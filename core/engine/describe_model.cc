@@ -46,11 +46,12 @@ std::string parameter_table(const Parameters& parameters) {
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
-  const auto [tgt_len, scored, streams, moments] = training;
+  const auto [tgt_len, segments, scored, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
   const ModelUse use = use_of(model);
-  const SegmentShape shape = full_segment(model, use, streams, tgt_len, scored);
+  SegmentShape shape = full_segment(model, use, streams, segments * tgt_len, scored);
+  if (segments > 1) shape.segment_length = tgt_len;
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const int64_t activations = segment->tape.planned_bytes();
@@ -58,7 +59,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const int64_t weights = (2 + moments) * parameters.values().bytes();
   const int64_t memory = make_training_memory(model, use, streams)->bytes();
   const Flops flops = segment->tape.flops();
-  const double mega_tokens = 1e6 * static_cast<double>(streams * tgt_len);
+  const double mega_tokens = 1e6 * static_cast<double>(streams * shape.tgt_len);
 
   std::string text = parameter_table(parameters);
   const std::optional<int64_t> reach = reach_in_tokens(model, use, tgt_len);

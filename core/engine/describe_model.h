@@ -10,7 +10,8 @@ namespace segue {
 
 struct TrainingShape {
   int64_t tgt_len = 0;
-  int64_t scored = 0;  // newest tokens of a segment that are learned from; 0: all
+  int64_t segments = 1;  // of a step
+  int64_t scored = 0;    // newest tokens of a segment that are learned from; 0: all
   int64_t streams = 0;
   int64_t moments = 0;  // that the optimizer holds of every parameter
 };

@@ -106,14 +106,14 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   const ContextRule context{.tgt_len = lengths.tgt_len,
                             .mem_len = lengths.mem_len,
                             .windows = widest_reach(trained_.model, use),
-                            .is_untold = use.ahead || use.memory_tokens > 0};
+                            .is_untold = use.ahead || (use.memory_tokens > 0 && !settings_.recompute)};
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);
     if (!warm_up)
       throw UsageError(
-          R"(warm_up: expected a number of tokens with model.memory.kind = "{}", whose reach has no limit, or none, )"
-          R"(with batch_size = 1 for losses that leave nothing out; found "auto")",
+          R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.kind = "{}", whose )"
+          R"(reach has no limit; found "auto")",
           name_of_choice(trained_.model.memory.kind));
   } else if (!settings_.warm_up.empty()) {
     warm_up = std::stoll(settings_.warm_up);

@@ -126,7 +126,9 @@ std::string text_of(const Way& way, const ModelConfig& model) {
 
 }  // namespace
 
-std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, const std::string& name) {
+// Memory tokens are rows of a segment, before and behind its own.
+std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tokens, const std::string& name) {
+  const int64_t tgt_len = use_of(model).rows_of(tokens);
   std::vector<VisiblePairs> drawings;
   const int64_t rows = std::min(tgt_len, kMostTokenRows);
   for (const Way& way : ways_of(model)) {
@@ -148,10 +150,12 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tgt_len, 
   return drawings;
 }
 
-std::string count_seen_pairs(const ModelConfig& model, int64_t tgt_len) {
+std::string count_seen_pairs(const ModelConfig& model, int64_t tokens) {
+  const int64_t tgt_len = use_of(model).rows_of(tokens);
   const int64_t memory = model.mem_len;
   const kernels::TileSchedule causal = tiles_seen({.mem_len = memory}, 0, tgt_len, memory);
-  std::string text = fmt::format("seen by a head of one stream, of segment {} and memory {}\n", tgt_len, memory);
+  const std::string more = tgt_len > tokens ? fmt::format(", {} with memory tokens,", tgt_len) : "";
+  std::string text = fmt::format("seen by a head of one stream, of segment {}{} and memory {}\n", tokens, more, memory);
   text += fmt::format("{:<14} {:<14} {:>14} {:>10} {:>12} {:>10}\n", "layers", "heads", "pairs", "of causal", "tiles",
                       "of causal");
   double pairs = 0.0, tiles = 0.0;

@@ -17,7 +17,7 @@ SegmentShape training_shape(const Config& config, const StageLengths& lengths, i
   use.mem_len = lengths.mem_len;
   SegmentShape shape =
       full_segment(config.model, use, streams, lengths.tokens(), scored_tokens(config.training, lengths.tokens()));
-  if (lengths.segments > 1) shape.segment_length = lengths.tgt_len;
+  shape.segment_length = lengths.length_among_several();
   shape.documents = !config.data.document_boundary.empty();
   shape.bounded_ahead = shape.documents && use.ahead;
   return shape;

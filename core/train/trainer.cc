@@ -260,7 +260,7 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                         .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
                                .reach = reach,
                                .ahead = ahead,
-                               .segment_length = lengths_.segments > 1 ? lengths_.tgt_len : 0,
+                               .segment_length = lengths_.length_among_several(),
                                .margins = segments_.scores_some()};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =

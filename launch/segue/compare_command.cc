@@ -168,7 +168,7 @@ std::string described(const Plan& plan, const ComparedRun& run, size_t number, c
   const std::string name = run.timed ? fmt::format("{}@{}", run.variant, *run.timed + 1) : run.variant;
   return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}  {}\n", number, name, run.seed, rate,
                      plan.is_timed() || run.timed ? human_count(training.max_step) : "timed",
-                     human_count(training.batch_size * training.tgt_len),
+                     human_count(training.batch_size * last_lengths(run.config).tokens()),
                      flops_of_steps(run.config, plan.vocab_size, training.max_step), state);
 }
 
@@ -216,7 +216,7 @@ OrderedJson plan_json(const Plan& plan) {
          {"seed", run.seed},
          {"learning_rate", is_rate_known ? OrderedJson(run.config.optimizer.lr) : OrderedJson()},
          {"steps", has_steps ? OrderedJson(training.max_step) : OrderedJson()},
-         {"tokens_per_step", training.batch_size * training.tgt_len},
+         {"tokens_per_step", training.batch_size * last_lengths(run.config).tokens()},
          {"flops",
           has_steps ? OrderedJson(flops_of_steps(run.config, plan.vocab_size, training.max_step)) : OrderedJson()},
          {"state", state.empty() ? "left" : state}});
@@ -248,7 +248,7 @@ std::vector<std::string> training_words(const Plan& plan, const ComparedRun& run
 
 // Of the program that evaluates a run under this name, all but what is evaluated.
 std::vector<std::string> evaluation_words(const Plan& plan, const ComparedRun& run, const char* name,
-                                          const std::string& split) {
+                                          const std::string& split, int64_t batch_size) {
   const TrainingConfig& training = run.config.training;
   std::vector<std::string> words{"eval",
                                  "--checkpoint",
@@ -265,16 +265,18 @@ std::vector<std::string> evaluation_words(const Plan& plan, const ComparedRun& r
                                  std::string(name_of_choice(training.precision)),
                                  "--threads",
                                  std::to_string(training.threads)};
-  // Examples are read from empty memory.
-  if (plan.of_examples.count(split) == 0) words.insert(words.end(), {"--warm-up", "auto"});
+  // Examples are read from empty memory. Losses without a limit to their reach take one stream, from its beginning on.
+  const bool is_read_whole = plan.of_examples.count(split) == 0;
+  const bool takes_one = is_read_whole && memory_tokens(run.config.model) > 0;
+  if (is_read_whole) words.insert(words.end(), {"--warm-up", takes_one ? "0" : "auto"});
+  words.insert(words.end(), {"--batch-size", std::to_string(takes_one ? 1 : batch_size)});
   return words;
 }
 
 std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& run) {
   const MeasureConfig& measure = plan.comparison.measure;
-  std::vector<std::string> words = evaluation_words(plan, run, kComparedEvaluation, measure.split);
-  words.insert(words.end(), {"--per-token", "--batch-size", std::to_string(measure.batch_size), "--max-tokens",
-                             std::to_string(measure.max_tokens)});
+  std::vector<std::string> words = evaluation_words(plan, run, kComparedEvaluation, measure.split, measure.batch_size);
+  words.insert(words.end(), {"--per-token", "--max-tokens", std::to_string(measure.max_tokens)});
   add_list(words, "--tgt-len", measure.tgt_len);
   add_list(words, "--mem-len", measure.mem_len);
   return words;
@@ -282,12 +284,11 @@ std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& ru
 
 // At the lengths at which runs evaluate themselves on the way, and behind a warm-up.
 std::vector<std::string> sweeping_words(const Plan& plan, const ComparedRun& run) {
-  const EvaluationConfig& evaluation = run.config.evaluation;
-  std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, evaluation.split);
-  words.insert(words.end(),
-               {"--batch-size", std::to_string(evaluation.batch_size), "--max-tokens",
-                std::to_string(evaluation.max_tokens), "--tgt-len", std::to_string(evaluation_tgt_len(run.config)),
-                "--mem-len", std::to_string(evaluation_mem_len(run.config))});
+  const EvaluationConfig& asked = run.config.evaluation;
+  std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, asked.split, asked.batch_size);
+  words.insert(words.end(), {"--max-tokens", std::to_string(asked.max_tokens), "--tgt-len",
+                             std::to_string(evaluation_tgt_len(run.config)), "--mem-len",
+                             std::to_string(evaluation_mem_len(run.config))});
   return words;
 }
 

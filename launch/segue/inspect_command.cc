@@ -88,7 +88,8 @@ void inspect_config(const InspectOptions& options) {
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,
                                   {.tgt_len = config.training.tgt_len,
-                                   .scored = scored_tokens(config.training, config.training.tgt_len),
+                                   .segments = config.training.segments_per_step,
+                                   .scored = scored_tokens(config.training, last_lengths(config).tokens()),
                                    .streams = config.training.batch_size,
                                    .moments = moments_of(config.optimizer)}));
   if (!options.mask.empty()) fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));

@@ -1,6 +1,7 @@
 """Kinds of memory beside the hidden states of Transformer-XL: killed and resumed bit for bit, the same on any number of
 ranks and in any parts of a step, read alike from caches, and refused by name where they cannot be."""
 
+import json
 import random
 import shutil
 import time
@@ -106,6 +107,24 @@ def test_memory_tokens_alone(job):
             says=["cannot resume with model.memory.kind", "hidden_states", "tokens"])
 
 
+def test_memory_tokens_beside_others(job):
+    """The same text of all, read by one stream from its beginning on where reach has no limit."""
+    write_config(job, "base", {}, {"tgt_len": 5})
+    comparison = {"base": "base.json", "budget": {"kind": "tokens", "amount": 1000}, "seeds": [1, 2], "variants": [
+        {"name": "xl"}, {"name": "kept", "set": ["model.memory.kind=keys_values"]},
+        {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]}],
+        "measure": {"max_tokens": 200}}
+    output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
+    variants = json.loads(output)["variants"]
+    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens"], output)
+    output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run")
+    check("100" in output.splitlines()[-1], f"tokens a step in\n{output}")
+    memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
+              for segments in (1, 3)]
+    lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
+    check(lines[0] != lines[1], f"activations of one segment and of three: {lines}")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -113,6 +132,7 @@ def main():
     for kind in KINDS:
         test_kind(job, kind)
     test_memory_tokens_alone(job)
+    test_memory_tokens_beside_others(job)
 
 
 if __name__ == "__main__":
