@@ -320,6 +320,7 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   used.position.rotary_base = use.rotary_base;
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
+  check_memory_tokens(used, source);
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);
   check_periods(model, tgt_len, "tgt_len", source);

@@ -46,12 +46,12 @@ std::string parameter_table(const Parameters& parameters) {
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
-  const auto [tgt_len, segments, scored, streams, moments] = training;
+  const auto [lengths, scored, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
   const ModelUse use = use_of(model);
-  SegmentShape shape = full_segment(model, use, streams, segments * tgt_len, scored);
-  if (segments > 1) shape.segment_length = tgt_len;
+  SegmentShape shape = full_segment(model, use, streams, lengths.tokens(), scored);
+  shape.segment_length = lengths.length_among_several();
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const int64_t activations = segment->tape.planned_bytes();
@@ -62,11 +62,11 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const double mega_tokens = 1e6 * static_cast<double>(streams * shape.tgt_len);
 
   std::string text = parameter_table(parameters);
-  const std::optional<int64_t> reach = reach_in_tokens(model, use, tgt_len);
+  const std::optional<int64_t> reach = reach_in_tokens(model, use, lengths.tgt_len);
   const std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
-                      tgt_len, use.mem_len, tokens);
+                      lengths.tgt_len, use.mem_len, tokens);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
                       (flops.forward + flops.backward) / mega_tokens);
   text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,

@@ -52,25 +52,13 @@ std::string describe_state(const OptimizerConfig& config) {
                      moments.empty() ? "nothing" : fmt::format("{}", fmt::join(moments, ", ")));
 }
 
-Config saved_config(const Checkpoint& checkpoint) {
-  const std::string source = (checkpoint.directory() / kConfigFile).string();
-  return read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source),
-                                              source);
-}
-
-// Rows of one kind may be as wide as those of another.
-void check_memory_kind(const Checkpoint& checkpoint, const MemoryConfig& memory) {
-  const MemoryKind found = saved_config(checkpoint).model.memory.kind;
-  if (found != memory.kind)
-    throw CheckpointError(
-        R"({}: model.memory.kind: expected "{}", found "{}"; start anew from these weights with training.init_from)",
-        checkpoint.directory().string(), name_of_choice(memory.kind), name_of_choice(found));
-}
-
 void check_optimizer_state(const Checkpoint& checkpoint, const SafetensorsFile& moments,
                            const OptimizerConfig& optimizer) {
+  const std::string source = (checkpoint.directory() / kConfigFile).string();
+  const auto saved =
+      read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source);
   const std::string expected = describe_state(optimizer);
-  const std::string found = describe_state(saved_config(checkpoint).optimizer);
+  const std::string found = describe_state(saved.optimizer);
   if (found != expected)
     throw CheckpointError(
         "{}: expected the state of optimizer {}, found that of {}; start anew from these weights "
@@ -242,7 +230,6 @@ void check_resumable(const Checkpoint& checkpoint, const Config& config, const D
     throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
                           state.dataset, dataset.directory().string(), tokens);
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
-  check_memory_kind(checkpoint, config.model.memory);
   const auto memory = make_training_memory(config.model, use_of(config.model), 1);
   const SavedMemory saved(checkpoint, memory->state());
   check_streams(checkpoint, saved, config.training.batch_size);

@@ -87,8 +87,7 @@ void inspect_config(const InspectOptions& options) {
   fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", visible_line(options.path), human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
   fmt::print("{}", describe_model(config.model, vocab_size,
-                                  {.tgt_len = config.training.tgt_len,
-                                   .segments = config.training.segments_per_step,
+                                  {.lengths = last_lengths(config),
                                    .scored = scored_tokens(config.training, last_lengths(config).tokens()),
                                    .streams = config.training.batch_size,
                                    .moments = moments_of(config.optimizer)}));
@@ -139,9 +138,10 @@ void inspect_checkpoint(const InspectOptions& options) {
   const StoredModel stored = read_model(checkpoint);
   fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", visible_line(checkpoint.directory().string()),
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
-  fmt::print(
-      "{}", describe_model(stored.model, stored.vocab_size,
-                           {.tgt_len = stored.tgt_len, .streams = 1, .moments = moments_of(optimizer_of(checkpoint))}));
+  fmt::print("{}", describe_model(stored.model, stored.vocab_size,
+                                  {.lengths = {.tgt_len = stored.tgt_len},
+                                   .streams = 1,
+                                   .moments = moments_of(optimizer_of(checkpoint))}));
   print_spans(checkpoint, stored.model);
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
   if (checkpoint.contains(kMadeByFile)) print_made_by(checkpoint);

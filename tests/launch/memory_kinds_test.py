@@ -89,6 +89,7 @@ def test_memory_tokens_alone(job):
     refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "tokens", "no limit"])
     result = read_evaluation(job.path(run, "evaluations", "result"))["results"][0]
     check(result["by_context"] == [] and len(result["by_position"]) == 5, f"{result['by_context']}")
+    refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", "--same-length", says=["same_length", "tokens"])
     output, _ = job.run("inspect", "tokens.json")
     check("without limit" in output and "3 memory tokens" in output, output)
     _, errors = job.run("train", "tokens.json", "--run", "said", "--set", "training.max_step=1", "--set", "training.stages=[]",

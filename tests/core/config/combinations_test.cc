@@ -6,16 +6,12 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "core/config/config.h"
-#include "tests/message_of.h"
+#include "tests/core/config/error_with.h"
 
 namespace segue {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string error_with(const std::vector<std::string>& overrides) {
-  return message_of<ConfigError>([&] { parse_config(R"({"data": {"path": "d"}})", "c", overrides); });
-}
 
 TEST(Combinations, NamesAreNotEmpty) {
   EXPECT_EQ(error_with({"data.path="}), "c: data.path: expected a name, found \"\"");

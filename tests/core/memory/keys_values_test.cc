@@ -119,10 +119,20 @@ TEST_P(KeysValues, StayAsTheWeightsOfTheirTimeMadeThem) {
   }
 }
 
+// Segments of sparse models begin where periods do.
+std::vector<ModelVariant> variants_of_any_length() {
+  std::vector<ModelVariant> variants = keys_values_variants();
+  std::erase_if(variants,
+                [](const ModelVariant& each) { return each.config().visibility.kind == VisibilityKind::kSparse; });
+  return variants;
+}
+
+class KeysValuesOfAnyLength : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, KeysValuesOfAnyLength, testing::ValuesIn(variants_of_any_length()), name_of_variant);
+
 // Rows of every age stand where they stand today, however long the segments are that have passed since.
-TEST_P(KeysValues, StandWhereTheyStandTodayAfterSegmentsOfAnyLength) {
+TEST_P(KeysValuesOfAnyLength, StandWhereTheyStandToday) {
   ModelConfig config = GetParam().config();
-  if (config.visibility.kind == VisibilityKind::kSparse) GTEST_SKIP() << "periods begin with segments";
   config.mem_len = config.mem_len == 0 ? 0 : 17;
   config.position.max_positions = 0;
   name_position_rows(config, 9);

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/train/training_checkpoint.h"
 #include "tests/data_pipeline/testing.h"
-#include "tests/message_of.h"
 
 namespace segue {
 namespace {
@@ -67,7 +65,7 @@ Config small_config(const std::filesystem::path& dataset) {
   config.model.n_layer = 1;
   config.model.n_head = 2;
   config.model.d_model = 8;
-  config.model.d_head = 2;  // keys and values are as wide as hidden states
+  config.model.d_head = 4;
   config.model.d_inner = 8;
   config.model.mem_len = 4;
   config.training.batch_size = 2;
@@ -114,20 +112,6 @@ TEST_F(TrainerTest, AnErrorAbandonsTheCollectives) {
   EXPECT_THROW(run([] { throw FileError("the disk is full"); }), FileError);
   EXPECT_EQ(collectives_.times(), 1);
   EXPECT_EQ(observer_->ends(), 0);
-}
-
-// Which the program refuses before, as it does any other model.
-TEST_F(TrainerTest, AMemoryOfAnotherKindIsNotTakenOver) {
-  run();
-  const Dataset dataset(directory_ / "positions");
-  const Checkpoint checkpoint = RunDirectory(directory_ / "run").checkpoints().open(6);
-  Config config = small_config(dataset.directory());
-  EXPECT_NO_THROW(check_resumable(checkpoint, config, dataset));
-  config.model.memory.kind = MemoryKind::kKeysValues;
-  EXPECT_EQ(message_of<CheckpointError>([&] { check_resumable(checkpoint, config, dataset); }),
-            checkpoint.directory().string() +
-                ": model.memory.kind: expected \"keys_values\", found \"hidden_states\"; start anew from these weights "
-                "with training.init_from");
 }
 
 TEST_F(TrainerTest, ALossThatIsNotFiniteAbandonsThemTooAndIsAnEnd) {
