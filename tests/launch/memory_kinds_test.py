@@ -118,8 +118,9 @@ def test_memory_tokens_beside_others(job):
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
     check([variant["name"] for variant in variants] == ["xl", "kept", "tokens"], output)
-    output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run")
-    check("100" in output.splitlines()[-1], f"tokens a step in\n{output}")
+    output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
+    found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
+    check(found == {"xl": 25, "kept": 25, "tokens": 100}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
