@@ -1,6 +1,9 @@
 // A broken contract is named: operation, tensor, expected, found.
 #include "kernels/check.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/queue.h"
 #include "tests/kernels/testing.h"
 
@@ -34,19 +37,26 @@ TEST(Contract, TellsOverlapFromIdentity) {
   expect_contract_error([&] { kContract.same_or_disjoint("a", whole, "b", tail); }, {"overlap"});
 }
 
+// Indices are looked at on the host, where they are there.
+OwnedTensor host_indices(const std::vector<int32_t>& values) {
+  OwnedTensor tensor(DType::kInt32, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.as<int32_t>());
+  return tensor;
+}
+
 TEST(Contract, NamesTheFirstIndexOutside) {
-  kContract.indices("tokens", index_tensor({0, 4, 2}).view(), 5, {});
+  kContract.indices("tokens", host_indices({0, 4, 2}).view(), 5, {});
   expect_contract_error(
       [&] {
-        kContract.indices("tokens", index_tensor({0, 5, -1}).view(), 5, {});
+        kContract.indices("tokens", host_indices({0, 5, -1}).view(), 5, {});
       },
       {"tokens[1]", "[0, 5)", "found 5"});
-  expect_contract_error([&] { kContract.indices("tokens", index_tensor({-1}).view(), 5, {}); },
+  expect_contract_error([&] { kContract.indices("tokens", host_indices({-1}).view(), 5, {}); },
                         {"tokens[0]", "found -1"});
-  kContract.indices("targets", index_tensor({-1, 4}).view(), 5, {}, -1);
+  kContract.indices("targets", host_indices({-1, 4}).view(), 5, {}, -1);
   expect_contract_error(
       [&] {
-        kContract.indices("targets", index_tensor({-1, -2}).view(), 5, {}, -1);
+        kContract.indices("targets", host_indices({-1, -2}).view(), 5, {}, -1);
       },
       {"targets[1]", "[-1, 5)", "found -2"});
 }

@@ -50,10 +50,17 @@ class ListedPairs {
   bool rows_are_queries_;
 };
 
+TileSchedule schedule_of(const AttentionCase& c) {
+  return TileSchedule(c.t, c.m, c.pattern.by_head ? c.n : 1, [&c](int64_t group, int64_t i, uint64_t* keys) {
+    for (int64_t j = 0; j < c.keys(); ++j)
+      if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
+  });
+}
+
 void expect_predicate(const AttentionCase& c) {
   SCOPED_TRACE(text_of(c));
-  const ScheduledTiles scheduled(c);
-  const VisibleTiles tiles = scheduled.tiles();
+  const TileSchedule schedule = schedule_of(c);
+  const VisibleTiles tiles = schedule.tiles_at(schedule.words().data());
   for (int64_t group = 0; group < tiles.groups; ++group) {
     std::set<std::pair<int64_t, int64_t>> keys, distances;
     for (int64_t i = 0; i < c.t; ++i) {
@@ -67,13 +74,6 @@ void expect_predicate(const AttentionCase& c) {
     EXPECT_EQ(ListedPairs(tiles, tiles.queries_of_keys, false).of_group(group), keys);
     EXPECT_EQ(ListedPairs(tiles, tiles.queries_of_distances, false).of_group(group), distances);
   }
-}
-
-TileSchedule schedule_of(const AttentionCase& c) {
-  return TileSchedule(c.t, c.m, c.pattern.by_head ? c.n : 1, [&c](int64_t group, int64_t i, uint64_t* keys) {
-    for (int64_t j = 0; j < c.keys(); ++j)
-      if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
-  });
 }
 
 TEST(TileSchedule, ListsWhatThePredicateSays) {
