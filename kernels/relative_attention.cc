@@ -81,6 +81,7 @@ void check_tiles(const Contract& contract, std::string_view operation, const Rel
   starts("tiles.keys_of_queries", in.tiles.keys_of_queries, e.t);
   starts("tiles.queries_of_keys", in.tiles.queries_of_keys, e.m + e.t);
   starts("tiles.queries_of_distances", in.tiles.queries_of_distances, e.m + e.t);
+  starts("tiles.distances_of_queries", in.tiles.distances_of_queries, e.t);
 }
 
 void check_inputs(const Contract& contract, std::string_view operation, const RelativeAttentionInputs& in,

@@ -94,6 +94,7 @@ class Builder {
       : keys_of_queries(static_cast<size_t>(groups * divide_up(queries, kScheduleTile))),
         queries_of_keys(static_cast<size_t>(groups * divide_up(memory + queries, kScheduleTile))),
         queries_of_distances(queries_of_keys.size()),
+        distances_of_queries(keys_of_queries.size()),
         queries_(queries),
         memory_(memory),
         ahead_(ahead),
@@ -116,7 +117,7 @@ class Builder {
 
   int64_t pairs = 0, tiles = 0;
   Masks masks;
-  GrowingLists keys_of_queries, queries_of_keys, queries_of_distances;
+  GrowingLists keys_of_queries, queries_of_keys, queries_of_distances, distances_of_queries;
 
  private:
   void take_row(int64_t group, int64_t query, const uint64_t* keys, SeenRows& rows) {
@@ -164,6 +165,7 @@ class Builder {
       const int32_t number = masks.number_of(mask);
       if (number == kNothing) continue;
       list(queries_of_distances, group, tiles_of_keys_, distances).push_back({static_cast<int32_t>(tile), number});
+      list(distances_of_queries, group, tiles_of_queries_, tile).push_back({static_cast<int32_t>(distances), number});
     }
   }
 
@@ -206,6 +208,7 @@ TileSchedule::TileSchedule(int64_t queries, int64_t memory, int64_t groups, cons
   keys_of_queries_ = place(builder.keys_of_queries);
   queries_of_keys_ = place(builder.queries_of_keys);
   queries_of_distances_ = place(builder.queries_of_distances);
+  distances_of_queries_ = place(builder.distances_of_queries);
 }
 
 VisibleTiles TileSchedule::tiles_at(const int64_t* words) const {
@@ -218,6 +221,7 @@ VisibleTiles TileSchedule::tiles_at(const int64_t* words) const {
           .keys_of_queries = lists(keys_of_queries_),
           .queries_of_keys = lists(queries_of_keys_),
           .queries_of_distances = lists(queries_of_distances_),
+          .distances_of_queries = lists(distances_of_queries_),
           .masks = view_of(words, {masks_, kScheduleTile})};
 }
 

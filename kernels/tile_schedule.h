@@ -30,7 +30,8 @@ struct VisibleTiles {
   TileLists keys_of_queries;       // of each tile of queries
   TileLists queries_of_keys;       // of each tile of keys
   TileLists queries_of_distances;  // of each tile of distances d = M + i - j
-  ConstTensorView masks;           // [masks, kScheduleTile] int64: of the tile's query, bit c for its key or distance c
+  TileLists distances_of_queries;
+  ConstTensorView masks;  // [masks, kScheduleTile] int64: of the tile's query, bit c for its key or distance c
 
   bool empty() const { return groups == 0; }
 };
@@ -61,7 +62,7 @@ class TileSchedule {
   };
 
   int64_t groups_, pairs_ = 0, tiles_ = 0, masks_ = 0;
-  Place keys_of_queries_, queries_of_keys_, queries_of_distances_;
+  Place keys_of_queries_, queries_of_keys_, queries_of_distances_, distances_of_queries_;
   std::vector<int64_t> words_;
 };
 

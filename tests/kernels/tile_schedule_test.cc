@@ -73,6 +73,7 @@ void expect_predicate(const AttentionCase& c) {
     EXPECT_EQ(ListedPairs(tiles, tiles.keys_of_queries, true).of_group(group), keys);
     EXPECT_EQ(ListedPairs(tiles, tiles.queries_of_keys, false).of_group(group), keys);
     EXPECT_EQ(ListedPairs(tiles, tiles.queries_of_distances, false).of_group(group), distances);
+    EXPECT_EQ(ListedPairs(tiles, tiles.distances_of_queries, true).of_group(group), distances);
   }
 }
 
