@@ -162,7 +162,9 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
                                        .positions = e.p,
                                        .biases = args.dbias.empty() && args.dgain.empty() ? 0 : e.e,
                                        .heads = e.n,
-                                       .d_head = e.h}));
+                                       .d_head = e.h,
+                                       .activations = e.a,
+                                       .score_bytes = args.score_bytes}));
   contract.tensor("dqkv", args.dqkv, e.a, {e.b, e.t, 3, e.n, e.h});
   contract.tensor("dmemory_kv", args.dmemory_kv, e.a, {e.b, e.m, 2, e.n, e.h});
   check_gradient(contract, "dr", args.dr, in.r);

@@ -1,5 +1,5 @@
 // Relative attention over memory and segment (Dai et al. 2019, section 3.3 and appendix B), fused: the scores are never
-// stored, forward or backward.
+// stored, and their gradients, on a GPU, only of some heads at a time.
 //
 // For one stream and head: queries i in [0, T); keys j in [0, K), K = M + T, of which [0, M) come from the memory and
 // [M, K) from the segment; distance d = M + i - j; scale = 1/sqrt(H).
@@ -54,6 +54,11 @@ struct RelativeAttentionInputs {
   Dropout dropout;             // of the weights
 };
 
+// How many bytes of a GPU's workspace may hold gradients of scores, ds, for other kernels than the one that made the
+// scores anew: as many streams' heads go through the backward at once as have room, at least one. A head takes T * K
+// elements, twice that with r.
+inline constexpr int64_t kScoreBytes = int64_t{256} << 20;
+
 struct RelativeAttentionForward {
   RelativeAttentionInputs inputs;
   TensorView output;  // [B, T, N, H] A out, overwritten, saved
@@ -67,17 +72,18 @@ struct RelativeAttentionBackward {
   ConstTensorView output;          // as saved
   ConstTensorView lse;             // as saved
   TensorView workspace;            // [at least relative_attention_workspace] float32 scratch
-  TensorView dqkv;                 // [B, T, 3, N, H] A out, overwritten
-  TensorView dmemory_kv;           // [B, M, 2, N, H] A out, overwritten
-  TensorView dr;                   // [P, N, H] A out, overwritten; these three are empty as r, u and w are
-  TensorView du;                   // [N, H] float32 inout, accumulated
-  TensorView dw;                   // [N, H] float32 inout, accumulated
-  TensorView dbias = {};           // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
-  TensorView dgain = {};           // [N, E] float32 out, overwritten; empty without gain, or where it is not wanted
+  int64_t score_bytes = kScoreBytes;
+  TensorView dqkv;        // [B, T, 3, N, H] A out, overwritten
+  TensorView dmemory_kv;  // [B, M, 2, N, H] A out, overwritten
+  TensorView dr;          // [P, N, H] A out, overwritten; these three are empty as r, u and w are
+  TensorView du;          // [N, H] float32 inout, accumulated
+  TensorView dw;          // [N, H] float32 inout, accumulated
+  TensorView dbias = {};  // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
+  TensorView dgain = {};  // [N, E] float32 out, overwritten; empty without gain, or where it is not wanted
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
-// The extents that determine the size of the backward's workspace: B, T, K, P, E, N and H.
+// What determines the size of the backward's workspace: B, T, K, P, E, N, H and A. It does not shrink as K grows.
 struct RelativeAttentionExtents {
   int64_t streams = 0;
   int64_t tgt_len = 0;
@@ -86,6 +92,8 @@ struct RelativeAttentionExtents {
   int64_t biases = 0;     // 0: without dbias and dgain
   int64_t heads = 0;
   int64_t d_head = 0;
+  DType activations = DType::kFloat32;
+  int64_t score_bytes = kScoreBytes;
 };
 
 // Elements of the backward's workspace on such a device.

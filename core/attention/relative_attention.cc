@@ -48,7 +48,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                                         .positions = positions,
                                                                         .biases = biases,
                                                                         .heads = heads[0],
-                                                                        .d_head = heads[1]},
+                                                                        .d_head = heads[1],
+                                                                        .activations = tape.activations()},
                                                                        tape.device().kind);
 
   const Value output = tape.new_value({streams, tgt_len, heads.elements()});

@@ -11,13 +11,14 @@ namespace segue {
 
 namespace {
 
-int64_t workspace_elements(const AttentionShape& shape, DeviceKind device) {
+int64_t workspace_elements(const AttentionShape& shape, DType activations, DeviceKind device) {
   return kernels::relative_attention_workspace({.streams = shape.streams,
                                                 .tgt_len = shape.tgt_len,
                                                 .keys = shape.mem_len + shape.tgt_len,
                                                 .positions = shape.positions(),
                                                 .heads = shape.heads,
-                                                .d_head = shape.d_head},
+                                                .d_head = shape.d_head,
+                                                .activations = activations},
                                                device);
 }
 
@@ -49,7 +50,8 @@ struct Attention {
 
   void add_backward(Workbench& workbench, const AttentionShape& s) {
     doutput = workbench.random_tensor(output.shape());
-    workspace = OwnedTensor(DType::kFloat32, {workspace_elements(s, workbench.device().kind)}, workbench.device());
+    const int64_t elements = workspace_elements(s, doutput.view().dtype, workbench.device().kind);
+    workspace = OwnedTensor(DType::kFloat32, {elements}, workbench.device());
     dqkv = workbench.empty_tensor(qkv.shape());
     dmemory_kv = workbench.empty_tensor(memory_kv.shape());
     dr = workbench.empty_tensor(r.shape());

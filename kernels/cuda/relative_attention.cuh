@@ -61,16 +61,29 @@ void with_head_width(int64_t d_head, const Call& call) {
   }
 }
 
-// Scores of the warp's queries from first_query on, with key_of(row) at column 0: -infinity where the query does not
-// see the key. Where the first query sees the last column's key and the last query the first column's, all see all,
-// unless queries have a reach.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                            const KeyOf& key_of, SeenByDistance /*seen*/,
-                                            Accumulators<kColumns>& scores) {
+// Whether each of kRows queries from first_query on surely sees each of kColumns keys, with key_of(row) at column 0:
+// where the first query sees the last column's key and the last query the first column's, all see all, unless queries
+// have a reach.
+template <KeyOrder kOrder, int kRows, int kColumns, typename Element, typename KeyOf>
+__device__ __forceinline__ bool surely_see_all(const AttentionInputs<Element>& in, int first_query, const KeyOf& key_of,
+                                               SeenByDistance /*seen*/) {
   constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
-  if (in.surely_sees(first_query, key_of(0) + kStep * (kColumns - 1)) && in.surely_sees(first_query + 15, key_of(15)))
-    return;
+  return in.surely_sees(first_query, key_of(0) + kStep * (kColumns - 1)) &&
+         in.surely_sees(first_query + kRows - 1, key_of(kRows - 1));
+}
+template <KeyOrder kOrder, int kRows, int kColumns, typename Element, typename KeyOf>
+__device__ __forceinline__ bool surely_see_all(const AttentionInputs<Element>& in, int /*first_query*/,
+                                               const KeyOf& /*key_of*/, SeenByList listed) {
+  return listed.rows == nullptr && !in.has_limits();
+}
+
+// Calls visit(block, i) for those of a lane's kColumns accumulators whose query, of the warp's from first_query on,
+// does not see its key, with key_of(row) at column 0.
+template <KeyOrder kOrder, int kColumns, typename Element, typename KeyOf, typename Visit>
+__device__ __forceinline__ void visit_unseen(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                             const KeyOf& key_of, SeenByDistance seen, const Visit& visit) {
+  constexpr int kStep = kOrder == KeyOrder::kAscending ? 1 : -1;
+  if (surely_see_all<kOrder, 16, kColumns>(in, first_query, key_of, seen)) return;
   const LaneOfAccumulators lane;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -84,19 +97,20 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
       for (int i = 0; i < 2; ++i) {
         const int j = key_of(row) + kStep * lane.column(block, i);
         const int distance = in.mem_len + query - j;
-        if (j < 0 || distance < nearest || distance > farthest) scores.value[block][2 * r + i] = -INFINITY;
+        if (j < 0 || distance < nearest || distance > farthest) visit(block, 2 * r + i);
       }
     }
   }
 }
 
-// The same where the bit of the query's row is not set. It is that of a key, or of a distance where columns are
-// distances; columns begin at one of their multiples in a schedule's tile, so that they do not go beyond a row of bits.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                            const KeyOf& key_of, SeenByList listed, Accumulators<kColumns>& scores) {
+// The same where the bit of the query's row is not set; some may be visited twice. It is that of a key, or of a
+// distance where columns are distances; columns begin at one of their multiples in a schedule's tile, so that they do
+// not go beyond a row of bits.
+template <KeyOrder kOrder, int kColumns, typename Element, typename KeyOf, typename Visit>
+__device__ __forceinline__ void visit_unseen(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                             const KeyOf& key_of, SeenByList listed, const Visit& visit) {
   static_assert(kListedRows % kColumns == 0);
-  if (in.has_limits()) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);
+  if (in.has_limits()) visit_unseen<kOrder, kColumns>(in, at, first_query, key_of, SeenByDistance(), visit);
   if (listed.rows == nullptr) return;
   const LaneOfAccumulators lane;
 #pragma unroll
@@ -109,7 +123,7 @@ __device__ __forceinline__ void mask_scores(const AttentionInputs<Element>& in, 
     for (int block = 0; block < kColumns / 8; ++block) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        if ((seen & uint64_t{1} << (block * 8 + i)) == 0) scores.value[block][2 * r + i] = -INFINITY;
+        if ((seen & uint64_t{1} << (block * 8 + i)) == 0) visit(block, 2 * r + i);
       }
     }
   }
@@ -133,7 +147,8 @@ __device__ __forceinline__ void visit_distances(const AttentionInputs<Element>& 
   }
 }
 
-// What the warp's scores have by distance, and their mask. They are yet to be scaled.
+// What the warp's scores have by distance, and -infinity where the query does not see the key. They are yet to be
+// scaled.
 template <KeyOrder kOrder, ByDistance kTerms, typename Element, int kColumns, typename KeyOf, typename Seen>
 __device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
                                               const KeyOf& key_of, Seen seen, Accumulators<kColumns>& scores) {
@@ -143,7 +158,8 @@ __device__ __forceinline__ void finish_scores(const AttentionInputs<Element>& in
       score = kTerms == ByDistance::kBiases ? score + in.unscale * value : value * fmaxf(score, 0.0F);
     });
   }
-  mask_scores<kOrder>(in, at, first_query, key_of, seen, scores);
+  visit_unseen<kOrder, kColumns>(in, at, first_query, key_of, seen,
+                                 [&](int block, int i) { scores.value[block][i] = -INFINITY; });
 }
 
 // scale * values, a warp's 16 rows: row a goes to row_of(a), from feature `first` on, nowhere when that is null.
@@ -201,17 +217,13 @@ void with_variant(const AttentionInputs<Element>& in, const Call& call) {
   });
 }
 
-// Launches a block for each tile of `rows` (queries, keys or distances), head and stream, with the shared memory that
-// Tiles takes.
-template <typename Tiles, typename Element, template <typename> class Arguments>
-void launch_tiles(Queue& queue, const char* name, const Arguments<Element>& args, int rows,
-                  void (*kernel)(Arguments<Element>)) {
-  const simt::Launch shape{.x = simt::divide_up(rows, kTile<Element>),
-                           .y = args.in.heads,
-                           .z = args.in.streams,
-                           .threads = Tiles::kBlockThreads,
-                           .shared_bytes = simt::shared_bytes_of<Tiles>()};
-  simt::launch(queue.cuda(), name, shape, kernel, args);
+// Launches these blocks with the threads and the shared memory that Tiles takes.
+template <typename Tiles, typename Arguments>
+void launch_tiles(Queue& queue, const char* name, const Arguments& args, simt::Launch blocks,
+                  void (*kernel)(Arguments)) {
+  blocks.threads = Tiles::kBlockThreads;
+  blocks.shared_bytes = simt::shared_bytes_of<Tiles>();
+  simt::launch(queue.cuda(), name, blocks, kernel, args);
 }
 
 }  // namespace segue::kernels::cuda

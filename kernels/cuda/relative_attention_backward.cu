@@ -1,13 +1,17 @@
-// Backward of relative attention: one kernel for each axis that a gradient is summed along, each recomputing the
-// scores. No two blocks add to the same element, so the sums have one order and need no atomics.
+// Backward of relative attention: one kernel for each axis that a gradient is summed along. No two blocks add to the
+// same element, so the sums have one order and need no atomics.
 //
 //   rows         of each query delta[i] = do[i] · o[i], and q[i] + u and q[i] + w as the others read them
-//   queries      a block holds queries and walks over keys: dq
-//   keys         a block holds keys and walks over queries: dk, dv, and its part of du
-//   distances    a block holds distances and walks over queries: its stream's part of dr and dw; if there are any
-//   by distance  a block holds distances and walks over queries: its stream's part of dbias or dgain; if that is wanted
+//   keys         a block holds keys and walks over queries: dk, dv, its part of du; and ds, made from the scores anew
+//   queries      a block holds queries and walks over ds by key and by distance: dq
+//   distances    a block holds distances and walks over ds of queries: its stream's part of dr and dw; if there are any
+//   by distance  a block holds distances and walks over queries, making the scores anew: its stream's part of dbias or
+//                dgain; if that is wanted
 //   reduce       dr, du, dw, dbias, dgain: the parts of all streams and blocks, in their order
+//
+// Keys, queries and distances run for as many heads at once as the workspace has room for ds, then for the next.
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/relative_attention_backward.cuh"
@@ -113,36 +117,68 @@ __global__ void relative_attention_reduce_biases_kernel(ReduceArguments<Element>
   if (args.dw != nullptr) args.dw[element] += dw;
 }
 
-// Floats of each part of the workspace. Queries have room for elements of any dtype, and end where rows that are copied
-// 16 bytes at a time may begin.
-struct WorkspaceSizes {
-  int64_t content, position, delta, dr, du, dw, by_distance;
+constexpr int kMostHeads = 65535;  // of a grid, as y
 
-  // `all_heads`: of all streams.
-  WorkspaceSizes(int64_t all_heads, const RelativeAttentionExtents& e, int64_t tile)
-      : content(simt::divide_up(all_heads * e.tgt_len * e.d_head, 4) * 4),
+// ds of one head, by key and, where there are distance terms, by distance.
+template <typename Element>
+struct ScoreSizes {
+  int64_t rows, columns, elements, bytes;
+
+  explicit ScoreSizes(const RelativeAttentionExtents& e)
+      : rows(simt::divide_up(e.tgt_len, kTile<Element>) * kTile<Element>),
+        columns(simt::divide_up(e.keys, kTile<Element>) * kTile<Element>),
+        elements(rows * columns),
+        bytes((e.positions > 0 ? 2 : 1) * elements * static_cast<int64_t>(sizeof(Element))) {}
+  // Never less for more keys, of which there are fewer in a growing memory than the workspace was made for.
+  int64_t bytes_of_run(int64_t heads, int64_t at_most) const {
+    return std::max(bytes, std::min(at_most, heads * bytes));
+  }
+  int64_t heads_of_run(int64_t heads, int64_t at_most) const {
+    return std::min<int64_t>(bytes_of_run(heads, at_most) / bytes, kMostHeads);
+  }
+};
+
+// Floats of each part of the workspace. What is copied 16 bytes at a time comes first.
+template <typename Element>
+struct WorkspaceSizes {
+  int64_t content, position, scores, delta, dr, du, dw, by_distance;
+
+  // `heads`: of all streams.
+  WorkspaceSizes(int64_t heads, const RelativeAttentionExtents& e)
+      : content(whole_chunks(heads * e.tgt_len * e.d_head * static_cast<int64_t>(sizeof(Element)))),
         position(e.positions > 0 ? content : 0),
-        delta(all_heads * e.tgt_len),
-        dr(e.positions > 0 ? all_heads * e.keys * e.d_head : 0),
-        du(all_heads * simt::divide_up(e.keys, tile) * e.d_head),
+        scores(whole_chunks(ScoreSizes<Element>(e).bytes_of_run(heads, e.score_bytes))),
+        delta(heads * e.tgt_len),
+        dr(e.positions > 0 ? heads * e.keys * e.d_head : 0),
+        du(heads * simt::divide_up(e.keys, kTile<Element>) * e.d_head),
         dw(e.positions > 0 ? du : 0),
-        by_distance(e.biases > 0 ? all_heads * e.keys : 0) {}
-  int64_t all() const { return content + position + delta + dr + du + dw + by_distance; }
+        by_distance(e.biases > 0 ? heads * e.keys : 0) {}
+  int64_t all() const { return kToAlign + content + position + scores + delta + dr + du + dw + by_distance; }
+
+  static constexpr int64_t kToAlign = 3;  // before the first, which begins at a multiple of 16 bytes
+  static int64_t whole_chunks(int64_t bytes) { return simt::divide_up(bytes, 16) * 4; }
 };
 
 template <typename Element>
-Workspace<Element> divide_workspace(float* workspace, const AttentionInputs<Element>& in) {
-  const WorkspaceSizes sizes(static_cast<int64_t>(in.streams) * in.heads,
-                             {.tgt_len = in.tgt_len, .keys = in.keys, .positions = in.positions, .d_head = in.d_head},
-                             kTile<Element>);
+Workspace<Element> divide_workspace(float* workspace, int64_t heads, const RelativeAttentionExtents& extents) {
+  const WorkspaceSizes<Element> sizes(heads, extents);
+  const ScoreSizes<Element> of_head(extents);
+  const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(workspace) % 16 / sizeof(float));
+  float* next = workspace + (4 - misplaced) % 4;
+  const auto take = [&next](int64_t floats) { return std::exchange(next, next + floats); };
   Workspace<Element> parts{};
-  parts.content = reinterpret_cast<Element*>(workspace);
-  parts.position = reinterpret_cast<Element*>(workspace + sizes.content);
-  parts.delta = workspace + sizes.content + sizes.position;
-  parts.dr = parts.delta + sizes.delta;
-  parts.du = parts.dr + sizes.dr;
-  parts.dw = parts.du + sizes.du;
-  parts.by_distance = parts.dw + sizes.dw;
+  parts.content = reinterpret_cast<Element*>(take(sizes.content));
+  parts.position = reinterpret_cast<Element*>(take(sizes.position));
+  parts.dscores.by_key = reinterpret_cast<Element*>(take(sizes.scores));
+  parts.dscores.by_distance =
+      parts.dscores.by_key + of_head.heads_of_run(heads, extents.score_bytes) * of_head.elements;
+  parts.dscores.rows = static_cast<int>(of_head.rows);
+  parts.dscores.columns = static_cast<int>(of_head.columns);
+  parts.delta = take(sizes.delta);
+  parts.dr = take(sizes.dr);
+  parts.du = take(sizes.du);
+  parts.dw = take(sizes.dw);
+  parts.by_distance = take(sizes.by_distance);
   return parts;
 }
 
@@ -180,18 +216,38 @@ void run_reduce(Queue& queue, const RelativeAttentionBackward& args, const Backw
                relative_attention_reduce_biases_kernel<Element>, reduce);
 }
 
+// Keys, queries and distances of all heads, so many at a time.
+template <typename Element>
+void run_heads(Queue& queue, BackwardArguments<Element> arguments, int64_t heads, int64_t at_once) {
+  const int64_t of_run = simt::divide_up(heads, simt::divide_up(heads, at_once));  // none much shorter than another
+  for (int64_t first = 0; first < heads; first += of_run) {
+    arguments.run = {.first = static_cast<int>(first), .count = static_cast<int>(std::min(of_run, heads - first))};
+    launch_keys(queue, arguments);
+    launch_queries(queue, arguments);
+    if (arguments.in.positions > 0) launch_distances(queue, arguments);
+  }
+}
+
 template <typename Element>
 void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
   AttentionInputs<Element> in = inputs_of<Element>(args.inputs);
-  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput) &&
-                  is_vectorisable(args.inputs.qkv, args.workspace);
-  const BackwardArguments<Element> arguments{.in = in,
-                                             .doutput = args.doutput.as<Element>(),
-                                             .output = args.output.as<Element>(),
-                                             .lse = args.lse.as<float>(),
-                                             .dqkv = args.dqkv.as<Element>(),
-                                             .dmemory_kv = args.dmemory_kv.as<Element>(),
-                                             .workspace = divide_workspace(args.workspace.as<float>(), in)};
+  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput);
+  const int64_t heads = static_cast<int64_t>(in.streams) * in.heads;
+  const RelativeAttentionExtents extents{.tgt_len = in.tgt_len,
+                                         .keys = in.keys,
+                                         .positions = in.positions,
+                                         .biases = by_distance_of(args).empty() ? 0 : in.columns,
+                                         .d_head = in.d_head,
+                                         .score_bytes = args.score_bytes};
+  const BackwardArguments<Element> arguments{
+      .in = in,
+      .run = {.first = 0, .count = static_cast<int>(heads)},
+      .doutput = args.doutput.as<Element>(),
+      .output = args.output.as<Element>(),
+      .lse = args.lse.as<float>(),
+      .dqkv = args.dqkv.as<Element>(),
+      .dmemory_kv = args.dmemory_kv.as<Element>(),
+      .workspace = divide_workspace<Element>(args.workspace.as<float>(), heads, extents)};
   constexpr int kRowsOfBlock = 4;
   simt::launch(queue.cuda(), "relative_attention_rows",
                {.x = simt::divide_up(in.tgt_len, kRowsOfBlock),
@@ -199,9 +255,7 @@ void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
                 .z = in.streams,
                 .threads = kRowsOfBlock * simt::kWarp},
                relative_attention_rows_kernel<Element>, arguments);
-  launch_queries(queue, arguments);
-  launch_keys(queue, arguments);
-  if (in.positions > 0) launch_distances(queue, arguments);
+  run_heads(queue, arguments, heads, ScoreSizes<Element>(extents).heads_of_run(heads, extents.score_bytes));
   if (!by_distance_of(args).empty()) launch_by_distance(queue, arguments);
   run_reduce(queue, args, arguments);
 }
@@ -209,7 +263,10 @@ void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
 }  // namespace
 
 int64_t relative_attention_workspace(const RelativeAttentionExtents& e) {
-  return WorkspaceSizes(e.streams * e.heads, e, kTile<float>).all();  // the smaller tile
+  int64_t floats = 0;
+  simt::with_element(e.activations,
+                     [&](auto element) { floats = WorkspaceSizes<decltype(element)>(e.streams * e.heads, e).all(); });
+  return floats;
 }
 
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args) {

@@ -1,15 +1,31 @@
-// Shared by the four kernels of the backward: their arguments, a tile's weights and gradients, and how results leave.
+// Shared by the kernels of the backward: their arguments, a tile's weights and gradients, and how results leave.
 #pragma once
 
 #include "kernels/cuda/relative_attention.cuh"
 
 namespace segue::kernels::cuda {
 
+// The gradients of the scores, ds, of the heads of a run, in whole tiles: [heads of the run, rows, columns], zeros for
+// pairs that are not seen. The kernels' grids have the run's heads as y.
+template <typename Element>
+struct ScoreGradients {
+  Element* by_key;       // column j for key j
+  Element* by_distance;  // column M + i - j for key j; not there without distance terms
+  int rows, columns;     // T and K, rounded up to tiles
+
+  // Where the element of this row and column of the block's head lies in one of the two.
+  template <typename Pointer>
+  __device__ __forceinline__ Pointer at(Pointer of, int row, int column) const {
+    return of + (static_cast<int64_t>(simt::block_y()) * rows + row) * columns + column;
+  }
+};
+
 // The parts of the workspace.
 template <typename Element>
 struct Workspace {
-  Element* content;    // [B, N, T, H]: queries + u
-  Element* position;   // [B, N, T, H]: queries + w; this, dr and dw are not there without distance terms
+  Element* content;   // [B, N, T, H]: queries + u
+  Element* position;  // [B, N, T, H]: queries + w; this, dr and dw are not there without distance terms
+  ScoreGradients<Element> dscores;
   float* delta;        // [B, N, T]
   float* dr;           // [B, N, K, H]
   float* du;           // [B, N, tiles of keys, H]
@@ -17,9 +33,15 @@ struct Workspace {
   float* by_distance;  // [B, N, K], where dbias or dgain is wanted
 };
 
+// Heads that are worked on at once, counted through all streams.
+struct HeadRun {
+  int first, count;
+};
+
 template <typename Element>
 struct BackwardArguments {
   AttentionInputs<Element> in;
+  HeadRun run;
   const Element* doutput;
   const Element* output;
   const float* lse;
@@ -27,6 +49,12 @@ struct BackwardArguments {
   Element* dmemory_kv;
   Workspace<Element> workspace;
 
+  // A block for each tile of `rows` (queries, keys or distances) and head of the run.
+  simt::Launch blocks_of_run(int rows) const { return {.x = simt::divide_up(rows, kTile<Element>), .y = run.count}; }
+  __device__ __forceinline__ HeadPlace head_of_block() const {
+    const int head = run.first + simt::block_y();
+    return {.n = head % in.heads, .b = head / in.heads};
+  }
   __device__ __forceinline__ Rows<Element> doutput_rows(const HeadPlace& at) const {
     return {doutput + in.row(at.b, at.n, 0), in.heads * in.d_head, 0, in.tgt_len};
   }
@@ -44,13 +72,14 @@ struct BackwardArguments {
   }
 };
 
-// Each computes its gradient for every stream and head.
-template <typename Element>
-void launch_queries(Queue& queue, const BackwardArguments<Element>& args);
+// Each computes its gradient for the heads of the run, the first of them also what the others read.
 template <typename Element>
 void launch_keys(Queue& queue, const BackwardArguments<Element>& args);
 template <typename Element>
+void launch_queries(Queue& queue, const BackwardArguments<Element>& args);
+template <typename Element>
 void launch_distances(Queue& queue, const BackwardArguments<Element>& args);
+// And this for all heads.
 template <typename Element>
 void launch_by_distance(Queue& queue, const BackwardArguments<Element>& args);
 
@@ -107,17 +136,6 @@ __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Elem
   dropout.apply(scores);
 }
 
-// ds of scores becomes that of the products they were made of by gains.
-template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
-__device__ __forceinline__ void pass_gains(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
-                                           const KeyOf& key_of, const Accumulators<kColumns>& products,
-                                           Accumulators<kColumns>& dscores) {
-  visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float gain, int block, int i) {
-    float& dscore = dscores.value[block][i];
-    dscore = products.value[block][i] > 0.0F ? gain * dscore : 0.0F;
-  });
-}
-
 // A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& tile, const float (&row_sums)[4],
@@ -136,7 +154,8 @@ __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& til
   }
 }
 
-// The tiles that all four kernels hold of the queries: with u, for a band with w, and the gradient of the output.
+// The tiles from which scores and their gradients are made again: queries with u, for a band with w, and the gradient
+// of the output.
 template <typename Element, int kWidth, bool kBand>
 struct QueryTiles {
   Tile<Element, kWidth> content, position, doutput;
@@ -153,70 +172,6 @@ struct QueryTiles {
       load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, position, 0,
                                                           args.query_rows(args.workspace.position, at), i0);
     load_rows<Division<Element, kWidth>::kBlockThreads>(args.in, doutput, 0, args.doutput_rows(at), i0);
-  }
-};
-
-// The keys and values that tiles of queries meet at a tile of distances, as bands.
-template <typename Element, int kWidth>
-struct KeyBands {
-  Band<Element, kWidth> keys, values;
-
-  template <typename Memory>
-  __host__ __device__ __forceinline__ explicit KeyBands(Memory& memory) : keys(memory), values(memory) {}
-
-  __device__ __forceinline__ void turn() { keys.turn(), values.turn(); }
-  // Half of the bands of queries from i0 on and distances from e0 on: their rows from `row` on.
-  __device__ __forceinline__ void load(const AttentionInputs<Element>& in, const KeyRows<Element>& of_keys,
-                                       const KeyRows<Element>& of_values, int i0, int e0, int row) const {
-    constexpr int kThreads = Division<Element, kWidth>::kBlockThreads;
-    const int first_key = in.mem_len + i0 - e0 - (kTile<Element> - 1) + row;
-    load_rows<kThreads>(in, keys.tile, keys.place(row), of_keys, first_key);
-    load_rows<kThreads>(in, values.tile, values.place(row), of_values, first_key);
-  }
-};
-
-// A tile of queries beside a tile of keys, and the band of positions between them.
-template <typename Element, int kWidth, bool kBand>
-struct PairTiles : Division<Element, kWidth> {
-  static constexpr int kColumns = Division<Element, kWidth>::kColumns;
-  QueryTiles<Element, kWidth, kBand> queries;
-  Tile<Element, kWidth> keys;
-  Tile<Element, kWidth> values;
-  Band<Element, kWidth> positions;
-
-  template <typename Memory>
-  __host__ __device__ __forceinline__ explicit PairTiles(Memory& memory)
-      : queries(memory), keys(memory, kTile<Element>), values(memory, kTile<Element>), positions(memory, kBand) {}
-
-  __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
-    load_rows<Division<Element, kWidth>::kBlockThreads>(in, keys, 0, in.key_rows(at), j0);
-    load_rows<Division<Element, kWidth>::kBlockThreads>(in, values, 0, in.value_rows(at), j0);
-  }
-  // Half of the band of queries from i0 on and keys from j0 on: its rows from `row` on.
-  __device__ __forceinline__ void load_positions(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
-                                                 int j0, int row) const {
-    const int distance = in.mem_len + i0 - j0 - (kTile<Element> - 1) + row;
-    load_rows<Division<Element, kWidth>::kBlockThreads>(in, positions.tile, positions.place(row), in.position_rows(at),
-                                                        distance);
-  }
-  // Computes weights and dscores, zero at first, of the warp's queries and part of the keys. `scratch` is the warp's.
-  template <ByDistance kTerms, typename Seen>
-  __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
-                                        Seen seen, const QueryStatistics<Element>& query,
-                                        const WeightDropout<Element>& dropout, [[maybe_unused]] float* scratch,
-                                        Accumulators<kColumns>& weights, Accumulators<kColumns>& dscores) const {
-    const WarpPlace<Element> warp;
-    const int column = warp.part * kColumns;
-    multiply_straight(weights, queries.content, warp.row, keys, column);
-    if constexpr (kBand) multiply_band<kColumns>(weights, queries.position, warp.row, positions, scratch, column);
-    [[maybe_unused]] Accumulators<kColumns> products;
-    if constexpr (kTerms == ByDistance::kGains) products = weights;
-    multiply_straight(dscores, queries.doutput, warp.row, values, column);
-    const auto key_of = [&](int) { return j0 + column; };
-    weights_and_gradients<KeyOrder::kAscending, kTerms>(in, at, i0 + warp.row, key_of, seen, query, dropout, weights,
-                                                        dscores);
-    if constexpr (kTerms == ByDistance::kGains)
-      pass_gains<KeyOrder::kAscending>(in, at, i0 + warp.row, key_of, products, dscores);
   }
 };
 

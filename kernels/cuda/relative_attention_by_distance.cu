@@ -9,6 +9,25 @@ namespace segue::kernels::cuda {
 
 namespace {
 
+// The keys and values that tiles of queries meet at a tile of distances, as bands.
+template <typename Element, int kWidth>
+struct KeyBands {
+  Band<Element, kWidth> keys, values;
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit KeyBands(Memory& memory) : keys(memory), values(memory) {}
+
+  __device__ __forceinline__ void turn() { keys.turn(), values.turn(); }
+  // Half of the bands of queries from i0 on and distances from e0 on: their rows from `row` on.
+  __device__ __forceinline__ void load(const AttentionInputs<Element>& in, const KeyRows<Element>& of_keys,
+                                       const KeyRows<Element>& of_values, int i0, int e0, int row) const {
+    constexpr int kThreads = Division<Element, kWidth>::kBlockThreads;
+    const int first_key = in.mem_len + i0 - e0 - (kTile<Element> - 1) + row;
+    load_rows<kThreads>(in, keys.tile, keys.place(row), of_keys, first_key);
+    load_rows<kThreads>(in, values.tile, values.place(row), of_values, first_key);
+  }
+};
+
 template <typename Element, int kWidth>
 struct ByDistanceTiles : Division<Element, kWidth> {
   QueryTiles<Element, kWidth, false> queries;
@@ -133,7 +152,7 @@ void launch_by_distance(Queue& queue, const BackwardArguments<Element>& args) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kListed = decltype(listed)::value;
     launch_tiles<ByDistanceTiles<Element, kWidth>>(
-        queue, "relative_attention_by_distance", args, args.in.keys,
+        queue, "relative_attention_by_distance", args, args.in.blocks_of(args.in.keys),
         args.in.terms == kGains ? relative_attention_by_distance_kernel<Element, kWidth, kGains, kListed>
                                 : relative_attention_by_distance_kernel<Element, kWidth, kBiases, kListed>);
   });

@@ -173,7 +173,7 @@ void run_forward(Queue& queue, const RelativeAttentionForward& args) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<ForwardTiles<Element, kWidth, kBand>>(
-        queue, "relative_attention_forward", arguments, arguments.in.tgt_len,
+        queue, "relative_attention_forward", arguments, arguments.in.blocks_of(arguments.in.tgt_len),
         relative_attention_forward_kernel<Element, kWidth, kBand, decltype(terms)::value, decltype(listed)::value>);
   });
 }

@@ -176,10 +176,15 @@ struct AttentionInputs {
   float scale;           // 1 / sqrt(H)
   float unscale;         // sqrt(H)
   bool vectorised;       // rows can be copied 16 bytes at a time
-  AxisLists keys_of_queries, queries_of_keys, queries_of_distances;
+  AxisLists keys_of_queries, queries_of_keys, queries_of_distances, distances_of_queries;
   ByDistance terms;  // what by_distance holds
   int streams;
   simt::DropoutMask dropatt;
+
+  // A block for each tile of `rows` (queries, keys or distances), head and stream.
+  simt::Launch blocks_of(int rows) const {
+    return {.x = simt::divide_up(rows, kTile<Element>), .y = heads, .z = streams};
+  }
 
   __device__ __forceinline__ Rows<Element> query_rows(const HeadPlace& at) const { return segment(at, 0, 0); }
   __device__ __forceinline__ KeyRows<Element> key_rows(const HeadPlace& at) const { return keys_or_values(at, 0); }
@@ -213,8 +218,8 @@ struct AttentionInputs {
   __device__ __forceinline__ int first_in_reach(const HeadPlace& at, int i) const {
     return reach == nullptr ? 0 : std::max(0, mem_len + i - reach[static_cast<int64_t>(at.b) * tgt_len + i]);
   }
-  // The tiles of keys that queries from i0 on see, and those of queries that see keys from j0 on, or distances from e0
-  // on; of these also tiles out of reach.
+  // The tiles of keys that queries from i0 on see, and those of queries that see keys from j0 on: the same pairs of
+  // tiles, so that who walks along the ones finds what was left by who walked along the others.
   template <bool kListed>
   __device__ __forceinline__ TileWalk<Element, kListed> keys_seen_by(const HeadPlace& at, int i0) const {
     constexpr int kRows = kTile<Element>;
@@ -235,6 +240,18 @@ struct AttentionInputs {
     } else {
       const int end = std::min(tgt_len, j0 + kRows - 1 + window - mem_len);
       return {first_that_sees(at, j0), end_of_reach(at, j0, end)};
+    }
+  }
+  // The tiles of distances at which queries from i0 on see keys, and those of queries that see keys at distances from
+  // e0 on; of these also tiles out of reach.
+  template <bool kListed>
+  __device__ __forceinline__ TileWalk<Element, kListed> distances_seen_by(const HeadPlace& at, int i0) const {
+    const int last = std::min(i0 + kTile<Element>, tgt_len) - 1;
+    const int end = std::min(window, mem_len + last + 1 - first_in_reach(at, i0));
+    if constexpr (kListed) {
+      return distances_of_queries.walk<Element>(at.n, i0, end);
+    } else {
+      return {0, end};
     }
   }
   template <bool kListed>
@@ -376,6 +393,7 @@ AttentionInputs<Element> inputs_of(const RelativeAttentionInputs& args) {
           .keys_of_queries = lists(args.tiles.keys_of_queries),
           .queries_of_keys = lists(args.tiles.queries_of_keys),
           .queries_of_distances = lists(args.tiles.queries_of_distances),
+          .distances_of_queries = lists(args.tiles.distances_of_queries),
           .terms = by_distance.empty() ? ByDistance::kNothing : terms,
           .streams = extent(qkv[0]),
           .dropatt = simt::mask_of(args.dropout)};

@@ -1,25 +1,78 @@
 // Gradients of keys and values: a block holds kTile keys of one stream and head and walks over the queries that see
-// them. Its part of du on the way.
-#include <algorithm>
-
-#include "kernels/cuda/relative_attention_backward.cuh"
+// them. On the way its part of du, and the gradients of scores for the kernels that follow.
+#include "kernels/cuda/relative_attention_score_gradients.cuh"
 
 namespace segue::kernels::cuda {
 
 namespace {
 
+// ds of scores becomes that of the products they were made of by gains.
+template <KeyOrder kOrder, typename Element, int kColumns, typename KeyOf>
+__device__ __forceinline__ void pass_gains(const AttentionInputs<Element>& in, const HeadPlace& at, int first_query,
+                                           const KeyOf& key_of, const Accumulators<kColumns>& products,
+                                           Accumulators<kColumns>& dscores) {
+  visit_distances<kOrder, kColumns>(in, at, first_query, key_of, [&](float gain, int block, int i) {
+    float& dscore = dscores.value[block][i];
+    dscore = products.value[block][i] > 0.0F ? gain * dscore : 0.0F;
+  });
+}
+
+// A tile of queries beside a tile of keys, and the band of positions between them.
 template <typename Element, int kWidth, bool kBand>
-struct KeysTiles : PairTiles<Element, kWidth, kBand> {
+struct KeysTiles : Division<Element, kWidth> {
+  static constexpr int kColumns = Division<Element, kWidth>::kColumns;
+  QueryTiles<Element, kWidth, kBand> queries;
+  Tile<Element, kWidth> keys;
+  Tile<Element, kWidth> values;
+  Band<Element, kWidth> positions;
   Tile<Element, kTile<Element>> weights;
   Tile<Element, kTile<Element>> dscores;
   typename Division<Element, kWidth>::Scratch scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit KeysTiles(Memory& memory)
-      : PairTiles<Element, kWidth, kBand>(memory),
+      : queries(memory),
+        keys(memory, kTile<Element>),
+        values(memory, kTile<Element>),
+        positions(memory, kBand),
         weights(memory, kTile<Element>),
         dscores(memory, kTile<Element>),
         scratch(memory, kBand) {}
+
+  __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, keys, 0, in.key_rows(at), j0);
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, values, 0, in.value_rows(at), j0);
+  }
+  // Half of the band of queries from i0 on and keys from j0 on: its rows from `row` on.
+  __device__ __forceinline__ void load_positions(const AttentionInputs<Element>& in, const HeadPlace& at, int i0,
+                                                 int j0, int row) const {
+    const int distance = in.mem_len + i0 - j0 - (kTile<Element> - 1) + row;
+    load_rows<Division<Element, kWidth>::kBlockThreads>(in, positions.tile, positions.place(row), in.position_rows(at),
+                                                        distance);
+  }
+  // Weights and ds of the warp's queries and part of the keys, into their tiles.
+  template <ByDistance kTerms, typename Seen>
+  __device__ __forceinline__ void weigh(const AttentionInputs<Element>& in, const HeadPlace& at, int i0, int j0,
+                                        Seen seen, const QueryStatistics<Element>& query,
+                                        const WeightDropout<Element>& dropout) const {
+    const WarpPlace<Element> warp;
+    const int column = warp.part * kColumns;
+    Accumulators<kColumns> scores;
+    Accumulators<kColumns> gradients;
+    multiply_straight(scores, queries.content, warp.row, keys, column);
+    if constexpr (kBand)
+      multiply_band<kColumns>(scores, queries.position, warp.row, positions, scratch.of_warp(), column);
+    [[maybe_unused]] Accumulators<kColumns> products;
+    if constexpr (kTerms == ByDistance::kGains) products = scores;
+    multiply_straight(gradients, queries.doutput, warp.row, values, column);
+    const auto key_of = [&](int) { return j0 + column; };
+    weights_and_gradients<KeyOrder::kAscending, kTerms>(in, at, i0 + warp.row, key_of, seen, query, dropout, scores,
+                                                        gradients);
+    if constexpr (kTerms == ByDistance::kGains)
+      pass_gains<KeyOrder::kAscending>(in, at, i0 + warp.row, key_of, products, gradients);
+    store_tile(weights, warp.row, scores, column);
+    store_tile(dscores, warp.row, gradients, column);
+  }
 };
 
 template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
@@ -27,10 +80,9 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
     relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
-  const HeadPlace at;
+  const HeadPlace at = args.head_of_block();
   simt::SharedMemory memory;
   KeysTiles<Element, kWidth, kBand> tiles(memory);
-  float* scratch = tiles.scratch.of_warp();
 
   using Part = Division<Element, kWidth>;
   const WarpPlace<Element> warp;
@@ -61,12 +113,10 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
       dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
       simt::async_wait<0>();
       simt::sync_block();
-      Accumulators<Part::kColumns> weights;
-      Accumulators<Part::kColumns> dscores;
-      tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout, scratch, weights, dscores);
-      store_tile(tiles.weights, warp.row, weights, column);
-      store_tile(tiles.dscores, warp.row, dscores, column);
+      tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout);
       simt::sync_block();
+      store_by_key<Part::kBlockThreads>(tiles.dscores, args.workspace.dscores, i0, j0);
+      if constexpr (kBand) store_by_distance<Part::kBlockThreads>(in, tiles.dscores, args.workspace.dscores, i0, j0);
       multiply_transposed(dvalues, nullptr, tiles.weights, warp.row, tiles.queries.doutput, feature);
       multiply_transposed(dkeys, &row_sums, tiles.dscores, warp.row, tiles.queries.content, feature);
       simt::sync_block();
@@ -98,7 +148,7 @@ void launch_keys(Queue& queue, const BackwardArguments<Element>& args) {
     constexpr int kWidth = decltype(width)::value;
     constexpr bool kBand = decltype(band)::value;
     launch_tiles<KeysTiles<Element, kWidth, kBand>>(
-        queue, "relative_attention_keys", args, args.in.keys,
+        queue, "relative_attention_keys", args, args.blocks_of_run(args.in.keys),
         relative_attention_keys_kernel<Element, kWidth, kBand, decltype(terms)::value, decltype(listed)::value>);
   });
 }

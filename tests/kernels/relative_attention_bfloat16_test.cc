@@ -1,5 +1,6 @@
 // Relative attention with activations in bfloat16 against the oracle on the same rounded inputs.
 #include "tests/kernels/bfloat16.h"
+#include "tests/kernels/patterns.h"
 #include "tests/kernels/relative_attention_problem.h"
 #include "tests/kernels/unfused_relative_attention.h"
 
@@ -26,6 +27,11 @@ TEST(RelativeAttentionInBFloat16, IsAsNearAsTheNaivePath) {
   expect_near_as_unfused({.b = 2, .t = 65, .m = 0, .n = 2, .h = 32, .dropatt = 0.3F});
   expect_near_as_unfused({.b = 2, .t = 33, .m = 131, .n = 2, .h = 16, .p = 60, .window = 90, .dropatt = 0.3F});
   expect_near_as_unfused({.b = 2, .t = 150, .m = 67, .n = 2, .h = 64, .dropatt = 0.3F, .document = 50});
+  for (const Pattern& pattern : {scattered(), every_other_block()}) {
+    for (const int64_t document : {0, 60})
+      expect_near_as_unfused(
+          {.b = 2, .t = 150, .m = 67, .n = 2, .h = 24, .dropatt = 0.3F, .pattern = pattern, .document = document});
+  }
   for (const int64_t h : {8, 64, 128}) {
     expect_near_as_unfused(
         {.b = 2, .t = 70, .m = 67, .n = 2, .h = h, .window = 90, .dropatt = 0.3F, .has_distances = false, .e = 137});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <optional>
@@ -94,14 +95,16 @@ inline Dropout dropatt_of(const AttentionCase& c) {
   return {.p = c.dropatt, .random = {.seed = 77, .step = 5, .site = 3}, .first_element = 12345};
 }
 
-inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device) {
+inline int64_t attention_workspace(const AttentionCase& c, DeviceKind device, int64_t score_bytes = kScoreBytes) {
   return relative_attention_workspace({.streams = c.b,
                                        .tgt_len = c.t,
                                        .keys = c.keys(),
                                        .positions = c.positions(),
                                        .biases = c.e + c.g,
                                        .heads = c.n,
-                                       .d_head = c.h},
+                                       .d_head = c.h,
+                                       .activations = c.dtype,
+                                       .score_bytes = score_bytes},
                                       device);
 }
 
@@ -167,14 +170,17 @@ struct AttentionProblem {
         doutput(cast(random_tensor({c.b, c.t, c.n, c.h}, 6), c.dtype)) {}
 };
 
-// Overwritten outputs begin as NaN; the accumulated ones as `before`.
+// Whatever a part of the memory is taken for.
+inline const float kNaNOfAnyDType = std::bit_cast<float>(0xFFFFFFFFU);
+
+// Overwritten outputs and the workspace begin as NaN; the accumulated outputs as `before`.
 struct AttentionSolution {
   TestTensor output, lse, workspace, dqkv, dmemory_kv, dr, du, dw, dbias, dgain;
 
   explicit AttentionSolution(const AttentionCase& c, float before = 0.0F)
       : output(cast(unset_tensor({c.b, c.t, c.n, c.h}), c.dtype)),
         lse(unset_tensor({c.b, c.n, c.t})),
-        workspace(unset_tensor({attention_workspace(c, test_device().kind)})),
+        workspace(filled_tensor({attention_workspace(c, test_device().kind)}, kNaNOfAnyDType)),
         dqkv(cast(unset_tensor({c.b, c.t, 3, c.n, c.h}), c.dtype)),
         dmemory_kv(cast(unset_tensor({c.b, c.m, 2, c.n, c.h}), c.dtype)),
         dr(cast(unset_tensor({c.positions(), c.n, c.h}), c.dtype)),
