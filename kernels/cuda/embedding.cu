@@ -12,6 +12,7 @@ namespace segue::kernels::cuda {
 namespace {
 
 constexpr int kRankThreads = 128;
+constexpr int kThreadsOfRank = 8;  // each looks at every eighth of the other rows
 constexpr int kMaxColumnThreads = 256;
 constexpr int64_t kLeastChunk = 32;
 
@@ -55,7 +56,8 @@ struct RankArguments {
 // order[rank of row i] = i. The rank is counted: rows with smaller tokens, and earlier rows with the same.
 __global__ void embedding_rank_kernel(RankArguments args) {
   auto& others = simt::static_shared<int32_t[kRankThreads], 0>();
-  const int row = simt::block() * kRankThreads + simt::thread();
+  const int row = (simt::block() * kRankThreads + simt::thread()) / kThreadsOfRank;
+  const int part = simt::thread() % kThreadsOfRank;
   const int32_t token = row < args.rows ? args.tokens[row] : 0;
   int place = 0;
   for (int first = 0; first < args.rows; first += kRankThreads) {
@@ -63,9 +65,11 @@ __global__ void embedding_rank_kernel(RankArguments args) {
     if (first + simt::thread() < args.rows) others[simt::thread()] = args.tokens[first + simt::thread()];
     simt::sync_block();
     const int count = args.rows - first < kRankThreads ? args.rows - first : kRankThreads;
-    for (int k = 0; k < count; ++k) place += others[k] < token || (others[k] == token && first + k < row) ? 1 : 0;
+    for (int k = part; k < count; k += kThreadsOfRank)
+      place += others[k] < token || (others[k] == token && first + k < row) ? 1 : 0;
   }
-  if (row < args.rows) args.order[place] = row;
+  for (int mask = 1; mask < kThreadsOfRank; mask *= 2) place += simt::shuffle_xor(place, mask);
+  if (row < args.rows && part == 0) args.order[place] = row;
 }
 
 template <typename Element>
@@ -203,7 +207,8 @@ void embedding_backward(Queue& queue, const EmbeddingBackward& args) {
   if (args.dy.elements() == 0) return;
   const auto* tokens = args.tokens.as<int32_t>();
   const Workspace workspace = workspace_for(queue.cuda(), rows, columns);
-  simt::launch(queue.cuda(), "embedding_rank", {.x = simt::divide_up(rows, kRankThreads), .threads = kRankThreads},
+  simt::launch(queue.cuda(), "embedding_rank",
+               {.x = simt::divide_up(rows * kThreadsOfRank, kRankThreads), .threads = kRankThreads},
                embedding_rank_kernel,
                RankArguments{.tokens = tokens, .rows = static_cast<int>(rows), .order = workspace.order});
   simt::with_access(args.dy.dtype, columns, {args.dy, args.dtable}, [&](auto access) {
