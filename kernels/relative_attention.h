@@ -54,9 +54,9 @@ struct RelativeAttentionInputs {
   Dropout dropout;             // of the weights
 };
 
-// How many bytes of a GPU's workspace may hold gradients of scores, ds, for other kernels than the one that made the
-// scores anew: as many streams' heads go through the backward at once as have room, at least one. A head takes T * K
-// elements, twice that with r.
+// How many bytes of a GPU's workspace may hold ds, which one kernel computes, making the scores anew, and others
+// multiply: as many heads, of all streams, go through the backward at once as have room there, at least one. A head has
+// T * K elements of A, in whole tiles; twice as many with r.
 inline constexpr int64_t kScoreBytes = int64_t{256} << 20;
 
 struct RelativeAttentionForward {
@@ -67,19 +67,19 @@ struct RelativeAttentionForward {
 void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args);
 
 struct RelativeAttentionBackward {
-  RelativeAttentionInputs inputs;  // as in the forward
-  ConstTensorView doutput;         // [B, T, N, H] A in
-  ConstTensorView output;          // as saved
-  ConstTensorView lse;             // as saved
-  TensorView workspace;            // [at least relative_attention_workspace] float32 scratch
-  int64_t score_bytes = kScoreBytes;
-  TensorView dqkv;        // [B, T, 3, N, H] A out, overwritten
-  TensorView dmemory_kv;  // [B, M, 2, N, H] A out, overwritten
-  TensorView dr;          // [P, N, H] A out, overwritten; these three are empty as r, u and w are
-  TensorView du;          // [N, H] float32 inout, accumulated
-  TensorView dw;          // [N, H] float32 inout, accumulated
-  TensorView dbias = {};  // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
-  TensorView dgain = {};  // [N, E] float32 out, overwritten; empty without gain, or where it is not wanted
+  RelativeAttentionInputs inputs;     // as in the forward
+  ConstTensorView doutput;            // [B, T, N, H] A in
+  ConstTensorView output;             // as saved
+  ConstTensorView lse;                // as saved
+  TensorView workspace;               // [at least relative_attention_workspace] float32 scratch
+  int64_t score_bytes = kScoreBytes;  // for which the workspace was made
+  TensorView dqkv;                    // [B, T, 3, N, H] A out, overwritten
+  TensorView dmemory_kv;              // [B, M, 2, N, H] A out, overwritten
+  TensorView dr;                      // [P, N, H] A out, overwritten; these three are empty as r, u and w are
+  TensorView du;                      // [N, H] float32 inout, accumulated
+  TensorView dw;                      // [N, H] float32 inout, accumulated
+  TensorView dbias = {};              // [N, E] float32 out, overwritten; empty without bias, or where it is not wanted
+  TensorView dgain = {};              // [N, E] float32 out, overwritten; empty without gain, or where it is not wanted
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 

@@ -30,8 +30,8 @@ struct VisibleTiles {
   TileLists keys_of_queries;       // of each tile of queries
   TileLists queries_of_keys;       // of each tile of keys
   TileLists queries_of_distances;  // of each tile of distances d = M + i - j
-  TileLists distances_of_queries;
-  ConstTensorView masks;  // [masks, kScheduleTile] int64: of the tile's query, bit c for its key or distance c
+  TileLists distances_of_queries;  // of each tile of queries
+  ConstTensorView masks;           // [masks, kScheduleTile] int64: of the tile's query, bit c for its key or distance c
 
   bool empty() const { return groups == 0; }
 };

@@ -24,22 +24,25 @@ __device__ __forceinline__ void store_by_key(const Tile<Element, kTile<Element>>
   }
 }
 
-// The same by distance: a warp takes a row, whose keys, from the last to the first, are at distances that follow each
+// The same by distance: a warp takes rows, whose keys, from the last to the first, are at distances that follow each
 // other. Those ahead, and rows behind the last query, have no place.
 template <int kBlockThreads, typename Element>
 __device__ __forceinline__ void store_by_distance(const AttentionInputs<Element>& in,
                                                   const Tile<Element, kTile<Element>>& tile,
                                                   const ScoreGradients<Element>& to, int i0, int j0) {
-  constexpr int kRows = kTile<Element>;
-#pragma unroll 4
-  for (int first = 0; first < kRows; first += kBlockThreads / simt::kWarp) {
-    const int row = first + simt::warp();
-    const int nearest = in.mem_len + i0 + row - j0 - (kRows - 1);
+  constexpr int kRows = kTile<Element> * simt::kWarp / kBlockThreads;  // of the warp
+  const int first = simt::warp() * kRows;
+  const int last_column = kTile<Element> - 1 - simt::lane();
+  const int nearest = in.mem_len + i0 + first - j0 - last_column;
+  const int queries = in.tgt_len - i0 - first;
+  Element* place = to.at(to.by_distance, i0 + first, nearest);
 #pragma unroll
-    for (int column = simt::lane(); column < kRows; column += simt::kWarp) {
-      if (i0 + row < in.tgt_len && nearest + column >= 0)
-        *to.at(to.by_distance, i0 + row, nearest + column) = *tile.at(row, kRows - 1 - column);
+  for (int row = 0; row < kRows; ++row) {
+#pragma unroll
+    for (int column = 0; column < kTile<Element>; column += simt::kWarp) {
+      if (row < queries && nearest + row + column >= 0) place[column] = *tile.at(first + row, last_column - column);
     }
+    place += to.columns + 1;
   }
 }
 

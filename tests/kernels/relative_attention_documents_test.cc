@@ -17,7 +17,7 @@ TEST(RelativeAttentionInDocuments, EqualsOracle) {
     const AttentionCase plain{.b = 2, .t = 100, .m = 64, .n = 2, .h = 16, .dropatt = 0.3F, .document = document};
     for (AttentionCase c : of_all_terms(plain)) {
       expect_oracle(c);
-      for (const Pattern& pattern : {every_other_block(), scattered()}) {
+      for (const Pattern& pattern : {everything(), every_other_block(), scattered()}) {
         c.pattern = pattern;
         expect_oracle(c);
       }

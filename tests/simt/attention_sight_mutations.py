@@ -42,7 +42,7 @@ ATTENTION_SIGHT_MUTATIONS: list[Mutation] = [
     attention(
         "relative_attention.cuh",
         "with a schedule, no reach in the gradient of the positions",
-        "  if (in.has_limits()) mask_scores<kOrder>(in, at, first_query, key_of, SeenByDistance(), scores);\n",
+        "  if (in.has_limits()) visit_unseen<kOrder, kColumns>(in, at, first_query, key_of, SeenByDistance(), visit);\n",
         "",
         DOCUMENTS,
         "distances",

@@ -1,6 +1,7 @@
 """What mutation_check.py breaks: at least two places of every family of kernels."""
 
 from attention_mutations import ATTENTION_MUTATIONS
+from attention_score_mutations import ATTENTION_SCORE_MUTATIONS
 from attention_sight_mutations import ATTENTION_SIGHT_MUTATIONS
 from host_mutations import HOST_MUTATIONS
 from mutation import KERNELS, Mutation, header, kernel
@@ -31,6 +32,7 @@ TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
 MUTATIONS = [
     *ATTENTION_MUTATIONS,
+    *ATTENTION_SCORE_MUTATIONS,
     *ATTENTION_SIGHT_MUTATIONS,
     *HOST_MUTATIONS,
     kernel(
