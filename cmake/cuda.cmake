@@ -1,7 +1,7 @@
 # CUDA, where SEGUE_CUDA asks for it and there is nvcc: SEGUE_CUDA_ENABLED tells.
 find_program(SEGUE_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 include(${CMAKE_CURRENT_LIST_DIR}/gpus_here.cmake)
-set(architectures 80-real 90-real 100)  # the newest also as PTX
+set(architectures 80-real 90a-real 100)  # the newest also as PTX
 set(words "")
 if(SEGUE_CUDA STREQUAL "HERE")
   segue_gpus_here(architectures words)

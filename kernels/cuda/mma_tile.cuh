@@ -29,7 +29,8 @@ class Tile {
   // Takes its rows from the block's shared memory, or from a layout that only counts.
   template <typename Memory>
   __host__ __device__ __forceinline__ Tile(Memory& memory, int rows)
-      : data_(memory.template take<Element>(elements(rows))) {}
+      : data_(memory.template take<Element>(
+            elements(rows), kStride * sizeof(Element) == 128 ? simt::kTileAlignment : simt::kSharedAlignment)) {}
 
   __device__ __forceinline__ Element* data() const { return data_; }
   __device__ __forceinline__ Element* at(int row, int column) const {

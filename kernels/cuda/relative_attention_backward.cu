@@ -30,13 +30,23 @@ __global__ void relative_attention_rows_kernel(BackwardArguments<Element> args) 
   const int64_t place = in.statistic(at.b, at.n, i);
   const Element* query = in.query_rows(at).at(i);
   float sum = 0.0F;
-  for (int h = simt::lane(); h < in.d_head; h += simt::kWarp) {
-    sum += static_cast<float>(args.doutput[row + h]) * static_cast<float>(args.output[row + h]);
-    const auto q = static_cast<float>(query[h]);
-    args.workspace.content[place * in.d_head + h] = static_cast<Element>(q + in.bias_at(in.u, at.n, h));
-    if (in.positions > 0)
-      args.workspace.position[place * in.d_head + h] = static_cast<Element>(q + in.bias_at(in.w, at.n, h));
-  }
+  const auto visit = [&](auto at_once) {
+    constexpr int kAtOnce = decltype(at_once)::value;  // features of a lane
+    for (int h = kAtOnce * simt::lane(); h < in.d_head; h += kAtOnce * simt::kWarp) {
+      float doutput[kAtOnce], output[kAtOnce], q[kAtOnce], with_u[kAtOnce], with_w[kAtOnce];
+      simt::load(args.doutput + row + h, doutput);
+      simt::load(args.output + row + h, output);
+      simt::load(query + h, q);
+      for (int k = 0; k < kAtOnce; ++k) {
+        sum += doutput[k] * output[k];
+        with_u[k] = q[k] + in.bias_at(in.u, at.n, h + k);
+        with_w[k] = q[k] + in.bias_at(in.w, at.n, h + k);
+      }
+      simt::store(args.workspace.content + place * in.d_head + h, with_u);
+      if (in.positions > 0) simt::store(args.workspace.position + place * in.d_head + h, with_w);
+    }
+  };
+  in.vectorised ? visit(std::integral_constant<int, 2>()) : visit(std::integral_constant<int, 1>());
   sum = simt::reduce_warp(sum, simt::Sum());
   if (simt::lane() == 0) args.workspace.delta[place] = sum;
 }
@@ -64,8 +74,9 @@ __global__ void relative_attention_reduce_positions_kernel(ReduceArguments<Eleme
   const int64_t h = element % in.d_head;
   const int end = position + 1 == in.positions ? in.keys : position + 1;
   float sum = 0.0F;
-  for (int64_t b = 0; b < in.streams; ++b) {
-    for (int64_t e = position; e < end; ++e) sum += args.parts.dr[((b * in.heads + n) * in.keys + e) * in.d_head + h];
+  for (int64_t e = position; e < end; ++e) {
+#pragma unroll 8
+    for (int64_t b = 0; b < in.streams; ++b) sum += args.parts.dr[((b * in.heads + n) * in.keys + e) * in.d_head + h];
   }
   args.dr[element] = static_cast<Element>(sum);
 }
@@ -231,7 +242,8 @@ void run_heads(Queue& queue, BackwardArguments<Element> arguments, int64_t heads
 template <typename Element>
 void run_backward(Queue& queue, const RelativeAttentionBackward& args) {
   AttentionInputs<Element> in = inputs_of<Element>(args.inputs);
-  in.vectorised = in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput);
+  in.vectorised =
+      in.vectorised && is_vectorisable(args.inputs.qkv, args.doutput) && is_vectorisable(args.inputs.qkv, args.output);
   const int64_t heads = static_cast<int64_t>(in.streams) * in.heads;
   const RelativeAttentionExtents extents{.tgt_len = in.tgt_len,
                                          .keys = in.keys,

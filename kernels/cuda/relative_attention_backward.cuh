@@ -88,10 +88,11 @@ template <typename Element, int kWidth>
 struct Division {
   static constexpr int kWarps = kTile<Element> / 16 * kWarpsBeside<Element, kWidth>;
   static constexpr int kBlockThreads = kWarps * simt::kWarp;
+  static constexpr int kBlocksAtOnce =
+      kWidth <= 64 ? 3 : 1;  // that registers are to leave room for on a multiprocessor
   static constexpr int kColumns = kTile<Element> / kWarpsBeside<Element, kWidth>;  // of the scores, for each warp
   static constexpr int kFeatures = kWidth / kWarpsBeside<Element, kWidth>;         // of the gradients, for each warp
-  using Scratch = BandScratch<kColumns, kWarps>;
-  static_assert(kWarpsBeside<Element, kWidth> == 1 || kFeatures % 64 == 0);  // as load_b_rows wants offsets
+  static_assert(kWarpsBeside<Element, kWidth> == 1 || kFeatures % 64 == 0);        // as load_b_rows wants offsets
 };
 
 // The statistics a lane needs of the two queries it holds.
@@ -136,7 +137,7 @@ __device__ __forceinline__ void weights_and_gradients(const AttentionInputs<Elem
   dropout.apply(scores);
 }
 
-// A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` is scratch [kTile].
+// A block's part of a bias gradient: sum over its rows of row_sums[row] * tile[row]. `sums` has room for kTile.
 template <typename Element, int kWidth>
 __device__ __forceinline__ void store_bias_part(const Tile<Element, kWidth>& tile, const float (&row_sums)[4],
                                                 float* sums, float scale, int d_head, float* to) {

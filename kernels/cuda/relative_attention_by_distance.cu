@@ -32,11 +32,13 @@ template <typename Element, int kWidth>
 struct ByDistanceTiles : Division<Element, kWidth> {
   QueryTiles<Element, kWidth, false> queries;
   KeyBands<Element, kWidth> band;
-  typename Division<Element, kWidth>::Scratch scratch;
+  float* of_rows;  // [16 queries at a time, kTile]
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit ByDistanceTiles(Memory& memory)
-      : queries(memory), band(memory), scratch(memory) {}
+      : queries(memory),
+        band(memory),
+        of_rows(memory.template take<float>(WarpPlace<Element>::kRowWarps * kTile<Element>)) {}
 };
 
 // A lane's two columns of every eight: their sums over rows of ds.
@@ -74,14 +76,13 @@ __device__ __forceinline__ void multiply_rectified(Accumulators<kColumns>& dscor
 }
 
 template <typename Element, int kWidth, ByDistance kTerms, bool kListed>
-__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads, Division<Element, kWidth>::kBlocksAtOnce)
     relative_attention_by_distance_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
   const HeadPlace at;
   simt::SharedMemory memory;
   ByDistanceTiles<Element, kWidth> tiles(memory);
-  float* scratch = tiles.scratch.of_warp();
 
   using Part = Division<Element, kWidth>;
   const WarpPlace<Element> warp;
@@ -106,11 +107,11 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
       const auto key_of = [&](int row) { return first_key + row - column; };  // and of column 0
       dropout.template draw<KeyOrder::kDescending, Part::kColumns>(at, i0 + warp.row, key_of);
       simt::async_wait<0>();
-      simt::sync_block();
+      sync_tiles<Element, kWidth>();
       Accumulators<Part::kColumns> scores;
       Accumulators<Part::kColumns> dweights;
-      multiply_band<Part::kColumns>(scores, tiles.queries.content, warp.row, tiles.band.keys, scratch, column);
-      multiply_band<Part::kColumns>(dweights, tiles.queries.doutput, warp.row, tiles.band.values, scratch, column);
+      multiply_band(scores, tiles.queries.content, warp.row, tiles.band.keys, column);
+      multiply_band(dweights, tiles.queries.doutput, warp.row, tiles.band.values, column);
       [[maybe_unused]] Accumulators<Part::kColumns> products;
       if constexpr (kTerms == ByDistance::kGains) products = scores;
       weights_and_gradients<KeyOrder::kDescending, kTerms>(in, at, i0 + warp.row, key_of, walk.seen(), query, dropout,
@@ -127,18 +128,17 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
 
   sums.reduce();
   const LaneOfAccumulators lane;
-  float* of_rows = tiles.scratch.of_block;  // [16 queries at a time, kTile]
   if (simt::lane() < 4) {
     for (int block = 0; block < Part::kColumns / 8; ++block) {
       for (int i = 0; i < 2; ++i)
-        of_rows[warp.row / 16 * kRows + column + lane.column(block, i)] = sums.value[block][i];
+        tiles.of_rows[warp.row / 16 * kRows + column + lane.column(block, i)] = sums.value[block][i];
     }
   }
   simt::sync_block();
   const int e = e0 + simt::thread();
   if (simt::thread() >= kRows || e >= in.keys) return;
   float sum = 0.0F;
-  for (int rows = 0; rows < WarpPlace<Element>::kRowWarps; ++rows) sum += of_rows[rows * kRows + simt::thread()];
+  for (int rows = 0; rows < WarpPlace<Element>::kRowWarps; ++rows) sum += tiles.of_rows[rows * kRows + simt::thread()];
   if constexpr (kTerms == ByDistance::kGains) sum *= in.scale;
   args.workspace.by_distance[(static_cast<int64_t>(at.b) * in.heads + at.n) * in.keys + e] = sum;
 }

@@ -16,7 +16,7 @@ struct DistancesTiles : ScoreTiles<Element, kWidth> {
 };
 
 template <typename Element, int kWidth, bool kListed>
-__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads, Division<Element, kWidth>::kBlocksAtOnce)
     relative_attention_distances_kernel(BackwardArguments<Element> args) {
   const AttentionInputs<Element>& in = args.in;
   const ScoreGradients<Element>& dscores = args.workspace.dscores;

@@ -18,15 +18,12 @@ struct ForwardArguments {
 template <typename Element, int kWidth, bool kBand>
 struct ForwardTiles {
   static constexpr int kBlockThreads = kThreads<Element>;
-  static constexpr int kBandColumns =
-      kWidth > 64 ? 32 : kTile<Element>;  // at a time: two blocks share a GPU's processor
 
   Tile<Element, kWidth> content;   // queries + u
   Tile<Element, kWidth> position;  // queries + w
   Tile<Element, kWidth> keys;
   Tile<Element, kWidth> values;
   Band<Element, kWidth> band;  // of positions
-  BandScratch<kBandColumns, kBlockThreads / simt::kWarp> scratch;
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit ForwardTiles(Memory& memory)
@@ -34,8 +31,7 @@ struct ForwardTiles {
         position(memory, kBand ? kTile<Element> : 0),
         keys(memory, kTile<Element>),
         values(memory, kTile<Element>),
-        band(memory, kBand),
-        scratch(memory, kBand) {}
+        band(memory, kBand) {}
 };
 
 // The running softmax of a warp's 16 queries; a lane knows those of its two rows. Scores are yet to be scaled.
@@ -98,7 +94,9 @@ __device__ __forceinline__ void store_output(const ForwardArguments<Element>& ar
 }
 
 template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
-__global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
+__global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2
+                                                     : kBand     ? 3
+                                                                 : 4)
     relative_attention_forward_kernel(ForwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
@@ -106,7 +104,6 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
   simt::SharedMemory memory;
   using Tiles = ForwardTiles<Element, kWidth, kBand>;
   Tiles tiles(memory);
-  [[maybe_unused]] float* scratch = tiles.scratch.of_warp();
 
   const int i0 = (simt::grid_size() - 1 - simt::block()) * kRows;  // those with the most keys first
   const int first_query = i0 + simt::warp() * 16;
@@ -138,11 +135,10 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
       simt::async_commit();
       dropout.template draw<KeyOrder::kAscending, kRows>(at, first_query, [&](int) { return j0; });
       simt::async_wait<1>();
-      simt::sync_block();
+      sync_tiles<Element, kWidth>();
       Accumulators<kRows> scores;
       multiply_straight(scores, tiles.content, simt::warp() * 16, tiles.keys);
-      if constexpr (kBand)
-        multiply_band<Tiles::kBandColumns>(scores, tiles.position, simt::warp() * 16, tiles.band, scratch);
+      if constexpr (kBand) multiply_band(scores, tiles.position, simt::warp() * 16, tiles.band);
       simt::sync_block();  // all threads are done with these keys and positions
       walk.move_on();
       follows = walk.follows(j0);
@@ -156,7 +152,7 @@ __global__ void __launch_bounds__(kThreads<Element>, kWidth > 64 ? 2 : 3)
       softmax.add(scores, in.scale);
       dropout.apply(scores);
       simt::async_wait<1>();
-      simt::sync_block();
+      sync_tiles<Element, kWidth>();
       multiply_rows(softmax.output, scores, tiles.values);
       simt::sync_block();  // and with these values
     }

@@ -27,7 +27,7 @@ struct KeysTiles : Division<Element, kWidth> {
   Band<Element, kWidth> positions;
   Tile<Element, kTile<Element>> weights;
   Tile<Element, kTile<Element>> dscores;
-  typename Division<Element, kWidth>::Scratch scratch;
+  float* sums;  // [kTile]
 
   template <typename Memory>
   __host__ __device__ __forceinline__ explicit KeysTiles(Memory& memory)
@@ -37,7 +37,7 @@ struct KeysTiles : Division<Element, kWidth> {
         positions(memory, kBand),
         weights(memory, kTile<Element>),
         dscores(memory, kTile<Element>),
-        scratch(memory, kBand) {}
+        sums(memory.template take<float>(kTile<Element>)) {}
 
   __device__ __forceinline__ void load_keys(const AttentionInputs<Element>& in, const HeadPlace& at, int j0) const {
     load_rows<Division<Element, kWidth>::kBlockThreads>(in, keys, 0, in.key_rows(at), j0);
@@ -60,8 +60,7 @@ struct KeysTiles : Division<Element, kWidth> {
     Accumulators<kColumns> scores;
     Accumulators<kColumns> gradients;
     multiply_straight(scores, queries.content, warp.row, keys, column);
-    if constexpr (kBand)
-      multiply_band<kColumns>(scores, queries.position, warp.row, positions, scratch.of_warp(), column);
+    if constexpr (kBand) multiply_band(scores, queries.position, warp.row, positions, column);
     [[maybe_unused]] Accumulators<kColumns> products;
     if constexpr (kTerms == ByDistance::kGains) products = scores;
     multiply_straight(gradients, queries.doutput, warp.row, values, column);
@@ -76,7 +75,7 @@ struct KeysTiles : Division<Element, kWidth> {
 };
 
 template <typename Element, int kWidth, bool kBand, ByDistance kTerms, bool kListed>
-__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads, kWidth > 64 ? 1 : 2)
     relative_attention_keys_kernel(BackwardArguments<Element> args) {
   constexpr int kRows = kTile<Element>;
   const AttentionInputs<Element>& in = args.in;
@@ -112,9 +111,9 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
       const QueryStatistics<Element> query(args, at, i0 + warp.row);
       dropout.template draw<KeyOrder::kAscending, Part::kColumns>(at, i0 + warp.row, [&](int) { return j0 + column; });
       simt::async_wait<0>();
-      simt::sync_block();
+      sync_tiles<Element, kWidth>();
       tiles.template weigh<kTerms>(in, at, i0, j0, walk.seen(), query, dropout);
-      simt::sync_block();
+      sync_tiles<Element, kWidth>();
       store_by_key<Part::kBlockThreads>(tiles.dscores, args.workspace.dscores, i0, j0);
       if constexpr (kBand) store_by_distance<Part::kBlockThreads>(in, tiles.dscores, args.workspace.dscores, i0, j0);
       multiply_transposed(dvalues, nullptr, tiles.weights, warp.row, tiles.queries.doutput, feature);
@@ -136,8 +135,7 @@ __global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
   store_rows(dvalues, 1.0F, in.d_head, row_of(1), feature);
   const int64_t part = (static_cast<int64_t>(at.b) * in.heads + at.n) * simt::grid_size() + simt::block();
   simt::sync_block();  // also the copies of all threads have landed
-  store_bias_part(tiles.keys, row_sums, tiles.scratch.of_block, in.scale, in.d_head,
-                  args.workspace.du + part * in.d_head);
+  store_bias_part(tiles.keys, row_sums, tiles.sums, in.scale, in.d_head, args.workspace.du + part * in.d_head);
 }
 
 }  // namespace

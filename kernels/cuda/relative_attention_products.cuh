@@ -28,67 +28,83 @@ struct Band {
   __device__ __forceinline__ void turn() { base ^= kTile<Element>; }
 };
 
-// A warp's memory for a band's products, kColumns of the result at a time: 16 rows of kColumns + 16, each moved on by
-// eight banks, or by four for fewer columns than 64.
-template <int kColumns>
-inline constexpr int kBandStride = kColumns + 16 + (kColumns % 64 == 0 ? 8 : 4);
+// Moves the products of a warp's 16 queries with the rows of a band to where they belong. A block of products has eight
+// rows of the band. Of query r, column c of the result's block b is product c' = r - c + 7 of the block as far from the
+// last as b is from the first, or, from 8 on, product c' - 8 of the one after; one block further for the queries from 8
+// on.
+class BandShift {
+ public:
+  __device__ __forceinline__ BandShift() {
+    const LanePlace lane;
+    is_odd_ = (lane.group + 7) % 2 != 0;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int mine = lane.pair + (lane.group + 7 - i) % 2;  // of the block's products, the one that this lane gives
+      gives_next_[i] = mine < lane.group + 1 - i;
+      from_[i] = lane.group * 4 + (lane.group + 7 - lane.pair - i) % 8 / 2;
+    }
+  }
 
-// That of all warps; without a band a float for each of a block's rows.
-template <int kColumns, int kWarps>
-struct BandScratch {
-  float* of_block;
+  // Puts the product first that this lane gives for even columns; to be done once with each block.
+  __device__ __forceinline__ void sort(float (&products)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      const float first = products[i];
+      products[i] = is_odd_ ? products[i + 1] : first;
+      products[i + 1] = is_odd_ ? first : products[i + 1];
+    }
+  }
 
-  template <typename Memory>
-  __host__ __device__ __forceinline__ explicit BandScratch(Memory& memory, bool is_wanted = true)
-      : of_block(memory.template take<float>(kWarps * 16 * (is_wanted ? kBandStride<kColumns> : 1))) {}
-  __device__ __forceinline__ float* of_warp() const { return of_block + simt::warp() * 16 * kBandStride<kColumns>; }
+  // sums += the shifted products of three sorted blocks that follow each other.
+  __device__ __forceinline__ void add(float (&sums)[4], const float (&first)[4], const float (&second)[4],
+                                      const float (&third)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      sums[i] += simt::shuffle(gives_next_[i] ? second[i] : first[i], from_[i]);
+      sums[2 + i] += simt::shuffle(gives_next_[i] ? third[2 + i] : second[2 + i], from_[i]);
+    }
+  }
+
+ private:
+  bool is_odd_;
+  bool gives_next_[2];  // for even and odd columns
+  int from_[2];         // the lanes that give to this one
 };
 
-// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong: columns from `first` on,
-// kAtATime of them at a time.
-template <int kAtATime, typename Element, int kWidth, int kColumns>
+// sums += the band's products of rows [row, row + 16) of `a`, shifted to where they belong: columns from `first` on.
+template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_band(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
-                                              const Band<Element, kWidth>& band, float* scratch, int first = 0) {
-  static_assert(is_power_of_two(Band<Element, kWidth>::kRows) && kColumns % kAtATime == 0);
-  constexpr int kStride = kBandStride<kAtATime>;
+                                              const Band<Element, kWidth>& band, int first = 0) {
+  static_assert(is_power_of_two(Band<Element, kWidth>::kRows));
+  constexpr int kBlocks = kColumns / 8;
   constexpr int kSteps = kWidth / 16;
   constexpr bool kIsKept = kParts<Element> * kSteps <= 4;  // there are registers for all of the rows
-  [[maybe_unused]] constexpr int kBlocksAtATime = kIsKept ? kAtATime / 16 + 1 : 1;
-  const LaneOfAccumulators lane;
+  const BandShift shift;
   FragmentA<Element> fragments[kIsKept ? kSteps : 1];
   if constexpr (kIsKept) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) load_a(fragments[step], a, row, 16 * step);
   }
+  const int band_row = row + kTile<Element> - kColumns - first;
+  float before[2][4];  // the last two blocks of products
 #pragma unroll
-  for (int part = 0; part < kColumns; part += kAtATime) {
-    const int band_row = row + kTile<Element> - kAtATime - first - part;
-    simt::sync_warp();  // the products before have been read
-#pragma unroll kBlocksAtATime
-    for (int column = 0; column < kAtATime + 16; column += 16) {
-      Accumulators<16> products;
-      const int place = band.place(band_row + column);
+  for (int block = 0; block < kBlocks + 2; block += 2) {
+    Accumulators<16> products;
+    const int place = band.place(band_row + 8 * block);
 #pragma unroll
-      for (int step = 0; step < kSteps; ++step) {
-        FragmentA<Element>& fragment = fragments[kIsKept ? step : 0];
-        if constexpr (!kIsKept) load_a(fragment, a, row, 16 * step);
-        multiply_transpose(products, fragment, band.tile, place, 16 * step);
-      }
-#pragma unroll
-      for (int block = 0; block < 2; ++block) {
-        for (int i = 0; i < 4; i += 2)
-          store_pair(scratch + lane.row(i) * kStride + column + lane.column(block, i), products.value[block], i);
-      }
+    for (int step = 0; step < kSteps; ++step) {
+      FragmentA<Element>& fragment = fragments[kIsKept ? step : 0];
+      if constexpr (!kIsKept) load_a(fragment, a, row, 16 * step);
+      multiply_transpose(products, fragment, band.tile, place, 16 * step);
     }
-    simt::sync_warp();
 #pragma unroll
-    for (int block = 0; block < kAtATime / 8; ++block) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int shifted = lane.row(i) - lane.column(block, i) + kAtATime - 1;
-        sums.value[part / 8 + block][i] += scratch[lane.row(i) * kStride + shifted];
-      }
+    for (auto& of_block : products.value) shift.sort(of_block);
+    if (block > 0) {
+      shift.add(sums.value[kBlocks + 1 - block], before[0], before[1], products.value[0]);
+      shift.add(sums.value[kBlocks - block], before[1], products.value[0], products.value[1]);
     }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) before[0][i] = products.value[0][i], before[1][i] = products.value[1][i];
   }
 }
 

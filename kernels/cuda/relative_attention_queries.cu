@@ -7,7 +7,7 @@ namespace segue::kernels::cuda {
 namespace {
 
 template <typename Element, int kWidth, bool kBand, bool kListed>
-__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads)
+__global__ void __launch_bounds__(Division<Element, kWidth>::kBlockThreads, Division<Element, kWidth>::kBlocksAtOnce)
     relative_attention_queries_kernel(BackwardArguments<Element> args) {
   const AttentionInputs<Element>& in = args.in;
   const ScoreGradients<Element>& dscores = args.workspace.dscores;

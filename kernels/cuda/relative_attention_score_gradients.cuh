@@ -96,7 +96,7 @@ __device__ __forceinline__ void multiply_along(TileWalk<Element, kListed> walk, 
     const auto seen = walk.seen();
     walk.move_on();
     simt::async_wait<0>();
-    simt::sync_block();  // the copies of all threads have landed, and all are done with what is replaced now
+    sync_tiles<Element, kWidth>();  // the copies of all threads have landed, and all are done with what is replaced now
     tiles.exchange();
     start();
     multiply(row, seen);
@@ -123,7 +123,7 @@ __device__ __forceinline__ void clear_unseen(const AttentionInputs<Element>& in,
       [&](int block, int i) {
         *operands.dscores.at(warp.row + lane.row(i), column + lane.column(block, i)) = static_cast<Element>(0.0F);
       });
-  simt::sync_block();
+  sync_tiles<Element, kWidth>();
 }
 
 }  // namespace segue::kernels::cuda

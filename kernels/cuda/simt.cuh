@@ -27,6 +27,14 @@ __device__ __forceinline__ int block_y() { return static_cast<int>(blockIdx.y); 
 __device__ __forceinline__ int block_z() { return static_cast<int>(blockIdx.z); }
 __device__ __forceinline__ int grid_size() { return static_cast<int>(gridDim.x); }
 
+// Whether a block's four warps multiply together (wgmma), each tile read from shared memory once for all of them: on
+// compute capability 9.0 alone, in code compiled for sm_90a.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+inline constexpr bool kMultipliesInGroups = true;
+#else
+inline constexpr bool kMultipliesInGroups = false;
+#endif
+
 // Every thread of the block, or every lane of the warp, has come here, and sees what the others wrote before.
 __device__ __forceinline__ void sync_block() { __syncthreads(); }
 __device__ __forceinline__ void sync_warp() { __syncwarp(); }
@@ -56,18 +64,17 @@ __device__ __forceinline__ T& static_shared() {
 class SharedMemory {
  public:
   __device__ __forceinline__ SharedMemory() {
-    extern __shared__ __align__(kSharedAlignment) unsigned char base[];
-    next_ = base;
+    extern __shared__ __align__(kTileAlignment) unsigned char base[];
+    base_ = base;
   }
   template <typename T>
-  __host__ __device__ __forceinline__ T* take(int count) {
-    T* piece = reinterpret_cast<T*>(next_);
-    next_ += shared_piece_bytes<T>(count);
-    return piece;
+  __host__ __device__ __forceinline__ T* take(int count, int64_t alignment = kSharedAlignment) {
+    return reinterpret_cast<T*>(base_ + layout_.place<T>(count, alignment));
   }
 
  private:
-  unsigned char* next_;
+  unsigned char* base_;
+  SharedLayout layout_;
 };
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
@@ -112,6 +119,85 @@ __device__ __forceinline__ void mma_bf16_16x8x16(float (&c)[4], const uint32_t (
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+// What this thread wrote to shared memory may be read by products of a group after the next barrier of the block: they
+// read past the threads' own view of it.
+__device__ __forceinline__ void publish_to_group() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+#endif
+}
+
+// 64 columns of bfloat16 as an operand of group products: rows of 128 bytes from `rows` on, which lies at a multiple of
+// 1024 bytes, their 16-byte chunks permuted by row % 8. Columns run along the product's sum, or, when it is kAcross,
+// rows do.
+enum class Columns : uint8_t { kAlongSum, kAcross };
+
+template <Columns kColumns>
+struct GroupOperand {
+  uint64_t descriptor;
+
+  __device__ __forceinline__ explicit GroupOperand(const void* rows)
+      : descriptor(uint64_t{(shared_address(rows) & 0x3FFFFU) >> 4U} |
+                   uint64_t{1} << 16U |           // nothing beside 64 columns
+                   uint64_t{1024 >> 4U} << 32U |  // between groups of 8 rows
+                   uint64_t{1} << 62U) {}         // permuted so
+  // 16 further along the sum: 32 bytes, or 16 rows.
+  __device__ __forceinline__ uint64_t step(int number) const {
+    return descriptor + static_cast<uint64_t>(number) * (kColumns == Columns::kAlongSum ? 32 >> 4U : 16 * 128 >> 4U);
+  }
+};
+
+#define SEGUE_SUMS_OF_GROUP(c)                                                                                 \
+  "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]),     \
+      "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), \
+      "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]), \
+      "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]), "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), \
+      "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
+#define SEGUE_PRODUCT_OF_GROUP(a, b, scale)                                                                         \
+  "{\n.reg .pred p;\nsetp.ne.b32 p, " scale                                                                         \
+  ", 0;\n"                                                                                                          \
+  "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "                                                           \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
+  "%24, "                                                                                                           \
+  "%25, %26, %27, %28, %29, %30, %31}, " a ", " b ", p, 1, 1, "
+
+// c [64, 64] += a [64, 64] · b [64, 64], all four warps of the block together; of c each has 16 rows, laid out as in
+// mma_bf16_16x8x16. In the second form a is in registers, a fragment of these for each step.
+template <Columns kOfA, Columns kOfB>
+__device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const GroupOperand<kOfA>& a,
+                                                  const GroupOperand<kOfB>& b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    asm volatile(SEGUE_PRODUCT_OF_GROUP("%32", "%33", "%34") "%35, %36;\n}\n"
+                 : SEGUE_SUMS_OF_GROUP(c)
+                 : "l"(a.step(step)), "l"(b.step(step)), "r"(1), "n"(kOfA == Columns::kAcross ? 1 : 0),
+                   "n"(kOfB == Columns::kAcross ? 1 : 0));
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+               : SEGUE_SUMS_OF_GROUP(c)::"memory");
+#endif
+}
+template <Columns kOfB>
+__device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const uint32_t (&a)[4][4],
+                                                  const GroupOperand<kOfB>& b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    asm volatile(SEGUE_PRODUCT_OF_GROUP("{%32, %33, %34, %35}", "%36", "%37") "%38;\n}\n"
+                 : SEGUE_SUMS_OF_GROUP(c)
+                 : "r"(a[step][0]), "r"(a[step][1]), "r"(a[step][2]), "r"(a[step][3]), "l"(b.step(step)), "r"(1),
+                   "n"(kOfB == Columns::kAcross ? 1 : 0));
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+               : SEGUE_SUMS_OF_GROUP(c)::"memory");
+#endif
+}
+#undef SEGUE_SUMS_OF_GROUP
+#undef SEGUE_PRODUCT_OF_GROUP
 
 // Two floats rounded to bfloat16, the first in the low half.
 __device__ __forceinline__ uint32_t pack_bf16(float low, float high) {

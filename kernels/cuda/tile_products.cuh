@@ -29,6 +29,25 @@ struct WarpPlace {
   int part = simt::warp() / kRowWarps;
 };
 
+// Whether the block's four warps multiply tiles of this width together; what a warp gets is the same.
+template <typename Element, int kWidth, int kColumns>
+inline constexpr bool kInGroup = false;
+template <>
+inline constexpr bool kInGroup<BFloat16, 64, 64> = simt::kMultipliesInGroups;
+
+// A tile as an operand, its rows from `row` on, a multiple of eight.
+template <simt::Columns kColumns>
+__device__ __forceinline__ simt::GroupOperand<kColumns> group_operand(const Tile<BFloat16, 64>& tile, int row = 0) {
+  return simt::GroupOperand<kColumns>(tile.data() + row * 64);
+}
+
+// A barrier of the block, after which its warps, or all together, multiply what its threads wrote to tiles.
+template <typename Element, int kWidth>
+__device__ __forceinline__ void sync_tiles() {
+  if constexpr (kInGroup<Element, kWidth, 64>) simt::publish_to_group();
+  simt::sync_block();
+}
+
 // How many of the steps of 16 that make up kDepth are unrolled: of rows of kWidth, all that registers have room for.
 template <int kWidth, int kDepth>
 inline constexpr int kStepsAtATime = kWidth > 128 ? 1 : kDepth / 16;
@@ -121,12 +140,17 @@ __device__ __forceinline__ void multiply_16_rows(Accumulators<kColumns>& sums, c
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, const Tile<Element, kWidth>& a, int row,
                                                   const Tile<Element, kWidth>& b, int first = 0) {
-  [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kWidth>;
+  if constexpr (kInGroup<Element, kWidth, kColumns>) {
+    using enum simt::Columns;
+    simt::multiply_in_group(sums.value, group_operand<kAlongSum>(a), group_operand<kAlongSum>(b));
+  } else {
+    [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kWidth>;
 #pragma unroll kSteps
-  for (int k = 0; k < kWidth; k += 16) {
-    FragmentA<Element> fragment;
-    load_a(fragment, a, row, k);
-    multiply_transpose(sums, fragment, b, first, k);
+    for (int k = 0; k < kWidth; k += 16) {
+      FragmentA<Element> fragment;
+      load_a(fragment, a, row, k);
+      multiply_transpose(sums, fragment, b, first, k);
+    }
   }
 }
 
@@ -134,11 +158,23 @@ __device__ __forceinline__ void multiply_straight(Accumulators<kColumns>& sums, 
 template <typename Element, int kWidth>
 __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const Accumulators<kTile<Element>>& a,
                                               const Tile<Element, kWidth>& b) {
+  if constexpr (kInGroup<Element, kWidth, kWidth>) {
+    uint32_t rows[4][4];
 #pragma unroll
-  for (int k = 0; k < kTile<Element>; k += 16) {
-    FragmentA<Element> fragment;
-    as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
-    multiply_16_rows(sums, fragment, b, k);
+    for (int step = 0; step < 4; ++step) {
+      FragmentA<Element> fragment;
+      as_operand(fragment, a.value[2 * step], a.value[2 * step + 1]);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) rows[step][i] = fragment.part[0][i];
+    }
+    simt::multiply_in_group(sums.value, rows, group_operand<simt::Columns::kAcross>(b));
+  } else {
+#pragma unroll
+    for (int k = 0; k < kTile<Element>; k += 16) {
+      FragmentA<Element> fragment;
+      as_operand(fragment, a.value[k / 8], a.value[k / 8 + 1]);
+      multiply_16_rows(sums, fragment, b, k);
+    }
   }
 }
 
@@ -147,12 +183,17 @@ __device__ __forceinline__ void multiply_rows(Accumulators<kWidth>& sums, const 
 template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_rows(Accumulators<kColumns>& sums, const Tile<Element, kTile<Element>>& a,
                                               int row, const Tile<Element, kWidth>& b, int first = 0) {
-  [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
+  if constexpr (kInGroup<Element, kWidth, kColumns>) {
+    using enum simt::Columns;
+    simt::multiply_in_group(sums.value, group_operand<kAlongSum>(a), group_operand<kAcross>(b));
+  } else {
+    [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
 #pragma unroll kSteps
-  for (int k = 0; k < kTile<Element>; k += 16) {
-    FragmentA<Element> fragment;
-    load_a(fragment, a, row, k);
-    multiply_16_rows(sums, fragment, b, k, first);
+    for (int k = 0; k < kTile<Element>; k += 16) {
+      FragmentA<Element> fragment;
+      load_a(fragment, a, row, k);
+      multiply_16_rows(sums, fragment, b, k, first);
+    }
   }
 }
 
@@ -181,13 +222,19 @@ template <typename Element, int kWidth, int kColumns>
 __device__ __forceinline__ void multiply_transposed(Accumulators<kColumns>& sums, float (*row_sums)[4],
                                                     const Tile<Element, kTile<Element>>& a, int column,
                                                     const Tile<Element, kWidth>& b, int first = 0) {
+  constexpr bool kTogether = kInGroup<Element, kWidth, kColumns>;
+  if constexpr (kTogether) {
+    using enum simt::Columns;
+    simt::multiply_in_group(sums.value, group_operand<kAcross>(a), group_operand<kAcross>(b));
+    if (row_sums == nullptr) return;
+  }
   [[maybe_unused]] constexpr int kSteps = kStepsAtATime<kWidth, kTile<Element>>;
 #pragma unroll kSteps
   for (int k = 0; k < kTile<Element>; k += 16) {
     FragmentA<Element> fragment;
     load_a_transposed(fragment, a, column, k);
     if (row_sums != nullptr) multiply(*row_sums, fragment, ones<Element>());
-    multiply_16_rows(sums, fragment, b, k, first);
+    if constexpr (!kTogether) multiply_16_rows(sums, fragment, b, k, first);
   }
 }
 

@@ -25,7 +25,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "no barrier after keys and positions have landed",
-        "      simt::sync_block();\n      Accumulators<kRows> scores;",
+        "      sync_tiles<Element, kWidth>();\n      Accumulators<kRows> scores;",
         "      Accumulators<kRows> scores;",
     ),
     attention(
@@ -43,8 +43,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_forward.cu",
         "values used before their copies have landed",
-        "      simt::async_wait<1>();\n      simt::sync_block();\n      multiply_rows",
-        "      simt::sync_block();\n      multiply_rows",
+        "      simt::async_wait<1>();\n      sync_tiles<Element, kWidth>();\n      multiply_rows",
+        "      sync_tiles<Element, kWidth>();\n      multiply_rows",
     ),
     attention(
         "relative_attention_inputs.cuh",
@@ -57,8 +57,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cu",
         "queries rounded with no bias",
-        "q + in.bias_at(in.u",
-        "q + 0 * in.bias_at(in.u",
+        "q[k] + in.bias_at(in.u",
+        "q[k] + 0 * in.bias_at(in.u",
         WITHOUT_DISTANCES,
     ),
     attention(
@@ -85,22 +85,45 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_products.cuh",
         "the band shifted by one",
-        "lane.row(i) - lane.column(block, i) + kAtATime - 1;",
-        "lane.row(i) - lane.column(block, i) + kAtATime;",
+        "gives_next_[i] = mine < lane.group + 1 - i;",
+        "gives_next_[i] = mine < lane.group + 2 - i;",
         unit="forward",
+    ),
+    attention(
+        "relative_attention_products.cuh",
+        "products of a band not sorted",
+        "for (auto& of_block : products.value) shift.sort(of_block);",
+        "for ([[maybe_unused]] auto& of_block : products.value) {\n    }",
+        unit="keys",
+    ),
+    attention(
+        "relative_attention_products.cuh",
+        "the last block of a band taken for the one before",
+        "shift.add(sums.value[kBlocks - block], before[1], products.value[0], products.value[1]);",
+        "shift.add(sums.value[kBlocks - block], before[0], before[1], products.value[0]);",
+        unit="keys",
+    ),
+    attention(
+        "tile_products.cuh",
+        "a group's first operand not transposed",
+        "group_operand<kAcross>(a), group_operand<kAcross>(b)",
+        "group_operand<kAlongSum>(a), group_operand<kAcross>(b)",
+        BFLOAT16,
+        "keys",
+    ),
+    attention(
+        "tile_products.cuh",
+        "keys of a group taken for features",
+        "group_operand<kAlongSum>(a), group_operand<kAlongSum>(b)",
+        "group_operand<kAlongSum>(a), group_operand<kAcross>(b)",
+        BFLOAT16,
+        "forward",
     ),
     attention(
         "relative_attention_products.cuh",
         "a band that does not turn",
         "base ^= kTile<Element>;",
         "base ^= 0;",
-        unit="forward",
-    ),
-    attention(
-        "relative_attention_products.cuh",
-        "no barrier of the warp before the band is read",
-        "    simt::sync_warp();\n#pragma unroll\n    for (int block",
-        "#pragma unroll\n    for (int block",
         unit="forward",
     ),
     attention(
@@ -162,7 +185,7 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_keys.cu",
         "no barrier before weights and gradients are read",
-        "      simt::sync_block();\n      store_by_key",
+        "      sync_tiles<Element, kWidth>();\n      store_by_key",
         "      store_by_key",
     ),
     attention(
@@ -189,8 +212,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_backward.cu",
         "queries rounded with w in place of u",
-        "q + in.bias_at(in.u",
-        "q + in.bias_at(in.w",
+        "q[k] + in.bias_at(in.u",
+        "q[k] + in.bias_at(in.w",
     ),
     attention(
         "relative_attention_backward.cu",

@@ -63,7 +63,7 @@ ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
     attention(
         SCORES,
         "no barrier after pairs that are not seen are cleared",
-        "      });\n  simt::sync_block();",
+        "      });\n  sync_tiles<Element, kWidth>();",
         "      });",
         unit="distances",
     ),
@@ -85,14 +85,14 @@ ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
     attention(
         SCORES,
         "operands multiplied before they have landed",
-        "    simt::async_wait<0>();\n    simt::sync_block();  // the copies",
-        "    simt::sync_block();  // the copies",
+        "    simt::async_wait<0>();\n    sync_tiles<Element, kWidth>();  // the copies",
+        "    sync_tiles<Element, kWidth>();  // the copies",
         unit="queries",
     ),
     attention(
         SCORES,
         "no barrier before operands are replaced",
-        "    simt::sync_block();  // the copies of all threads have landed, and all are done with what is replaced now\n",
+        "    sync_tiles<Element, kWidth>();  // the copies of all threads have landed, and all are done with what is replaced now\n",
         "",
         unit="distances",
     ),

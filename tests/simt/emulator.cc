@@ -75,7 +75,7 @@ class Block {
   void arrive_at_barrier(const CallSite& site);
   void arrive_at_warp(const char* operation, const CallSite& site, void* mine, Combine combine);
   void* static_shared(const void* key, size_t bytes);
-  void* take_shared(size_t bytes);
+  void* take_shared(size_t bytes, int64_t alignment);
 
  private:
   void wait(State state);
@@ -203,10 +203,10 @@ void* Block::static_shared(const void* key, size_t bytes) {
   return piece;
 }
 
-void* Block::take_shared(size_t bytes) {
+void* Block::take_shared(size_t bytes, int64_t alignment) {
   const size_t index = running_->pieces_taken++;
   if (index == dynamic_pieces_.size()) {
-    dynamic_bytes_ += shared_piece_bytes<std::byte>(static_cast<int>(bytes));
+    dynamic_bytes_ = SharedPiece(dynamic_bytes_, static_cast<int64_t>(bytes), alignment).end;
     if (dynamic_bytes_ > grid_.shared_bytes)
       fail(
           fmt::format("takes {} bytes of dynamic shared memory, launched with {}", dynamic_bytes_, grid_.shared_bytes));
@@ -286,7 +286,7 @@ void meet_warp(const char* operation, const CallSite& site, void* mine, Combine 
 
 void* static_shared(const void* key, size_t bytes) { return the_block->static_shared(key, bytes); }
 
-void* take_shared(size_t bytes) { return the_block->take_shared(bytes); }
+void* take_shared(size_t bytes, int64_t alignment) { return the_block->take_shared(bytes, alignment); }
 
 void start_copy(void* to, const void* from, size_t bytes, bool valid) {
   const auto aligned = [&](const void* address) { return reinterpret_cast<uintptr_t>(address) % bytes == 0; };

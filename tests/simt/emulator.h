@@ -63,7 +63,7 @@ void meet_warp(const char* operation, const CallSite& site, void* mine, Combine 
 void* static_shared(const void* key, size_t bytes);
 
 // The next piece of the block's dynamic shared memory, in this thread's count of pieces.
-void* take_shared(size_t bytes);
+void* take_shared(size_t bytes, int64_t alignment);
 
 // Copies of the running thread on their way: `bytes` land when their group is waited for; until then the destination
 // holds NaN, and whoever touches it breaks the rules.

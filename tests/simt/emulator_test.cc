@@ -82,7 +82,7 @@ TEST(Emulator, WarpsExchangeValues) {
 
 TEST(Emulator, CopiesLandWhenWaitedFor) {
   alignas(16) float source[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  run({.kernel = "copies", .threads = 32, .shared_bytes = shared_piece_bytes<float>(12)}, [&] {
+  run({.kernel = "copies", .threads = 32, .shared_bytes = kSharedAlignment}, [&] {
     float* tile = SharedMemory().take<float>(12);
     if (thread() == 0) {
       async_copy_16(tile, source, true);
@@ -131,6 +131,67 @@ TEST(Emulator, MatrixFragmentsMultiply) {
       EXPECT_EQ(found[static_cast<size_t>(row * 8 + column)], expected) << row << ", " << column;
     }
   }
+}
+
+// A tile's element as group products read it: rows of 128 bytes, their 16-byte chunks permuted by the row.
+size_t place_in_tile(int row, int column) {
+  return static_cast<size_t>(row * 64 + (column / 8 ^ row % 8) * 8 + column % 8);
+}
+
+// c [64, 64] += a · b by four warps, where `a` and `b` [outer, along the sum] lie in their tiles so or transposed.
+template <Columns kOfA, Columns kOfB>
+void expect_group_product() {
+  const auto a = [](int row, int k) { return static_cast<float>((row * 5 + k * 3) % 11 - 5); };
+  const auto b = [](int column, int k) { return static_cast<float>((column * 7 + k) % 5 - 2); };
+  std::vector<float> found(64 * 64), found_of_registers(64 * 64);
+  run({.kernel = "group", .threads = 128, .shared_bytes = int64_t{2} * 64 * 128}, [&] {
+    SharedMemory memory;
+    auto* a_tile = memory.take<BFloat16>(64 * 64, kTileAlignment);
+    auto* b_tile = memory.take<BFloat16>(64 * 64, kTileAlignment);
+    for (int i = thread(); i < 64 * 64; i += 128) {
+      const int row = i / 64;
+      const int column = i % 64;
+      a_tile[place_in_tile(row, column)] = BFloat16(kOfA == Columns::kAlongSum ? a(row, column) : a(column, row));
+      b_tile[place_in_tile(row, column)] = BFloat16(kOfB == Columns::kAlongSum ? b(row, column) : b(column, row));
+    }
+    sync_block();
+    float c[8][4] = {};
+    multiply_in_group(c, GroupOperand<kOfA>(a_tile), GroupOperand<kOfB>(b_tile));
+    const int group = warp() * 16 + lane() / 4;
+    const int pair = 2 * (lane() % 4);
+    uint32_t rows[4][4];
+    for (int step = 0; step < 4; ++step) {
+      for (int i = 0; i < 4; ++i) {
+        const int row = group + i % 2 * 8;
+        const int k = 16 * step + pair + i / 2 * 8;
+        rows[step][i] = pack_bf16(a(row, k), a(row, k + 1));
+      }
+    }
+    float from_registers[8][4] = {};
+    multiply_in_group(from_registers, rows, GroupOperand<kOfB>(b_tile));
+    for (int block = 0; block < 8; ++block) {
+      for (int i = 0; i < 4; ++i) {
+        const auto place = static_cast<size_t>((group + i / 2 * 8) * 64 + block * 8 + pair + i % 2);
+        found[place] = c[block][i];
+        found_of_registers[place] = from_registers[block][i];
+      }
+    }
+  });
+  for (int row = 0; row < 64; ++row) {
+    for (int column = 0; column < 64; ++column) {
+      float expected = 0.0F;
+      for (int k = 0; k < 64; ++k) expected += a(row, k) * b(column, k);
+      ASSERT_EQ(found[static_cast<size_t>(row * 64 + column)], expected) << row << ", " << column;
+      ASSERT_EQ(found_of_registers[static_cast<size_t>(row * 64 + column)], expected) << row << ", " << column;
+    }
+  }
+}
+
+TEST(Emulator, FourWarpsMultiplyTogether) {
+  expect_group_product<Columns::kAlongSum, Columns::kAlongSum>();
+  expect_group_product<Columns::kAlongSum, Columns::kAcross>();
+  expect_group_product<Columns::kAcross, Columns::kAlongSum>();
+  expect_group_product<Columns::kAcross, Columns::kAcross>();
 }
 
 // 1 + 3/4 of its last place, by a tensor core.

@@ -8,7 +8,7 @@ import tempfile
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "gpus_here.cmake"
 CASES = {
-    "echo 9.0; echo 9.0": ("90-real", "for the compute capability of what is here: 9.0"),
+    "echo 9.0; echo 9.0": ("90a-real", "for the compute capability of what is here: 9.0"),
     "echo 8.0; echo 12.0; echo 7.5": ("80-real;120-real", "for the compute capability of what is here: 8.0, 12.0, 7.5"),
     "echo 7.5": ("", "what is here has compute capability 7.5, and Segue needs 8.0"),
     "echo No devices were found": ("", "nvidia-smi finds no GPU here"),

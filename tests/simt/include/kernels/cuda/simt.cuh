@@ -97,8 +97,8 @@ T& static_shared() {
 class SharedMemory {
  public:
   template <typename T>
-  T* take(int count) {
-    return static_cast<T*>(emulation::take_shared(static_cast<size_t>(count) * sizeof(T)));
+  T* take(int count, int64_t alignment = kSharedAlignment) {
+    return static_cast<T*>(emulation::take_shared(static_cast<size_t>(count) * sizeof(T), alignment));
   }
 };
 
@@ -125,6 +125,53 @@ inline void mma_bf16_16x8x16(float (&c)[4], const uint32_t (&a)[4], const uint32
   const auto sums =
       emulation::multiply_matrices({c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}, site);
   std::copy_n(sums.part, 4, c);
+}
+
+inline constexpr bool kMultipliesInGroups = true;
+
+inline void publish_to_group() {}
+
+enum class Columns : uint8_t { kAlongSum, kAcross };
+
+template <Columns kColumns>
+struct GroupOperand {
+  const uint16_t* rows;
+
+  explicit GroupOperand(const void* first) : rows(static_cast<const uint16_t*>(first)) {}
+
+  // The elements at `sum` and sum + 1 along the sum, of column or row `across`.
+  uint32_t pair(int across, int sum) const { return element(across, sum) | element(across, sum + 1) << 16U; }
+
+ private:
+  uint32_t element(int across, int sum) const {
+    const int row = kColumns == Columns::kAlongSum ? across : sum;
+    const int column = kColumns == Columns::kAlongSum ? sum : across;
+    return rows[row * 64 + (column / 8 ^ row % 8) * 8 + column % 8];
+  }
+};
+
+template <Columns kOfB>
+void multiply_in_group(float (&c)[8][4], const uint32_t (&a)[4][4], const GroupOperand<kOfB>& b,
+                       const CallSite& site = CallSite::current()) {
+  const int group = lane() / 4;
+  const int pair = 2 * (lane() % 4);
+  for (int step = 0; step < 4; ++step) {
+    for (int block = 0; block < 8; ++block) {
+      const uint32_t columns[2] = {b.pair(8 * block + group, 16 * step + pair),
+                                   b.pair(8 * block + group, 16 * step + pair + 8)};
+      mma_bf16_16x8x16(c[block], a[step], columns, site);
+    }
+  }
+}
+template <Columns kOfA, Columns kOfB>
+void multiply_in_group(float (&c)[8][4], const GroupOperand<kOfA>& a, const GroupOperand<kOfB>& b,
+                       const CallSite& site = CallSite::current()) {
+  uint32_t rows[4][4];
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < 4; ++i)
+      rows[step][i] = a.pair(warp() % 4 * 16 + lane() / 4 + i % 2 * 8, 16 * step + 2 * (lane() % 4) + i / 2 * 8);
+  }
+  multiply_in_group(c, rows, b, site);
 }
 
 inline uint32_t pack_bf16(float low, float high) {
