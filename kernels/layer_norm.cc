@@ -77,8 +77,12 @@ void layer_norm_backward(Queue& queue, const LayerNormBackward& args) {
   if (!args.ds_other.empty()) contract.tensor("ds_other", args.ds_other, a, args.dy.shape);
   if (!args.dx.empty()) contract.tensor("dx", args.dx, a, args.dy.shape);
   if (!args.dbranch.empty()) contract.tensor("dbranch", args.dbranch, a, args.dy.shape);
-  contract.floats("dgain", args.dgain, features);
-  contract.floats("dbias", args.dbias, features);
+  if (args.dgain.empty()) {
+    contract.absent("dbias", args.dbias, "without dgain");
+  } else {
+    contract.floats("dgain", args.dgain, features);
+    contract.floats("dbias", args.dbias, features);
+  }
   contract.probability("dropout.p", args.dropout.p);
   check_backward_aliasing(contract, args);
   queue.operations().layer_norm_backward(queue, args);

@@ -44,7 +44,7 @@ struct LayerNormBackward {
   TensorView dx = {};             // [R, D] A out, or empty (memory rows: no gradient leaves); may be dy or ds_other
   bool accumulate_dx = false;
   TensorView dbranch = {};  // [R, D] A out, overwritten; empty when there was no branch; not aliased with dx
-  TensorView dgain;         // [D] float32 inout, accumulated
+  TensorView dgain;         // [D] float32 inout, accumulated; this and dbias empty where they are not wanted
   TensorView dbias;         // [D] float32 inout, accumulated
 };
 void layer_norm_backward(Queue& queue, const LayerNormBackward& args);

@@ -22,9 +22,12 @@
 #include "kernels/layer_norm.h"
 #include "kernels/linear_cross_entropy.h"
 #include "kernels/matmul.h"
+#include "kernels/pool_rows.h"
+#include "kernels/rectifier.h"
 #include "kernels/relative_attention.h"
 #include "kernels/rotary_scalars.h"
 #include "kernels/segment_memory.h"
+#include "kernels/squared_difference.h"
 #include "kernels/token_clusters.h"
 #include "kernels/update_formulas.h"
 
@@ -53,10 +56,15 @@
   OPERATION(layer_norm_forward, LayerNormForward)                   \
   OPERATION(linear_cross_entropy, LinearCrossEntropy)               \
   OPERATION(matmul, Matmul)                                         \
+  OPERATION(pool_rows, PoolRows)                                    \
+  OPERATION(rectifier_backward, RectifierBackward)                  \
+  OPERATION(rectifier_forward, RectifierForward)                    \
   OPERATION(relative_attention_backward, RelativeAttentionBackward) \
   OPERATION(relative_attention_forward, RelativeAttentionForward)   \
   OPERATION(rotary, RotaryRows)                                     \
   OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
+  OPERATION(squared_difference_backward, SquaredDifferenceBackward) \
+  OPERATION(squared_difference_forward, SquaredDifferenceForward)   \
   OPERATION(token_clusters, TokenClusters)                          \
   OPERATION(update_adagrad, AdagradUpdate)                          \
   OPERATION(update_adam, AdamUpdate)                                \

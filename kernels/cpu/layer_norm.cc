@@ -175,8 +175,8 @@ void backward(const Queue& queue, const LayerNormBackward& args) {
                      .accumulate_dx = args.accumulate_dx,
                      .dbranch = data_of<A>(args.dbranch),
                      .columns = columns};
-  float* dgain = args.dgain.as<float>();
-  float* dbias = args.dbias.as<float>();
+  auto* dgain = data_of<float>(args.dgain);
+  auto* dbias = data_of<float>(args.dbias);
   const int64_t slabs = (count + kSlabRows - 1) / kSlabRows;
 #pragma omp parallel for ordered schedule(static, 1) num_threads(threads_for(queue, args.dy.elements()))
   for (int64_t slab = 0; slab < slabs; ++slab) {
@@ -185,7 +185,7 @@ void backward(const Queue& queue, const LayerNormBackward& args) {
     for (int64_t row = count * slab / slabs; row < count * (slab + 1) / slabs; ++row)
       backward_row(rows, args.dropout, row, sums);
 #pragma omp ordered
-    {
+    if (dgain != nullptr) {
       add_to(dgain, sums.data(), columns);
       add_to(dbias, sums.data() + columns, columns);
     }

@@ -238,8 +238,9 @@ void layer_norm_backward(Queue& queue, const LayerNormBackward& args) {
                                         .mean = args.mean.as<float>(),
                                         .rstd = args.rstd.as<float>(),
                                         .columns = columns};
-    simt::add_column_sums<kWidth>(queue.cuda(), "layer_norm_backward", terms, rows, columns,
-                                  {args.dgain.as<float>(), args.dbias.as<float>()});
+    if (!args.dgain.empty())
+      simt::add_column_sums<kWidth>(queue.cuda(), "layer_norm_backward", terms, rows, columns,
+                                    {args.dgain.as<float>(), args.dbias.as<float>()});
     if (args.dx.empty() && args.dbranch.empty()) return;
     const BackwardArguments<Element> arguments{.dy = terms.dy,
                                                .ds_other = simt::data_of<Element>(args.ds_other),

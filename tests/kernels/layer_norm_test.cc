@@ -187,6 +187,19 @@ TEST_P(LayerNormTest, WithoutDxOnlyTheParametersLearn) {
   expect_identical("dbias", out.dbias.view(), full.dbias.view());
 }
 
+// As in a norm whose gain and bias are constants.
+TEST_P(LayerNormTest, WithoutParametersOnlyRowsLearn) {
+  Queue queue(test_device(), 2);
+  layer_norm_forward(queue, forward_args());
+  Gradients expected = unset_gradients(), found = unset_gradients();
+  layer_norm_backward(queue, backward_args(expected));
+  LayerNormBackward args = backward_args(found);
+  args.dgain = args.dbias = {};
+  layer_norm_backward(queue, args);
+  expect_identical("dx", found.dx.view(), expected.dx.view());
+  expect_identical("dbranch", found.dbranch.view(), expected.dbranch.view());
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, LayerNormTest,
                          testing::Values(Case{1, 1, 0.0F}, Case{31, 33, 0.1F}, Case{32, 32, 0.0F}, Case{33, 31, 1.0F},
                                          Case{7, 1031, 0.1F}, Case{5, 1024, 0.1F}, Case{256, 257, 0.1F},

@@ -25,9 +25,12 @@ LAMB = "Lamb.*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
 LINEAR_CROSS_ENTROPY = "*LinearCrossEntropyTest.EqualsTheOracle*:LinearCrossEntropy.RowsInChunks"
 OPTIMIZER_STEP = "*OptimizerStep.*"
+POOL_ROWS = "*PoolRows*"
+RECTIFIER = "RectifierTest.*"
 ROTARY = "*RotaryTest.*:Rotary.*"
 SEGMENT_MEMORY = "*SegmentMemoryTest.*"
 SPAN_CURVE = "*SpanCurve*"
+SQUARED_DIFFERENCE = "SquaredDifferenceTest.*"
 TOKEN_CLUSTERS = "*TokenClustersTest.*"
 
 MUTATIONS = [
@@ -455,6 +458,27 @@ MUTATIONS = [
         SEGMENT_MEMORY,
     ),
     kernel("segment_memory", "every chain upwards", ".ascending = shift > 0", ".ascending = true", SEGMENT_MEMORY),
+    kernel("pool_rows", "the first row twice", "simt::load(x + i * args.columns, row)", "simt::load(x, row)", POOL_ROWS),
+    kernel("pool_rows", "groups as long as one row", "group * args.size * args.columns", "group * args.columns", POOL_ROWS),
+    kernel("pool_rows", "NaN is passed over", " || row[k] != row[k]", "", POOL_ROWS),
+    kernel("rectifier", "NaN becomes nothing", "if (x[k] <= 0.0F) x[k] = 0.0F;", "if (!(x[k] > 0.0F)) x[k] = 0.0F;", RECTIFIER),
+    kernel("rectifier", "a gradient through everything", "y[k] > 0.0F ? dy[k] : 0.0F", "dy[k]", RECTIFIER),
+    kernel(
+        "rectifier",
+        "adding forgets what was there",
+        "if (args.accumulate) simt::load(args.dx + element, dx);",
+        "",
+        RECTIFIER,
+    ),
+    kernel("squared_difference", "every stream is the first", "simt::block() * args.count", "0 * args.count", SQUARED_DIFFERENCE),
+    kernel("squared_difference", "half a gradient", "2.0F * args.scale", "args.scale", SQUARED_DIFFERENCE),
+    kernel(
+        "squared_difference",
+        "one warp's sums alone",
+        "simt::reduce_block(sum, 0.0F, simt::Sum())",
+        "simt::reduce_warp(sum, simt::Sum())",
+        SQUARED_DIFFERENCE,
+    ),
     kernel(
         "token_clusters",
         "no barrier before the counts of warps are read",
