@@ -66,7 +66,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .ahead = limits.ahead,
                                                    .pairs = pairs,
                                                    .dropatt = dropatt});
-  return {.output = linear(tape, attended, parameters[prefix_ + "output"]), .fresh = is_frozen ? qkv : kept};
+  return {
+      .output = linear(tape, attended, parameters[prefix_ + "output"]), .fresh = is_frozen ? qkv : kept, .qkv = qkv};
 }
 
 // The keys and values of a memory as this segment's queries meet them.
@@ -80,6 +81,35 @@ Value Attention::remembered(Tape& tape, Parameters& parameters, const LayerMemor
       return memory.rows;
   }
   throw ContractError("unknown form of memory");
+}
+
+Value Attention::record_content(Tape& tape, Parameters& parameters, const Value& x) const {
+  return linear(tape, x, parameters[prefix_ + "qkv"].constant());
+}
+
+std::vector<Value> Attention::record_of_content(Tape& tape, Parameters& parameters, const Value& qkv,
+                                                const std::vector<Value>& contexts) const {
+  const int64_t width = heads_.elements();
+  const Parameter weight = parameters[prefix_ + "qkv"].constant();
+  const Shape segment = tape.shape(qkv.data);
+  const ScheduledLayer seen{.memory_alone = true, .heads = heads_[0], .tgt_len = segment[1], .device = tape.device()};
+  std::vector<Value> attended;
+  for (const Value& context : contexts) {
+    const Value kv = linear(tape, context, weight.rows(width, 2 * width));
+    const int64_t keys = tape.shape(kv.data)[1];
+    attended.push_back(relative_attention(tape, {.heads = heads_,
+                                                 .qkv = qkv,
+                                                 .memory_kv = kv,
+                                                 .r = {},
+                                                 .u = {},
+                                                 .w = {},
+                                                 .tiles = std::make_shared<LayerTiles>(schedules_, seen, layer_),
+                                                 .reach = {},
+                                                 .ahead = {},
+                                                 .pairs = static_cast<double>(segment[1] * keys),
+                                                 .dropatt = {}}));
+  }
+  return attended;
 }
 
 Value Attention::keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const {

@@ -45,6 +45,7 @@ class Attention {
     Value output;  // [B, T, D]
     Value fresh;  // what it made of the segment, in the memory's form: keys and values [B, T, 2*N*H] as they were made,
                   // or of a KV cache behind queries [B, T, 3*N*H]; nothing of hidden states
+    Value qkv;    // [B, T, 3*N*H]: queries, keys and values of the segment, turned by a position that turns them
   };
   // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
   // `segment` the number of x among the segments of a step.
@@ -53,6 +54,15 @@ class Attention {
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
+
+  // Whether a position turned Recorded::qkv.
+  bool turns() const { return position_.terms().turns; }
+  // Records the qkv of x as it is without positions, with constant weights.
+  Value record_content(Tape& tape, Parameters& parameters, const Value& x) const;
+  // Records what the queries of such qkv [B, T, 3*N*H], which has no gradient, get of each context [B, M, D], all of it
+  // and that alone, by content without positions: [B, T, N*H], all heads, not projected back. Weights are constants.
+  std::vector<Value> record_of_content(Tape& tape, Parameters& parameters, const Value& qkv,
+                                       const std::vector<Value>& contexts) const;
 
  private:
   Value remembered(Tape& tape, Parameters& parameters, const LayerMemory& memory, const ModelUse& use) const;

@@ -52,9 +52,11 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                                         .activations = tape.activations()},
                                                                        tape.device().kind);
 
-  const Value output = tape.new_value({streams, tgt_len, heads.elements()});
+  Value output = tape.new_value({streams, tgt_len, heads.elements()});
+  const bool is_learned = in.qkv.gradient.exists() || in.memory_kv.gradient.exists();
+  if (!is_learned) output.gradient = {};  // not computed, as nothing reads it
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
-  const Slot workspace = tape.training() ? tape.new_slot({workspace_size}) : Slot{};
+  const Slot workspace = tape.training() && is_learned ? tape.new_slot({workspace_size}) : Slot{};
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
   const double products = positions > 0 ? 3.0 : 2.0;  // content, values; distances
   const int64_t per_query = output_shape.elements() / tgt_len;
@@ -62,14 +64,25 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   const GradientUse dqkv = tape.overwrite_gradient(in.qkv);
   const GradientUse dmemory_kv = tape.overwrite_gradient(in.memory_kv);
   // The kernel has one of every row; nobody reads that of rows that are given.
-  const bool is_given = tape.training() && !dmemory_kv.exists();
-  const Slot unread = is_given ? tape.new_slot(tape.shape(in.memory_kv.data), tape.activations()) : Slot{};
+  const auto unread_of = [&](const GradientUse& use, const Value& rows) {
+    return is_learned && !use.exists() ? tape.new_slot(tape.shape(rows.data), tape.activations()) : Slot{};
+  };
+  const Slot unread_dqkv = unread_of(dqkv, in.qkv);
+  const Slot unread_dmemory_kv = unread_of(dmemory_kv, in.memory_kv);
   const GradientUse dr = tape.overwrite_gradient(in.r);
   const GradientUse dbias = tape.overwrite_gradient(in.bias);
   const GradientUse dgain = tape.overwrite_gradient(in.gain);
   std::vector<ConstTensorView> gradients;
   for (const Parameter& bias : {in.u, in.w})
     if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
+  std::vector<Slot> backward_slots;
+  if (is_learned)
+    backward_slots = {output.gradient, in.qkv.data,       in.memory_kv.data,
+                      in.r.data,       by_distance.data,  in.reach,
+                      in.ahead,        output.data,       lse,
+                      workspace,       dqkv.slot,         unread_dqkv,
+                      dmemory_kv.slot, unread_dmemory_kv, dr.slot,
+                      dbias.slot,      dgain.slot};
   const auto inputs = [=, &tape] {
     const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
     const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
@@ -100,19 +113,21 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                 queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
-      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach,
-                         in.ahead, output.data, lse, workspace, dqkv.slot, dmemory_kv.slot, unread, dr.slot, dbias.slot,
-                         dgain.slot},
+      .backward_slots = std::move(backward_slots),
       .backward =
           [=, &tape](Queue& queue) {
+            if (!is_learned) return;
+            const auto write = [&tape](const GradientUse& use, Slot unread) {
+              return use.exists() ? tape.write(use) : tape.write(unread);
+            };
             kernels::relative_attention_backward(
                 queue, {.inputs = inputs(),
                         .doutput = tape.read(output.gradient).reshaped(output_shape),
                         .output = tape.read(output.data).reshaped(output_shape),
                         .lse = tape.read(lse),
                         .workspace = tape.write(workspace),
-                        .dqkv = tape.write(dqkv).reshaped(qkv_shape),
-                        .dmemory_kv = (is_given ? tape.write(unread) : tape.write(dmemory_kv)).reshaped(memory_shape),
+                        .dqkv = write(dqkv, unread_dqkv).reshaped(qkv_shape),
+                        .dmemory_kv = write(dmemory_kv, unread_dmemory_kv).reshaped(memory_shape),
                         .dr = positions > 0 ? tape.write(dr).reshaped(r_shape) : tape.write(dr),
                         .du = in.u.gradient,
                         .dw = in.w.gradient,
@@ -120,7 +135,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                         .dgain = tape.write(dgain)});
           },
       .parameter_gradients = gradients,
-      .flops = {.forward = once, .backward = 2.0 * once},
+      .flops = {.forward = once, .backward = is_learned ? 2.0 * once : 0.0},
   });
   return output;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bits.h"
+
 namespace segue {
 
 namespace {
@@ -25,6 +27,13 @@ ModelUse use_of(const ScheduledLayer& layer) {
   use.layer = layer.layer;
   use.ahead = layer.ahead;
   return use;
+}
+
+kernels::TileSchedule made_for(const ScheduledLayer& layer, int64_t mem_len, int64_t first_position) {
+  if (!layer.memory_alone) return *schedule_of(use_of(layer), layer.heads, layer.tgt_len, mem_len, first_position);
+  return {layer.tgt_len, mem_len, 1, [mem_len](int64_t, int64_t, uint64_t* keys) {
+            set_bits({keys, static_cast<size_t>((mem_len + 63) / 64)}, 0, mem_len - 1);
+          }};
 }
 
 }  // namespace
@@ -52,8 +61,7 @@ std::shared_ptr<const PlacedSchedule> Schedules::of(const ScheduledLayer& layer,
   for (const Shared& shared : shared_)
     if (shared.layer == layer && shared.mem_len == mem_len && shared.first_position == first_position)
       return shared.schedule.lock();
-  auto made = std::make_shared<const PlacedSchedule>(
-      *schedule_of(use_of(layer), layer.heads, layer.tgt_len, mem_len, first_position), layer.device);
+  auto made = std::make_shared<const PlacedSchedule>(made_for(layer, mem_len, first_position), layer.device);
   shared_.push_back({.layer = layer, .mem_len = mem_len, .first_position = first_position, .schedule = made});
   return made;
 }
@@ -77,7 +85,7 @@ LayerTiles::Seen LayerTiles::at(int64_t mem_len, int64_t first_position, int64_t
       layer_.patterns = patterns_of(here);
       mem_len_ = -1;
     }
-  } else if (layer_.patterns.empty()) {
+  } else if (layer_.patterns.empty() && !layer_.memory_alone) {
     return {.window = window};
   }
   first_position %= period_;

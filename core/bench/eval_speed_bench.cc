@@ -34,10 +34,10 @@ class Bench {
     const OwnedTensor tokens = random_tokens({shape.streams, shape.tgt_len}, model_.vocab_size(), 1);
     const OwnedTensor targets = random_tokens({shape.streams, shape.scored_tokens()}, model_.vocab_size(), 2);
     const auto run = [&] { engine.queue({.tokens = tokens.view(), .targets = targets.view(), .info = {}}, *memory); };
-    for (int64_t filled = 0; filled < mem_len; filled += shape.tgt_len) run();
+    for (int64_t filled = 0; filled < use.remembered_tokens(); filled += shape.tgt_len) run();
     SegmentShape full = full_segment(model_.config(), use, shape.streams, shape.tgt_len, shape.scored);
     memory->fit(full);
-    full.memory_length = mem_len;
+    if (full.remembered == Remembered::kKvCache) full.memory_length = use.memory_rows();
     return {.name = name,
             .timing = time_calls(workbench_.queue(), effort_, run),
             .flops = model_.flops(parameters_, use, full).forward,

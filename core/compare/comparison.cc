@@ -271,7 +271,7 @@ std::filesystem::path ComparedRun::directory() const {
 
 int64_t filling_steps(const Config& timing) {
   const int64_t tgt_len = timing.training.tgt_len;
-  return (timing.model.mem_len + tgt_len - 1) / tgt_len;
+  return (use_of(timing.model).remembered_tokens() + tgt_len - 1) / tgt_len;
 }
 
 std::vector<ComparedRun> timings_of(const ComparisonPlan& plan) {

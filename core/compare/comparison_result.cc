@@ -63,7 +63,7 @@ int64_t memory_bytes_of(const Config& config, int64_t mem_len) {
   const Compute stored{.activations = is_short ? DType::kBFloat16 : DType::kFloat32};
   ModelUse use = use_of(config.model);
   use.mem_len = mem_len;
-  return make_training_memory(config.model, use, 1, stored)->bytes();
+  return make_training_memory(config.model, use, 1, stored)->remembered_bytes();
 }
 
 VariantCost cost_of(const ComparedVariant& variant, int64_t vocab_size) {
@@ -221,7 +221,7 @@ DistanceBiases read_biases(const report::RunData& run, int64_t vocab_size) {
   if (!newest || !has_distance_biases(model)) return {};
   Parameters parameters(Transformer(model, vocab_size).parameter_specs());
   read_weights(store.open(*newest), parameters);
-  return distance_biases(model, parameters, model.mem_len + run.config.training.tgt_len);
+  return distance_biases(model, parameters, use_of(model).memory_rows() + run.config.training.tgt_len);
 }
 
 // Its runs from these seeds, and what they took.

@@ -11,6 +11,7 @@
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
 #include "core/config/layers.h"
+#include "core/config/memory_checks.h"
 #include "core/config/position_terms.h"
 #include "core/config/visibility_checks.h"
 #include "kernels/token_clusters.h"
@@ -63,7 +64,9 @@ void check_stages(const Config& config, std::string_view source) {
     const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
     check_same_length(config.model, use, mem_len_key, source);
     check_window(config.model, stage.mem_len, mem_len_key, source);
-    check_periods(config.model, stage.tgt_len, fmt::format("training.stages[{}].tgt_len", i), source);
+    const std::string tgt_len_key = fmt::format("training.stages[{}].tgt_len", i);
+    check_periods(config.model, stage.tgt_len, tgt_len_key, source);
+    check_compressed_lengths(config.model, stage.mem_len, mem_len_key, stage.tgt_len, tgt_len_key, source);
     after = stage.until_step;
   }
 }
@@ -116,6 +119,11 @@ void check_documents(const Config& config, std::string_view source) {
     throw ConfigError(
         R"({}: data.document_boundary: expected "" with model.memory.kind = "tokens", whose tokens are written once a )"
         R"(segment, wherever documents end in it; found "{}")",
+        source, config.data.document_boundary);
+  if (!config.data.document_boundary.empty() && config.model.memory.kind == MemoryKind::kCompressed)
+    throw ConfigError(
+        R"({}: data.document_boundary: expected "" with model.memory.kind = "compressed", whose rows are made of tokens )"
+        R"(of several documents where these end; found "{}")",
         source, config.data.document_boundary);
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
@@ -224,24 +232,6 @@ void check_objective(const ModelConfig& model, std::string_view source) {
   }
 }
 
-// Every token of a segment reads all its memory tokens, and all that it reads is written.
-void check_memory_tokens(const ModelConfig& model, std::string_view source) {
-  if (model.memory.kind != MemoryKind::kTokens) return;
-  const auto refuse = [&](const std::string& key, std::string_view expected, std::string_view found) {
-    throw ConfigError(R"({}: {}: expected {} with model.memory.kind = "tokens", found {})", source, key, expected,
-                      found);
-  };
-  if (model.objective.is_masked()) refuse("model.objective.kind", R"("next_token")", R"("masked")");
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const VisibilityConfig& seen = visibility_of_layer(model, layer);
-    const std::string key = visibility_key(model, layer);
-    if (seen.kind != VisibilityKind::kCausal)
-      refuse(key + ".kind", R"("causal", as every token reads all memory tokens,)",
-             fmt::format(R"("{}")", name_of_choice(seen.kind)));
-    if (seen.same_length) refuse(key + ".same_length", "false, as every token reads all memory tokens,", "true");
-  }
-}
-
 void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
     throw ConfigError(
@@ -308,6 +298,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_spans(model, source);
   check_objective(model, source);
   check_memory_tokens(model, source);
+  check_compression(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
 }
@@ -321,9 +312,11 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
   check_memory_tokens(used, source);
+  check_compression(used, source);
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);
   check_periods(model, tgt_len, "tgt_len", source);
+  check_compressed_lengths(model, use.mem_len, mem_len_key, tgt_len, "tgt_len", source);
 }
 
 void check_position_tables(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
@@ -357,6 +350,10 @@ void check_combinations(const Config& config, std::string_view source) {
   check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);
   check_periods(config.model, config.training.tgt_len, "training.tgt_len", source);
   check_periods(config.model, evaluation_tgt_len(config), "evaluation.tgt_len", source);
+  check_compressed_lengths(config.model, config.model.mem_len, "model.mem_len", config.training.tgt_len,
+                           "training.tgt_len", source);
+  check_compressed_lengths(config.model, evaluation.mem_len, "evaluation.mem_len", evaluation_tgt_len(config),
+                           "evaluation.tgt_len", source);
   check_optimization(config, source);
   check_documents(config, source);
 }

@@ -90,17 +90,47 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens };
+enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kCompressed };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 3> kTable(
+  static constexpr ChoiceTable<MemoryKind, 4> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
        {kKeysValues, "keys_values",
         "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
         "anew"},
        {kTokens, "tokens",
         "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
-        "newest inputs of every layer, where model.mem_len is above 0"}});
+        "newest inputs of every layer, where model.mem_len is above 0"},
+       {kCompressed, "compressed",
+        "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
+        "into one, each a key as the others are (Rae et al. 2019)"}});
+  return kTable;
+}
+
+enum class CompressionKind : uint8_t { kMean, kMax, kConvolution, kDilatedConvolution };
+inline const auto& table_of(CompressionKind) {
+  using enum CompressionKind;
+  static constexpr ChoiceTable<CompressionKind, 4> kTable(
+      {{kMean, "mean", "their mean"},
+       {kMax, "max", "the largest of them, column by column"},
+       {kConvolution, "convolution", "a learned linear map of all of them, and a bias, in every layer"},
+       {kDilatedConvolution, "dilated_convolution",
+        "learned linear maps of two into one with biases, again and again until one is left, with rectifiers between; "
+        "their number is a power of two"}});
+  return kTable;
+}
+
+enum class ReconstructionKind : uint8_t { kAuto, kAttention, kAutoEncoding, kNone };
+inline const auto& table_of(ReconstructionKind) {
+  using enum ReconstructionKind;
+  static constexpr ChoiceTable<ReconstructionKind, 4> kTable(
+      {{kAuto, "auto", "attention where a compression is learned, otherwise none"},
+       {kAttention, "attention",
+        "how far what a layer's attention gets of the rows, by content alone and with its weights as they are, is from "
+        "what it gets of what they became, in mean squares"},
+       {kAutoEncoding, "auto_encoding",
+        "how far the rows are from those that a learned linear map finds again, likewise"},
+       {kNone, "none", "nothing, as with mean and max, which learn nothing"}});
   return kTable;
 }
 

@@ -15,6 +15,7 @@ constexpr double kMostLayers = 512;
 constexpr double kMostHeads = 1024;
 constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kMostDrawnBlocks = 256;
+constexpr double kMostCompressed = 1024;
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
 // Roles of keys; the others say what the model is, which is not to be changed once it has weights.
@@ -302,6 +303,28 @@ void MemoryConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(MemoryKind::kTokens)});
   fields.optional("written", written,
                   {.meaning = "what stands where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
+  const Kinds compressed(MemoryKind::kCompressed);
+  fields.optional("compressed_len", compressed_len,
+                  {.meaning = "compressed rows of every layer's memory, beside model.mem_len others",
+                   .unit = "rows",
+                   .minimum = 1,
+                   .maximum = kLongest,
+                   .role = kUse,
+                   .kinds = compressed});
+  fields.optional("compression_rate", compression_rate,
+                  {.meaning = "rows that are compressed into one; training.tgt_len need not be a multiple of it",
+                   .unit = "rows",
+                   .minimum = 1,
+                   .maximum = kMostCompressed,
+                   .kinds = compressed});
+  fields.optional("compression", compression, {.meaning = "what becomes of so many rows", .kinds = compressed});
+  fields.optional("reconstruction", reconstruction,
+                  {.meaning = "the loss that a compression learns from, and nothing else does", .kinds = compressed});
+  fields.optional("reconstruction_weight", reconstruction_weight,
+                  {.meaning = "of that loss beside the model's; in no loss of predictions that is told",
+                   .minimum = 0,
+                   .role = kTraining,
+                   .kinds = compressed});
 }
 
 void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
@@ -417,9 +440,18 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
 ModelUse use_of(const ModelConfig& model) {
   ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
   use.memory_tokens = memory_tokens(model);
+  if (model.memory.kind == MemoryKind::kCompressed) {
+    use.compressed_len = model.memory.compressed_len;
+    use.compression_rate = model.memory.compression_rate;
+  }
   take_over(model.position, use);
   take_over(model.visibility, use);
   return use;
+}
+
+int64_t ModelUse::pushed_out(int64_t rows, int64_t tgt_len) const {
+  const int64_t beyond = std::max<int64_t>(rows + tgt_len - (mem_len + compression_rate - 1), 0);
+  return (beyond + compression_rate - 1) / compression_rate * compression_rate;
 }
 
 int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys; }
@@ -427,7 +459,7 @@ int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? s
 int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len) {
   if (position.kind == PositionKind::kLearned) return tgt_len;
   if (position.kind != PositionKind::kShaw) return 0;
-  return distances_of(use.rows_of(tgt_len) + use.mem_len, use.clamp_len);
+  return distances_of(use.rows_of(tgt_len) + use.memory_rows(), use.clamp_len);
 }
 
 int64_t rotary_width(const ModelConfig& model) {
@@ -436,6 +468,17 @@ int64_t rotary_width(const ModelConfig& model) {
 
 int64_t memory_tokens(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
+}
+
+ReconstructionKind reconstruction_of(const MemoryConfig& memory) {
+  if (memory.reconstruction != ReconstructionKind::kAuto) return memory.reconstruction;
+  const bool is_learned =
+      memory.compression == CompressionKind::kConvolution || memory.compression == CompressionKind::kDilatedConvolution;
+  return is_learned ? ReconstructionKind::kAttention : ReconstructionKind::kNone;
+}
+
+bool learns_compression(const ModelConfig& model) {
+  return model.memory.kind == MemoryKind::kCompressed && reconstruction_of(model.memory) != ReconstructionKind::kNone;
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

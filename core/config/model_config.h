@@ -91,6 +91,12 @@ struct MemoryConfig {
   InitialMemory initial = InitialMemory::kEmpty;
   int64_t tokens = 8;  // read it through memory_tokens
   WrittenTokens written = WrittenTokens::kRead;
+  // Read by the compressed kind:
+  int64_t compressed_len = 128;  // rows; read it and the rate through use_of
+  int64_t compression_rate = 4;
+  CompressionKind compression = CompressionKind::kConvolution;
+  ReconstructionKind reconstruction = ReconstructionKind::kAuto;  // read it through reconstruction_of
+  double reconstruction_weight = 1.0;
   void describe(JsonFields& fields);
 };
 
@@ -161,6 +167,12 @@ int64_t effective_d_embed(const ModelConfig& model);
 // Tokens that a segment reads of its memory before its own, and as many that it writes after them; 0 of other kinds.
 int64_t memory_tokens(const ModelConfig& model);
 
+// What the compression of a memory learns from: never kAuto.
+ReconstructionKind reconstruction_of(const MemoryConfig& memory);
+
+// Whether it learns from something in such a model.
+bool learns_compression(const ModelConfig& model);
+
 // Columns of a head that rotary positions turn: `rotary_share` of them, to the nearest number.
 int64_t rotary_width(const ModelConfig& model);
 
@@ -180,9 +192,18 @@ struct ModelUse {
   bool ahead = false;  // whether queries see keys of the segment after their own, as visibility says it of those before
   InitialMemory initial_memory = InitialMemory::kEmpty;
   int64_t memory_tokens = 0;  // that a segment reads before its own tokens, and writes after them: the model's
+  // Of a memory that compresses: compressed rows beside mem_len others, and of how many others each is made.
+  int64_t compressed_len = 0;
+  int64_t compression_rate = 1;
 
   // Of a segment of so many tokens: with those of its memory.
   int64_t rows_of(int64_t tgt_len) const { return tgt_len + 2 * memory_tokens; }
+  // At most, in every layer: whole groups are compressed at a time, so that fewer than one wait beyond mem_len.
+  int64_t memory_rows() const { return compressed_len + mem_len + compression_rate - 1; }
+  // And the tokens that they were made of.
+  int64_t remembered_tokens() const { return compressed_len * compression_rate + mem_len + compression_rate - 1; }
+  // Of so many rows that are not compressed, those that a segment of `tgt_len` tokens pushes out, to be compressed.
+  int64_t pushed_out(int64_t rows, int64_t tgt_len) const;
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }
   bool operator==(const ModelUse&) const = default;
 };

@@ -43,6 +43,16 @@ std::string parameter_table(const Parameters& parameters) {
   return text;
 }
 
+// The rows of a layer that are compressed, and those that are not.
+std::string parts_of_memory(const ModelConfig& model, const ModelUse& use, int64_t streams) {
+  const int64_t waiting = use.mem_len + use.compression_rate - 1;
+  const auto part = [&](std::string_view name, int64_t rows) {
+    const int64_t bytes = model.n_layer * streams * rows * model.d_model * bytes_of(DType::kFloat32);
+    return fmt::format("{:<38} {} rows of a layer and stream, {}\n", name, rows, human_bytes(bytes));
+  };
+  return part("    inputs, at most", waiting) + part("    compressed", use.compressed_len);
+}
+
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
@@ -63,7 +73,9 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
 
   std::string text = parameter_table(parameters);
   const std::optional<int64_t> reach = reach_in_tokens(model, use, lengths.tgt_len);
-  const std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
+  std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
+  if (use.compressed_len > 0)
+    tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
                       lengths.tgt_len, use.mem_len, tokens);
@@ -74,6 +86,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
                       human_bytes(weights));
   text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(memory));
+  if (use.compressed_len > 0) text += parts_of_memory(model, use, streams);
   text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(activations));
   if (schedules > 0) text += fmt::format("{:<38} {}\n", "  lists of the tiles that are seen", human_bytes(schedules));
   return text;

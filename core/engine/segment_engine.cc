@@ -17,7 +17,7 @@ constexpr size_t kMostReplays = 64;
 // Compares what a graph holds as constants. The step is not among them: it lies in the GPU's memory.
 bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
   return a.seed == b.seed && a.first_stream == b.first_stream && a.loss_scale == b.loss_scale &&
-         a.first_position == b.first_position && a.head_windows == b.head_windows;
+         a.stream_share == b.stream_share && a.first_position == b.first_position && a.head_windows == b.head_windows;
 }
 
 }  // namespace
@@ -88,8 +88,10 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
   Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;
+  const auto read = [&](Slot slot) { return slot.exists() ? segment.tape.read(slot) : ConstTensorView(); };
   return {.nll = segment.tape.read(segment.nll),
-          .margin = segment.margin.exists() ? segment.tape.read(segment.margin) : ConstTensorView()};
+          .margin = read(segment.margin),
+          .reconstruction = read(segment.reconstruction)};
 }
 
 std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memory& memory) {
@@ -106,7 +108,9 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
 }
 
 HostLosses SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
-  auto [nll, margin] = queue(inputs, memory);
+  const TokenLosses losses = queue(inputs, memory);
+  ConstTensorView nll = losses.nll;
+  ConstTensorView margin = losses.margin;
   if (in_use_.queue.device().is_cuda()) {
     in_use_.queue.synchronize();
     losses_ = {host_copy(nll, in_use_.queue.device()), OwnedTensor()};
@@ -127,12 +131,15 @@ void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::Gradi
   memory.bind(*recorded.segment);
   const bool becomes_graph =
       in_use_.queue.device().is_cuda() && mode_ == Tape::Mode::kTraining && memory.is_settled() && observer_ == nullptr;
-  if (!becomes_graph) return run_operations(*recorded.segment, memory, progress);
-  Replay* const replay = replay_for(recorded, progress != nullptr);
-  if (replay == nullptr || replay->runs++ < kWarmUpRuns) return run_operations(*recorded.segment, memory, progress);
-  if (!replay->graph.is_recorded())
-    replay->graph.record(in_use_.queue.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
-  replay->graph.launch(in_use_.queue.cuda());
+  Replay* const replay = becomes_graph ? replay_for(recorded, progress != nullptr) : nullptr;
+  if (replay == nullptr || replay->runs++ < kWarmUpRuns) {
+    run_operations(*recorded.segment, memory, progress);
+  } else {
+    if (!replay->graph.is_recorded())
+      replay->graph.record(in_use_.queue.cuda(), [&] { run_operations(*recorded.segment, memory, progress); });
+    replay->graph.launch(in_use_.queue.cuda());
+  }
+  memory.advance(*recorded.segment);
 }
 
 SegmentEngine::Replay* SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {

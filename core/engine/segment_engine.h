@@ -21,6 +21,7 @@ struct TokenLosses {
   ConstTensorView nll;     // nats; 0 where the target is not scored
   ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None if
                            // not asked for, or of heads that cannot tell
+  ConstTensorView reconstruction = {};  // [B]: of every stream, see SegmentTape; none where there is none
 };
 
 // The same on the CPU.

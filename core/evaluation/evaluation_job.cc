@@ -104,7 +104,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
   const ContextRule context{.tgt_len = lengths.tgt_len,
-                            .mem_len = lengths.mem_len,
+                            .mem_len = use.remembered_tokens(),
                             .windows = widest_reach(trained_.model, use),
                             .is_untold = use.ahead || (use.memory_tokens > 0 && !settings_.recompute)};
   std::optional<int64_t> warm_up;

@@ -18,12 +18,6 @@ OwnedTensor own(kernels::Queue& queue, ConstTensorView view) {
   return copy;
 }
 
-OwnedTensor table_of_positions(int64_t tgt_len, int64_t streams, Device device) {
-  OwnedTensor positions(DType::kInt32, {tgt_len, streams});
-  for (int64_t i = 0; i < tgt_len * streams; ++i) positions.as<int32_t>()[i] = static_cast<int32_t>(i / streams);
-  return converted_copy(positions.view(), DType::kInt32, device);
-}
-
 }  // namespace
 
 KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
@@ -33,7 +27,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
       tgt_len_(tgt_len),
       capacity_(capacity_of(use_.mem_len, use_.rows_of(tgt_len))),
       frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
-      positions_(table_of_positions(tgt_len, streams, queue_.device())) {
+      positions_(tgt_len, streams, queue_.device()) {
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
   const Shape rows{streams, capacity_, 2 * model.n_head * model.d_head};
@@ -63,16 +57,7 @@ void KvCache::bind(SegmentTape& segment) {
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
   segment.tape.info().first_position = read_;
   if (tokens_) tokens_->bind(segment);
-  if (segment.positions.exists()) bind_positions(segment);
-}
-
-// A tape holds the positions of a whole segment's first tokens; the later ones come one by one.
-void KvCache::bind_positions(SegmentTape& segment) const {
-  const int64_t tokens = segment.tape.shape(segment.tokens)[1];
-  if (tokens == 1)
-    return segment.tape.bind(segment.positions, positions_.view().rows(position(), 1).reshaped({streams_, 1}));
-  if (position() != 0)
-    throw ContractError("absolute positions: expected one token in the middle of a segment, found {}", tokens);
+  positions_.bind(segment, position());
 }
 
 void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {

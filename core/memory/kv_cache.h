@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "core/memory/part_positions.h"
 #include "core/memory/token_memory.h"
 #include "core/model/transformer.h"
 
@@ -34,7 +35,6 @@ class KvCache final : public FrozenMemory {
 
  private:
   void make_room(int64_t rows);
-  void bind_positions(SegmentTape& segment) const;
 
   ModelUse use_;
   kernels::Queue& queue_;
@@ -44,8 +44,8 @@ class KvCache final : public FrozenMemory {
   std::unique_ptr<FrozenTape> frozen_;
   std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
   std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]; those of memory tokens among them
-  OwnedTensor positions_;               // [tgt_len, B] int32: row p holds p
-  int64_t begin_ = 0;                   // rows [begin, end) are attended to
+  PartPositions positions_;
+  int64_t begin_ = 0;  // rows [begin, end) are attended to
   int64_t end_ = 0;
   int64_t read_ = 0;      // rows of each stream since the last reset
   int64_t position_ = 0;  // tokens so far of the segment that has begun

@@ -1,6 +1,8 @@
 // The choice of a kind.
 #include "core/memory/memory.h"
 
+#include "core/memory/compressed_cache.h"
+#include "core/memory/compressed_memory.h"
 #include "core/memory/kv_cache.h"
 #include "core/memory/segment_memory.h"
 #include "core/memory/token_memory.h"
@@ -15,6 +17,8 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
       return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
     case MemoryKind::kTokens:
       return std::make_unique<TokenMemory>(model, use, streams, compute);
+    case MemoryKind::kCompressed:
+      return std::make_unique<CompressedMemory>(model, use, streams, compute);
   }
   throw ContractError("unknown kind of memory");
 }
@@ -25,6 +29,8 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
     case MemoryKind::kTokens:
     case MemoryKind::kKeysValues:
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
+    case MemoryKind::kCompressed:
+      return std::make_unique<CompressedCache>(in_use, streams, tgt_len);
   }
   throw ContractError("unknown kind of memory");
 }

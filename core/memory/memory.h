@@ -21,16 +21,20 @@ class Memory {
   // Says in the shape of a segment what is remembered and how much of it is bound.
   virtual void fit(SegmentShape& shape) const = 0;
   // Whether from now on every segment finds the same rows at the same addresses, and `update` queues the same
-  // operations on the same addresses: on a GPU both are then recorded once, as a graph.
+  // operations on the same addresses, or those that the segment's shape says: on a GPU both are then recorded once, as
+  // a graph.
   virtual bool is_settled() const = 0;
 
   // Before a segment: gives its tape the memory.
   virtual void bind(SegmentTape& segment) = 0;
   // After it: takes in what the segment computed.
   virtual void update(kernels::Queue& queue, const SegmentTape& segment) = 0;
+  // After that, or after the replay of a graph that recorded it: counts what was taken in.
+  virtual void advance(const SegmentTape& /*segment*/) {}
   virtual void reset() = 0;  // back to the start of a stream
 
-  virtual int64_t bytes() const = 0;  // that it holds
+  virtual int64_t bytes() const = 0;                            // that it holds
+  virtual int64_t remembered_bytes() const { return bytes(); }  // of them, what is kept from segment to segment
 };
 
 // A memory whose weights change while it is in use, with all that a run must keep of it to resume.

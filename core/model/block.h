@@ -18,10 +18,12 @@ struct LayerInputs {
   int64_t segment = 0;  // its number among those of a step
 };
 
-// The outputs of a layer: the residual, and what becomes its memory.
+// The outputs of a layer: the residual, what becomes its memory, and what a memory that compresses reads besides.
 struct LayerOutputs {
   Residual residual;
   Value fresh;  // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
+  Value input;  // [B, T, D]
+  Value qkv;    // [B, T, 3*N*H]: see Attention::Recorded
 };
 
 // One implementation per `model.block.kind`, one object per layer.
@@ -33,6 +35,10 @@ class Block {
                              const LayerInputs& inputs) const = 0;
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const = 0;
+  // Records what attention by content alone gets of each of several memories for a segment that the layer has read:
+  // Attention's record_of_content of memories as attention reads them.
+  virtual std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
+                                         const std::vector<Value>& memories) const = 0;
 };
 
 // `schedules` are those of all layers.

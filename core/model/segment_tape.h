@@ -32,6 +32,10 @@ struct SegmentShape {
   bool opens = true;
   bool closes = true;
   bool begins_streams = false;
+  // Of a memory that compresses: how many of its bound rows are compressed, the oldest; and how many of those after
+  // them this segment pushes out, which are compressed.
+  int64_t compressed = 0;
+  int64_t pushed_out = 0;
   int64_t longest_segment() const { return segment_length == 0 ? tgt_len : std::min(segment_length, tgt_len); }
   int64_t scored_tokens() const { return scored == 0 ? tgt_len : scored; }
   bool operator==(const SegmentShape&) const = default;
@@ -49,11 +53,14 @@ struct SegmentTape {
   std::vector<Slot>
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;   // per layer, kept: what becomes memory, see LayerOutputs
-  Slot read_tokens;          // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
-  Slot written_tokens;       // [B, K, D], kept: those that come next; none where no segment ends
-  Slot nll;                  // [B*S], kept; 0 of tokens not scored
-  Slot margin;               // [B*S], kept: see TokenLoss
-  std::vector<Slot> logits;  // kept, of the next token alone: per cluster of the vocabulary [B, columns]
+  std::vector<Slot> inputs;  // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
+  std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
+  Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned
+  Slot read_tokens;              // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
+  Slot written_tokens;           // [B, K, D], kept: those that come next; none where no segment ends
+  Slot nll;                      // [B*S], kept; 0 of tokens not scored
+  Slot margin;                   // [B*S], kept: see TokenLoss
+  std::vector<Slot> logits;      // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
 
 // The tensors that depend on weights alone.
@@ -62,6 +69,15 @@ struct FrozenTape {
   Tape tape;
   std::vector<Slot> distances;  // per layer [P, N*H], kept; none where its kind of position has none
   std::vector<Slot> zeros;      // per layer [B, mem_len, 2*N*H], kept; none unless the memory starts full
+};
+
+// What a layer makes of a memory that compresses between two segments, with frozen weights.
+struct MemoryTape {
+  MemoryTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
+  Tape tape;
+  Slot hidden;      // [B, M, D], bound
+  Slot kv;          // [B, M, 2*N*H], kept: its keys and values
+  Slot compressed;  // kept: as of SegmentTape
 };
 
 }  // namespace segue

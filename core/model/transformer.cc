@@ -60,8 +60,10 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
       positions_(model),
       head_(make_head(model, vocab_size_)) {
   const auto schedules = std::make_shared<Schedules>();
-  for (int64_t layer = 0; layer < model.n_layer; ++layer)
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, layer));
+    if (model.memory.kind == MemoryKind::kCompressed) compressors_.emplace_back(model, layer);
+  }
 }
 
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
@@ -71,7 +73,10 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   const Shape tokens{memory_tokens(config_), config_.d_model};
   if (tokens[0] > 0) specs.push_back({kInitialTokens, tokens});
   if (tokens[0] > 0 && config_.memory.written == WrittenTokens::kOwn) specs.push_back({kWrittenTokens, tokens});
-  for (const auto& layer : layers_) layer->declare(specs);
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    layers_[layer]->declare(specs);
+    if (!compressors_.empty()) compressors_[layer].declare(specs);
+  }
   if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
   declare_output(config_, vocab_size_, specs);
   return specs;
@@ -178,6 +183,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
                              .segment = number};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
     step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
+    if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
   }
   const Value last = record_last(tape, step.parameters, residual);
@@ -245,6 +251,45 @@ void Transformer::keep_fresh(Step& step) const {
   }
 }
 
+// The rows that the segment pushes out of a memory [B, M, D].
+Value Transformer::pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const {
+  return copied_rows(tape, {memory, shape.compressed, shape.pushed_out});
+}
+
+// What becomes of rows that the segment pushes out, and in training the loss of that, from which nothing else learns:
+// rows, what they became in memory, and the layer's input are constants, and so are its weights.
+void Transformer::record_compression(Step& step, size_t layer, const LayerOutputs& read) const {
+  SegmentTape& segment = step.segment;
+  Tape& tape = segment.tape;
+  if (step.shape.remembered == Remembered::kKvCache) {  // compressed between segments
+    tape.keep(read.input.data);
+    segment.inputs.push_back(read.input.data);
+    return;
+  }
+  if (step.shape.pushed_out == 0) return;
+  const Value rows = pushed_out_of(tape, step.memories[layer].rows, step.shape);
+  const Value compressed = compressors_[layer].compress(tape, step.parameters, rows);
+  tape.keep(compressed.data);
+  segment.compressed.push_back(compressed.data);
+  const ReconstructionKind kind = reconstruction_of(config_.memory);
+  if (!tape.training() || kind == ReconstructionKind::kNone) return;
+  Distance distance{.constant = rows, .x = {}, .weight = config_.memory.reconstruction_weight};
+  if (kind == ReconstructionKind::kAttention) {
+    const std::vector<Value> contents =
+        layers_[layer]->contents_of(tape, step.parameters, read, {without_gradient(rows), compressed});
+    distance.constant = contents[0];
+    distance.x = contents[1];
+  } else {
+    distance.x = compressors_[layer].find_again(tape, step.parameters, compressed);
+  }
+  const bool is_first = !segment.reconstruction.exists();
+  if (is_first) {
+    segment.reconstruction = tape.new_slot({step.shape.streams});
+    tape.keep(segment.reconstruction);
+  }
+  add_distance(tape, distance, segment.reconstruction, is_first);
+}
+
 void Transformer::record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                                 const SegmentShape& shape) const {
   Tape& tape = segment.tape;
@@ -273,7 +318,7 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
   const OwnedTensor zeros(DType::kFloat32, {streams, rows, remembered_width(config_, form)});
   const Value initial{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
   const LayerPositions::Encodings encodings = positions_.encode(
-      tape, use, use.mem_len + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
+      tape, use, use.memory_rows() + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const auto l = static_cast<size_t>(layer);
     keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
@@ -284,6 +329,23 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
   }
   tape.seal();
   return frozen;
+}
+
+std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
+                                                       const SegmentShape& shape, int64_t layer) const {
+  auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
+  Tape& tape = memory->tape;
+  const auto l = static_cast<size_t>(layer);
+  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
+  const Value hidden{.data = memory->hidden, .gradient = {}};
+  memory->kv = layers_[l]->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
+  tape.keep(memory->kv);
+  if (shape.pushed_out > 0) {
+    memory->compressed = compressors_[l].compress(tape, parameters, pushed_out_of(tape, hidden, shape)).data;
+    tape.keep(memory->compressed);
+  }
+  tape.seal();
+  return memory;
 }
 
 Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const {
@@ -323,6 +385,7 @@ Remembered remembered_in_training(const ModelConfig& model) {
   switch (model.memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
+    case MemoryKind::kCompressed:
       return Remembered::kHiddenStates;
     case MemoryKind::kKeysValues:
       return Remembered::kKeysAndValues;
@@ -336,12 +399,15 @@ int64_t remembered_width(const ModelConfig& model, Remembered form) {
 
 SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t streams, int64_t tgt_len,
                           int64_t scored) {
-  return {.streams = streams,
-          .tgt_len = tgt_len,
-          .memory_length = use.mem_len,
-          .scored = scored,
-          .remembered = remembered_in_training(model),
-          .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
+  SegmentShape shape{.streams = streams,
+                     .tgt_len = tgt_len,
+                     .memory_length = use.memory_rows(),
+                     .scored = scored,
+                     .remembered = remembered_in_training(model),
+                     .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
+  shape.compressed = use.compressed_len;
+  if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.memory_rows() - use.compressed_len, tgt_len);
+  return shape;
 }
 
 namespace {
@@ -353,7 +419,7 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
     // Segments begin where periods do.
     const int64_t seen = keys_in_reach(use_of_layer(model, use, layer), oldest + segments_back * tgt_len);
-    const int64_t oldest_key = -segments_back * tgt_len - use.mem_len;
+    const int64_t oldest_key = -segments_back * tgt_len - use.remembered_tokens();
     oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
   }
   return oldest;

@@ -40,6 +40,20 @@ class TransformerBlock : public Block {
     return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden), use);
   }
 
+  std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
+                                 const std::vector<Value>& memories) const override {
+    const auto as_constants_read = [&](const Value& rows) {
+      if (!model_.block.pre_lnorm) return rows;
+      return normalise(tape, {.sum = rows, .branch = {}, .site = {}}, norm(parameters, "attention").constant());
+    };
+    Value qkv{.data = read.qkv.data, .gradient = {}};
+    if (attention_.turns())
+      qkv = attention_.record_content(tape, parameters, as_constants_read({.data = read.input.data, .gradient = {}}));
+    std::vector<Value> contexts;
+    for (const Value& memory : memories) contexts.push_back(as_constants_read(memory));
+    return attention_.record_of_content(tape, parameters, qkv, contexts);
+  }
+
  private:
   // x <- LN(x + attention(x, memory)); x <- LN(x + feed_forward(x))
   LayerOutputs post_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
@@ -48,7 +62,10 @@ class TransformerBlock : public Block {
     const Value y = normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "attention"));
     const Value f = feed_forward_of(tape, parameters, y, inputs.segment);
     const Value z = normalise(tape, after_feed_forward(y, f, inputs.segment), norm(parameters, "feed_forward"));
-    return {.residual = {.sum = z, .branch = {}, .site = {}}, .fresh = fresh(x, a, inputs.memory)};
+    return {.residual = {.sum = z, .branch = {}, .site = {}},
+            .fresh = fresh(x, a, inputs.memory),
+            .input = x,
+            .qkv = a.qkv};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
@@ -58,7 +75,10 @@ class TransformerBlock : public Block {
     const auto [y, y_normalised] =
         add_and_normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "feed_forward"));
     const Value f = feed_forward_of(tape, parameters, y_normalised, inputs.segment);
-    return {.residual = after_feed_forward(y, f, inputs.segment), .fresh = fresh(x, a, inputs.memory)};
+    return {.residual = after_feed_forward(y, f, inputs.segment),
+            .fresh = fresh(x, a, inputs.memory),
+            .input = x,
+            .qkv = a.qkv};
   }
 
   Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {

@@ -82,7 +82,7 @@ ModelUse use_of_way(const ModelConfig& model, const Way& way) {
 
 // The keys that any of `count` tokens from `first` on sees, of the memory and a segment of `tgt_len`.
 Runs keys_seen(const ModelUse& use, int64_t head, int64_t first, int64_t count, int64_t tgt_len) {
-  const int64_t memory = use.mem_len;
+  const int64_t memory = use.memory_rows();
   std::vector<uint64_t> bits(static_cast<size_t>((memory + tgt_len + 63) / 64));
   for (int64_t token = first; token < first + count; ++token)
     see_keys(use, head, token, memory + token + 1, bits, tgt_len - 1 - token);
@@ -133,14 +133,14 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tokens, c
   const int64_t rows = std::min(tgt_len, kMostTokenRows);
   for (const Way& way : ways_of(model)) {
     const std::string of = text_of(way, model);
+    const ModelUse use = use_of_way(model, way);
     VisiblePairs& drawing = drawings.emplace_back();
     drawing.title = of.empty() ? name : name.empty() ? of : fmt::format("{} ({})", name, of);
     if (way.sight.is_drawn && way.layers.size() * way.heads.size() > 1)
       drawing.title +=
           fmt::format("{}one of {} draws", drawing.title.empty() ? "" : "; ", way.layers.size() * way.heads.size());
-    drawing.memory = model.mem_len;
+    drawing.memory = use.memory_rows();
     drawing.segment = tgt_len;
-    const ModelUse use = use_of_way(model, way);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t first = tgt_len * row / rows;
       const int64_t count = tgt_len * (row + 1) / rows - first;
@@ -152,7 +152,7 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tokens, c
 
 std::string count_seen_pairs(const ModelConfig& model, int64_t tokens) {
   const int64_t tgt_len = use_of(model).rows_of(tokens);
-  const int64_t memory = model.mem_len;
+  const int64_t memory = use_of(model).memory_rows();
   const kernels::TileSchedule causal = tiles_seen({.mem_len = memory}, 0, tgt_len, memory);
   const std::string more = tgt_len > tokens ? fmt::format(", {} with memory tokens,", tgt_len) : "";
   std::string text = fmt::format("seen by a head of one stream, of segment {}{} and memory {}\n", tokens, more, memory);

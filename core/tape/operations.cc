@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -30,11 +31,12 @@ double flops_of(int64_t rows, const Parameter& weight) {
 void matrix_product_backward(Queue& queue, const Tape& tape, const Product& product, bool transposed,
                              ConstTensorView dy, const GradientUse& dx) {
   const ConstTensorView x = rows_of(tape.read(product.x.data));
-  kernels::matmul(queue, {.a = transposed ? dy : x,
-                          .transpose_a = true,
-                          .b = transposed ? x : dy,
-                          .c = product.weight.gradient,
-                          .accumulate = true});
+  if (!product.weight.is_constant())
+    kernels::matmul(queue, {.a = transposed ? dy : x,
+                            .transpose_a = true,
+                            .b = transposed ? x : dy,
+                            .c = product.weight.gradient,
+                            .accumulate = true});
   if (!dx.exists()) return;
   kernels::matmul(queue, {.a = dy,
                           .b = product.weight.operand(),
@@ -47,8 +49,12 @@ void matrix_product_backward(Queue& queue, const Tape& tape, const Product& prod
 Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool transposed) {
   const Shape& weight = products.front().weight.value.shape;
   const Shape input = tape.shape(products.front().x.data);
-  const Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]));
+  Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]));
   if (input.elements() == 0) return y;  // an empty memory has no rows to project
+  const bool is_learned = std::any_of(products.begin(), products.end(), [](const Product& product) {
+    return product.x.gradient.exists() || !product.weight.is_constant();
+  });
+  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
   std::vector<Slot> forward_slots{y.data};
   std::vector<Slot> backward_slots{y.gradient};
   std::vector<GradientUse> dx;
@@ -58,11 +64,12 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
     dx.push_back(tape.use_gradient(product.x));
     const double once = flops_of(as_rows(input)[0], product.weight);
     flops.forward += once;
-    flops.backward += dx.back().exists() ? 2.0 * once : once;
+    flops.backward += (dx.back().exists() ? once : 0.0) + (product.weight.is_constant() ? 0.0 : once);
     forward_slots.push_back(product.x.data);
     backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
-    parameter_gradients.emplace_back(product.weight.gradient);
+    if (!product.weight.is_constant()) parameter_gradients.emplace_back(product.weight.gradient);
   }
+  if (!is_learned) backward_slots.clear();
   tape.record({
       .name = "matmul",
       .forward_slots = std::move(forward_slots),
@@ -79,6 +86,7 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
       .backward_slots = std::move(backward_slots),
       .backward =
           [=, &tape](Queue& queue) {
+            if (!is_learned) return;
             const ConstTensorView dy = rows_of(tape.read(y.gradient));
             for (size_t i = 0; i < products.size(); ++i)
               matrix_product_backward(queue, tape, products[i], transposed, dy, dx[i]);
@@ -268,13 +276,19 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
   const Value& branch = residual.branch;
   const Shape shape = tape.shape(x.data);
   const int64_t rows = as_rows(shape)[0];
-  const Value y = tape.new_value(shape);
+  Value y = tape.new_value(shape);
+  const bool is_learned = x.gradient.exists() || branch.gradient.exists() || !norm.gain.is_constant();
+  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
+  std::vector<ConstTensorView> parameter_gradients;
+  if (!norm.gain.is_constant()) parameter_gradients = {norm.gain.gradient, norm.bias.gradient};
+  std::vector<Slot> backward_slots;
   const Slot mean = tape.new_slot({rows});
   const Slot rstd = tape.new_slot({rows});
   const Slot saved = sum.data.exists() ? sum.data : x.data;
   const int64_t per_stream = elements_per_stream(shape);
   const GradientUse dx = tape.use_gradient(x);
   const GradientUse dbranch = tape.overwrite_gradient(branch);
+  if (is_learned) backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot};
   tape.record({
       .name = "layer_norm",
       .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
@@ -291,9 +305,10 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                 .mean = tape.write(mean),
                                                 .rstd = tape.write(rstd)});
           },
-      .backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot},
+      .backward_slots = std::move(backward_slots),
       .backward =
           [=, &tape](Queue& queue) {
+            if (!is_learned) return;
             kernels::layer_norm_backward(queue, {.dy = rows_of(tape.read(y.gradient)),
                                                  .ds_other = rows_of(tape.read(sum.gradient)),
                                                  .sum = rows_of(tape.read(saved)),
@@ -307,7 +322,7 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                  .dgain = norm.gain.gradient,
                                                  .dbias = norm.bias.gradient});
           },
-      .parameter_gradients = {norm.gain.gradient, norm.bias.gradient},
+      .parameter_gradients = std::move(parameter_gradients),
   });
   return y;
 }

@@ -10,6 +10,7 @@
 #include "core/tape/tape.h"
 #include "kernels/distance_curve.h"
 #include "kernels/feed_forward.h"
+#include "kernels/pool_rows.h"
 #include "kernels/rotary.h"
 
 namespace segue {
@@ -69,8 +70,30 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts);
 // The last `count` rows of every stream: [B, T, D] -> [B, count, D].
 Value newest_rows(Tape& tape, const Value& x, int64_t count);
 
+// Such rows of one value, copied whatever they are.
+Value copied_rows(Tape& tape, const StreamRows& rows);
+
 // The columns of x from `first` on, copied and without a gradient: [B, T, D] -> [B, T, D - first].
 Value copy_of_columns(Tape& tape, const Value& x, int64_t first);
+
+// The same elements in another shape and in their place, of a tensor that is not bound. No other use of x may have its
+// gradient.
+Value reshaped(Tape& tape, const Value& x, const Shape& shape);
+
+// Every `size` rows of a stream pooled into one: [B, R, D] -> [B, R / size, D]. No gradient.
+Value pool_rows(Tape& tape, const Value& x, int64_t size, kernels::Pooling pooling);
+
+// max(0, x).
+Value rectify(Tape& tape, const Value& x);
+
+// How far a value is from a constant of its shape, in mean squares, stream by stream: in `sums` [B] float32, where the
+// first one overwrites and others add. The gradient is that of `weight` times the mean over all streams of the batch.
+struct Distance {
+  Value constant;
+  Value x;
+  double weight = 1.0;
+};
+void add_distance(Tape& tape, const Distance& distance, Slot sums, bool is_first);
 
 // The vectors of x, [B, T, G*H] for a `head` H, turned by their positions and, unless x is bound, in its place: nothing
 // recorded later may read x. `turn.first_position` counts from the segment's first token.
@@ -86,6 +109,7 @@ struct Residual {
 struct LayerNormParameters {
   Parameter gain, bias;
   float epsilon = 1e-5F;
+  LayerNormParameters constant() const { return {gain.constant(), bias.constant(), epsilon}; }
 };
 
 // Parameters of the layer norm `name`, [D] each.

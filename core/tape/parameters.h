@@ -44,8 +44,12 @@ struct Parameter {
   // The tensor that matrix products and tables read.
   ConstTensorView operand() const { return copy.empty() ? value : copy; }
   Parameter rows(int64_t begin, int64_t count) const {
-    return {value.rows(begin, count), gradient.rows(begin, count), copy.empty() ? copy : copy.rows(begin, count)};
+    const auto of = [&](const TensorView& view) { return view.empty() ? view : view.rows(begin, count); };
+    return {value.rows(begin, count), of(gradient), of(copy)};
   }
+  // The same for an operation that is to learn nothing of it: without a gradient.
+  Parameter constant() const { return {value, {}, copy}; }
+  bool is_constant() const { return gradient.empty(); }
 };
 
 class Parameters {

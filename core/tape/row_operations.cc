@@ -9,15 +9,10 @@ namespace segue {
 
 using kernels::Queue;
 
-Value newest_rows(Tape& tape, const Value& x, int64_t count) {
-  return join_rows(tape, {{.from = x, .first = tape.shape(x.data)[1] - count, .count = count}});
-}
+namespace {
 
-Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
-  std::erase_if(parts, [](const StreamRows& part) { return part.count == 0; });
-  if (parts.empty()) throw ContractError("join_rows: no rows");
+Value record_join(Tape& tape, const std::vector<StreamRows>& parts) {
   const Shape first = tape.shape(parts.front().from.data);
-  if (parts.size() == 1 && parts.front().count == first[1]) return parts.front().from;
   const int64_t columns = first[2];
   int64_t rows = 0;
   bool is_learned = false;
@@ -73,6 +68,21 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
   });
   return y;
 }
+
+}  // namespace
+
+Value newest_rows(Tape& tape, const Value& x, int64_t count) {
+  return join_rows(tape, {{.from = x, .first = tape.shape(x.data)[1] - count, .count = count}});
+}
+
+Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
+  std::erase_if(parts, [](const StreamRows& part) { return part.count == 0; });
+  if (parts.empty()) throw ContractError("join_rows: no rows");
+  if (parts.size() == 1 && parts.front().count == tape.shape(parts.front().from.data)[1]) return parts.front().from;
+  return record_join(tape, parts);
+}
+
+Value copied_rows(Tape& tape, const StreamRows& rows) { return record_join(tape, {rows}); }
 
 Value copy_of_columns(Tape& tape, const Value& x, int64_t first) {
   const Shape shape = tape.shape(x.data);

@@ -72,7 +72,8 @@ void Tape::record(Operation operation) {
 }
 
 void Tape::share(Slot slot, Slot owner) {
-  if (state(slot).shape != state(owner).shape) throw ContractError("only equal shapes share memory");
+  if (state(slot).shape.elements() != state(owner).shape.elements() || state(slot).dtype != state(owner).dtype)
+    throw ContractError("only tensors of one size share memory");
   state(slot).owner = owner.index;
 }
 

@@ -68,6 +68,7 @@ struct ReplayInfo {
   uint64_t step = 0;                           // of the optimizer, for dropout
   int64_t first_stream = 0;                    // global number of the segment's first stream, for dropout
   float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
+  float stream_share = 1.0F;                   // and of a mean over streams with respect to each stream's
   std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
   int64_t first_position = 0;                  // of the segment, counted from where its stream began, or from itself
   // Per layer and head, [L*N]: as many newest keys hold all that get some weight, with learned spans; 0 in other

@@ -56,6 +56,7 @@ void MetricsLog::write(const StepMetrics& metrics) {
   OrderedJson line{{"step", metrics.step}};
   add_loss(line, metrics.loss, metrics.units);
   if (metrics.accuracy) line["accuracy"] = *metrics.accuracy;
+  if (metrics.reconstruction) line["reconstruction_loss"] = *metrics.reconstruction;
   line.update({{"gradient_norm", metrics.gradient_norm},
                {"learning_rate", metrics.learning_rate},
                {"tokens", metrics.tokens},
@@ -82,6 +83,10 @@ std::string exchange_text(const std::optional<ExchangeTimes>& exchange) {
   return fmt::format("  exchange {:.1f} ms, {:.1f} exposed", 1e3 * exchange->exchanging, 1e3 * exchange->exposed);
 }
 
+std::string reconstruction_text(const std::optional<double>& loss) {
+  return loss ? fmt::format("  reconstruction {:.4f}", *loss) : "";
+}
+
 std::string flops_text(const StepMetrics& metrics) {
   const bool is_tera = metrics.flops_per_second >= 1e12;
   const std::string share = metrics.mfu ? fmt::format(" ({:.0f}% of peak)", 100.0 * *metrics.mfu) : "";
@@ -92,9 +97,10 @@ std::string flops_text(const StepMetrics& metrics) {
 }  // namespace
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
-  return fmt::format("step {}/{}  loss {:.4f}  {}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
+  return fmt::format("step {}/{}  loss {:.4f}  {}{}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
                      max_step, metrics.loss, describe_bits(metrics.loss, metrics.units),
-                     describe_accuracy(metrics.accuracy), metrics.learning_rate, metrics.gradient_norm,
+                     describe_accuracy(metrics.accuracy), reconstruction_text(metrics.reconstruction),
+                     metrics.learning_rate, metrics.gradient_norm,
                      human_count(static_cast<int64_t>(metrics.tokens_per_second)), flops_text(metrics),
                      exchange_text(metrics.exchange), human_duration(eta_seconds));
 }

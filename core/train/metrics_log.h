@@ -28,6 +28,7 @@ struct StepMetrics {
   std::optional<double> mfu = {};              // these as a share of the peak, where it is known
   double seconds = 0.0;                        // of training so far, all sessions of the run together
   std::optional<LearnedSpans> spans = {};      // of a model that learns them
+  std::optional<double> reconstruction = {};   // mean over the interval's steps, where a memory learns to compress
   std::optional<ExchangeTimes> exchange = {};  // of a step, on the first rank of several: the mean, on a GPU the last
 };
 
@@ -45,8 +46,8 @@ class MetricsLog {
   std::ofstream file_;
 };
 
-// "step 1200/4000  loss 1.23  1.77 bits/byte  lr 2.5e-04  |g| 0.31  9,876 tokens/s  151.3 GFLOP/s (71% of peak)
-// ETA 3 min 20 s", in one line
+// "step 1200/4000  loss 1.23  1.77 bits/byte  reconstruction 0.0412  lr 2.5e-04  |g| 0.31  9,876 tokens/s  151.3
+// GFLOP/s (71% of peak) ETA 3 min 20 s", in one line
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds);
 
 }  // namespace segue

@@ -14,24 +14,28 @@ namespace segue {
 
 struct StepReport {
   int64_t step = 0;
-  double nll = 0.0;            // sum over the tokens, nats
-  int64_t hits = 0;            // scored tokens that were the most likely ones
-  int64_t scored = 0;          // tokens, as end_step was told
-  double gradient_norm = 0.0;  // before clipping
+  double nll = 0.0;             // sum over the tokens, nats
+  int64_t hits = 0;             // scored tokens that were the most likely ones
+  int64_t scored = 0;           // tokens, as end_step was told
+  double gradient_norm = 0.0;   // before clipping
+  double reconstruction = 0.0;  // of a memory that compresses: the sum over streams of its loss, 0 where nothing was
   double loss() const { return nll / static_cast<double>(scored); }
 };
 
 class StepReports {
  public:
   // For steps of at most `tokens` tokens each, at most `capacity` of them unread; hits are counted where asked for.
-  StepReports(int64_t tokens, int64_t capacity, Device device, bool counts_hits = false);
+  // `streams` may each have a loss of reconstruction.
+  StepReports(int64_t tokens, int64_t capacity, Device device, bool counts_hits = false, int64_t streams = 0);
 
   // Queues the losses of the next part of the step's tokens, float32, and the margins that tell hits, if there are any.
   void add_losses(kernels::Queue& queue, ConstTensorView nll, ConstTensorView margin = {});
+  // And those of reconstruction of its streams, float32.
+  void add_reconstruction(kernels::Queue& queue, ConstTensorView losses);
   // Ends the step, in which `scored` tokens had a loss: `outcome` [2] float64, its first element the norm.
   void end_step(kernels::Queue& queue, int64_t step, int64_t scored, ConstTensorView outcome);
   // Ends a step that changed nothing, of which there is nothing to report.
-  void drop_step() { filled_ = 0; }
+  void drop_step() { filled_ = reconstructed_ = 0; }
   bool is_full() const { return std::ssize(unread_) == capacity_; }
 
   // Waits, and returns the reports of all steps since the last call; valid until the next one.
@@ -42,12 +46,14 @@ class StepReports {
 
   int64_t tokens_;
   int64_t capacity_;
-  OwnedTensor losses_;    // [capacity, tokens]
-  OwnedTensor margins_;   // likewise, or nothing
-  OwnedTensor outcomes_;  // [capacity, 2]
-  int64_t filled_ = 0;    // tokens of the step being queued
+  OwnedTensor losses_;           // [capacity, tokens]
+  OwnedTensor margins_;          // likewise, or nothing
+  OwnedTensor reconstructions_;  // [capacity, streams], or nothing
+  OwnedTensor outcomes_;         // [capacity, 2]
+  int64_t filled_ = 0;           // tokens of the step being queued
+  int64_t reconstructed_ = 0;    // and streams with a loss of reconstruction
   struct Unread {
-    int64_t step, tokens, scored;
+    int64_t step, tokens, scored, reconstructed;
   };
   std::vector<Unread> unread_;
   // [capacity] on a GPU: steps are waited for one by one, so that a watch of the queue hears how long one step lasts

@@ -84,7 +84,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       lengths_(last_lengths(config)),
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * last_lengths(config).tokens(), queue.device().is_cuda() ? kMostUnreadSteps : 1,
-               queue.device(), segments_.scores_some()),
+               queue.device(), segments_.scores_some(), learns_compression(config.model) ? streams_.count : 0),
       loss_watch_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -257,7 +257,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                .info = {.seed = static_cast<uint64_t>(config_.seed),
                                         .step = static_cast<uint64_t>(state_.step + 1),
                                         .first_stream = group.first,
-                                        .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0))},
+                                        .loss_scale = static_cast<float>(1.0 / std::max(scored, 1.0)),
+                                        .stream_share = 1.0F / static_cast<float>(config_.training.batch_size)},
                                .reach = reach,
                                .ahead = ahead,
                                .segment_length = lengths_.length_among_several(),
@@ -266,6 +267,7 @@ int64_t Trainer::forward_backward(const Segment& segment) {
     const TokenLosses losses =
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
     reports_.add_losses(queue_, losses.nll, losses.margin);
+    if (!losses.reconstruction.empty()) reports_.add_reconstruction(queue_, losses.reconstruction);
     tells_hits_ = !losses.margin.empty();
   }
   if (exchange_) exchange_->finish();
@@ -275,7 +277,7 @@ int64_t Trainer::forward_backward(const Segment& segment) {
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
   for (const StepReport& report : reports_.read(queue_)) {
-    std::array<double, 2> sums{report.nll, static_cast<double>(report.hits)};
+    std::array<double, 3> sums{report.nll, static_cast<double>(report.hits), report.reconstruction};
     job_.sum(sums);
     const double loss = sums[0] / static_cast<double>(report.scored);
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
@@ -285,6 +287,7 @@ void Trainer::settle() {
     ++interval_.losses;
     if (tells_hits_) interval_.hits = interval_.hits.value_or(0) + std::llround(sums[1]);
     interval_.scored += report.scored;
+    interval_.reconstruction += sums[2] / static_cast<double>(config_.training.batch_size);
     gradient_norm_ = report.gradient_norm;
   }
   const double seconds = seconds_since(start);
@@ -311,6 +314,9 @@ StepMetrics Trainer::interval_metrics() const {
   std::optional<double> accuracy;
   if (segments_.scores_some() && interval_.hits)
     accuracy = static_cast<double>(*interval_.hits) / static_cast<double>(interval_.scored);
+  std::optional<double> reconstruction;
+  if (learns_compression(config_.model))
+    reconstruction = interval_.reconstruction / static_cast<double>(interval_.losses);
   return {.step = state_.step,
           .loss = interval_.loss / static_cast<double>(interval_.losses),
           .units = loss_units(dataset_, config_.data.train_split, config_.model.objective),
@@ -323,6 +329,7 @@ StepMetrics Trainer::interval_metrics() const {
           .mfu = {},
           .seconds = state_.seconds,
           .spans = {},
+          .reconstruction = reconstruction,
           .exchange = {}};
 }
 

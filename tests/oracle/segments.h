@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/attention/visibility.h"
+#include "tests/oracle/compression.h"
 #include "tests/oracle/segment_memory.h"
 #include "tests/oracle/transformer_xl.h"
 
@@ -105,13 +108,18 @@ inline std::vector<Visibility> dense_masks(const ModelConfig& model, int64_t tgt
 }
 
 inline Memory initial_memory(const ModelConfig& model) {
-  const int64_t rows = model.memory.initial == InitialMemory::kZeros ? model.mem_len : 0;
+  const bool is_full = model.memory.initial == InitialMemory::kZeros;
+  const bool compresses = model.memory.kind == MemoryKind::kCompressed;
+  const int64_t compressed = compresses && is_full ? model.memory.compressed_len : 0;
+  const int64_t rows = is_full ? model.mem_len + compressed : 0;
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
+  if (compresses) memory.emplace_back(compressed);
   if (memory_tokens(model) > 0) memory.emplace_back();
   return memory;
 }
 
-// The newest `mem_len` rows of memory and segment, and the memory tokens that it wrote.
+// The newest `mem_len` rows of memory and segment, and the memory tokens that it wrote. Of a memory that compresses see
+// below.
 inline void update_memory(const ModelConfig& model, const TransformerXl<double>::Segment& segment, Memory& memory) {
   for (size_t layer = 0; layer < segment.fresh.size(); ++layer) {
     const std::vector<double>& fresh = segment.fresh[layer];
@@ -121,6 +129,44 @@ inline void update_memory(const ModelConfig& model, const TransformerXl<double>:
   if (memory_tokens(model) > 0) memory.back() = segment.written;
 }
 
+// The memory of a model of any kind after a segment.
+inline void update_memory(const ModelConfig& model, const TransformerXl<double>& oracle,
+                          const TransformerXl<double>::Segment& segment, Memory& memory) {
+  if (model.memory.kind != MemoryKind::kCompressed) return update_memory(model, segment, memory);
+  const auto compressed = static_cast<int64_t>(memory.back().size());
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const CompressedUpdate updated =
+        compressed_update(model, layer, oracle.weights(), memory[layer], compressed, segment.fresh[layer]);
+    memory[layer] = updated.memory;
+    memory.back().resize(updated.compressed);
+  }
+}
+
+// The loss that the compression of a stream's memory learns from in a segment, of all layers; 0 of other kinds.
+template <typename Scalar>
+Scalar reconstruction_loss(const ModelConfig& model, const TransformerXl<Scalar>& oracle,
+                           const typename TransformerXl<Scalar>::Segment& segment, const Memory& memory) {
+  Scalar loss = 0.0;
+  if (model.memory.kind != MemoryKind::kCompressed) return loss;
+  const auto real = [](const std::vector<Scalar>& values) {
+    std::vector<double> parts;
+    for (const Scalar& value : values) parts.push_back(std::real(value));
+    return parts;
+  };
+  std::map<std::string, std::vector<double>> constants;
+  for (const auto& [name, values] : oracle.weights()) constants[name] = real(values);
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const std::vector<double> inputs = real(segment.fresh[layer]);
+    const std::vector<double> rows =
+        compressed_update(model, layer, constants, memory[layer], static_cast<int64_t>(memory.back().size()), inputs)
+            .pushed_out;
+    if (rows.empty()) continue;
+    const Compression<Scalar, typename TransformerXl<Scalar>::Weights> compression(model, layer, oracle.weights());
+    loss += compression.loss(inputs, rows, compression.compressed(rows));
+  }
+  return loss;
+}
+
 // Loss of every token; `memory` goes in and comes out.
 inline std::vector<double> segmented_nll(const ModelConfig& model, const TransformerXl<double>& oracle,
                                          const StreamTokens& stream, int64_t tgt_len, Memory& memory) {
@@ -128,7 +174,7 @@ inline std::vector<double> segmented_nll(const ModelConfig& model, const Transfo
   for (int64_t begin = 0; begin < stream.length(); begin += tgt_len) {
     const StreamTokens part = stream.part(begin, tgt_len);
     const auto segment = oracle.segment(part.tokens, part.targets, memory, segment_masks(model));
-    update_memory(model, segment, memory);
+    update_memory(model, oracle, segment, memory);
     nll.insert(nll.end(), segment.nll.begin(), segment.nll.end());
   }
   return nll;

@@ -31,7 +31,8 @@ struct StreamRandom {
 };
 
 // Per layer [M, width]: constants, through which no derivative passes. Of a model with memory tokens these follow as
-// one element more, [K, D], or nothing where the stream begins.
+// one element more, [K, D], or nothing where the stream begins; of a memory that compresses one with as many numbers
+// as there are compressed rows.
 using Memory = std::vector<std::vector<double>>;
 
 // Where a segment stands in a step of several.
@@ -59,6 +60,7 @@ class TransformerXl {
 
   Rows& weight(const std::string& name) { return weights_.at(name); }
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
+  const Weights& weights() const { return weights_; }
 
   struct Segment {
     Rows nll;                 // [T]

@@ -182,13 +182,15 @@ std::vector<std::string> keys_of_role(const nlohmann::ordered_json& schema, cons
 TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
   const nlohmann::ordered_json model = config_schema()["properties"]["model"];
   // These are the keys of ModelUse.
-  EXPECT_THAT(keys_of_role(model, "use"),
-              testing::UnorderedElementsAre("mem_len", "position.clamp_len", "position.rotary_base",
-                                            "position.rotary_scaling", "visibility.same_length",
-                                            "visibility.same_length_extra_key", "visibility.window", "memory.initial"));
+  EXPECT_THAT(
+      keys_of_role(model, "use"),
+      testing::UnorderedElementsAre("mem_len", "position.clamp_len", "position.rotary_base", "position.rotary_scaling",
+                                    "visibility.same_length", "visibility.same_length_extra_key", "visibility.window",
+                                    "memory.initial", "memory.compressed_len"));
   EXPECT_THAT(keys_of_role(model, "training"),
               testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",
-                                            "init.proj_init_std", "visibility.initial", "visibility.penalty"));
+                                            "init.proj_init_std", "visibility.initial", "visibility.penalty",
+                                            "memory.reconstruction_weight"));
   EXPECT_FALSE(config_schema()["properties"]["training"]["properties"]["tgt_len"].contains("x-role"));
 }
 

@@ -46,5 +46,76 @@ TEST(MemoryCombinations, MemoryTokensAreReadByEveryTokenAndWrittenOnceASegment) 
       "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"tokens\", found \"masked\"");
 }
 
+TEST(MemoryCombinations, CompressesRowsOfEarlierSegmentsInWholeGroups) {
+  const std::string compressed = R"(model.memory={"kind": "compressed", "compressed_len": 9, "compression_rate": 5})";
+  const std::string short_segments = "training.tgt_len=96";
+  EXPECT_EQ(error_with({compressed}), "no error");
+  EXPECT_EQ(error_with({compressed, short_segments, "model.mem_len=96"}), "no error");
+  EXPECT_EQ(
+      error_with({compressed, short_segments, "model.mem_len=95"}),
+      "c: model.mem_len: expected at least training.tgt_len = 96, so that what a segment pushes out is older than the "
+      "segment, with model.memory.kind = \"compressed\", found 95");
+  EXPECT_EQ(error_with({compressed, "training.tgt_len=4", "model.mem_len=4"}),
+            "c: model.mem_len: expected at least model.memory.compression_rate = 5, the rows that become one, with "
+            "model.memory.kind = \"compressed\", found 4");
+  EXPECT_EQ(
+      error_with({compressed, short_segments, "evaluation.mem_len=90"}),
+      "c: evaluation.mem_len: expected at least evaluation.tgt_len = 96, so that what a segment pushes out is older "
+      "than the segment, with model.memory.kind = \"compressed\", found 90");
+  EXPECT_EQ(
+      error_with(
+          {compressed, "training.max_step=9", R"(training.stages=[{"until_step": 3, "tgt_len": 8, "mem_len": 7}])"}),
+      "c: training.stages[0].mem_len: expected at least training.stages[0].tgt_len = 8, so that what a segment pushes "
+      "out is older than the segment, with model.memory.kind = \"compressed\", found 7");
+  EXPECT_EQ(error_with({compressed, "data.document_boundary=a"}),
+            "c: data.document_boundary: expected \"\" with model.memory.kind = \"compressed\", whose rows are made of "
+            "tokens of several documents where these end; found \"a\"");
+  EXPECT_EQ(
+      error_with({compressed, "training.segments_per_step=2"}),
+      "c: training.segments_per_step: expected 1 with model.memory.kind = \"compressed\", through which no gradient "
+      "passes; found 2");
+}
+
+TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {
+  const auto error = [](const std::string& memory) {
+    return error_with({R"(model.memory={"kind": "compressed", )" + memory + "}"});
+  };
+  EXPECT_EQ(error(R"("compression": "dilated_convolution", "compression_rate": 8)"), "no error");
+  for (const char* rate : {"1", "3", "12"})
+    EXPECT_EQ(error(R"("compression": "dilated_convolution", "compression_rate": )" + std::string(rate)),
+              "c: model.memory.compression_rate: expected a power of two above 1 with model.memory.compression = "
+              "\"dilated_convolution\", found " +
+                  std::string(rate));
+  EXPECT_EQ(error(R"("compression": "mean")"), "no error");
+  EXPECT_EQ(error(R"("compression": "mean", "reconstruction": "auto")"), "no error");
+  EXPECT_EQ(error(R"("compression": "mean", "reconstruction": "none")"), "no error");
+  EXPECT_EQ(error(R"("compression": "convolution", "reconstruction": "none")"), "no error");
+  EXPECT_EQ(error(R"("compression": "max", "reconstruction": "attention")"),
+            "c: model.memory.reconstruction: expected \"none\" with model.memory.compression = \"max\", which learns "
+            "nothing; found \"attention\"");
+  EXPECT_EQ(error(R"("compression": "mean", "reconstruction": "auto_encoding")"),
+            "c: model.memory.reconstruction: expected \"none\" with model.memory.compression = \"mean\", which learns "
+            "nothing; found \"auto_encoding\"");
+  EXPECT_THAT(error(R"("compression": "most_used")"), HasSubstr("model.memory.compression"));
+  EXPECT_THAT(error(R"("compressed_len": 0)"), HasSubstr("model.memory.compressed_len"));
+  EXPECT_THAT(error(R"("tokens": 3)"), HasSubstr("model.memory.tokens"));
+  EXPECT_THAT(error_with({"model.memory.compression_rate=5"}), HasSubstr("model.memory.compression_rate"));
+}
+
+TEST(MemoryCombinations, EveryQuerySeesAllThatIsCompressed) {
+  const std::string compressed = R"(model.memory={"kind": "compressed"})";
+  EXPECT_EQ(
+      error_with({compressed, "model.visibility.kind=window"}),
+      "c: model.visibility.kind: expected \"causal\" or \"full\" with model.memory.kind = \"compressed\", of whose "
+      "rows some stand for more than one token; found \"window\"");
+  EXPECT_EQ(
+      error_with({compressed, "model.visibility.same_length=true"}),
+      "c: model.visibility.same_length: expected false with model.memory.kind = \"compressed\", whose oldest rows no "
+      "query would see; found true");
+  EXPECT_EQ(
+      error_with({compressed, "model.objective.kind=masked", "model.visibility.kind=full", "model.position.kind=rope"}),
+      "no error");
+}
+
 }  // namespace
 }  // namespace segue

@@ -71,15 +71,18 @@ class SegmentLoss {
     oracle::Memory memory;
   };
 
+  // With the loss of reconstruction of each stream, if there is one.
   std::complex<double> mean_loss_at(const std::string& name, const kernels::ComplexVector& values) {
-    std::complex<double> total = 0.0;
+    std::complex<double> total = 0.0, reconstruction = 0.0;
     for (OneStream& each : streams_) {
       each.oracle.weight(name) = values;
       const auto segment = each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, masks_);
       for (auto t = static_cast<size_t>(kTgtLen - scored_); t < segment.nll.size(); ++t)
         if (each.has_target[t]) total += segment.nll[t];
+      reconstruction += oracle::reconstruction_loss(config_, each.oracle, segment, each.memory);
     }
-    return total / static_cast<double>(std::ssize(streams_) * scored_);
+    return total / static_cast<double>(std::ssize(streams_) * scored_) +
+           config_.memory.reconstruction_weight * reconstruction;
   }
 
   ModelConfig config_;

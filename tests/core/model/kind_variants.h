@@ -89,8 +89,44 @@ inline std::vector<ModelVariant> visibility_variants() {
   }
   return variants;
 }
+// Every compression, with rates that divide segments and such as do not, and all that places rows.
+inline std::vector<ModelVariant> compressed_variants() {
+  using enum CompressionKind;
+  std::vector<ModelVariant> variants;
+  const auto add = [&variants](std::string_view name, CompressionKind kind, int64_t rate,
+                               std::function<void(ModelConfig&)> change) {
+    variants.push_back(
+        {fmt::format("memory_compressed_{}", name), [=](ModelConfig& m) {
+           m.memory = {
+               .kind = MemoryKind::kCompressed, .compressed_len = 3, .compression_rate = rate, .compression = kind};
+           m.mem_len = kLongestSegment;
+           change(m);
+         }});
+  };
+  add("mean_rope_zeros", kMean, 4, [](ModelConfig& m) {
+    m.memory.initial = InitialMemory::kZeros;
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  });
+  add("max_learned", kMax, 2, [](ModelConfig& m) { m.position.kind = PositionKind::kLearned; });
+  add("convolution_pre_norm_rope", kConvolution, 3, [](ModelConfig& m) {
+    m.block = {.pre_lnorm = true, .final_norm = true};
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+    m.memory.reconstruction_weight = 0.5;
+  });
+  add("convolution_auto_encoding_alibi", kConvolution, 2, [](ModelConfig& m) {
+    m.memory.reconstruction = ReconstructionKind::kAutoEncoding;
+    m.position.kind = PositionKind::kAlibi;
+  });
+  add("dilated_shaw", kDilatedConvolution, 4, [](ModelConfig& m) { m.position.kind = PositionKind::kShaw; });
+  add("convolution_unlearned_masked", kConvolution, 3, [](ModelConfig& m) {
+    mask(m);
+    m.memory.reconstruction = ReconstructionKind::kNone;
+  });
+  return variants;
+}
+
 // What remembers keys and values goes through all that places keys, or chooses among them; few memory tokens, of both
-// forms, with and without rows beside them.
+// forms, with and without rows beside them; few compressed rows, and a memory that segments fit in.
 inline std::vector<ModelVariant> memory_variants() {
   using enum PositionKind;
   std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
@@ -98,8 +134,13 @@ inline std::vector<ModelVariant> memory_variants() {
     variant.change = [kind = variant.change](ModelConfig& m) {
       kind(m);
       if (m.memory.kind == MemoryKind::kTokens) m.memory.tokens = 3;
+      if (m.memory.kind != MemoryKind::kCompressed) return;
+      m.memory.compressed_len = 4;
+      m.memory.compression_rate = 3;
+      m.mem_len = kLongestSegment;
     };
   }
+  for (ModelVariant& variant : compressed_variants()) variants.push_back(std::move(variant));
   variants.push_back({"memory_tokens_of_their_own_alone", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2, .written = WrittenTokens::kOwn};
                         m.mem_len = 0;

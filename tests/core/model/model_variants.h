@@ -144,9 +144,13 @@ inline std::vector<ModelVariant> next_token_variants() {
   return variants;
 }
 
-// Those that may tell documents apart: memory tokens are written once a segment.
+// Those that may tell documents apart: memory tokens are written once a segment, and rows of several documents may be
+// compressed into one.
 inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
-  std::erase_if(variants, [](const ModelVariant& variant) { return memory_tokens(variant.config()) > 0; });
+  std::erase_if(variants, [](const ModelVariant& variant) {
+    const MemoryKind kind = variant.config().memory.kind;
+    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed;
+  });
   return variants;
 }
 

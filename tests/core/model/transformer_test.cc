@@ -29,6 +29,11 @@ void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory
     std::vector<double> streams;
     for (const oracle::Memory& memory : expected)
       streams.insert(streams.end(), memory[layer].begin(), memory[layer].end());
+    const Shape& shape = state[layer].tensor.shape;
+    if (shape[2] == 0) {  // which says by its extents how many rows are compressed
+      EXPECT_EQ(shape[0] * shape[1], std::ssize(streams)) << state[layer].name;
+      continue;
+    }
     expect_close(state[layer].name, state[layer].tensor, streams, kernels::kNetwork);
   }
 }

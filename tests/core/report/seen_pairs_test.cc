@@ -37,5 +37,15 @@ TEST(SeenPairs, HeadsThatDrawShareAPicture) {
   EXPECT_EQ(drawings[0].title, "model; one of 4 draws");
 }
 
+TEST(SeenPairs, OfAMemoryThatCompressesAreAllItsRows) {
+  ModelConfig model{.n_layer = 2, .n_head = 2, .mem_len = 4};
+  model.memory = {.kind = MemoryKind::kCompressed, .compressed_len = 5, .compression_rate = 3};
+  const auto drawings = seen_pairs(model, 4, "");
+  ASSERT_EQ(drawings.size(), 1U);
+  EXPECT_EQ(drawings[0].memory, 5 + 4 + 2);
+  EXPECT_EQ(drawings[0].rows[1], (Keys{{-11, 1}}));
+  EXPECT_NE(count_seen_pairs(model, 4).find("of segment 4 and memory 11"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace segue::report

@@ -289,10 +289,11 @@ TEST_F(TapeContract, GradientsAreWrittenThroughTheirUses) {
   EXPECT_EQ(message_of<ContractError>([&] { tape_.write(x.gradient); }), "a gradient is written through a use of it");
 }
 
-TEST_F(TapeContract, OnlyEqualShapesShareMemory) {
-  const Slot a = tape_.new_slot({2});
-  const Slot b = tape_.new_slot({3});
-  EXPECT_EQ(message_of<ContractError>([&] { tape_.share(a, b); }), "only equal shapes share memory");
+TEST_F(TapeContract, OnlyTensorsOfOneSizeShareMemory) {
+  const Slot a = tape_.new_slot({2, 3});
+  EXPECT_NO_THROW(tape_.share(tape_.new_slot({6}), a));
+  for (const Slot other : {tape_.new_slot({7}), tape_.new_slot({6}, DType::kBFloat16)})
+    EXPECT_EQ(message_of<ContractError>([&] { tape_.share(other, a); }), "only tensors of one size share memory");
 }
 
 }  // namespace

@@ -46,8 +46,21 @@ class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
                          testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
-INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(kind_variants("memory", &ModelConfig::memory)),
-                         name_of_variant);
+// Of those that compress one that is settled at once, whose segments all push out as many rows.
+std::vector<ModelVariant> memories_of_one_shape() {
+  std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
+  std::erase_if(variants,
+                [](const ModelVariant& variant) { return variant.config().memory.kind == MemoryKind::kCompressed; });
+  variants.push_back({"memory_compressed_in_whole_groups", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kCompressed,
+                                    .initial = InitialMemory::kZeros,
+                                    .compressed_len = 2,
+                                    .compression_rate = kTgtLen};
+                        m.mem_len = kTgtLen;
+                      }});
+  return variants;
+}
+INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(memories_of_one_shape()), name_of_variant);
 
 TEST_P(DeviceGraph, DrawsNewMasksAndMovesTheMemory) {
   const ModelConfig config = with_dropout(GetParam());
@@ -66,6 +79,22 @@ TEST(DeviceSegments, OfAStepAreRecordedTogether) {
   cpu.segment_length = gpu.segment_length = 3;
   expect_losses(gpu.train(0, kMostSteps), cpu.train(0, kMostSteps), kTrainedLoss);
   EXPECT_EQ(gpu.engine.graphs(), 2);
+}
+
+// Seven tokens push out six rows and eight in turns, where two become one.
+TEST(DeviceGraphs, AreOneForEachNumberOfRowsThatAreCompressed) {
+  ModelConfig config = small_model();
+  config.memory = {
+      .kind = MemoryKind::kCompressed, .initial = InitialMemory::kZeros, .compressed_len = 3, .compression_rate = 2};
+  config.mem_len = kTgtLen;
+  config.dropout = config.dropatt = 0.2;
+  SmallRun cpu(config, kCpu);
+  SmallRun gpu(config, kGpu);
+  // As a run does: the arena has room for the largest from the beginning.
+  for (const StreamGroup& group : gpu.groups)
+    gpu.engine.prepare(full_segment(config, use_of(config), group.count, kTgtLen, kTgtLen));
+  expect_losses(gpu.train(0, kMostSteps), cpu.train(0, kMostSteps), kTrainedLoss);
+  EXPECT_EQ(gpu.engine.graphs(), 4);  // two for each group
 }
 
 // Where documents begin differs from replay to replay of a graph.

@@ -60,6 +60,15 @@ TEST(MetricsLog, SaysWhatSpansHeadsHaveLearned) {
   EXPECT_EQ(line["spans"], Json::parse("[[], [3.0, 6.0]]"));
 }
 
+TEST(MetricsLog, SaysWhatACompressionLearnsFrom) {
+  StepMetrics metrics = metrics_of(1.5e11, 0.72);
+  EXPECT_FALSE(written(metrics).contains("reconstruction_loss"));
+  EXPECT_THAT(console_line(metrics, 10, 3.0), Not(HasSubstr("reconstruction")));
+  metrics.reconstruction = 0.0125;
+  EXPECT_EQ(written(metrics)["reconstruction_loss"], 0.0125);
+  EXPECT_THAT(console_line(metrics, 10, 3.0), HasSubstr("  reconstruction 0.0125  lr"));
+}
+
 TEST(PeakRate, IsThatOfSomeProcessor) {
   kernels::Queue queue(1);
   const double rate = measure_peak_rate(queue, DType::kFloat32);

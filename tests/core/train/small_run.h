@@ -42,7 +42,8 @@ struct SmallRun {
       const ReplayInfo info{.seed = 5,
                             .step = static_cast<uint64_t>(step + 1),
                             .first_stream = group.first,
-                            .loss_scale = 1.0F / (kStreams * kTgtLen)};
+                            .loss_scale = 1.0F / (kStreams * kTgtLen),
+                            .stream_share = 1.0F / kStreams};
       const TokenLosses losses =
           engine.queue({.tokens = tokens.view().rows(group.first, group.count),
                         .targets = targets.view().rows(group.first, group.count),

@@ -94,10 +94,12 @@ int64_t allocations_of(Body body) {
   return own_allocations;
 }
 
-// After as many steps as the memory needs to be full.
+// After as many steps as the memory needs to be full, and, where it compresses, to have had each number of rows that
+// wait for it.
 void expect_steps_without_allocation(const ModelConfig& config, int64_t tgt_len,
                                      const OptimizerConfig& optimizer_config = {}) {
-  const int64_t fills_in = (config.mem_len + tgt_len - 1) / tgt_len;
+  const ModelUse use = use_of(config);
+  const int64_t fills_in = (use.remembered_tokens() + tgt_len - 1) / tgt_len + use.compression_rate - 1;
   const int64_t warm_up = 1 + std::max<int64_t>(fills_in, memory_tokens(config) > 0 ? 1 : 0);
   ModelProblem problem(config, 2, tgt_len);
   Optimizer optimizer(optimizer_config, problem.parameters, problem.queue);

@@ -1,0 +1,84 @@
+// Who reads memory tokens; which rows are compressed, by what, and who sees them.
+#include "core/config/memory_checks.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <string>
+
+#include "base/error.h"
+#include "core/config/layers.h"
+
+namespace segue {
+namespace {
+
+// A compressed row is one key and stands for many tokens.
+void check_sight(const ModelConfig& model, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& seen = visibility_of_layer(model, layer);
+    const std::string key = visibility_key(model, layer);
+    if (seen.kind != VisibilityKind::kCausal && seen.kind != VisibilityKind::kFull)
+      throw ConfigError(
+          R"({}: {}.kind: expected "causal" or "full" with model.memory.kind = "compressed", of whose rows some stand )"
+          R"(for more than one token; found "{}")",
+          source, key, name_of_choice(seen.kind));
+    if (seen.same_length)
+      throw ConfigError(
+          R"({}: {}.same_length: expected false with model.memory.kind = "compressed", whose oldest rows no query would )"
+          "see; found true",
+          source, key);
+  }
+}
+
+}  // namespace
+
+void check_memory_tokens(const ModelConfig& model, std::string_view source) {
+  if (model.memory.kind != MemoryKind::kTokens) return;
+  const auto refuse = [&](const std::string& key, std::string_view expected, std::string_view found) {
+    throw ConfigError(R"({}: {}: expected {} with model.memory.kind = "tokens", found {})", source, key, expected,
+                      found);
+  };
+  if (model.objective.is_masked()) refuse("model.objective.kind", R"("next_token")", R"("masked")");
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityConfig& seen = visibility_of_layer(model, layer);
+    const std::string key = visibility_key(model, layer);
+    if (seen.kind != VisibilityKind::kCausal)
+      refuse(key + ".kind", R"("causal", as every token reads all memory tokens,)",
+             fmt::format(R"("{}")", name_of_choice(seen.kind)));
+    if (seen.same_length) refuse(key + ".same_length", "false, as every token reads all memory tokens,", "true");
+  }
+}
+
+void check_compression(const ModelConfig& model, std::string_view source) {
+  const MemoryConfig& memory = model.memory;
+  if (memory.kind != MemoryKind::kCompressed) return;
+  using enum CompressionKind;
+  const auto rate = static_cast<uint64_t>(memory.compression_rate);
+  if (memory.compression == kDilatedConvolution && (rate < 2 || !std::has_single_bit(rate)))
+    throw ConfigError(
+        R"({}: model.memory.compression_rate: expected a power of two above 1 with model.memory.compression = )"
+        R"("dilated_convolution", found {})",
+        source, rate);
+  const ReconstructionKind found = reconstruction_of(memory);
+  if ((memory.compression == kMean || memory.compression == kMax) && found != ReconstructionKind::kNone)
+    throw ConfigError(
+        R"({}: model.memory.reconstruction: expected "none" with model.memory.compression = "{}", which learns nothing; )"
+        R"(found "{}")",
+        source, name_of_choice(memory.compression), name_of_choice(found));
+  check_sight(model, source);
+}
+
+void check_compressed_lengths(const ModelConfig& model, int64_t mem_len, std::string_view mem_len_key, int64_t tgt_len,
+                              std::string_view tgt_len_key, std::string_view source) {
+  if (model.memory.kind != MemoryKind::kCompressed) return;
+  const auto refuse = [&](const std::string& least) {
+    throw ConfigError(R"({}: {}: expected at least {} with model.memory.kind = "compressed", found {})", source,
+                      mem_len_key, least, mem_len);
+  };
+  if (mem_len < tgt_len)
+    refuse(fmt::format("{} = {}, so that what a segment pushes out is older than the segment,", tgt_len_key, tgt_len));
+  const int64_t rate = model.memory.compression_rate;
+  if (mem_len < rate) refuse(fmt::format("model.memory.compression_rate = {}, the rows that become one,", rate));
+}
+
+}  // namespace segue

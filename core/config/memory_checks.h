@@ -1,0 +1,23 @@
+// What kinds of memory cannot go with. Each throws ConfigError naming `source` and both keys.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/config/model_config.h"
+
+namespace segue {
+
+// Every token of a segment reads all its memory tokens, and all that it reads is written.
+void check_memory_tokens(const ModelConfig& model, std::string_view source);
+
+// Of a memory that compresses: a compression that there is, a loss that it can learn from, and queries that see all of
+// the memory.
+void check_compression(const ModelConfig& model, std::string_view source);
+
+// Rows are compressed before the segment is run that pushes them out, of which none can be; and whole groups at a time.
+// The keys are what says the lengths.
+void check_compressed_lengths(const ModelConfig& model, int64_t mem_len, std::string_view mem_len_key, int64_t tgt_len,
+                              std::string_view tgt_len_key, std::string_view source);
+
+}  // namespace segue
