@@ -6,7 +6,7 @@ import random
 import shutil
 import time
 
-from job import Job, check_close, losses, newest_step, require
+from job import Job, check_close, losses, metrics, newest_step, require
 from program import TINY_MODEL, check, check_same_run, refused, read_evaluation
 
 USAGE, CONFIG = 2, 3
@@ -24,6 +24,16 @@ KINDS = {
                     "position": {"kind": "rope"}},
                    {"tgt_len": 6, "segments_per_step": 4},
                    {"memory": {"kind": "tokens", "tokens": 2}, "mem_len": 0, "position": {"kind": "rope"}}),
+    "compressed": ({"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3}, "mem_len": 7},
+                   {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 5}]},
+                   {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 3}, "mem_len": 7}),
+    "dilated": ({"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 4,
+                            "compression": "dilated_convolution", "reconstruction": "auto_encoding"},
+                 "mem_len": 9, "position": {"kind": "rope"}, "block": {"pre_lnorm": True}},
+                {"tgt_len": 7},
+                {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 2,
+                            "compression": "dilated_convolution", "reconstruction": "auto_encoding"},
+                 "mem_len": 9, "position": {"kind": "rope"}, "block": {"pre_lnorm": True}}),
 }
 
 
@@ -127,6 +137,36 @@ def test_memory_tokens_beside_others(job):
     check(lines[0] != lines[1], f"activations of one segment and of three: {lines}")
 
 
+def reconstruction_losses(run):
+    lines = metrics(run)
+    check(all("reconstruction_loss" not in line for line in lines if "evaluation" in line), f"{run}: an evaluation has one")
+    return [line["reconstruction_loss"] for line in lines if "evaluation" not in line]
+
+
+def test_compression_alone(job):
+    """What only it has: a loss of its own, counted once, and lengths that it cannot have."""
+    for kind in ("compressed", "dilated"):
+        whole = reconstruction_losses(job.path(f"{kind}-whole"))
+        check(len(whole) == STEPS and max(whole) > 0.0, f"{kind}: {whole}")
+        for run in ("at-once", "on3"):
+            found = reconstruction_losses(job.path(f"{kind}-{run}"))
+            check(all(abs(a - b) <= 1e-4 * max(whole) for a, b in zip(found, whole, strict=True)),
+                  f"{kind}-{run}: losses of reconstruction {found}, expected {whole}")
+    for key, at_least in (("--mem-len=4", "at least tgt_len = 5"), ("--mem-len=7 --tgt-len=8", "at least tgt_len = 8"),
+                          ("--mem-len=2 --tgt-len=2", "at least model.memory.compression_rate = 3")):
+        refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", *key.split(),
+                says=["mem_len", at_least, "compressed"])
+    refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--same-length",
+            says=["model.visibility.same_length", "compressed"])
+    longer = [evaluated(job, "compressed-whole", "--memory", memory, "--mem-len=11", "--tgt-len=6",
+                        "--set", "model.memory.compressed_len=9") for memory in ("as_trained", "kv_cache")]
+    check(abs(longer[0] - longer[1]) <= 1e-5, f"compressed: evaluated {longer} with more compressed rows")
+    output, _ = job.run("inspect", "compressed.json")
+    check("4 rows of 3 compressed" in output and "inputs, at most" in output, output)
+    refused(job, CONFIG, "export", "--checkpoint", "compressed-whole", "--output", "weights",
+            says=["model.memory.kind", "compressed"], leaves_nothing_at="weights")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -135,6 +175,7 @@ def main():
         test_kind(job, kind)
     test_memory_tokens_alone(job)
     test_memory_tokens_beside_others(job)
+    test_compression_alone(job)
 
 
 if __name__ == "__main__":
