@@ -6,7 +6,6 @@
 #include <csignal>
 #include <map>
 #include <random>
-#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -23,6 +22,7 @@
 #include "core/train/stop_signal.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/compare_words.h"
 #include "launch/segue/flags.h"
 
 namespace segue {
@@ -74,9 +74,7 @@ struct CompareOptions {
   }
 };
 
-struct Plan : ComparisonPlan {
-  std::filesystem::path directory = {};
-  std::set<std::string> of_examples = {};  // splits that consist of examples
+struct Plan : PlacedComparison {
   std::vector<ComparedRun> timings = {};
   std::vector<ComparedRun> sweep = {};
   std::vector<SweptRate> rates = {};   // empty while the sweep goes on
@@ -235,60 +233,10 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-void add_list(std::vector<std::string>& words, const std::string& flag, const std::vector<int64_t>& list) {
-  if (!list.empty()) words.insert(words.end(), {flag, fmt::format("{}", fmt::join(list, ","))});
-}
-
 std::vector<std::string> training_words(const Plan& plan, const ComparedRun& run) {
   const std::filesystem::path directory = plan.directory / run.directory();
   std::vector<std::string> words{"train", config_path(plan, run).string(), "--run", directory.string()};
   if (path_exists(directory / "config.json")) words.emplace_back("--resume");
-  return words;
-}
-
-// Of the program that evaluates a run under this name, all but what is evaluated.
-std::vector<std::string> evaluation_words(const Plan& plan, const ComparedRun& run, const char* name,
-                                          const std::string& split, int64_t batch_size) {
-  const TrainingConfig& training = run.config.training;
-  std::vector<std::string> words{"eval",
-                                 "--checkpoint",
-                                 (plan.directory / run.directory()).string(),
-                                 "--data",
-                                 run.config.data.path,
-                                 "--split",
-                                 split,
-                                 "--name",
-                                 name,
-                                 "--device",
-                                 training.device,
-                                 "--precision",
-                                 std::string(name_of_choice(training.precision)),
-                                 "--threads",
-                                 std::to_string(training.threads)};
-  // Examples are read from empty memory. Losses without a limit to their reach take one stream, from its beginning on.
-  const bool is_read_whole = plan.of_examples.count(split) == 0;
-  const bool takes_one = is_read_whole && memory_tokens(run.config.model) > 0;
-  if (is_read_whole) words.insert(words.end(), {"--warm-up", takes_one ? "0" : "auto"});
-  words.insert(words.end(), {"--batch-size", std::to_string(takes_one ? 1 : batch_size)});
-  return words;
-}
-
-std::vector<std::string> measuring_words(const Plan& plan, const ComparedRun& run) {
-  const MeasureConfig& measure = plan.comparison.measure;
-  std::vector<std::string> words = evaluation_words(plan, run, kComparedEvaluation, measure.split, measure.batch_size);
-  words.insert(words.end(), {"--per-token", "--max-tokens", std::to_string(measure.max_tokens)});
-  add_list(words, "--tgt-len", measure.tgt_len);
-  add_list(words, "--mem-len", measure.mem_len);
-  return words;
-}
-
-// At the lengths at which runs evaluate themselves on the way, and behind a warm-up.
-std::vector<std::string> sweeping_words(const Plan& plan, const ComparedRun& run) {
-  const EvaluationConfig& asked = run.config.evaluation;
-  std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, asked.split, asked.batch_size);
-  words.insert(words.end(), {"--max-tokens", std::to_string(asked.max_tokens), "--tgt-len",
-                             std::to_string(evaluation_tgt_len(run.config)), "--mem-len",
-                             std::to_string(evaluation_mem_len(run.config))});
   return words;
 }
 
@@ -322,7 +270,7 @@ class Runner {
   }
 
  private:
-  using WordsOf = std::vector<std::string> (*)(const Plan& plan, const ComparedRun& run);
+  using WordsOf = std::vector<std::string> (*)(const PlacedComparison& plan, const ComparedRun& run);
 
   // Whether what follows the first `runs` runs can begin. Throws UsageError when only one of these was asked for.
   bool is_ready(bool are_done, const char* expected, int64_t runs) const {
