@@ -1,6 +1,8 @@
 // From settings to passes, and one pass after another.
 #include "core/evaluation/evaluation_job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -62,6 +64,19 @@ void check_of_examples(const EvaluationSettings& settings) {
   refuse(settings.recompute, "recompute");
 }
 
+// No tokens before a stream's own are enough.
+[[noreturn]] void refuse_auto(const ModelUse& use, int64_t tgt_len, MemoryKind kind) {
+  const bool begins_within_groups = tgt_len % use.compression_rate != 0;
+  throw UsageError(
+      R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.kind = "{}"{}; found )"
+      R"("auto")",
+      name_of_choice(kind),
+      begins_within_groups ? fmt::format(" and tgt_len = {}, no multiple of model.memory.compression_rate = {}, as "
+                                         "streams that begin elsewhere compress other rows together",
+                                         tgt_len, use.compression_rate)
+                           : ", whose reach has no limit");
+}
+
 // Puts what is known of tokens [offset, offset + values.size()) of the split among those from `first` on.
 void keep(std::span<const float> values, int64_t offset, int64_t first, std::vector<float>& kept) {
   const int64_t begin = std::max(offset, first);
@@ -87,6 +102,9 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   if (settings.recompute && trained_.model.objective.is_masked())
     throw ConfigError(R"(recompute: expected false with model.objective.kind = "masked", whose tokens also see those )"
                       "after them, found true");
+  if (settings.recompute && trained_.model.memory.kind == MemoryKind::kCompressed)
+    throw ConfigError(R"(recompute: expected false with model.memory.kind = "compressed", whose segments are never )"
+                      "longer than their memory, found true");
   if (!settings.document_boundary.empty())
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
@@ -110,11 +128,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);
-    if (!warm_up)
-      throw UsageError(
-          R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.kind = "{}", whose )"
-          R"(reach has no limit; found "auto")",
-          name_of_choice(trained_.model.memory.kind));
+    if (!warm_up) refuse_auto(use, lengths.tgt_len, trained_.model.memory.kind);
   } else if (!settings_.warm_up.empty()) {
     warm_up = std::stoll(settings_.warm_up);
   }

@@ -433,7 +433,7 @@ std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse&
 }
 
 std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0) return std::nullopt;
+  if (use.memory_tokens > 0 || tgt_len % use.compression_rate != 0) return std::nullopt;
   const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }

@@ -114,7 +114,9 @@ std::optional<Masking> evaluation_masking(const Transformer& model);
 // stream wrote.
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
-// How many tokens before a segment its losses depend on, rounded up to whole segments; none without a limit.
+// How many tokens before a segment its losses depend on, rounded up to whole segments. None without a limit; nor where
+// groups of rows that a memory compresses do not begin with segments, as which rows become one then depends on where
+// their stream begins.
 std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 }  // namespace segue

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/compare/comparison_result.h"
+#include "core/model/transformer.h"
 
 namespace segue {
 
@@ -16,7 +19,8 @@ void add_list(std::vector<std::string>& words, const std::string& flag, const st
 
 // Of the program that evaluates a run under this name, all but what is evaluated.
 std::vector<std::string> evaluation_words(const PlacedComparison& plan, const ComparedRun& run, const char* name,
-                                          const std::string& split, int64_t batch_size) {
+                                          const std::string& split, int64_t batch_size,
+                                          const std::vector<int64_t>& lengths) {
   const TrainingConfig& training = run.config.training;
   std::vector<std::string> words{"eval",
                                  "--checkpoint",
@@ -33,9 +37,12 @@ std::vector<std::string> evaluation_words(const PlacedComparison& plan, const Co
                                  std::string(name_of_choice(training.precision)),
                                  "--threads",
                                  std::to_string(training.threads)};
-  // Examples are read from empty memory. Losses without a limit to their reach take one stream, from its beginning on.
+  // Examples are read from empty memory. Losses that no warm-up gives take one stream, from its beginning on.
   const bool is_read_whole = plan.of_examples.count(split) == 0;
-  const bool takes_one = is_read_whole && memory_tokens(run.config.model) > 0;
+  const ModelConfig& model = run.config.model;
+  const bool takes_one = is_read_whole && std::ranges::any_of(lengths, [&model](int64_t tgt_len) {
+                           return !warm_up_in_tokens(model, use_of(model), tgt_len).has_value();
+                         });
   if (is_read_whole) words.insert(words.end(), {"--warm-up", takes_one ? "0" : "auto"});
   words.insert(words.end(), {"--batch-size", std::to_string(takes_one ? 1 : batch_size)});
   return words;
@@ -45,7 +52,10 @@ std::vector<std::string> evaluation_words(const PlacedComparison& plan, const Co
 
 std::vector<std::string> measuring_words(const PlacedComparison& plan, const ComparedRun& run) {
   const MeasureConfig& measure = plan.comparison.measure;
-  std::vector<std::string> words = evaluation_words(plan, run, kComparedEvaluation, measure.split, measure.batch_size);
+  const std::vector<int64_t> lengths =
+      measure.tgt_len.empty() ? std::vector{run.config.training.tgt_len} : measure.tgt_len;
+  std::vector<std::string> words =
+      evaluation_words(plan, run, kComparedEvaluation, measure.split, measure.batch_size, lengths);
   words.insert(words.end(), {"--per-token", "--max-tokens", std::to_string(measure.max_tokens)});
   add_list(words, "--tgt-len", measure.tgt_len);
   add_list(words, "--mem-len", measure.mem_len);
@@ -54,7 +64,8 @@ std::vector<std::string> measuring_words(const PlacedComparison& plan, const Com
 
 std::vector<std::string> sweeping_words(const PlacedComparison& plan, const ComparedRun& run) {
   const EvaluationConfig& asked = run.config.evaluation;
-  std::vector<std::string> words = evaluation_words(plan, run, kSweptEvaluation, asked.split, asked.batch_size);
+  std::vector<std::string> words =
+      evaluation_words(plan, run, kSweptEvaluation, asked.split, asked.batch_size, {evaluation_tgt_len(run.config)});
   words.insert(words.end(), {"--max-tokens", std::to_string(asked.max_tokens), "--tgt-len",
                              std::to_string(evaluation_tgt_len(run.config)), "--mem-len",
                              std::to_string(evaluation_mem_len(run.config))});

@@ -118,19 +118,21 @@ def test_memory_tokens_alone(job):
             says=["cannot resume with model.memory.kind", "hidden_states", "tokens"])
 
 
-def test_memory_tokens_beside_others(job):
-    """The same text of all, read by one stream from its beginning on where reach has no limit."""
+def test_beside_others(job):
+    """The same text of all, read by one stream from its beginning on where no warm-up is enough."""
     write_config(job, "base", {}, {"tgt_len": 5})
     comparison = {"base": "base.json", "budget": {"kind": "tokens", "amount": 1000}, "seeds": [1, 2], "variants": [
         {"name": "xl"}, {"name": "kept", "set": ["model.memory.kind=keys_values"]},
-        {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]}],
+        {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
+        {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
+        {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]}],
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens"], output)
+    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens", "fives", "threes"], output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {"xl": 25, "kept": 25, "tokens": 100}, f"tokens a step: {found}")
+    check(found == {"xl": 25, "kept": 25, "tokens": 100, "fives": 25, "threes": 25}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
@@ -158,6 +160,12 @@ def test_compression_alone(job):
                 says=["mem_len", at_least, "compressed"])
     refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--same-length",
             says=["model.visibility.same_length", "compressed"])
+    refused(job, USAGE, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--warm-up", "auto",
+            says=["warm_up", "tgt_len = 5", "no multiple of model.memory.compression_rate = 3"])
+    refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--recompute", "--tgt-len=6",
+            says=["recompute", "compressed"])
+    batches = [evaluated(job, "compressed-whole", "--warm-up", "auto", "--tgt-len=6", "--batch-size", size) for size in ("1", "3")]
+    check(abs(batches[0] - batches[1]) <= 1e-5, f"compressed: evaluated {batches} with 1 and 3 streams")
     longer = [evaluated(job, "compressed-whole", "--memory", memory, "--mem-len=11", "--tgt-len=6",
                         "--set", "model.memory.compressed_len=9") for memory in ("as_trained", "kv_cache")]
     check(abs(longer[0] - longer[1]) <= 1e-5, f"compressed: evaluated {longer} with more compressed rows")
@@ -174,7 +182,7 @@ def main():
     for kind in KINDS:
         test_kind(job, kind)
     test_memory_tokens_alone(job)
-    test_memory_tokens_beside_others(job)
+    test_beside_others(job)
     test_compression_alone(job)
 
 

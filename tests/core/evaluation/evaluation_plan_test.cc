@@ -158,6 +158,23 @@ TEST_F(WarmUpTest, LossesDoNotDependOnTheBatch) {
   }
 }
 
+// Where groups of rows begin with segments.
+TEST_F(WarmUpTest, LossesOfMemoriesThatCompressDoNotDependOnTheBatch) {
+  for (const int64_t rate : {1, 2, 4}) {
+    ModelConfig model = model_with(5, false, InitialMemory::kEmpty);
+    model.memory.kind = MemoryKind::kCompressed;
+    model.memory.compressed_len = 3;
+    model.memory.compression_rate = rate;
+    const int64_t warm_up = warm_up_in_tokens(model, use_of(model), kTgtLen).value();
+    const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
+    for (const int64_t lanes : {2, 4}) {
+      const std::vector<float> shared = losses(model, plan_streams(kTokens, lanes, kTgtLen, warm_up, 0));
+      for (size_t i = 1; i < shared.size(); ++i)
+        EXPECT_NEAR(shared[i], alone[i], 1e-5) << "token " << i << ", batch " << lanes << ", groups of " << rate;
+    }
+  }
+}
+
 TEST_F(WarmUpTest, AShorterWarmUpIsNotEnough) {
   const ModelConfig model = model_with(4, false, InitialMemory::kEmpty);
   const std::vector<float> alone = losses(model, plan_streams(kTokens, 1, kTgtLen, 0, 0));
