@@ -4,7 +4,7 @@ from attention_mutations import ATTENTION, ATTENTION_WINDOWS, BFLOAT16, SCHEDULE
 from attention_sight_mutations import DOCUMENTS
 from mutation import Mutation
 
-RUNS = "RelativeAttentionWorkspace.RunsOfHeadsChangeNotABit"
+RUNS = "RelativeAttentionWorkspace.RunsOfHeadsGiveTheSameBits"
 SCORES = "relative_attention_score_gradients.cuh"
 
 ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
