@@ -23,7 +23,6 @@ OwnedTensor own(kernels::Queue& queue, ConstTensorView view) {
 KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
     : use_(in_use.use),
       queue_(in_use.queue),
-      streams_(streams),
       tgt_len_(tgt_len),
       capacity_(capacity_of(use_.mem_len, use_.rows_of(tgt_len))),
       frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),

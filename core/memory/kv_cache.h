@@ -38,7 +38,6 @@ class KvCache final : public FrozenMemory {
 
   ModelUse use_;
   kernels::Queue& queue_;
-  int64_t streams_;
   int64_t tgt_len_;
   int64_t capacity_;
   std::unique_ptr<FrozenTape> frozen_;
