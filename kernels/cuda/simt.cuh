@@ -162,13 +162,26 @@ struct GroupOperand {
   "%24, "                                                                                                           \
   "%25, %26, %27, %28, %29, %30, %31}, " a ", " b ", p, 1, 1, "
 
+// Around the products of one sum: what is in registers may be read by them, and their sums by the warps.
+__device__ __forceinline__ void begin_group_products() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void end_group_products([[maybe_unused]] float (&c)[8][4]) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+               : SEGUE_SUMS_OF_GROUP(c)::"memory");
+#endif
+}
+
 // c [64, 64] += a [64, 64] · b [64, 64], all four warps of the block together; of c each has 16 rows, laid out as in
 // mma_bf16_16x8x16. In the second form a is in registers, a fragment of these for each step.
 template <Columns kOfA, Columns kOfB>
 __device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const GroupOperand<kOfA>& a,
                                                   const GroupOperand<kOfB>& b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+  begin_group_products();
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
     asm volatile(SEGUE_PRODUCT_OF_GROUP("%32", "%33", "%34") "%35, %36;\n}\n"
@@ -176,15 +189,14 @@ __device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const GroupO
                  : "l"(a.step(step)), "l"(b.step(step)), "r"(1), "n"(kOfA == Columns::kAcross ? 1 : 0),
                    "n"(kOfB == Columns::kAcross ? 1 : 0));
   }
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
-               : SEGUE_SUMS_OF_GROUP(c)::"memory");
+  end_group_products(c);
 #endif
 }
 template <Columns kOfB>
 __device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const uint32_t (&a)[4][4],
                                                   const GroupOperand<kOfB>& b) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+  begin_group_products();
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
     asm volatile(SEGUE_PRODUCT_OF_GROUP("{%32, %33, %34, %35}", "%36", "%37") "%38;\n}\n"
@@ -192,8 +204,7 @@ __device__ __forceinline__ void multiply_in_group(float (&c)[8][4], const uint32
                  : "r"(a[step][0]), "r"(a[step][1]), "r"(a[step][2]), "r"(a[step][3]), "l"(b.step(step)), "r"(1),
                    "n"(kOfB == Columns::kAcross ? 1 : 0));
   }
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
-               : SEGUE_SUMS_OF_GROUP(c)::"memory");
+  end_group_products(c);
 #endif
 }
 #undef SEGUE_SUMS_OF_GROUP
