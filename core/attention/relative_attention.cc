@@ -52,9 +52,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                                                                         .activations = tape.activations()},
                                                                        tape.device().kind);
 
-  Value output = tape.new_value({streams, tgt_len, heads.elements()});
   const bool is_learned = in.qkv.gradient.exists() || in.memory_kv.gradient.exists();
-  if (!is_learned) output.gradient = {};  // not computed, as nothing reads it
+  const Value output = tape.new_value({streams, tgt_len, heads.elements()}, is_learned);
   const Slot lse = tape.new_slot({streams, heads[0], tgt_len});
   const Slot workspace = tape.training() && is_learned ? tape.new_slot({workspace_size}) : Slot{};
   const int64_t per_stream = heads[0] * tgt_len * (mem_len + tgt_len);
@@ -75,14 +74,6 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   std::vector<ConstTensorView> gradients;
   for (const Parameter& bias : {in.u, in.w})
     if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
-  std::vector<Slot> backward_slots;
-  if (is_learned)
-    backward_slots = {output.gradient, in.qkv.data,       in.memory_kv.data,
-                      in.r.data,       by_distance.data,  in.reach,
-                      in.ahead,        output.data,       lse,
-                      workspace,       dqkv.slot,         unread_dqkv,
-                      dmemory_kv.slot, unread_dmemory_kv, dr.slot,
-                      dbias.slot,      dgain.slot};
   const auto inputs = [=, &tape] {
     const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
     const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
@@ -113,10 +104,11 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                 queue,
                 {.inputs = inputs(), .output = tape.write(output.data).reshaped(output_shape), .lse = tape.write(lse)});
           },
-      .backward_slots = std::move(backward_slots),
+      .backward_slots = {output.gradient, in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach,
+                         in.ahead, output.data, lse, workspace, dqkv.slot, unread_dqkv, dmemory_kv.slot,
+                         unread_dmemory_kv, dr.slot, dbias.slot, dgain.slot},
       .backward =
           [=, &tape](Queue& queue) {
-            if (!is_learned) return;
             const auto write = [&tape](const GradientUse& use, Slot unread) {
               return use.exists() ? tape.write(use) : tape.write(unread);
             };
@@ -135,7 +127,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                         .dgain = tape.write(dgain)});
           },
       .parameter_gradients = gradients,
-      .flops = {.forward = once, .backward = is_learned ? 2.0 * once : 0.0},
+      .flops = {.forward = once, .backward = 2.0 * once},
+      .is_learned = is_learned,
   });
   return output;
 }

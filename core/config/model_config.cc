@@ -450,7 +450,7 @@ ModelUse use_of(const ModelConfig& model) {
 }
 
 int64_t ModelUse::pushed_out(int64_t rows, int64_t tgt_len) const {
-  const int64_t beyond = std::max<int64_t>(rows + tgt_len - (mem_len + compression_rate - 1), 0);
+  const int64_t beyond = std::max<int64_t>(rows + tgt_len - uncompressed_rows(), 0);
   return (beyond + compression_rate - 1) / compression_rate * compression_rate;
 }
 

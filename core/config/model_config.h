@@ -199,9 +199,10 @@ struct ModelUse {
   // Of a segment of so many tokens: with those of its memory.
   int64_t rows_of(int64_t tgt_len) const { return tgt_len + 2 * memory_tokens; }
   // At most, in every layer: whole groups are compressed at a time, so that fewer than one wait beyond mem_len.
-  int64_t memory_rows() const { return compressed_len + mem_len + compression_rate - 1; }
+  int64_t uncompressed_rows() const { return mem_len + compression_rate - 1; }
+  int64_t memory_rows() const { return compressed_len + uncompressed_rows(); }
   // And the tokens that they were made of.
-  int64_t remembered_tokens() const { return compressed_len * compression_rate + mem_len + compression_rate - 1; }
+  int64_t remembered_tokens() const { return compressed_len * compression_rate + uncompressed_rows(); }
   // Of so many rows that are not compressed, those that a segment of `tgt_len` tokens pushes out, to be compressed.
   int64_t pushed_out(int64_t rows, int64_t tgt_len) const;
   bool starts_full() const { return initial_memory == InitialMemory::kZeros && mem_len > 0; }

@@ -45,12 +45,11 @@ std::string parameter_table(const Parameters& parameters) {
 
 // The rows of a layer that are compressed, and those that are not.
 std::string parts_of_memory(const ModelConfig& model, const ModelUse& use, int64_t streams) {
-  const int64_t waiting = use.mem_len + use.compression_rate - 1;
   const auto part = [&](std::string_view name, int64_t rows) {
     const int64_t bytes = model.n_layer * streams * rows * model.d_model * bytes_of(DType::kFloat32);
     return fmt::format("{:<38} {} rows of a layer and stream, {}\n", name, rows, human_bytes(bytes));
   };
-  return part("    inputs, at most", waiting) + part("    compressed", use.compressed_len);
+  return part("    inputs, at most", use.uncompressed_rows()) + part("    compressed", use.compressed_len);
 }
 
 }  // namespace

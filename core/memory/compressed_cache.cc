@@ -26,7 +26,7 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
   const ModelConfig& model = in_use.model.config();
   const ModelUse& use = in_use.use;
   const Shape keys{streams, use.memory_rows() + tgt_len, 2 * model.n_head * model.d_head};
-  const int64_t most = use.pushed_out(use.memory_rows() - use.compressed_len, tgt_len) / use.compression_rate;
+  const int64_t most = use.pushed_out(use.uncompressed_rows(), tgt_len) / use.compression_rate;
   for (int64_t l = 0; l < model.n_layer; ++l) {
     keys_.emplace_back(compute.activations, keys, compute.device);
     inputs_.emplace_back(compute.activations, Shape{streams, tgt_len, model.d_model}, compute.device);

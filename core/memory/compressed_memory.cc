@@ -110,7 +110,7 @@ void CompressedMemory::limit(kernels::Queue& queue, int64_t mem_len) {
     throw ContractError("a memory that compresses, of {} rows, expected {} to {}", mem_len, use_.compression_rate,
                         most_);
   use_.mem_len = mem_len;
-  const int64_t kept = std::min(rows_, mem_len + use_.compression_rate - 1);
+  const int64_t kept = std::min(rows_, use_.uncompressed_rows());
   if (kept == rows_) return;
   for (int64_t l = 0; l < std::ssize(layers_); ++l) {
     const TensorView next = view(next_, compressed_ + kept);

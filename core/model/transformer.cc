@@ -406,7 +406,7 @@ SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t
                      .remembered = remembered_in_training(model),
                      .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
   shape.compressed = use.compressed_len;
-  if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.memory_rows() - use.compressed_len, tgt_len);
+  if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len);
   return shape;
 }
 

@@ -49,12 +49,11 @@ void matrix_product_backward(Queue& queue, const Tape& tape, const Product& prod
 Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool transposed) {
   const Shape& weight = products.front().weight.value.shape;
   const Shape input = tape.shape(products.front().x.data);
-  Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]));
-  if (input.elements() == 0) return y;  // an empty memory has no rows to project
   const bool is_learned = std::any_of(products.begin(), products.end(), [](const Product& product) {
     return product.x.gradient.exists() || !product.weight.is_constant();
   });
-  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
+  const Value y = tape.new_value(with_last_extent(input, transposed ? weight[0] : weight[1]), is_learned);
+  if (input.elements() == 0) return y;  // an empty memory has no rows to project
   std::vector<Slot> forward_slots{y.data};
   std::vector<Slot> backward_slots{y.gradient};
   std::vector<GradientUse> dx;
@@ -69,7 +68,6 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
     backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
     if (!product.weight.is_constant()) parameter_gradients.emplace_back(product.weight.gradient);
   }
-  if (!is_learned) backward_slots.clear();
   tape.record({
       .name = "matmul",
       .forward_slots = std::move(forward_slots),
@@ -86,7 +84,6 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
       .backward_slots = std::move(backward_slots),
       .backward =
           [=, &tape](Queue& queue) {
-            if (!is_learned) return;
             const ConstTensorView dy = rows_of(tape.read(y.gradient));
             for (size_t i = 0; i < products.size(); ++i)
               matrix_product_backward(queue, tape, products[i], transposed, dy, dx[i]);
@@ -94,6 +91,7 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
       .parameter_gradients = std::move(parameter_gradients),
       .flops = flops,
       .detail = fmt::format("{}x{}x{}", as_rows(input)[0], transposed ? weight[0] : weight[1], last_extent(input)),
+      .is_learned = is_learned,
   });
   return y;
 }
@@ -243,8 +241,8 @@ Value linear_transposed(Tape& tape, const Value& x, const Parameter& weight) {
 
 Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
   if (site.p == 0.0 || !tape.training()) return x;
-  Value y = tape.new_value(tape.shape(x.data));
-  if (!x.gradient.exists()) y.gradient = {};  // not computed, as nothing reads it
+  const bool is_learned = x.gradient.exists();
+  const Value y = tape.new_value(tape.shape(x.data), is_learned);
   const int64_t per_stream = elements_per_stream(tape.shape(x.data));
   const GradientUse dx = tape.use_gradient(x);
   tape.record({
@@ -258,12 +256,12 @@ Value dropout(Tape& tape, const Value& x, const DropoutSite& site) {
       .backward_slots = {y.gradient, dx.slot},
       .backward =
           [=, &tape](Queue& queue) {
-            if (!dx.exists()) return;
             kernels::dropout_backward(queue, {.dy = tape.read(y.gradient),
                                               .dropout = tape.dropout(site, per_stream),
                                               .dx = tape.write(dx),
                                               .accumulate = tape.accumulates(dx)});
           },
+      .is_learned = is_learned,
   });
   return y;
 }
@@ -276,19 +274,16 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
   const Value& branch = residual.branch;
   const Shape shape = tape.shape(x.data);
   const int64_t rows = as_rows(shape)[0];
-  Value y = tape.new_value(shape);
   const bool is_learned = x.gradient.exists() || branch.gradient.exists() || !norm.gain.is_constant();
-  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
+  const Value y = tape.new_value(shape, is_learned);
   std::vector<ConstTensorView> parameter_gradients;
   if (!norm.gain.is_constant()) parameter_gradients = {norm.gain.gradient, norm.bias.gradient};
-  std::vector<Slot> backward_slots;
   const Slot mean = tape.new_slot({rows});
   const Slot rstd = tape.new_slot({rows});
   const Slot saved = sum.data.exists() ? sum.data : x.data;
   const int64_t per_stream = elements_per_stream(shape);
   const GradientUse dx = tape.use_gradient(x);
   const GradientUse dbranch = tape.overwrite_gradient(branch);
-  if (is_learned) backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot};
   tape.record({
       .name = "layer_norm",
       .forward_slots = {x.data, branch.data, sum.data, y.data, mean, rstd},
@@ -305,10 +300,9 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                 .mean = tape.write(mean),
                                                 .rstd = tape.write(rstd)});
           },
-      .backward_slots = std::move(backward_slots),
+      .backward_slots = {y.gradient, sum.gradient, saved, mean, rstd, dx.slot, dbranch.slot},
       .backward =
           [=, &tape](Queue& queue) {
-            if (!is_learned) return;
             kernels::layer_norm_backward(queue, {.dy = rows_of(tape.read(y.gradient)),
                                                  .ds_other = rows_of(tape.read(sum.gradient)),
                                                  .sum = rows_of(tape.read(saved)),
@@ -323,6 +317,7 @@ Value record_layer_norm(Tape& tape, const Residual& residual, const LayerNormPar
                                                  .dbias = norm.bias.gradient});
           },
       .parameter_gradients = std::move(parameter_gradients),
+      .is_learned = is_learned,
   });
   return y;
 }

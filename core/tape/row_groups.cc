@@ -22,7 +22,7 @@ Value reshaped(Tape& tape, const Value& x, const Shape& shape) {
 Value pool_rows(Tape& tape, const Value& x, int64_t size, kernels::Pooling pooling) {
   const Shape from = tape.shape(x.data);
   const Shape to{from[0], from[1] / size, from[2]};
-  const Value y{.data = tape.new_slot(to, tape.activations()), .gradient = {}};
+  const Value y = tape.new_value(to, false);
   tape.record({.name = "pool_rows",
                .forward_slots = {x.data, y.data},
                .forward =
@@ -32,13 +32,13 @@ Value pool_rows(Tape& tape, const Value& x, int64_t size, kernels::Pooling pooli
                                                 .y = rows_of(tape.write(y.data))});
                    },
                .backward_slots = {},
-               .backward = nullptr});
+               .backward = nullptr,
+               .is_learned = false});
   return y;
 }
 
 Value rectify(Tape& tape, const Value& x) {
-  Value y = tape.new_value(tape.shape(x.data));
-  if (!x.gradient.exists()) y.gradient = {};  // not computed, as nothing reads it
+  const Value y = tape.new_value(tape.shape(x.data), x.gradient.exists());
   const GradientUse dx = tape.use_gradient(x);
   tape.record({.name = "rectify",
                .forward_slots = {x.data, y.data},
@@ -49,12 +49,12 @@ Value rectify(Tape& tape, const Value& x) {
                .backward_slots = {y.gradient, y.data, dx.slot},
                .backward =
                    [=, &tape](Queue& queue) {
-                     if (!dx.exists()) return;
                      kernels::rectifier_backward(queue, {.dy = tape.read(y.gradient),
                                                          .y = tape.read(y.data),
                                                          .dx = tape.write(dx),
                                                          .accumulate = tape.accumulates(dx)});
-                   }});
+                   },
+               .is_learned = x.gradient.exists()});
   return y;
 }
 
@@ -64,8 +64,6 @@ void add_distance(Tape& tape, const Distance& distance, Slot sums, bool is_first
   const Shape streams{shape[0], shape.elements() / shape[0]};
   const double mean = 1.0 / static_cast<double>(streams[1]);
   const GradientUse dx = tape.use_gradient(x);
-  std::vector<Slot> backward_slots;
-  if (dx.exists()) backward_slots = {constant.data, x.data, dx.slot};
   tape.record({.name = "distance",
                .forward_slots = {constant.data, x.data, sums},
                .forward =
@@ -76,17 +74,17 @@ void add_distance(Tape& tape, const Distance& distance, Slot sums, bool is_first
                                                                  .sums = tape.write(sums),
                                                                  .accumulate = !is_first});
                    },
-               .backward_slots = std::move(backward_slots),
+               .backward_slots = {constant.data, x.data, dx.slot},
                .backward =
                    [=, &tape, constant = constant.data, x = x.data, weight = weight](Queue& queue) {
-                     if (!dx.exists()) return;
                      const double scale = weight * mean * static_cast<double>(tape.info().stream_share);
                      kernels::squared_difference_backward(queue, {.a = tape.read(constant).reshaped(streams),
                                                                   .b = tape.read(x).reshaped(streams),
                                                                   .scale = static_cast<float>(scale),
                                                                   .db = tape.write(dx).reshaped(streams),
                                                                   .accumulate = tape.accumulates(dx)});
-                   }});
+                   },
+               .is_learned = dx.exists()});
 }
 
 }  // namespace segue

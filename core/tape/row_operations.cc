@@ -20,8 +20,7 @@ Value record_join(Tape& tape, const std::vector<StreamRows>& parts) {
     rows += part.count;
     is_learned = is_learned || part.from.gradient.exists();
   }
-  Value y = tape.new_value({first[0], rows, columns});
-  if (!is_learned) y.gradient = {};  // not computed, as nothing reads it
+  const Value y = tape.new_value({first[0], rows, columns}, is_learned);
   std::vector<GradientUse> uses;
   std::vector<Slot> forward_slots{y.data};
   std::vector<Slot> backward_slots{y.gradient};
@@ -65,6 +64,7 @@ Value record_join(Tape& tape, const std::vector<StreamRows>& parts) {
                                           .accumulate = accumulate});
             }
           },
+      .is_learned = is_learned,
   });
   return y;
 }

@@ -26,9 +26,9 @@ Slot Tape::new_slot(const Shape& shape, DType dtype) {
   return {static_cast<int>(slots_.size()) - 1};
 }
 
-Value Tape::new_value(const Shape& shape) {
+Value Tape::new_value(const Shape& shape, bool is_learned) {
   const Slot data = new_slot(shape, activations_);
-  return {data, training() ? new_slot(shape, activations_) : Slot{}};
+  return {data, training() && is_learned ? new_slot(shape, activations_) : Slot{}};
 }
 
 Slot Tape::bound(const Shape& shape, DType dtype) {
@@ -63,9 +63,10 @@ GradientUse Tape::overwrite_gradient(const Value& value) {
 
 void Tape::record(Operation operation) {
   if (sealed_) throw ContractError("the tape is sealed");
-  if (!training()) {
+  if (!training() || !operation.is_learned) {
     operation.backward = nullptr;
     operation.backward_slots.clear();
+    operation.parameter_gradients.clear();
     operation.flops.backward = 0.0;
   }
   operations_.push_back(std::move(operation));

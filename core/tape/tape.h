@@ -98,6 +98,7 @@ class Tape {
     std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
     Flops flops = {};         // the backward's also where the forward computes the gradient
     std::string detail = {};  // sizes that tell operations of one name apart
+    bool is_learned = true;   // otherwise nothing wants a gradient of it, and it has no backward
   };
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
@@ -112,9 +113,10 @@ class Tape {
   DType activations() const { return activations_; }
   Device device() const { return arena_.device(); }
 
-  // Recording. `new_value` adds a gradient in training mode; `bound` tensors are given at replay by `bind`.
+  // Recording. `new_value` adds a gradient in training mode, where something learns from it; `bound` tensors are given
+  // at replay by `bind`.
   Slot new_slot(const Shape& shape, DType dtype = DType::kFloat32);
-  Value new_value(const Shape& shape);
+  Value new_value(const Shape& shape, bool is_learned = true);
   Slot bound(const Shape& shape, DType dtype);
   bool is_bound(Slot slot) const { return state(slot).external; }
   Slot constant(const OwnedTensor& tensor, DType dtype);  // of the CPU, kept on the device in this dtype
