@@ -47,7 +47,11 @@ __device__ __forceinline__ Packed<Element, kWidth> packed(const float (&from)[kW
 
 template <int kWidth, typename Element>
 __device__ __forceinline__ void store(Element* to, const float (&from)[kWidth]) {
-  *reinterpret_cast<Packed<Element, kWidth>*>(to) = packed<Element>(from);
+  if constexpr (std::is_same_v<Element, BFloat16> && kWidth == 2) {
+    *reinterpret_cast<uint32_t*>(to) = pack_bf16(from[0], from[1]);  // as a struct, nvcc may store the two apart
+  } else {
+    *reinterpret_cast<Packed<Element, kWidth>*>(to) = packed<Element>(from);
+  }
 }
 
 // How a kernel walks over a tensor: its elements, and how many of them at a time.

@@ -89,7 +89,7 @@ struct Division {
   static constexpr int kWarps = kTile<Element> / 16 * kWarpsBeside<Element, kWidth>;
   static constexpr int kBlockThreads = kWarps * simt::kWarp;
   static constexpr int kBlocksAtOnce =
-      kWidth <= 64 ? 3 : 1;  // that registers are to leave room for on a multiprocessor
+      kWidth <= 64 ? 3 : 2;  // that registers are to leave room for on a multiprocessor
   static constexpr int kColumns = kTile<Element> / kWarpsBeside<Element, kWidth>;  // of the scores, for each warp
   static constexpr int kFeatures = kWidth / kWarpsBeside<Element, kWidth>;         // of the gradients, for each warp
   static_assert(kWarpsBeside<Element, kWidth> == 1 || kFeatures % 64 == 0);        // as load_b_rows wants offsets

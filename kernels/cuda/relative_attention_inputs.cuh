@@ -329,28 +329,34 @@ __device__ __forceinline__ void load_queries(const AttentionInputs<Element>& in,
                                              const Tile<Element, kWidth>& content,
                                              const Tile<Element, kWidth>& position) {
   using T = Tile<Element, kWidth>;
+  constexpr int kPerChunk = T::kPerChunk;
+  constexpr int kAtOnce = kThreads<Element> / T::kChunks;
+  static_assert(kThreads<Element> % T::kChunks == 0);
   const Rows<Element> rows = in.query_rows(at);
-  for (int index = simt::thread(); index < kTile<Element> * T::kChunks; index += simt::block_threads()) {
-    const int row = index / T::kChunks;
-    const int column = index % T::kChunks * T::kPerChunk;
+  const int column = simt::thread() % T::kChunks * kPerChunk;
+  const int count = in.d_head - column;
+  float u[kPerChunk] = {};
+  [[maybe_unused]] float w[kPerChunk] = {};
+  for (int i = 0; i < std::min(count, kPerChunk); ++i) {
+    u[i] = in.bias_at(in.u, at.n, column + i);
+    if constexpr (kBand) w[i] = in.bias_at(in.w, at.n, column + i);
+  }
+  for (int row = simt::thread() / T::kChunks; row < kTile<Element>; row += kAtOnce) {
     const Element* query = rows.at(i0 + row);
-    constexpr int kPerChunk = T::kPerChunk;
     float q[kPerChunk] = {};
-    float with_u[kPerChunk] = {};
-    [[maybe_unused]] float with_w[kPerChunk] = {};
-    const int count = query == nullptr ? 0 : in.d_head - column;
-    if (in.vectorised && count >= kPerChunk) {
+    if (query != nullptr && in.vectorised && count >= kPerChunk) {
       simt::load(query + column, q);
     } else {
-      for (int i = 0; i < kPerChunk; ++i) q[i] = i < count ? static_cast<float>(query[column + i]) : 0.0F;
+      for (int i = 0; i < kPerChunk; ++i)
+        q[i] = query != nullptr && i < count ? static_cast<float>(query[column + i]) : 0.0F;
     }
-    for (int i = 0; i < kPerChunk; ++i) {
-      if (i >= count) continue;
-      with_u[i] = q[i] + in.bias_at(in.u, at.n, column + i);
-      if constexpr (kBand) with_w[i] = q[i] + in.bias_at(in.w, at.n, column + i);
+    float sums[kPerChunk];
+    for (int i = 0; i < kPerChunk; ++i) sums[i] = query != nullptr ? q[i] + u[i] : 0.0F;
+    simt::store(content.at(row, column), sums);
+    if constexpr (kBand) {
+      for (int i = 0; i < kPerChunk; ++i) sums[i] = query != nullptr ? q[i] + w[i] : 0.0F;
+      simt::store(position.at(row, column), sums);
     }
-    simt::store(content.at(row, column), with_u);
-    if constexpr (kBand) simt::store(position.at(row, column), with_w);
   }
 }
 

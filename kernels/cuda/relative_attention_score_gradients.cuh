@@ -15,13 +15,15 @@ __device__ __forceinline__ void store_by_key(const Tile<Element, kTile<Element>>
                                              const ScoreGradients<Element>& to, int i0, int j0) {
   using T = Tile<Element, kTile<Element>>;
   using Chunk = simt::Packed<Element, T::kPerChunk>;
+  constexpr int kAtOnce = kBlockThreads / T::kChunks;
+  static_assert(kBlockThreads % T::kChunks == 0);
+  const int row = simt::thread() / T::kChunks;
+  const int column = simt::thread() % T::kChunks * T::kPerChunk;
+  Element* place = to.at(to.by_key, i0 + row, j0 + column);
+  const int64_t step = static_cast<int64_t>(kAtOnce) * to.columns;
 #pragma unroll
-  for (int first = 0; first < kTile<Element> * T::kChunks; first += kBlockThreads) {
-    const int row = (first + simt::thread()) / T::kChunks;
-    const int column = simt::thread() % T::kChunks * T::kPerChunk;
-    *reinterpret_cast<Chunk*>(to.at(to.by_key, i0 + row, j0 + column)) =
-        *reinterpret_cast<const Chunk*>(tile.at(row, column));
-  }
+  for (int i = 0; i < kTile<Element>; i += kAtOnce, place += step)
+    *reinterpret_cast<Chunk*>(place) = *reinterpret_cast<const Chunk*>(tile.at(row + i, column));
 }
 
 // The same by distance: a warp takes rows, whose keys, from the last to the first, are at distances that follow each
@@ -35,14 +37,21 @@ __device__ __forceinline__ void store_by_distance(const AttentionInputs<Element>
   const int last_column = kTile<Element> - 1 - simt::lane();
   const int nearest = in.mem_len + i0 + first - j0 - last_column;
   const int queries = in.tgt_len - i0 - first;
-  Element* place = to.at(to.by_distance, i0 + first, nearest);
+  const int64_t step = to.columns + 1;
+  const auto store = [&](const auto& is_there) {
+    Element* place = to.at(to.by_distance, i0 + first, nearest);
 #pragma unroll
-  for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < kRows; ++row, place += step) {
 #pragma unroll
-    for (int column = 0; column < kTile<Element>; column += simt::kWarp) {
-      if (row < queries && nearest + row + column >= 0) place[column] = *tile.at(first + row, last_column - column);
+      for (int column = 0; column < kTile<Element>; column += simt::kWarp) {
+        if (is_there(row, column)) place[column] = *tile.at(first + row, last_column - column);
+      }
     }
-    place += to.columns + 1;
+  };
+  if (queries >= kRows && nearest + last_column >= kTile<Element> - 1) {
+    store([](int, int) { return true; });
+  } else {
+    store([&](int row, int column) { return row < queries && nearest + row + column >= 0; });
   }
 }
 

@@ -79,8 +79,8 @@ __device__ __forceinline__ void load_rows(const Tile<Element, kWidth>& tile, int
   }
 }
 
-// The same for kRows whole rows of kWidth elements, `pitch` elements from one to the next, 16 bytes at a time, by
-// kBlockThreads threads: all of the block's.
+// The same for kRows whole rows of kWidth elements, from a multiple of eight of the tile's on, `pitch` elements from
+// one to the next, 16 bytes at a time, by kBlockThreads threads: all of the block's.
 template <int kRows, int kBlockThreads, typename Element, int kWidth>
 __device__ __forceinline__ void copy_rows(const Tile<Element, kWidth>& tile, int first, const Element* from,
                                           int pitch) {
@@ -89,10 +89,13 @@ __device__ __forceinline__ void copy_rows(const Tile<Element, kWidth>& tile, int
   static_assert(kBlockThreads % T::kChunks == 0);
   const int row = simt::thread() / T::kChunks;
   const int column = simt::thread() % T::kChunks * T::kPerChunk;
-  from += static_cast<int64_t>(row) * pitch + column;
+  from += row * pitch + column;
+  const int64_t step = static_cast<int64_t>(kAtOnce) * pitch;
 #pragma unroll
-  for (int i = 0; i < kRows; i += kAtOnce)
-    simt::async_copy_16(tile.at(first + row + i, column), from + static_cast<int64_t>(i) * pitch, true);
+  for (int i = 0; i < kRows; i += kAtOnce, from += step) {
+    Element* to = kAtOnce % 8 == 0 ? tile.in_block(first + i, 0, row, column) : tile.at(first + row + i, column);
+    simt::async_copy_16(to, from, true);
+  }
 }
 
 // The accumulators of a warp: 16 rows of kColumns, in blocks of eight columns.

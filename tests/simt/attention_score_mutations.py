@@ -40,8 +40,15 @@ ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
     attention(
         SCORES,
         "half of the chunks of a tile by key not written",
-        "first < kTile<Element> * T::kChunks; first += kBlockThreads",
-        "2 * first < kTile<Element> * T::kChunks; first += kBlockThreads",
+        "i < kTile<Element>; i += kAtOnce, place += step",
+        "2 * i < kTile<Element>; i += kAtOnce, place += step",
+        unit="keys",
+    ),
+    attention(
+        SCORES,
+        "tiles of which only the last keys are ahead taken as seen whole",
+        "nearest + last_column >= kTile<Element> - 1",
+        "nearest + last_column >= 0",
         unit="keys",
     ),
     attention(
