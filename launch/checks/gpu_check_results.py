@@ -5,6 +5,8 @@ import csv
 import json
 import os
 import pathlib
+import statistics
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpu_check_host import LeftOver
@@ -31,6 +33,7 @@ class Shape(NamedTuple):
 FLASH_FORWARD, FLASH_BOTH, EAGER = 1.6, 1.8, 5.0
 LARGEST_LOSS_DIFFERENCE = 0.01
 KERNELS_SHOWN = 10
+SEGUE = "Segue"
 
 
 class Mismatch(Exception):
@@ -162,19 +165,47 @@ def at_least(what: str, value: float, bound: float) -> dict:
     return {"goal": f"{what} at least {bound:g}", "found": value, "met": value >= bound}
 
 
+class Turns:
+    """Seconds of programs that were timed by turns, over the rounds. A ratio is of two programs in one round."""
+
+    def __init__(self, rounds: Iterable[dict]):
+        self.rounds = list(rounds)
+
+    def seconds(self, program: str) -> float | None:
+        found = [turn[program] for turn in self.rounds if isinstance(turn.get(program), float)]
+        return statistics.median(found) if found else None
+
+    def times_as_fast(self, program: str, as_program: str) -> tuple[float, float, float] | None:
+        """Median, lowest and highest."""
+        ratios = sorted(turn[as_program] / turn[program] for turn in self.rounds
+                        if isinstance(turn.get(program), float) and isinstance(turn.get(as_program), float))
+        return (statistics.median(ratios), ratios[0], ratios[-1]) if ratios else None
+
+
+def attention_turns(parts: dict) -> dict[tuple[str, str], Turns]:
+    """By shape and part."""
+    rounds = list(parts["attention_turns"]["results"].values())
+    keys = [(name, part) for name, found in (rounds[0] if rounds else {}).items() for part in found if part != "errors"]
+    return {(name, part): Turns(turn[name][part] for turn in rounds) for name, part in keys}
+
+
+def step_turns(parts: dict) -> dict[str, Turns]:
+    by_model: dict[str, list[dict]] = {}
+    for case, found in parts["step_turns"]["results"].items():
+        by_model.setdefault(case.partition(", ")[0], []).append(found)
+    return {name: Turns(rounds) for name, rounds in by_model.items()}
+
+
 def attention_goals(parts: dict, shapes: list[Shape]) -> list[dict]:
     goals = []
+    turns = attention_turns(parts)
     for shape in shapes:
-        segue = parts["attention"]["results"].get(shape.name())
-        flash = parts["flash_peers"]["results"].get(shape.peer("flash"))
-        eager = parts["attention_peers"]["results"].get(shape.peer("eager"))
         for part, bound in (("forward", FLASH_FORWARD), ("forward and backward", FLASH_BOTH)):
-            if segue and flash:
-                goals.append(at_most(f"{shape.name()}: {part}, time over flash without positions",
-                                     seconds_of(segue, part) / flash[part]["seconds"], bound))
-            if segue and eager:
-                goals.append(at_least(f"{shape.name()}: {part}, times as fast as eager",
-                                      eager[part]["seconds"] / seconds_of(segue, part), EAGER))
+            found = turns.get((shape.name(), part))
+            if found and (slower := found.times_as_fast("flash", SEGUE)):
+                goals.append(at_most(f"{shape.name()}: {part}, time over flash without positions", slower[0], bound))
+            if found and (faster := found.times_as_fast(SEGUE, "eager")):
+                goals.append(at_least(f"{shape.name()}: {part}, times as fast as eager", faster[0], EAGER))
     return goals
 
 
@@ -223,26 +254,50 @@ def state_of(part: dict) -> str:
 
 
 def attention_rows(parts: dict) -> list[str]:
-    rows = []
-    for name, segue in parts["attention"]["results"].items():
-        shape = Shape(*map(int, name.split()[1::2]))
-        peers = {**parts["flash_peers"]["results"], **parts["attention_peers"]["results"]}
-        for found in segue["measurements"]:
-            others = [peers.get(shape.peer(way), {}).get(found["name"]) for way in ("eager", "flex", "flash")]
-            shown = " | ".join(f"{other['seconds'] * 1e3:.3f}" if other else "-" for other in others)
-            rates = f"{found['flops_per_second'] / 1e12:.1f} | {found['share_of_peak']:.1%}"
-            rows.append(f"| {shape.name()} | {found['name']} | {found['seconds'] * 1e3:.3f} | {rates} | {shown} |")
-    return rows
+    return [f"| {name} | {found['name']} | {found['seconds'] * 1e3:.3f} | {found['flops_per_second'] / 1e12:.1f} | "
+            f"{found['share_of_peak']:.1%} |"
+            for name, segue in parts["attention"]["results"].items() for found in segue["measurements"]]
+
+
+def attention_turn_rows(parts: dict) -> list[str]:
+    return [f"| {name} | {part} | {milliseconds(turns, SEGUE)} | " +
+            " | ".join(f"{milliseconds(turns, way)} | {ratio(turns, way)}" for way in ("eager", "flex", "flash")) + " |"
+            for (name, part), turns in attention_turns(parts).items()]
+
+
+def milliseconds(turns: Turns, program: str) -> str:
+    seconds = turns.seconds(program)
+    return "-" if seconds is None else f"{seconds * 1e3:.3f}"
+
+
+def ratio(turns: Turns, program: str) -> str:
+    """How many times as fast as this program Segue is."""
+    found = turns.times_as_fast(SEGUE, program)
+    return "-" if found is None else f"{found[0]:.2f} ({found[1]:.2f} to {found[2]:.2f})"
 
 
 def step_rows(parts: dict) -> list[str]:
     rows = []
     for name, segue in parts["step"]["results"].items():
-        found, torch = segue["measurements"][0], parts["step_peers"]["results"].get(name)
+        found = segue["measurements"][0]
         rows.append(f"| {name} | {found['seconds'] * 1e3:.2f} | {found['tokens_per_second']:.0f} | "
-                    f"{found['flops_per_second'] / 1e12:.1f} | {found['share_of_peak']:.1%} | "
-                    f"{format(torch['tokens_per_second'], '.0f') if torch else '-'} |")
+                    f"{found['flops_per_second'] / 1e12:.1f} | {found['share_of_peak']:.1%} |")
     return rows
+
+
+def step_turn_rows(parts: dict) -> list[str]:
+    return [f"| {name} | {milliseconds(turns, SEGUE)} | " +
+            " | ".join(f"{milliseconds(turns, way)} | {ratio(turns, way)}" for way in ("eager", "compiled")) + " |"
+            for name, turns in step_turns(parts).items()]
+
+
+def errors_of_turns(parts: dict) -> list[str]:
+    """What PyTorch could not do."""
+    found = [(f"{way} on {name}", error) for turn in parts["attention_turns"]["results"].values()
+             for name, of_shape in turn.items() for way, error in of_shape.get("errors", {}).items()]
+    found += [(f"{way} {case.partition(', ')[0]}", error) for case, turn in parts["step_turns"]["results"].items()
+              for way, error in turn.items() if isinstance(error, str)]
+    return [f"PyTorch, {what}: {error}" for what, error in dict(found).items()]
 
 
 def operation_rows(parts: dict) -> list[str]:
@@ -266,11 +321,18 @@ def markdown(data: dict) -> str:
              "| part | state |", "|---|---|", *(f"| {name} | {state_of(part)} |" for name, part in parts.items()), "",
              "| goal | found | met |", "|---|---:|---|",
              *(f"| {goal['goal']} | {goal['found']:.4g} | {'yes' if goal['met'] else 'no'} |" for goal in data["goals"]),
-             *section("Attention in bf16, milliseconds; TFLOP/s and share of the measured peak are Segue's.",
-                      "| shape | | Segue | TFLOP/s | of peak | eager | FlexAttention | flash, no positions |",
-                      "|---|---|---:|---:|---:|---:|---:|---:|", attention_rows(parts)),
-             *section("Training steps in bf16.", "| model | ms | tokens/s | TFLOP/s | of peak | tokens/s in PyTorch |",
-                      "|---|---:|---:|---:|---:|---:|", step_rows(parts)),
+             *section("Attention in bf16, milliseconds; share of the peak measured with each.",
+                      "| shape | | ms | TFLOP/s | of peak |", "|---|---|---:|---:|---:|", attention_rows(parts)),
+             *section("The same by turns with PyTorch, in milliseconds, medians of the rounds; \"times\" is how many times as "
+                      "fast Segue is: median, lowest and highest of the rounds. Flash attention knows no positions.",
+                      "| shape | | Segue | eager | times | FlexAttention | times | flash | times |",
+                      "|---|---|---:|---:|---:|---:|---:|---:|---:|", attention_turn_rows(parts)),
+             *section("Training steps in bf16.", "| model | ms | tokens/s | TFLOP/s | of peak |",
+                      "|---|---:|---:|---:|---:|", step_rows(parts)),
+             *section("The same by turns with PyTorch, as above.",
+                      "| model | Segue, ms | eager | times | compiled | times |", "|---|---:|---:|---:|---:|---:|",
+                      step_turn_rows(parts)),
+             *(line for error in errors_of_turns(parts) for line in ("", error)),
              *section("The operations that take longest, of a step that is no graph.",
                       "| model | operation | calls | ms | of step | of roof |", "|---|---|---:|---:|---:|---:|",
                       operation_rows(parts)),

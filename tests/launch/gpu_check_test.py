@@ -46,13 +46,14 @@ if "--json" in words:
 TORCH = """#!{python}
 import json, sys
 ways = {{"eager": 5e-3, "flash": 4e-4, "flex": 3e-3}}
-for case in (word for word in sys.argv if word.split(":")[0] in ways):
+for case in (word for word in sys.argv if ":" in word and word.split(":")[0] in ways):
     if case in {fatal}:
         sys.exit("killed by " + case)
     found = {{part: {{"seconds": ways[case.split(":")[0]]}} for part in ("forward", "forward and backward")}}
     print(json.dumps({{"case": case, **(found if case not in {failing} else {{"error": "too large"}})}}), flush=True)
 if any("train_step" in word for word in sys.argv):
-    print(json.dumps({{"tokens_per_second": 5e5}}))
+    print(json.dumps({{"way": "eager", "seconds": 4e-2}}))
+    print(json.dumps({{"way": "compiled", "seconds": 2e-2}} if "compiled" not in {failing} else {{"way": "compiled", "error": "too new"}}))
 print("{{destroy_process_group() was not called}}")
 """
 KERNELS = """#!/bin/sh
@@ -130,33 +131,42 @@ def test_results_gather(program):
     check("segue: broken" in done.stdout and "5 of 9 cases; FAILED" in done.stdout,
           f"no failure in the table: {done.stdout}{done.stderr}")
     stand_in(program)
-    peers = ("--part", "flash_peers", "--part", "attention_peers", "--python", torch(program))
-    gpu_check(program, "--part", "attention", *peers, expect=0)
+    gpu_check(program, "--part", "attention", "--part", "attention_turns", "--python", torch(program), expect=0)
     found, table = results(program)
     parts = found["parts"]
     check(len(parts["attention"]["results"]) == 9 and not parts["attention"]["problems"], "not every shape was measured")
-    check(len(parts["attention_peers"]["results"]) == 10 and len(parts["attention_peers"]["commands"]) == 1,
-          f"eager for eight shapes and FlexAttention for two in one process: {parts['attention_peers']}")
+    check(len(parts["attention_turns"]["results"]) == 3, f"not three rounds: {parts['attention_turns']}")
     met = {goal["goal"]: goal["met"] for goal in found["goals"]}
     check(met["B 16 N 8 H 64 T 512 M 512: forward, time over flash without positions at most 1.6"], f"goals: {met}")
     check(not met["B 16 N 8 H 64 T 512 M 512: forward and backward, time over flash without positions at most 1.8"],
           f"goals: {met}")
     check(met["attention's memory per key, long over short (linear: 1) at most 1.05"], f"goals: {met}")
-    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 100.0 | 50.0% | 5.000 | 3.000 | 0.400 |" in table, table)
-    gpu_check(program, "--part", "step", "--part", "step_peers", "--python", torch(program), expect=0)
+    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 100.0 | 50.0% |" in table, table)
+    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 5.000 | 10.00 (10.00 to 10.00) | 3.000 | 6.00 (6.00 to 6.00) | "
+          "0.400 | 0.80 (0.80 to 0.80) |" in table, table)
+    gpu_check(program, "--part", "step", "--part", "step_turns", "--python", torch(program), expect=0)
     found, table = results(program)
     check(len(found["parts"]["attention"]["results"]) == 9, "another part lost the attention's results")
-    check("| enwik8_12_layers | 10.00 | 1000000 | 100.0 | 50.0% | 500000 |" in table, table)
+    check("| enwik8_12_layers | 10.00 | 1000000 | 100.0 | 50.0% |" in table, table)
+    check("| enwik8_12_layers | 10.000 | 40.000 | 4.00 (4.00 to 4.00) | 20.000 | 2.00 (2.00 to 2.00) |" in table, table)
     check("| enwik8_12_layers | qkv matmul forward | 12 | 1.000 | 10.0% | 60.0% of peak |" in table, table)
 
 
 def test_peers_fail_alone(program):
-    """One case that throws and one that ends the process."""
-    bad, fatal = "flash:16,8,64,512,512", "flash:16,16,64,512,512"
-    gpu_check(program, "--part", "flash_peers", "--again", "--python", torch(program, [bad], [fatal]), expect=1)
-    part = results(program)[0]["parts"]["flash_peers"]
-    check(len(part["results"]) == 6 and set(part["problems"]) == {bad, fatal}, f"flash_peers: {part}")
-    check("too large" in part["problems"][bad] and "killed by" in part["problems"][fatal], f"flash_peers: {part}")
+    """What PyTorch cannot do is named and the rest compared; a process that ends loses its round."""
+    failing = ["flash:16,8,64,512,512", "compiled"]
+    python = torch(program, failing)
+    gpu_check(program, "--part", "attention_turns", "--part", "step_turns", "--again", "--python", python, expect=0)
+    table = results(program)[1]
+    check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 5.000 | 10.00 (10.00 to 10.00) | 3.000 | 6.00 (6.00 to 6.00) | "
+          "- | - |" in table, table)
+    check("PyTorch, flash on B 16 N 8 H 64 T 512 M 512: too large" in table, table)
+    check("| enwik8_12_layers | 10.000 | 40.000 | 4.00 (4.00 to 4.00) | - | - |" in table, table)
+    check("PyTorch, compiled enwik8_12_layers: too new" in table, table)
+    fatal = torch(program, fatal=["eager:16,8,64,512,3584"])
+    gpu_check(program, "--part", "attention_turns", "--again", "--python", fatal, expect=1)
+    part = results(program)[0]["parts"]["attention_turns"]
+    check(not part["results"] and len(part["problems"]) == 3 and "killed by" in part["problems"]["round 1"], f"turns: {part}")
 
 
 def is_running(pid):
@@ -249,10 +259,10 @@ def test_precision(program):
 
 def test_what_is_missing(program):
     script(program, "no_torch", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\"; exit 1\n")
-    gpu_check(program, "--part", "attention_peers", "--part", "precision", "--python", program.path("no_torch"), "--again",
+    gpu_check(program, "--part", "attention_turns", "--part", "precision", "--python", program.path("no_torch"), "--again",
               expect=0)
     parts = results(program)[0]["parts"]
-    check("cannot import torch" in parts["attention_peers"]["skipped"], "attention_peers: not skipped")
+    check("cannot import torch" in parts["attention_turns"]["skipped"], "attention_turns: not skipped")
     check("--text" in parts["precision"]["skipped"], "precision: not skipped")
 
 
