@@ -1,8 +1,12 @@
 // Look up or record the tape, bring the segment, replay, update the memory.
 #include "core/engine/segment_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "base/text.h"
 
 namespace segue {
 
@@ -21,6 +25,11 @@ bool equal_constants(const ReplayInfo& a, const ReplayInfo& b) {
 }
 
 }  // namespace
+
+std::string UseBytes::text(Device device, std::string_view memory_name) const {
+  return fmt::format("memory {} on {}: weights {}, {} {}, activations {}", human_bytes(total()), name_of(device),
+                     human_bytes(weights), memory_name, human_bytes(memory), human_bytes(activations));
+}
 
 SegmentEngine::SegmentEngine(ModelInUse in_use, Tape::Mode mode)
     : in_use_(std::move(in_use)), mode_(mode), head_windows_(in_use_.model.config(), in_use_.parameters) {}
@@ -56,6 +65,16 @@ int64_t SegmentEngine::prepare(const SegmentShape& shape) {
   const int64_t bytes = recorded_for(shape).segment->tape.planned_bytes();
   in_use_.arena.reserve(bytes);
   return bytes;
+}
+
+UseBytes SegmentEngine::prepare(const SegmentShape& full, const Memory& memory) {
+  SegmentShape shape = full;
+  memory.fit(shape);
+  prepare(shape.memory_length < full.memory_length ? full : shape);  // some memories grow until they are full
+  Parameters& parameters = in_use_.parameters;
+  return {.weights = parameters.values().bytes() + parameters.compute_copy().bytes(),
+          .memory = memory.bytes(),
+          .activations = in_use_.arena.bytes()};
 }
 
 void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {

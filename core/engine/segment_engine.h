@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,16 @@ struct HostLosses {
   std::span<const float> margin;
 };
 
+// What a model whose weights do not change takes on its device.
+struct UseBytes {
+  int64_t weights = 0;  // with the copy that products read
+  int64_t memory = 0;
+  int64_t activations = 0;
+  int64_t total() const { return weights + memory + activations; }
+  // "memory 1.5 GiB on cpu: ...", with a name for the memory of earlier segments.
+  std::string text(Device device, std::string_view memory_name) const;
+};
+
 class SegmentEngine {
  public:
   // One arena may serve several engines that take turns.
@@ -49,6 +61,8 @@ class SegmentEngine {
 
   // Records the tape of a shape ahead of its first run and reserves its memory: the bytes of its activations.
   int64_t prepare(const SegmentShape& shape);
+  // The same of segments that read and write `memory` once it is full: what all takes from then on. In evaluation mode.
+  UseBytes prepare(const SegmentShape& full, const Memory& memory);
 
   // Reports every operation and memory update from now on; null: to nobody. While observed, nothing runs as a graph.
   void observe(StepObserver* observer) { observer_ = observer; }

@@ -149,7 +149,8 @@ int64_t EvaluationJob::scored_tokens() const {
                          [](int64_t sum, const EvaluationPass& pass) { return sum + pass.plan.scored_rows(); });
 }
 
-std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& directory, const Evaluator::Told& progress) {
+std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& directory, const Ready& ready,
+                                           const Evaluator::Told& progress) {
   const Transformer model(trained_.model, trained_.vocab_size);
   Parameters parameters(model.parameter_specs(), compute_of(trained_.model, settings_.precision, queue_.device()));
   read_weights(checkpoint_, parameters);
@@ -159,7 +160,7 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
   for (const EvaluationPass& pass : passes_) {
     std::vector<float> nll(settings_.per_token ? static_cast<size_t>(tokens_) : 0, kNotScored);
     results.push_back(
-        run_pass(pass, model, parameters, arena, nll, [&](int64_t tokens) { progress(before + tokens); }));
+        run_pass(pass, model, parameters, arena, nll, ready, [&](int64_t tokens) { progress(before + tokens); }));
     if (settings_.per_token) write_losses(results.back(), std::move(nll), directory);
     before += pass.plan.scored_rows();
   }
@@ -167,7 +168,8 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 }
 
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
-                                   Arena& arena, std::vector<float>& nll, const Evaluator::Told& progress) {
+                                   Arena& arena, std::vector<float>& nll, const Ready& ready,
+                                   const Evaluator::Told& progress) {
   Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.memory);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context, example_runs(split_))};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
@@ -183,7 +185,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
         keep(scored.margin, scored.offset, 0, margins);
         tells_margins = tells_margins || !scored.margin.empty();
       },
-      progress);
+      progress, [&](const UseBytes& bytes) { ready(pass, bytes); });
   result.accuracy = evaluated.accuracy();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (split_.marks && tells_margins) add_answers(result, margins);

@@ -47,13 +47,17 @@ class EvaluationJob {
   // Tokens from the middle of what is scored, whose losses every result keeps.
   Share sample() const { return sample_; }
 
+  // What a pass takes, before its first segment.
+  using Ready = std::function<void(const EvaluationPass& pass, const UseBytes& bytes)>;
+
   // Every rank takes its share. Per-token files go to `directory`. `progress` hears of the tokens scored so far.
-  std::vector<PassResult> run(const std::filesystem::path& directory, const Evaluator::Told& progress);
+  std::vector<PassResult> run(const std::filesystem::path& directory, const Ready& ready,
+                              const Evaluator::Told& progress);
 
  private:
   EvaluationPass make_pass(const EvaluationPoint& lengths) const;
   PassResult run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters, Arena& arena,
-                      std::vector<float>& nll, const Evaluator::Told& progress);
+                      std::vector<float>& nll, const Ready& ready, const Evaluator::Told& progress);
   void write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory);
   void add_answers(PassResult& result, std::span<const float> margins);
 

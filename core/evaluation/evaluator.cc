@@ -86,20 +86,24 @@ Evaluator::Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
   if (lanes == 0) return;
-  SegmentShape shape = full_segment(in_use_.model.config(), in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
-  shape.margins = split.marks.has_value() || masking_;
-  shape.bounded_ahead = masking_.has_value();
-  engine_.prepare(shape);
+  engine_.prepare(largest_segment(plan, lanes, split.marks.has_value()));
 }
 
-EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink,
-                                const Told& progress) {
-  return *run_until({.sink = sink, .progress = progress, .stop = nullptr}, std::move(source), plan);
+SegmentShape Evaluator::largest_segment(const EvaluationPlan& plan, int64_t lanes, bool has_marks) const {
+  SegmentShape shape = full_segment(in_use_.model.config(), in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
+  shape.margins = has_marks || masking_;
+  shape.bounded_ahead = masking_.has_value();
+  return shape;
+}
+
+EvaluationResult Evaluator::run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress,
+                                const Ready& ready) {
+  return *run_until({.sink = sink, .progress = progress, .ready = ready, .stop = nullptr}, std::move(source), plan);
 }
 
 std::optional<EvaluationResult> Evaluator::run_unless(const Asked& stop, TokenSource source,
                                                       const EvaluationPlan& plan) {
-  return run_until({.sink = nullptr, .progress = nullptr, .stop = stop}, std::move(source), plan);
+  return run_until({.sink = nullptr, .progress = nullptr, .ready = nullptr, .stop = stop}, std::move(source), plan);
 }
 
 std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners, TokenSource source,
@@ -116,10 +120,15 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
           .listeners = listeners,
           .mine = my_lanes(job_, plan.lanes()),
           .scores_some = source.has_marks() || masking_};
+  UseBytes bytes;
   if (run.mine.count > 0) {
-    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_);
     run.memory = make_evaluation_memory(memory_, in_use_, run.mine.count, plan.tgt_len());
+    if (listeners.ready) {
+      bytes = engine_.prepare(largest_segment(plan, run.mine.count, source.has_marks()), *run.memory);
+    }
+    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_);
   }
+  if (listeners.ready) listeners.ready(bytes);
   for (int64_t group = 0; group < plan.groups(); ++group) {
     if (!run_group(run, group)) return std::nullopt;
   }

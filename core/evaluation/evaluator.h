@@ -41,6 +41,8 @@ class Evaluator {
   using Sink = std::function<void(const ScoredTokens& scored)>;
   // Called after every segment with the number of tokens so far that the plan scores, of all ranks.
   using Told = std::function<void(int64_t tokens)>;
+  // Called before the first segment with what this rank takes on its device while it evaluates; nothing without lanes.
+  using Ready = std::function<void(const UseBytes& bytes)>;
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
 
@@ -51,10 +53,11 @@ class Evaluator {
   void prepare(const EvaluationPlan& plan, const SplitInfo& split);
 
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
-  // sums over all. Of what the plan scores, marked data scores what is marked and a masked model what it masks. Sink
-  // and progress may be missing (null), the sink in all ranks or in none. Throws DataError when nothing is scored, and
-  // DivergedError naming the token whose loss is not finite.
-  EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress);
+  // sums over all. Of what the plan scores, marked data scores what is marked and a masked model what it masks. Sink,
+  // progress and ready may be missing (null), the sink in all ranks or in none. Throws DataError when nothing is
+  // scored, and DivergedError naming the token whose loss is not finite.
+  EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress,
+                       const Ready& ready = nullptr);
 
   // The same without listeners, given up in all ranks as soon as `stop` says so in one: it is asked before every
   // segment. Then there is no result.
@@ -64,10 +67,12 @@ class Evaluator {
   struct Listeners {
     Sink sink;
     Told progress;
+    Ready ready;
     Asked stop;
   };
   struct Run;
   struct Part;
+  SegmentShape largest_segment(const EvaluationPlan& plan, int64_t lanes, bool has_marks) const;
   std::optional<EvaluationResult> run_until(const Listeners& listeners, TokenSource source, const EvaluationPlan& plan);
   bool is_stopped(const Asked& stop);
   bool run_group(Run& run, int64_t index);  // false: stopped

@@ -10,6 +10,7 @@ Generator::Generator(const ModelInUse& in_use, int64_t samples, int64_t tgt_len)
       tgt_len_(tgt_len),
       engine_(in_use, Tape::Mode::kEvaluation),
       memory_(make_frozen_memory(in_use, samples, tgt_len)),
+      bytes_(engine_.prepare({.streams = samples, .tgt_len = tgt_len, .output = SegmentOutput::kNextToken}, *memory_)),
       next_token_(in_use.model.config(), in_use.model.vocab_size(), in_use.parameters),
       log_probability_(static_cast<size_t>(in_use.model.vocab_size())) {}
 

@@ -21,6 +21,7 @@ class Generator {
   Generator(const ModelInUse& in_use, int64_t samples, int64_t tgt_len);
 
   int64_t samples() const { return samples_; }
+  const UseBytes& bytes() const { return bytes_; }
 
   // Reads tokens that all samples begin or continue with, at least one, segment by segment; `read` hears of how many so
   // far. Throws ContractError for a token outside the vocabulary.
@@ -38,6 +39,7 @@ class Generator {
   int64_t tgt_len_;
   SegmentEngine engine_;
   std::unique_ptr<FrozenMemory> memory_;
+  UseBytes bytes_;
   NextToken next_token_;
   std::span<const OwnedTensor> logits_;
   std::vector<float> log_probability_;

@@ -42,6 +42,7 @@ class TextModel {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Lengths& lengths() const { return lengths_; }
+  Device device() const { return queue_.device(); }
 
   void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)
 

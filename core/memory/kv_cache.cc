@@ -35,6 +35,8 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
   if (use_.memory_tokens > 0) tokens_.emplace(model, streams, compute);
+  queue_.synchronize();                         // the tape is read no more
+  if (frozen_->zeros.empty()) frozen_.reset();  // the sinusoids of its distances are as large as a layer's rows of them
   reset();
 }
 
@@ -102,7 +104,7 @@ void KvCache::make_room(int64_t rows) {
 void KvCache::reset() {
   begin_ = end_ = read_ = position_ = 0;
   if (tokens_) tokens_->reset();
-  if (frozen_->zeros.empty()) return;
+  if (frozen_ == nullptr) return;
   frozen_->tape.forward(queue_);
   for (size_t l = 0; l < rows_.size(); ++l) {
     kernels::copy_block(queue_, {.from = frozen_->tape.read(frozen_->zeros[l]),

@@ -40,7 +40,7 @@ class KvCache final : public FrozenMemory {
   kernels::Queue& queue_;
   int64_t tgt_len_;
   int64_t capacity_;
-  std::unique_ptr<FrozenTape> frozen_;
+  std::unique_ptr<FrozenTape> frozen_;  // where a stream begins with a full memory, of zeros
   std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
   std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]; those of memory tokens among them
   PartPositions positions_;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
@@ -106,8 +107,16 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
   job.barrier();  // some ranks have read more than others
   starting.reset();
   Progress progress("eval", evaluation.scored_tokens(), "k tokens", 1e3, quiet || !job.is_first());
+  const auto say_bytes = [&](const EvaluationPass& pass, const UseBytes& bytes) {
+    if (!job.is_first()) return;
+    const bool is_cached = settings.memory == EvaluationMemory::kKvCache && pass.use.mem_len > 0;
+    logger->info("segments of {}, mem_len {}: {}{}", human_count(pass.lengths.tgt_len),
+                 human_count(pass.lengths.mem_len),
+                 bytes.text(queue.device(), is_cached ? "KV cache" : "segment memory"),
+                 job.size() > 1 ? ", of the first rank" : "");
+  };
   const std::vector<PassResult> results =
-      evaluation.run(staged ? staged->path() : output, [&](int64_t tokens) { progress.advance_to(tokens); });
+      evaluation.run(staged ? staged->path() : output, say_bytes, [&](int64_t tokens) { progress.advance_to(tokens); });
   progress.finish();
   if (job.is_first()) report(settings, evaluation, results, checkpoint, dataset, staged ? &*staged : nullptr);
 } catch (const OutOfMemoryError& error) {

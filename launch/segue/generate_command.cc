@@ -127,11 +127,12 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
   if (!options.quiet) static_cast<void>(std::fprintf(stderr, "%s\n", line.c_str()));
 }
 
-void generate(const GenerateOptions& options, TextModel& model) {
+void generate(const GenerateOptions& options, TextModel& model, Logger& logger) {
   const int64_t count = options.generation.samples;
   const SourcedText prompt = read_prompt(options);
   const std::vector<int32_t> tokens = model.encode(prompt);
   Generator generator = model.make_generator(count);
+  logger.info("{}", generator.bytes().text(model.device(), "KV cache"));
   const Stopwatch reading;
   Progress progress("prompt", std::ssize(tokens), "tokens", 1.0,
                     options.quiet || std::ssize(tokens) <= model.lengths().tgt_len);
@@ -189,7 +190,7 @@ void run_generate(const GenerateOptions& options) try {
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
   if (options.score.empty()) {
-    generate(options, model);
+    generate(options, model, *logger);
   } else {
     score(options, model);
   }

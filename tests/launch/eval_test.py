@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 
 from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
 
@@ -21,7 +22,11 @@ def test_losses_do_not_depend_on_the_batch(program):
 
 def test_a_sweep_is_written_whole(program):
     options = given("--mem-len", "0,8,24", "--warm-up", "auto", "--name", "sweep", "--per-token")
-    output, _ = program.run("eval", *options)
+    output, errors = program.run("eval", *options)
+    for length in (0, 8, 24):
+        cached = "segment memory" if length == 0 else "KV cache"
+        said = rf"segments of \d+, mem_len {length}: memory [\d.]+ [KM]iB on cpu: weights .* {cached} .* activations"
+        check(re.search(said, errors), f"what mem_len {length} takes: {errors}")
     directory = program.path("run", "evaluations", "sweep")
     evaluation = read_evaluation(directory)
     results = evaluation["results"]

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 
 from program import TINY_MODEL, Program, check, refused
 
@@ -60,6 +61,7 @@ def test_long_prompt():
     output, errors = generate("--prompt-file", "prompt.txt", "--tokens", 5, "--mem-len", 64)
     check(output.startswith(text), "the prompt is shown first")
     check("prompt: 1,000 tokens" in errors and "tokens/s" in errors, errors)
+    check(re.search(r"memory [\d.]+ [KM]iB on cpu: weights .* KV cache .* activations", errors), errors)
 
 
 def test_a_model_is_used_otherwise():

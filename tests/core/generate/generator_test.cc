@@ -102,6 +102,14 @@ TEST(Generator, ASampleIsTheSameAloneAndAmongOthers) {
   for (size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(three.next(2)[i], alone[i], kSameNumber);
 }
 
+TEST_P(GeneratorVariants, TakesTheBytesThatAreSaidBefore) {
+  ModelProblem problem(GetParam().config(), 1, 40);
+  Generator generator(problem.in_use(), kSamples, kTgtLen);
+  generator.read({problem.tokens.as<int32_t>(), 40});
+  for (int i = 0; i < 2 * kTgtLen; ++i) generator.read_each(std::vector<int32_t>(kSamples, 1));
+  EXPECT_EQ(problem.in_use().arena.bytes(), generator.bytes().activations);
+}
+
 TEST(TokenLosses, AreThoseOfADensePassWithoutTheKnownTokens) {
   ModelProblem problem(small_model(), 1, 18);
   const std::vector<int32_t> tokens(problem.tokens.as<int32_t>(), problem.tokens.as<int32_t>() + 18);

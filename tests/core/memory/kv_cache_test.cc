@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 
 #include "core/head/next_token.h"
 #include "tests/core/model/model_problem.h"
@@ -54,6 +55,20 @@ TEST_P(KvCacheVariants, EqualsHiddenStatesOverSegments) {
     }
     problem.states->reset();
     problem.keys->reset();
+  }
+}
+
+TEST_P(KvCacheVariants, TakesTheBytesThatAreSaidBefore) {
+  FrozenProblem problem(GetParam().config(), 14 * kTgtLen + 3);
+  const ModelInUse in_use = problem.in_use();
+  for (Memory* memory : std::initializer_list<Memory*>{problem.keys.get(), problem.states.get()}) {
+    const UseBytes said =
+        problem.reader.prepare(full_segment(in_use.model.config(), in_use.use, kStreams, kTgtLen, kTgtLen), *memory);
+    EXPECT_EQ(said.weights, in_use.parameters.values().bytes());
+    for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen)
+      problem.run(problem.reader, begin, kTgtLen, *memory);
+    EXPECT_EQ(in_use.arena.bytes(), said.activations);
+    EXPECT_EQ(memory->bytes(), said.memory);
   }
 }
 
