@@ -35,8 +35,10 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
   if (use_.memory_tokens > 0) tokens_.emplace(model, streams, compute);
-  queue_.synchronize();                         // the tape is read no more
-  if (frozen_->zeros.empty()) frozen_.reset();  // the sinusoids of its distances are as large as a layer's rows of them
+  if (frozen_->zeros.empty()) {
+    queue_.synchronize();  // the tape is read no more
+    frozen_.reset();       // the sinusoids of its distances are as large as a layer's rows of them
+  }
   reset();
 }
 

@@ -35,10 +35,13 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
   throw ContractError("unknown kind of memory");
 }
 
+bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use) {
+  return asked == EvaluationMemory::kKvCache && use.mem_len > 0;
+}
+
 std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len) {
-  if (asked == EvaluationMemory::kKvCache && in_use.use.mem_len > 0)
-    return make_frozen_memory(in_use, streams, tgt_len);
+  if (keeps_kv_cache(asked, in_use.use)) return make_frozen_memory(in_use, streams, tgt_len);
   return make_training_memory(in_use.model.config(), in_use.use, streams, in_use.parameters.compute());
 }
 

@@ -67,8 +67,11 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
 // What an evaluation keeps of earlier segments.
 enum class EvaluationMemory : uint8_t { kAsTrained, kKvCache };
 
-// Makes the memory of an evaluation: the frozen form if it is asked for and the model has a memory, without which there
-// is nothing to make once for several segments; else that of training.
+// Whether an evaluation keeps the frozen form: if it is asked for and the model has a memory, without which there is
+// nothing to make once for several segments.
+bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use);
+
+// Makes the memory of an evaluation: the frozen form, or that of training.
 std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len);
 

@@ -184,9 +184,13 @@ class Turns:
 
 def attention_turns(parts: dict) -> dict[tuple[str, str], Turns]:
     """By shape and part."""
-    rounds = list(parts["attention_turns"]["results"].values())
-    keys = [(name, part) for name, found in (rounds[0] if rounds else {}).items() for part in found if part != "errors"]
-    return {(name, part): Turns(turn[name][part] for turn in rounds) for name, part in keys}
+    by_part: dict[tuple[str, str], list[dict]] = {}
+    for turn in parts["attention_turns"]["results"].values():
+        for name, found in turn.items():
+            for part, seconds in found[SEGUE].items():
+                others = {way: said[part]["seconds"] for way, said in found["PyTorch"].items() if part in said}
+                by_part.setdefault((name, part), []).append({SEGUE: seconds, **others})
+    return {key: Turns(rounds) for key, rounds in by_part.items()}
 
 
 def step_turns(parts: dict) -> dict[str, Turns]:
@@ -294,7 +298,8 @@ def step_turn_rows(parts: dict) -> list[str]:
 def errors_of_turns(parts: dict) -> list[str]:
     """What PyTorch could not do."""
     found = [(f"{way} on {name}", error) for turn in parts["attention_turns"]["results"].values()
-             for name, of_shape in turn.items() for way, error in of_shape.get("errors", {}).items()]
+             for name, of_shape in turn.items() for way, said in of_shape["PyTorch"].items()
+             if (error := said.get("error"))]
     found += [(f"{way} {case.partition(', ')[0]}", error) for case, turn in parts["step_turns"]["results"].items()
               for way, error in turn.items() if isinstance(error, str)]
     return [f"PyTorch, {what}: {error}" for what, error in dict(found).items()]

@@ -109,10 +109,9 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
   Progress progress("eval", evaluation.scored_tokens(), "k tokens", 1e3, quiet || !job.is_first());
   const auto say_bytes = [&](const EvaluationPass& pass, const UseBytes& bytes) {
     if (!job.is_first()) return;
-    const bool is_cached = settings.memory == EvaluationMemory::kKvCache && pass.use.mem_len > 0;
     logger->info("segments of {}, mem_len {}: {}{}", human_count(pass.lengths.tgt_len),
                  human_count(pass.lengths.mem_len),
-                 bytes.text(queue.device(), is_cached ? "KV cache" : "segment memory"),
+                 bytes.text(queue.device(), keeps_kv_cache(settings.memory, pass.use) ? "KV cache" : "segment memory"),
                  job.size() > 1 ? ", of the first rank" : "");
   };
   const std::vector<PassResult> results =
