@@ -1,8 +1,6 @@
 // Project, attend, project back.
 #include "core/attention/attention.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "core/attention/relative_attention.h"
@@ -12,15 +10,15 @@
 namespace segue {
 
 Attention::Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-                     int64_t layer)
+                     const LayerName& layer)
     : heads_{model.n_head, model.d_head},
       d_model_(model.d_model),
       dropatt_(model.dropatt),
       position_(position),
-      span_(adaptive_span_of(model, layer)),
+      span_(adaptive_span_of(model, layer.number)),
       schedules_(std::move(schedules)),
-      layer_(layer),
-      prefix_(fmt::format("layers.{}.attention.", layer)) {}
+      layer_(layer.number),
+      prefix_(layer.prefix + "attention.") {}
 
 void Attention::declare(std::vector<ParameterSpec>& specs) const {
   specs.push_back({prefix_ + "qkv", {3 * heads_.elements(), d_model_}});

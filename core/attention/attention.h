@@ -28,6 +28,12 @@ struct LayerMemory {
   Value distances;  // [P, N*H]: with a KV cache, what Position::distances made of the encoding
 };
 
+// A layer's number, and the beginning of its parameters' names.
+struct LayerName {
+  int64_t number = 0;
+  std::string prefix;
+};
+
 // How far each query sees in its text.
 struct QueryLimits {
   Slot reach;  // [B, T] int32: the farthest distance; or missing: no limit
@@ -36,8 +42,9 @@ struct QueryLimits {
 
 class Attention {
  public:
-  // For layer `layer` of the model; `position` outlives it. `schedules` are those of all layers.
-  Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules, int64_t layer);
+  // For a layer of the model; `position` outlives it. `schedules` are those of all layers.
+  Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
+            const LayerName& layer);
 
   void declare(std::vector<ParameterSpec>& specs) const;
 

@@ -105,26 +105,37 @@ void check_segments(const Config& config, std::string_view source) {
   if (segments == 1) return;
   if (config.model.memory.kind != MemoryKind::kTokens)
     throw ConfigError(
-        R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes; )"
-        R"(found {})",
+        R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
+        R"(from segment to segment; found {})",
         source, name_of_choice(config.model.memory.kind), segments);
   if (config.training.loss_part != LossPart::kFull)
     throw ConfigError(R"({}: training.loss_part: expected "full" with training.segments_per_step = {}, found "{}")",
                       source, segments, name_of_choice(config.training.loss_part));
 }
 
+// Why a memory does not go with documents that end within segments; nothing where it does.
+std::string_view why_documents_mix(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::kTokens:
+      return "whose tokens are written once a segment, wherever documents end in it";
+    case MemoryKind::kCompressed:
+      return "whose rows are made of tokens of several documents where these end";
+    case MemoryKind::kEncoder:
+      return "whose encoder reads tokens of several documents together where these end";
+    case MemoryKind::kHiddenStates:
+    case MemoryKind::kKeysValues:
+      break;
+  }
+  return {};
+}
+
 // A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
 void check_documents(const Config& config, std::string_view source) {
-  if (!config.data.document_boundary.empty() && config.model.memory.kind == MemoryKind::kTokens)
-    throw ConfigError(
-        R"({}: data.document_boundary: expected "" with model.memory.kind = "tokens", whose tokens are written once a )"
-        R"(segment, wherever documents end in it; found "{}")",
-        source, config.data.document_boundary);
-  if (!config.data.document_boundary.empty() && config.model.memory.kind == MemoryKind::kCompressed)
-    throw ConfigError(
-        R"({}: data.document_boundary: expected "" with model.memory.kind = "compressed", whose rows are made of tokens )"
-        R"(of several documents where these end; found "{}")",
-        source, config.data.document_boundary);
+  const MemoryKind kind = config.model.memory.kind;
+  const std::string_view why = why_documents_mix(kind);
+  if (!config.data.document_boundary.empty() && !why.empty())
+    throw ConfigError(R"({}: data.document_boundary: expected "" with model.memory.kind = "{}", {}; found "{}")",
+                      source, name_of_choice(kind), why, config.data.document_boundary);
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));
@@ -298,6 +309,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_spans(model, source);
   check_objective(model, source);
   check_memory_tokens(model, source);
+  check_encoder(model, source);
   check_compression(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);
@@ -311,7 +323,9 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   used.position.rotary_base = use.rotary_base;
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
+  used.memory.initial = use.initial_memory;
   check_memory_tokens(used, source);
+  check_encoder(used, source);
   check_compression(used, source);
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);

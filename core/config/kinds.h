@@ -90,10 +90,10 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kCompressed };
+enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kCompressed, kEncoder };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 4> kTable(
+  static constexpr ChoiceTable<MemoryKind, 5> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
        {kKeysValues, "keys_values",
         "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
@@ -103,7 +103,10 @@ inline const auto& table_of(MemoryKind) {
         "newest inputs of every layer, where model.mem_len is above 0"},
        {kCompressed, "compressed",
         "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
-        "into one, each a key as the others are (Rae et al. 2019)"}});
+        "into one, each a key as the others are (Rae et al. 2019)"},
+       {kEncoder, "encoder",
+        "the newest tokens: before every segment an encoder reads them anew, in both directions, and what it makes of "
+        "them are keys of every layer, through which it learns (Vaswani et al. 2017, as one attention over both)"}});
   return kTable;
 }
 

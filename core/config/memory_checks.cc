@@ -30,23 +30,44 @@ void check_sight(const ModelConfig& model, std::string_view source) {
   }
 }
 
-}  // namespace
+[[noreturn]] void refuse(std::string_view source, const std::string& key, const std::string& expected, MemoryKind kind,
+                         const std::string& found) {
+  throw ConfigError(R"({}: {}: expected {} with model.memory.kind = "{}", found {})", source, key, expected,
+                    name_of_choice(kind), found);
+}
 
-void check_memory_tokens(const ModelConfig& model, std::string_view source) {
-  if (model.memory.kind != MemoryKind::kTokens) return;
-  const auto refuse = [&](const std::string& key, std::string_view expected, std::string_view found) {
-    throw ConfigError(R"({}: {}: expected {} with model.memory.kind = "tokens", found {})", source, key, expected,
-                      found);
-  };
-  if (model.objective.is_masked()) refuse("model.objective.kind", R"("next_token")", R"("masked")");
+std::string quoted(std::string_view word) { return fmt::format(R"("{}")", word); }
+
+// What is remembered is seen by every token, which `as` says in words.
+void check_view(const ModelConfig& model, const std::string& as, std::string_view source) {
+  const MemoryKind kind = model.memory.kind;
+  if (model.objective.is_masked())
+    refuse(source, "model.objective.kind", R"("next_token")", kind, quoted(name_of_choice(model.objective.kind)));
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityConfig& seen = visibility_of_layer(model, layer);
     const std::string key = visibility_key(model, layer);
     if (seen.kind != VisibilityKind::kCausal)
-      refuse(key + ".kind", R"("causal", as every token reads all memory tokens,)",
-             fmt::format(R"("{}")", name_of_choice(seen.kind)));
-    if (seen.same_length) refuse(key + ".same_length", "false, as every token reads all memory tokens,", "true");
+      refuse(source, key + ".kind", R"("causal", as )" + as + ",", kind, quoted(name_of_choice(seen.kind)));
+    if (seen.same_length) refuse(source, key + ".same_length", "false, as " + as + ",", kind, "true");
   }
+}
+
+}  // namespace
+
+void check_memory_tokens(const ModelConfig& model, std::string_view source) {
+  if (model.memory.kind == MemoryKind::kTokens) check_view(model, "every token reads all memory tokens", source);
+}
+
+void check_encoder(const ModelConfig& model, std::string_view source) {
+  if (model.memory.kind != MemoryKind::kEncoder) return;
+  using enum PositionKind;
+  const PositionKind position = model.position.kind;
+  if (position != kRope && position != kNone)
+    refuse(source, "model.position.kind", R"("rope" or "none", as its encoder's keys also lie after a query,)",
+           MemoryKind::kEncoder, quoted(name_of_choice(position)));
+  if (model.memory.initial == InitialMemory::kZeros)
+    refuse(source, "model.memory.initial", R"("empty", as it remembers tokens,)", MemoryKind::kEncoder, R"("zeros")");
+  check_view(model, "every token sees all that the encoder makes", source);
 }
 
 void check_compression(const ModelConfig& model, std::string_view source) {

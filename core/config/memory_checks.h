@@ -11,6 +11,10 @@ namespace segue {
 // Every token of a segment reads all its memory tokens, and all that it reads is written.
 void check_memory_tokens(const ModelConfig& model, std::string_view source);
 
+// An encoder sees tokens before and after each: positions that know no distance to keys ahead, and no objective that
+// looks ahead by itself; and every token of a segment sees all that it makes.
+void check_encoder(const ModelConfig& model, std::string_view source);
+
 // Of a memory that compresses: a compression that there is, a loss that it can learn from, and queries that see all of
 // the memory.
 void check_compression(const ModelConfig& model, std::string_view source);

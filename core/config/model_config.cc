@@ -325,6 +325,11 @@ void MemoryConfig::describe(JsonFields& fields) {
                    .minimum = 0,
                    .role = kTraining,
                    .kinds = compressed});
+  fields.optional("encoder_layers", encoder_layers,
+                  {.meaning = "layers of the encoder, as wide as the model's",
+                   .minimum = 1,
+                   .maximum = kMostLayers,
+                   .kinds = Kinds(MemoryKind::kEncoder)});
 }
 
 void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
@@ -468,6 +473,10 @@ int64_t rotary_width(const ModelConfig& model) {
 
 int64_t memory_tokens(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
+}
+
+int64_t encoder_layers(const ModelConfig& model) {
+  return model.memory.kind == MemoryKind::kEncoder ? model.memory.encoder_layers : 0;
 }
 
 ReconstructionKind reconstruction_of(const MemoryConfig& memory) {

@@ -97,6 +97,7 @@ struct MemoryConfig {
   CompressionKind compression = CompressionKind::kConvolution;
   ReconstructionKind reconstruction = ReconstructionKind::kAuto;  // read it through reconstruction_of
   double reconstruction_weight = 1.0;
+  int64_t encoder_layers = 2;  // read it through encoder_layers
   void describe(JsonFields& fields);
 };
 
@@ -166,6 +167,9 @@ int64_t effective_d_embed(const ModelConfig& model);
 
 // Tokens that a segment reads of its memory before its own, and as many that it writes after them; 0 of other kinds.
 int64_t memory_tokens(const ModelConfig& model);
+
+// Layers of the encoder that reads the tokens of a memory; 0 of other kinds.
+int64_t encoder_layers(const ModelConfig& model);
 
 // What the compression of a memory learns from: never kAuto.
 ReconstructionKind reconstruction_of(const MemoryConfig& memory);

@@ -75,6 +75,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
+  if (encoder_layers(model) > 0) tokens = fmt::format(", which an encoder of {} layers reads", encoder_layers(model));
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
                       lengths.tgt_len, use.mem_len, tokens);

@@ -3,6 +3,7 @@
 
 #include "core/memory/compressed_cache.h"
 #include "core/memory/compressed_memory.h"
+#include "core/memory/encoder_memory.h"
 #include "core/memory/kv_cache.h"
 #include "core/memory/segment_memory.h"
 #include "core/memory/token_memory.h"
@@ -19,6 +20,8 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
       return std::make_unique<TokenMemory>(model, use, streams, compute);
     case MemoryKind::kCompressed:
       return std::make_unique<CompressedMemory>(model, use, streams, compute);
+    case MemoryKind::kEncoder:
+      return std::make_unique<EncoderMemory>(use.mem_len, streams, compute.device);
   }
   throw ContractError("unknown kind of memory");
 }
@@ -31,6 +34,8 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
     case MemoryKind::kCompressed:
       return std::make_unique<CompressedCache>(in_use, streams, tgt_len);
+    case MemoryKind::kEncoder:
+      return std::make_unique<EncoderCache>(in_use, streams, tgt_len);
   }
   throw ContractError("unknown kind of memory");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/attention/attention.h"
@@ -41,8 +42,13 @@ class Block {
                                          const std::vector<Value>& memories) const = 0;
 };
 
+// The output of the last layer, [B, T, D]: the sum of the residual and its last branch, behind the layer norm of that
+// name where the block axis asks for one.
+Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
+                       const std::string& norm);
+
 // `schedules` are those of all layers.
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
-                                  std::shared_ptr<Schedules> schedules, int64_t layer);
+                                  std::shared_ptr<Schedules> schedules, const LayerName& layer);
 
 }  // namespace segue

@@ -49,13 +49,15 @@ struct SegmentTape {
   Slot reach;                  // [B, T] int32, bound: the farthest distance that queries see; none without documents
   Slot ahead;                  // [B, T] int32, bound where texts end: keys that queries see after their own, if any
   Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
-  std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]
+  std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]; none
+                               // where an encoder makes what all layers remember
   std::vector<Slot>
       distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;   // per layer, kept: what becomes memory, see LayerOutputs
   std::vector<Slot> inputs;  // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
   std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
   Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned
+  Slot earlier;                  // [B, M] int32, bound: the tokens that an encoder reads; none of other kinds
   Slot read_tokens;              // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
   Slot written_tokens;           // [B, K, D], kept: those that come next; none where no segment ends
   Slot nll;                      // [B*S], kept; 0 of tokens not scored
@@ -78,6 +80,14 @@ struct MemoryTape {
   Slot hidden;      // [B, M, D], bound
   Slot kv;          // [B, M, 2*N*H], kept: its keys and values
   Slot compressed;  // kept: as of SegmentTape
+};
+
+// The keys and values that every layer makes of what an encoder makes of tokens, with frozen weights.
+struct EncodedTape {
+  EncodedTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
+  Tape tape;
+  Slot tokens;           // [B, M] int32, bound
+  std::vector<Slot> kv;  // per layer [B, M, 2*N*H], kept
 };
 
 }  // namespace segue

@@ -1,6 +1,8 @@
 // The path of a segment: embed, L blocks that each read their own memory, the head's loss.
 #include "core/model/transformer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -61,9 +63,11 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
       head_(make_head(model, vocab_size_)) {
   const auto schedules = std::make_shared<Schedules>();
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, layer));
+    const LayerName name{layer, fmt::format("layers.{}.", layer)};
+    layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, name));
     if (model.memory.kind == MemoryKind::kCompressed) compressors_.emplace_back(model, layer);
   }
+  if (encoder_layers(model) > 0) encoder_.emplace(model);
 }
 
 std::vector<ParameterSpec> Transformer::parameter_specs() const {
@@ -73,6 +77,7 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   const Shape tokens{memory_tokens(config_), config_.d_model};
   if (tokens[0] > 0) specs.push_back({kInitialTokens, tokens});
   if (tokens[0] > 0 && config_.memory.written == WrittenTokens::kOwn) specs.push_back({kWrittenTokens, tokens});
+  if (encoder_) encoder_->declare(specs);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     layers_[layer]->declare(specs);
     if (!compressors_.empty()) compressors_[layer].declare(specs);
@@ -186,7 +191,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
   }
-  const Value last = record_last(tape, step.parameters, residual);
+  const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
   if (written > 0) {
     // What the last segment writes, nothing reads on this tape.
     const Value& from = is_last ? without_gradient(last) : last;
@@ -199,25 +204,36 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   return {last, read, count};
 }
 
-// The output of the last layer: the sum of the residual and its last branch, normalised where that is asked for.
-Value Transformer::record_last(Tape& tape, Parameters& parameters, const Residual& residual) const {
-  if (config_.block.final_norm)
-    return normalise(tape, residual, layer_norm(parameters, kFinalNorm, config_.block.layer_norm_epsilon));
-  return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
+// What the encoder makes of tokens [B, M]: [B, M, D].
+Value Transformer::record_encoding(Tape& tape, Parameters& parameters, Slot tokens, const ModelUse& use) const {
+  const Shape shape = tape.shape(tokens);
+  if (shape[1] == 0) {
+    const OwnedTensor nothing(DType::kFloat32, {shape[0], 0, config_.d_model});
+    return {.data = tape.constant(nothing, tape.activations()), .gradient = {}};
+  }
+  const DropoutSite site{.p = config_.dropout, .site = kEncoderDropoutSite};
+  const Value embedded = head_->embed_tokens(tape, parameters, tokens, site);
+  const Slot ahead = tape.constant(rest_of_segment(shape), DType::kInt32);
+  return encoder_->encode(tape, parameters, embedded, ahead, use);
 }
 
-// Binds what every layer remembers of earlier steps.
+// Binds what every layer remembers of earlier steps, or the tokens of which an encoder makes it.
 void Transformer::bind_memory(Step& step) const {
   SegmentTape& segment = step.segment;
   Tape& tape = segment.tape;
   const SegmentShape& shape = step.shape;
   const int64_t width = remembered_width(config_, shape.remembered);
   const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
+  Value encoded;
+  if (encoder_ && shape.remembered != Remembered::kKvCache) {
+    segment.earlier = tape.bound({shape.streams, shape.memory_length}, DType::kInt32);
+    encoded = record_encoding(tape, step.parameters, segment.earlier, step.use);
+  }
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
-    memory.rows = bound({shape.streams, shape.memory_length, width});
-    segment.memories.push_back(memory.rows.data);
+    memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
+    if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
     if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
@@ -242,6 +258,7 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
 // Keeps of every layer what may become its memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
+  if (step.segment.earlier.exists()) return;  // the tokens are
   for (std::vector<StreamRows>& rows : step.fresh) {
     const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
     if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
@@ -348,6 +365,21 @@ std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters&
   return memory;
 }
 
+std::unique_ptr<EncodedTape> Transformer::record_encoded(Arena& arena, Parameters& parameters, const ModelUse& use,
+                                                         int64_t streams, int64_t rows) const {
+  auto encoded = std::make_unique<EncodedTape>(arena, parameters.compute().activations);
+  Tape& tape = encoded->tape;
+  encoded->tokens = tape.bound({streams, rows}, DType::kInt32);
+  const Value made = record_encoding(tape, parameters, encoded->tokens, use);
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    const Block& block = *layers_[static_cast<size_t>(layer)];
+    encoded->kv.push_back(block.keys_and_values(tape, parameters, made, use_of_layer(config_, use, layer)).data);
+    tape.keep(encoded->kv.back());
+  }
+  tape.seal();
+  return encoded;
+}
+
 Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const {
   Arena unused(parameters.compute().device);
   return record(unused, Tape::Mode::kTraining, parameters, use, shape)->tape.flops();
@@ -386,6 +418,7 @@ Remembered remembered_in_training(const ModelConfig& model) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
     case MemoryKind::kCompressed:
+    case MemoryKind::kEncoder:
       return Remembered::kHiddenStates;
     case MemoryKind::kKeysValues:
       return Remembered::kKeysAndValues;
@@ -414,6 +447,7 @@ namespace {
 
 // The position of the oldest token that reaches a query, both counted from the first of the query's segment.
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
+  if (encoder_layers(model) > 0) return -use.mem_len;
   int64_t oldest = query;
   for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;

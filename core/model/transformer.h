@@ -11,6 +11,7 @@
 #include "core/head/head.h"
 #include "core/model/block.h"
 #include "core/model/compressor.h"
+#include "core/model/memory_encoder.h"
 #include "core/model/segment_tape.h"
 #include "data_pipeline/masked_tokens.h"
 
@@ -49,6 +50,11 @@ class Transformer {
   std::unique_ptr<MemoryTape> record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
                                             const SegmentShape& shape, int64_t layer) const;
 
+  // Records, for weights that do not change, the keys and values that all layers make of what the encoder makes of so
+  // many tokens. Sealed.
+  std::unique_ptr<EncodedTape> record_encoded(Arena& arena, Parameters& parameters, const ModelUse& use,
+                                              int64_t streams, int64_t rows) const;
+
  private:
   // What is recorded so far of the segments of a step.
   struct Step {
@@ -68,9 +74,9 @@ class Transformer {
   void keep_fresh(Step& step) const;
   Value pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const;
   void record_compression(Step& step, size_t layer, const LayerOutputs& read) const;
-  Value record_last(Tape& tape, Parameters& parameters, const Residual& residual) const;
   Value record_entry(Step& step) const;
   void bind_memory(Step& step) const;
+  Value record_encoding(Tape& tape, Parameters& parameters, Slot tokens, const ModelUse& use) const;
   Value learned_tokens(Step& step, const char* name) const;
   Value record_read_tokens(Step& step) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
@@ -80,7 +86,8 @@ class Transformer {
   int64_t vocab_size_;
   LayerPositions positions_;
   std::vector<std::unique_ptr<Block>> layers_;
-  std::vector<Compressor> compressors_;  // of layers, if the memory compresses
+  std::vector<Compressor> compressors_;   // of layers, if the memory compresses
+  std::optional<MemoryEncoder> encoder_;  // of its tokens, if that is its kind
   std::unique_ptr<Head> head_;
 };
 
@@ -110,8 +117,8 @@ std::optional<Masking> evaluation_masking(const Transformer& model);
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so
 // many where strides pass by the oldest token or blocks are drawn, or where a memory that compresses has fewer than c -
-// 1 rows waiting to be compressed. None where there is no limit: memory tokens may hand on what the first segment of a
-// stream wrote.
+// 1 rows waiting to be compressed. With an encoder just to the oldest token that it reads, through any number of
+// layers. None where there is no limit: memory tokens may hand on what the first segment of a stream wrote.
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 // How many tokens before a segment its losses depend on, rounded up to whole segments. None without a limit; nor where

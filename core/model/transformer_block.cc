@@ -14,11 +14,11 @@ namespace {
 class TransformerBlock : public Block {
  public:
   TransformerBlock(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-                   int64_t layer)
+                   const LayerName& layer)
       : model_(model),
         attention_(model, position, std::move(schedules), layer),
-        layer_(layer),
-        prefix_(fmt::format("layers.{}.", layer)) {}
+        layer_(layer.number),
+        prefix_(layer.prefix) {}
 
   void declare(std::vector<ParameterSpec>& specs) const override {
     attention_.declare(specs);
@@ -135,8 +135,14 @@ class TransformerBlock : public Block {
 
 }  // namespace
 
+Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
+                       const std::string& norm) {
+  if (block.final_norm) return normalise(tape, residual, layer_norm(parameters, norm, block.layer_norm_epsilon));
+  return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
+}
+
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
-                                  std::shared_ptr<Schedules> schedules, int64_t layer) {
+                                  std::shared_ptr<Schedules> schedules, const LayerName& layer) {
   switch (model.block.kind) {
     case BlockKind::kTransformer:
       return std::make_unique<TransformerBlock>(model, position, std::move(schedules), layer);

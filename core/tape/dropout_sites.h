@@ -9,9 +9,11 @@ namespace segue {
 inline constexpr uint16_t kEmbeddingDropoutSite = 0;
 inline constexpr uint16_t kPositionDropoutSite = 1;
 inline constexpr uint16_t kOutputDropoutSite = 2;
+inline constexpr uint16_t kEncoderDropoutSite = 3;  // of its embedding
 
 enum class LayerDropout : uint16_t { kAttentionScores = 0, kAttentionOutput = 1, kHidden = 2, kFeedForwardOutput = 3 };
 
+// Layers of an encoder are numbered after the model's.
 inline uint16_t layer_dropout_site(int64_t layer, LayerDropout place) {
   return static_cast<uint16_t>(16 + 8 * layer + static_cast<int64_t>(place));
 }

@@ -254,10 +254,10 @@ struct EvalSpeedOptions : StepOptions {
 void run_eval_speed(const EvalSpeedOptions& options) {
   const Config config = load_config(options.config, options.overrides);
   check_use(config.model, use_of(config.model), options.tgt_len, options.config);
-  if (config.model.memory.kind == MemoryKind::kCompressed)
-    throw ConfigError(
-        R"({}: model.memory.kind: expected a kind that a window of keys can stand for, found "compressed")",
-        options.config);
+  const MemoryKind kind = config.model.memory.kind;
+  if (kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder)
+    throw ConfigError(R"({}: model.memory.kind: expected a kind that a window of keys can stand for, found "{}")",
+                      options.config, name_of_choice(kind));
   Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);

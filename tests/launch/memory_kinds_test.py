@@ -34,6 +34,10 @@ KINDS = {
                 {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 2,
                             "compression": "dilated_convolution", "reconstruction": "auto_encoding"},
                  "mem_len": 9, "position": {"kind": "rope"}, "block": {"pre_lnorm": True}}),
+    "encoder": ({"memory": {"kind": "encoder", "encoder_layers": 1}, "mem_len": 7, "position": {"kind": "rope"}},
+                {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0},
+                                          {"until_step": 35, "tgt_len": 5, "mem_len": 3}]},
+                {"memory": {"kind": "encoder", "encoder_layers": 2}, "mem_len": 7, "position": {"kind": "rope"}}),
 }
 
 
@@ -125,14 +129,15 @@ def test_beside_others(job):
         {"name": "xl"}, {"name": "kept", "set": ["model.memory.kind=keys_values"]},
         {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
         {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
-        {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]}],
+        {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
+        {"name": "encoder", "set": ["model.memory.kind=encoder", "model.position.kind=rope"]}],
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens", "fives", "threes"], output)
+    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens", "fives", "threes", "encoder"], output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {"xl": 25, "kept": 25, "tokens": 100, "fives": 25, "threes": 25}, f"tokens a step: {found}")
+    check(found == {"xl": 25, "kept": 25, "tokens": 100, "fives": 25, "threes": 25, "encoder": 25}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
@@ -175,6 +180,24 @@ def test_compression_alone(job):
             says=["model.memory.kind", "compressed"], leaves_nothing_at="weights")
 
 
+def test_encoder_alone(job):
+    """What only it has: a state of tokens, a reach that layers do not lengthen, and what it cannot be asked for."""
+    run = "encoder-whole"
+    batches = [evaluated(job, run, "--warm-up", "auto", "--batch-size", size) for size in ("1", "3")]
+    check(abs(batches[0] - batches[1]) <= 1e-5, f"encoder: evaluated {batches} with 1 and 3 streams")
+    longer = [evaluated(job, run, "--memory", memory, "--mem-len=23", "--tgt-len=6") for memory in ("as_trained", "kv_cache")]
+    check(abs(longer[0] - longer[1]) <= 1e-5, f"encoder: evaluated {longer} with a longer memory")
+    output, _ = job.run("inspect", "encoder.json")
+    check("11 tokens back" in output and "an encoder of 1 layers reads" in output and "140 B" in output, output)
+    for asked, key in (("--same-length", "same_length"), ("--set=model.memory.initial=zeros", "model.memory.initial")):
+        refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", asked, says=[key, "encoder"])
+    refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.position.kind", "rope"],
+            leaves_nothing_at="weights")
+    refused(job, CONFIG, "bench", "eval-speed", "encoder.json", says=["model.memory.kind", "encoder"])
+    refused(job, CONFIG, "train", "encoder.json", "--run", "no", "--set", "model.position.kind=relative",
+            says=["model.position.kind", "relative", "encoder"], leaves_nothing_at="no")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -184,6 +207,7 @@ def main():
     test_memory_tokens_alone(job)
     test_beside_others(job)
     test_compression_alone(job)
+    test_encoder_alone(job)
 
 
 if __name__ == "__main__":

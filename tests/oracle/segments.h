@@ -112,6 +112,7 @@ inline Memory initial_memory(const ModelConfig& model) {
   const bool compresses = model.memory.kind == MemoryKind::kCompressed;
   const int64_t compressed = compresses && is_full ? model.memory.compressed_len : 0;
   const int64_t rows = is_full ? model.mem_len + compressed : 0;
+  if (encoder_layers(model) > 0) return Memory(1);
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   if (compresses) memory.emplace_back(compressed);
   if (memory_tokens(model) > 0) memory.emplace_back();

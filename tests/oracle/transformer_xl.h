@@ -32,7 +32,7 @@ struct StreamRandom {
 
 // Per layer [M, width]: constants, through which no derivative passes. Of a model with memory tokens these follow as
 // one element more, [K, D], or nothing where the stream begins; of a memory that compresses one with as many numbers
-// as there are compressed rows.
+// as there are compressed rows. With an encoder its only element are tokens [M].
 using Memory = std::vector<std::vector<double>>;
 
 // Where a segment stands in a step of several.
@@ -44,8 +44,9 @@ struct PlaceInStep {
 
 inline bool keeps_keys_and_values(const ModelConfig& model) { return model.memory.kind == MemoryKind::kKeysValues; }
 
-// Of a row of memory: a layer's input, or the keys and values that were made of it.
+// Of a row of memory: a layer's input, or the keys and values that were made of it; or a token.
 inline int64_t memory_width(const ModelConfig& model) {
+  if (encoder_layers(model) > 0) return 1;
   return keeps_keys_and_values(model) ? 2 * model.n_head * model.d_head : model.d_model;
 }
 
@@ -56,7 +57,11 @@ class TransformerXl {
   using Weights = std::map<std::string, Rows>;  // by Segue's names
 
   TransformerXl(const ModelConfig& config, Weights weights, const std::optional<StreamRandom>& random = {})
-      : config_(config), layers_(layers_of(config)), weights_(std::move(weights)), random_(random) {}
+      : config_(config), layers_(layers_of(config)), weights_(std::move(weights)), random_(random) {
+    ModelConfig encoder = config;
+    encoder.layers.clear();
+    layers_.resize(config.n_layer + encoder_layers(config), encoder);
+  }
 
   Rows& weight(const std::string& name) { return weights_.at(name); }
   const Rows& weight(const std::string& name) const { return weights_.at(name); }
@@ -64,13 +69,13 @@ class TransformerXl {
 
   struct Segment {
     Rows nll;                 // [T]
-    std::vector<Rows> fresh;  // per layer [T, width]: what becomes memory; with rows of memory tokens
+    std::vector<Rows> fresh;  // per layer [T, width]: what becomes memory; with rows of memory tokens; or tokens [T]
     Rows written;             // [K, D]: memory tokens for the next segment
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
                   const std::vector<Visibility>& sees, int64_t tgt_len = 0) const {
-    const std::vector<double> read = memory.size() > layers_.size() ? memory.back() : std::vector<double>();
+    const std::vector<double> read = memory_tokens(config_) > 0 ? memory.back() : std::vector<double>();
     return segment(tokens, targets, memory, sees, tgt_len, {read.begin(), read.end()}, {});
   }
 
@@ -80,12 +85,15 @@ class TransformerXl {
                   const PlaceInStep& place) const {
     Segment out;
     Rows x = with_memory_tokens(embedded(tokens, tgt_len, place), read);
+    const bool encodes = encoder_layers(config_) > 0;
+    const Rows made = encodes ? encoded(memory.front()) : Rows();
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       out.fresh.push_back(x);
-      x = layer_output(layer, x, {memory[layer], sees[layer], place.number}, out.fresh.back());
+      const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
+      x = layer_output(layer, x, {rows, sees[layer], place.number}, out.fresh.back());
     }
-    if (config_.block.final_norm)
-      x = layer_norm(x, weight("final_norm.gain"), weight("final_norm.bias"), config_.block.layer_norm_epsilon).y;
+    if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
+    if (config_.block.final_norm) x = normalised(x, "final_norm");
     const int64_t memory_elements = memory_tokens(config_) * config_.d_model;
     out.written.assign(x.end() - memory_elements, x.end());
     x.assign(x.begin() + memory_elements, x.end() - memory_elements);
@@ -95,6 +103,29 @@ class TransformerXl {
   }
 
  private:
+  // What the encoder makes of the tokens before a segment, each of which sees all of them: [M, D].
+  Rows encoded(const std::vector<double>& numbers) const {
+    const std::vector<int32_t> tokens(numbers.begin(), numbers.end());
+    if (tokens.empty()) return {};
+    Rows x = dropped(VocabularyClusters<Scalar>(config_, weights_).embedded(tokens), kEncoderDropoutSite, 0);
+    const Visibility all = [](int64_t, int64_t, int64_t) { return true; };
+    for (int64_t layer = config_.n_layer; layer < std::ssize(layers_); ++layer) {
+      Rows unused;
+      x = layer_output(layer, x, {Rows(), all, 0}, unused);
+    }
+    return config_.block.final_norm ? normalised(x, "encoder.final_norm") : x;
+  }
+
+  Rows normalised(const Rows& x, const std::string& name) const {
+    return layer_norm(x, weight(name + ".gain"), weight(name + ".bias"), config_.block.layer_norm_epsilon).y;
+  }
+
+  // Layers of the encoder are numbered after the model's.
+  std::string prefix_of(int64_t layer) const {
+    if (layer < config_.n_layer) return "layers." + std::to_string(layer);
+    return "encoder.layers." + std::to_string(layer - config_.n_layer);
+  }
+
   // Before and after the rows of the segment's own tokens.
   Rows with_memory_tokens(const Rows& own, const Rows& read) const {
     if (memory_tokens(config_) == 0) return own;
@@ -156,7 +187,7 @@ class TransformerXl {
 
   // The inputs of a layer besides the residual.
   struct Surroundings {
-    const std::vector<double>& memory;
+    const Rows& memory;
     const Visibility& sees;
     int64_t segment;  // its number in the step
   };
@@ -164,16 +195,14 @@ class TransformerXl {
   // `fresh` is x, and becomes what the memory takes in.
   Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around, Rows& fresh) const {
     const bool pre = config_.block.pre_lnorm;
-    const std::string prefix = "layers." + std::to_string(layer);
     const auto norm = [&](const std::string& part, const Rows& rows) {
-      const std::string name = prefix + part + ".norm.";
-      return layer_norm(rows, weight(name + "gain"), weight(name + "bias"), config_.block.layer_norm_epsilon).y;
+      return normalised(rows, prefix_of(layer) + part + ".norm");
     };
     const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
       return sum_of(stream, dropped(std::move(branch), layer_dropout_site(layer, place), around.segment));
     };
     Rows context;
-    if (!keeps_keys_and_values(config_)) context.assign(around.memory.begin(), around.memory.end());
+    if (!keeps_keys_and_values(config_)) context = around.memory;
     context.insert(context.end(), x.begin(), x.end());
     if (pre) context = norm(".attention", context);
     Rows projected = projections(layer, context);
@@ -193,7 +222,7 @@ class TransformerXl {
   // [R, D] -> [R, 3, N, H]
   Rows projections(int64_t layer, const Rows& rows) const {
     return matmul({row_count(rows), 3 * heads_width(), config_.d_model}, rows, false,
-                  weight("layers." + std::to_string(layer) + ".attention.qkv"), true);
+                  weight(prefix_of(layer) + ".attention.qkv"), true);
   }
 
   // [T, 3, N, H] -> [T, 2, N, H]
@@ -205,7 +234,7 @@ class TransformerXl {
   }
 
   // A memory [M, 2, N, H] before them, whose queries nobody reads.
-  Rows with_memory(const std::vector<double>& memory, const Rows& projected) const {
+  Rows with_memory(const Rows& memory, const Rows& projected) const {
     Rows rows;
     for (auto row = memory.begin(); row != memory.end(); row += 2 * heads_width()) {
       rows.insert(rows.end(), heads_width(), 0.0);
@@ -217,9 +246,10 @@ class TransformerXl {
 
   // `projected` [K, 3, N, H] begins with the memory.
   Rows attention(int64_t layer, Rows projected, const Surroundings& around) const {
-    const std::string prefix = "layers." + std::to_string(layer) + ".attention.";
+    const std::string prefix = prefix_of(layer) + ".attention.";
     const int64_t keys = static_cast<int64_t>(projected.size()) / (3 * heads_width());
-    const int64_t memory = static_cast<int64_t>(around.memory.size()) / memory_width(config_);
+    const int64_t width = keeps_keys_and_values(config_) ? 2 * heads_width() : config_.d_model;
+    const int64_t memory = static_cast<int64_t>(around.memory.size()) / width;
     const MaskedAttention<Scalar> heads{
         .memory = memory,
         .queries = keys - memory,
@@ -240,7 +270,7 @@ class TransformerXl {
   }
 
   Rows fed_forward(int64_t layer, const Rows& x, int64_t segment) const {
-    const std::string prefix = "layers." + std::to_string(layer) + ".feed_forward.";
+    const std::string prefix = prefix_of(layer) + ".feed_forward.";
     const FeedForward<Scalar> network{x, weight(prefix + "w1"), weight(prefix + "b1"), weight(prefix + "w2"),
                                       weight(prefix + "b2")};
     const bool gelu = config_.block.activation == ActivationKind::kGelu;

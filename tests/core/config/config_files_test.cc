@@ -70,9 +70,10 @@ TEST(ConfigFiles, EveryKeyMayBeWrittenWhateverTheKinds) {
   const std::string seed = read_file(fuzz() / "config_seeds" / "every_key").substr(1);
   const auto expect_read = [&seed](const std::string& axis, Words kinds) {
     for (const std::string_view kind : kinds) {
-      // Not all kinds of memory go with documents, or with stages that have none.
-      const std::vector<std::string> overrides{axis + ".kind=" + std::string(kind),
-                                               "data.document_boundary=", "training.stages=[]"};
+      // Not all kinds of memory go with documents, or with stages that have none, or with every kind of position.
+      std::vector<std::string> overrides{axis + ".kind=" + std::string(kind),
+                                         "data.document_boundary=", "training.stages=[]"};
+      if (kind == name_of_choice(MemoryKind::kEncoder)) overrides.emplace_back("model.position.kind=rope");
       EXPECT_NO_THROW(parse_config(seed, "every_key", overrides)) << overrides[0];
     }
   };

@@ -25,7 +25,7 @@ TEST(MemoryCombinations, MemoryTokensAreReadByEveryTokenAndWrittenOnceASegment) 
   EXPECT_THAT(error_with({"model.memory.tokens=4"}), HasSubstr("model.memory.tokens"));
   EXPECT_EQ(error_with({"training.segments_per_step=3"}),
             "c: training.segments_per_step: expected 1 with model.memory.kind = \"hidden_states\", through which no "
-            "gradient passes; found 3");
+            "gradient passes from segment to segment; found 3");
   EXPECT_EQ(error_with({tokens, "training.segments_per_step=3", "training.loss_part=half"}),
             "c: training.loss_part: expected \"full\" with training.segments_per_step = 3, found \"half\"");
   EXPECT_EQ(error_with({tokens, "training.segments_per_step=2", "training.max_step=9",
@@ -73,7 +73,36 @@ TEST(MemoryCombinations, CompressesRowsOfEarlierSegmentsInWholeGroups) {
   EXPECT_EQ(
       error_with({compressed, "training.segments_per_step=2"}),
       "c: training.segments_per_step: expected 1 with model.memory.kind = \"compressed\", through which no gradient "
-      "passes; found 2");
+      "passes from segment to segment; found 2");
+}
+
+TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
+  const std::string encoder = R"(model.memory={"kind": "encoder", "encoder_layers": 3})";
+  const std::string rope = "model.position.kind=rope";
+  EXPECT_EQ(error_with({encoder, rope}), "no error");
+  EXPECT_EQ(error_with({encoder, "model.position.kind=none"}), "no error");
+  EXPECT_EQ(error_with({encoder, rope, R"(model.layers=[{"only": [0], "position": {"kind": "alibi"}}])"}), "no error");
+  EXPECT_THAT(error_with({rope, "model.memory.encoder_layers=3"}), HasSubstr("model.memory.encoder_layers"));
+  EXPECT_EQ(error_with({encoder}),
+            "c: model.position.kind: expected \"rope\" or \"none\", as its encoder's keys also lie after a query, with "
+            "model.memory.kind = \"encoder\", found \"relative\"");
+  EXPECT_EQ(error_with({encoder, rope, "model.memory.initial=zeros"}),
+            "c: model.memory.initial: expected \"empty\", as it remembers tokens, with model.memory.kind = "
+            "\"encoder\", found \"zeros\"");
+  EXPECT_EQ(error_with({encoder, rope, "model.visibility.kind=window", "model.visibility.window=9"}),
+            "c: model.visibility.kind: expected \"causal\", as every token sees all that the encoder makes, with "
+            "model.memory.kind = \"encoder\", found \"window\"");
+  EXPECT_EQ(error_with({encoder, rope, "model.visibility.same_length=true"}),
+            "c: model.visibility.same_length: expected false, as every token sees all that the encoder makes, with "
+            "model.memory.kind = \"encoder\", found true");
+  EXPECT_EQ(error_with({encoder, rope, "model.objective.kind=masked", "model.visibility.kind=full"}),
+            "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"encoder\", found \"masked\"");
+  EXPECT_EQ(error_with({encoder, rope, "training.segments_per_step=2"}),
+            "c: training.segments_per_step: expected 1 with model.memory.kind = \"encoder\", through which no gradient "
+            "passes from segment to segment; found 2");
+  EXPECT_EQ(error_with({encoder, rope, "data.document_boundary=a"}),
+            "c: data.document_boundary: expected \"\" with model.memory.kind = \"encoder\", whose encoder reads tokens "
+            "of several documents together where these end; found \"a\"");
 }
 
 TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {

@@ -134,6 +134,7 @@ inline std::vector<ModelVariant> memory_variants() {
     variant.change = [kind = variant.change](ModelConfig& m) {
       kind(m);
       if (m.memory.kind == MemoryKind::kTokens) m.memory.tokens = 3;
+      if (m.memory.kind == MemoryKind::kEncoder) m.position = {.kind = kRope, .rotary_share = 0.8};
       if (m.memory.kind != MemoryKind::kCompressed) return;
       m.memory.compressed_len = 4;
       m.memory.compression_rate = 3;
@@ -141,6 +142,18 @@ inline std::vector<ModelVariant> memory_variants() {
     };
   }
   for (ModelVariant& variant : compressed_variants()) variants.push_back(std::move(variant));
+  variants.push_back({"memory_encoder_pre_norm_none_adaptive", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kEncoder, .encoder_layers = 1};
+                        m.block = {.pre_lnorm = true, .final_norm = true};
+                        m.position.kind = PositionKind::kNone;
+                        m.head = {.kind = HeadKind::kAdaptive, .cutoffs = {5, 11}};
+                      }});
+  variants.push_back({"memory_encoder_longer_than_segment_relative_layer", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kEncoder, .encoder_layers = 1};
+                        m.position = {.kind = kRope, .rotary_scaling = 2.5, .rotary_share = 0.4};
+                        m.layers = {{.only = {1}, .position = PositionConfig{.kind = kRelative}}};
+                        m.mem_len = 17;
+                      }});
   variants.push_back({"memory_tokens_of_their_own_alone", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2, .written = WrittenTokens::kOwn};
                         m.mem_len = 0;

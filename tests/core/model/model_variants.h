@@ -145,11 +145,11 @@ inline std::vector<ModelVariant> next_token_variants() {
 }
 
 // Those that may tell documents apart: memory tokens are written once a segment, and rows of several documents may be
-// compressed into one.
+// compressed into one, or tokens of several read together.
 inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
   std::erase_if(variants, [](const ModelVariant& variant) {
     const MemoryKind kind = variant.config().memory.kind;
-    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed;
+    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder;
   });
   return variants;
 }

@@ -46,11 +46,15 @@ class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
                          testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
-// Of those that compress one that is settled at once, whose segments all push out as many rows.
+// Of those that compress one that is settled at once, whose segments all push out as many rows. Of encoders one with
+// positions that look ahead.
 std::vector<ModelVariant> memories_of_one_shape() {
   std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
-  std::erase_if(variants,
-                [](const ModelVariant& variant) { return variant.config().memory.kind == MemoryKind::kCompressed; });
+  std::erase_if(variants, [](const ModelVariant& variant) {
+    const MemoryKind kind = variant.config().memory.kind;
+    return kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder;
+  });
+  variants.push_back(model_variant("memory_encoder"));
   variants.push_back({"memory_compressed_in_whole_groups", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kCompressed,
                                     .initial = InitialMemory::kZeros,

@@ -1,0 +1,62 @@
+// The memory of a model with an encoder: the newest tokens of every stream, of which the encoder makes anew for every
+// segment what all layers see of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/memory/memory.h"
+#include "core/memory/remade_cache.h"
+
+namespace segue {
+
+class EncoderMemory final : public TrainingMemory {
+ public:
+  // Of at most `mem_len` tokens.
+  EncoderMemory(int64_t mem_len, int64_t streams, Device device);
+
+  int64_t length() const { return length_; }
+  ConstTensorView tokens() const;  // [B, length] int32, oldest first
+
+  void fit(SegmentShape& shape) const override;
+  bool is_settled() const override { return length_ == limit_; }
+  void bind(SegmentTape& segment) override;
+  void update(kernels::Queue& queue, const SegmentTape& segment) override;
+  void update(kernels::Queue& queue, ConstTensorView tokens);  // takes in tokens [B, T] int32
+  void reset() override { length_ = 0; }
+  void limit(kernels::Queue& queue, int64_t mem_len) override;
+  std::vector<NamedTensor> state() const override;  // "tokens" as above
+  void restore(std::span<const ConstTensorView> state) override;
+  int64_t bytes() const override { return tokens_.view().bytes(); }
+
+ private:
+  void keep(kernels::Queue& queue, ConstTensorView fresh);
+
+  Device device_;
+  OwnedTensor tokens_;  // [B, mem_len] int32
+  int64_t limit_;       // tokens kept now, at most
+  int64_t length_ = 0;
+};
+
+// The same of frozen weights.
+class EncoderCache final : public RemadeCache {
+ public:
+  // For segments of `tgt_len` tokens.
+  EncoderCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
+
+  void reset() override;
+  int64_t bytes() const override { return RemadeCache::bytes() + memory_.bytes() + segment_.bytes(); }
+
+ private:
+  int64_t make_memory() override;
+  void take_in(kernels::Queue& queue, const SegmentTape& part, int64_t position) override;
+  void end_segment(kernels::Queue& queue) override;
+  EncodedTape& tape_for(int64_t length);
+
+  EncoderMemory memory_;                             // up to the segment
+  EncoderMemory segment_;                            // its tokens so far
+  std::vector<std::unique_ptr<EncodedTape>> tapes_;  // for the lengths that the memory has had
+};
+
+}  // namespace segue
