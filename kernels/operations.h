@@ -61,6 +61,7 @@
   OPERATION(rectifier_forward, RectifierForward)                    \
   OPERATION(relative_attention_backward, RelativeAttentionBackward) \
   OPERATION(relative_attention_forward, RelativeAttentionForward)   \
+  OPERATION(relative_attention_received, RelativeAttentionReceived) \
   OPERATION(rotary, RotaryRows)                                     \
   OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
   OPERATION(squared_difference_backward, SquaredDifferenceBackward) \

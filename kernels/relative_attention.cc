@@ -192,6 +192,35 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
   queue.operations().relative_attention_backward(queue, args);
 }
 
+void relative_attention_received(Queue& queue, const RelativeAttentionReceived& args) {
+  const std::string_view operation = "relative_attention_received";
+  const Contract contract(operation);
+  const RelativeAttentionInputs& in = args.inputs;
+  const Extents e = extents_of(contract, in);
+  check_inputs(contract, operation, in, e, queue.device());
+  if (!in.tiles.empty()) throw ContractError("{}: tiles: expected none, found {} groups", operation, in.tiles.groups);
+  contract.floats("lse", args.lse, {e.b, e.n, e.t});
+  contract.rank("received", args.received, 3);
+  const int64_t rows = args.received.shape[2];
+  contract.number("rows of received", static_cast<double>(rows), rows >= 1, "at least 1");
+  const bool are_remembered = args.first_key >= 0 && args.first_key + rows <= e.m;
+  contract.number("first_key", static_cast<double>(args.first_key), are_remembered, "{} rows of {} from there on", rows,
+                  e.m);
+  contract.floats("received", args.received, {e.b, e.n, rows});
+  if (!args.before.empty()) contract.floats("before", args.before, args.received.shape);
+  check_apart(contract, {{"received", args.received}},
+              {{"qkv", in.qkv},
+               {"memory_kv", in.memory_kv},
+               {"r", in.r},
+               {"u", in.u},
+               {"w", in.w},
+               {"bias", in.bias},
+               {"gain", in.gain},
+               {"lse", args.lse},
+               {"before", args.before}});
+  queue.operations().relative_attention_received(queue, args);
+}
+
 int64_t relative_attention_workspace(const RelativeAttentionExtents& extents, DeviceKind device) {
   return operations_of(device).relative_attention_workspace(extents);
 }

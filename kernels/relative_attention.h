@@ -83,6 +83,17 @@ struct RelativeAttentionBackward {
 };
 void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& args);
 
+// How much of the attention rows of the memory receive from the segment, before dropout; those that no query sees
+// receive 0:  received[b,n,g] = before[b,n,g] + sum_i p[i,j],  j = first_key + g
+struct RelativeAttentionReceived {
+  RelativeAttentionInputs inputs;  // as in the forward, without tiles
+  ConstTensorView lse;             // as saved
+  int64_t first_key = 0;           // R rows from this one on, 1 <= R, first_key + R <= M
+  ConstTensorView before = {};     // [B, N, R] float32 in; or empty: zeros
+  TensorView received;             // [B, N, R] float32 out, overwritten
+};
+void relative_attention_received(Queue& queue, const RelativeAttentionReceived& args);
+
 // What determines the size of the backward's workspace: B, T, K, P, E, N, H and A. It does not shrink as K grows.
 struct RelativeAttentionExtents {
   int64_t streams = 0;

@@ -5,6 +5,7 @@ from attention_sight_mutations import DOCUMENTS
 from mutation import Mutation
 
 RUNS = "RelativeAttentionWorkspace.RunsOfHeadsGiveTheSameBits"
+RECEIVED = "RelativeAttentionReceived.*"
 SCORES = "relative_attention_score_gradients.cuh"
 
 ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
@@ -171,6 +172,48 @@ ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
         "const int head = simt::block_y();",
         RUNS,
         "keys",
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "no barrier before queries and positions are replaced",
+        "    simt::sync_block();  // all threads are done with these queries and positions\n",
+        "",
+        RECEIVED,
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "no barrier before the sums of other warps are read",
+        "  simt::sync_block();\n  const int row",
+        "  const int row",
+        RECEIVED,
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "the weights of half of the queries",
+        "mask = 4; mask < simt::kWarp",
+        "mask = 4; mask < simt::kWarp / 2",
+        RECEIVED,
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "the band of positions shifted by one",
+        "i0 - j0 - (kRows - 1);",
+        "i0 - j0 - kRows;",
+        RECEIVED,
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "rows from the first of the memory on",
+        "args.first_key + simt::block() * kRows;",
+        "simt::block() * kRows;",
+        RECEIVED,
+    ),
+    attention(
+        "relative_attention_received.cu",
+        "what was before forgotten",
+        "args.before == nullptr ? 0.0F : args.before[place]",
+        "0.0F",
+        RECEIVED,
     ),
     attention(
         "relative_attention_backward.cu",
