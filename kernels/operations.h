@@ -22,6 +22,7 @@
 #include "kernels/layer_norm.h"
 #include "kernels/linear_cross_entropy.h"
 #include "kernels/matmul.h"
+#include "kernels/most_used_rows.h"
 #include "kernels/pool_rows.h"
 #include "kernels/rectifier.h"
 #include "kernels/relative_attention.h"
@@ -56,6 +57,7 @@
   OPERATION(layer_norm_forward, LayerNormForward)                   \
   OPERATION(linear_cross_entropy, LinearCrossEntropy)               \
   OPERATION(matmul, Matmul)                                         \
+  OPERATION(most_used_rows, MostUsedRows)                           \
   OPERATION(pool_rows, PoolRows)                                    \
   OPERATION(rectifier_backward, RectifierBackward)                  \
   OPERATION(rectifier_forward, RectifierForward)                    \

@@ -17,6 +17,7 @@ FEED_FORWARD = "*FeedForwardTest.*EqualsTheOracle*"
 GRADIENT_CLIP = "GradientClip.*"
 LAMB = "Lamb.*"
 LAYER_NORM = "*LayerNormTest.*EqualsTheOracle*"
+MOST_USED_ROWS = "MostUsedRows.*"
 OPTIMIZER_STEP = "*OptimizerStep.*"
 POOL_ROWS = "*PoolRows*"
 RECTIFIER = "RectifierTest.*"
@@ -316,6 +317,17 @@ MUTATIONS = [
         SEGMENT_MEMORY,
     ),
     kernel("segment_memory", "every chain upwards", ".ascending = shift > 0", ".ascending = true", SEGMENT_MEMORY),
+    kernel(
+        "most_used_rows",
+        "every stream used as the first",
+        "args.received + int64_t{simt::block_y()} * args.heads * args.rows + row",
+        "args.received + row",
+        MOST_USED_ROWS,
+    ),
+    kernel("most_used_rows", "one head's use alone", "received[int64_t{n} * args.rows]", "received[0 * n]", MOST_USED_ROWS),
+    kernel("most_used_rows", "of equals the last", "other, own, row) ?", "row, own, other) ?", MOST_USED_ROWS),
+    kernel("most_used_rows", "by use and not in their order", "ranked[rank] < row ? 1 : 0", "rank < simt::block() ? 1 : 0", MOST_USED_ROWS),
+    kernel("most_used_rows", "half of a row", "piece < pieces;", "piece < pieces / 2;", MOST_USED_ROWS),
     kernel("pool_rows", "the first row twice", "simt::load(x + i * args.columns, row)", "simt::load(x, row)", POOL_ROWS),
     kernel("pool_rows", "groups as long as one row", "group * args.size * args.columns", "group * args.columns", POOL_ROWS),
     kernel("pool_rows", "NaN is passed over", " || row[k] != row[k]", "", POOL_ROWS),
