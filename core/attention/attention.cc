@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "core/attention/relative_attention.h"
 #include "core/attention/visibility.h"
 #include "core/tape/dropout_sites.h"
 
@@ -63,7 +62,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                                    .reach = limits.reach,
                                                    .ahead = limits.ahead,
                                                    .pairs = pairs,
-                                                   .dropatt = dropatt});
+                                                   .dropatt = dropatt,
+                                                   .received = memory.received});
   return {
       .output = linear(tape, attended, parameters[prefix_ + "output"]), .fresh = is_frozen ? qkv : kept, .qkv = qkv};
 }

@@ -10,6 +10,7 @@
 
 #include "core/attention/adaptive_span.h"
 #include "core/attention/position.h"
+#include "core/attention/relative_attention.h"
 #include "core/attention/schedules.h"
 
 namespace segue {
@@ -26,6 +27,7 @@ struct LayerMemory {
   Remembered form = Remembered::kHiddenStates;
   Value rows;       // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
   Value distances;  // [P, N*H]: with a KV cache, what Position::distances made of the encoding
+  ReceivedAttention received = {};
 };
 
 // A layer's number, and the beginning of its parameters' names.

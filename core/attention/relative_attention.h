@@ -9,6 +9,13 @@
 
 namespace segue {
 
+// What rows of the memory receive of the attention of the segment, before dropout.
+struct ReceivedAttention {
+  Slot sums;          // [B, N, R] float32, written: of R rows; missing: not wanted
+  Slot before;        // likewise, what is added to; or missing: zeros
+  int64_t first = 0;  // of the rows; with a KV cache ReplayInfo::pushed_out says which they are, at most R
+};
+
 // Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions.
 struct RelativeAttentionInputs {
   Shape heads;      // N, H
@@ -24,6 +31,7 @@ struct RelativeAttentionInputs {
   Slot ahead;                         // [B, T] int32: how many keys after their own they see, or missing: none
   double pairs = 0.0;                 // that a head of one stream sees, but for the reach
   DropoutSite dropatt;
+  ReceivedAttention received = {};
 };
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
 

@@ -110,16 +110,19 @@ inline const auto& table_of(MemoryKind) {
   return kTable;
 }
 
-enum class CompressionKind : uint8_t { kMean, kMax, kConvolution, kDilatedConvolution };
+enum class CompressionKind : uint8_t { kMean, kMax, kConvolution, kDilatedConvolution, kMostUsed };
 inline const auto& table_of(CompressionKind) {
   using enum CompressionKind;
-  static constexpr ChoiceTable<CompressionKind, 4> kTable(
+  static constexpr ChoiceTable<CompressionKind, 5> kTable(
       {{kMean, "mean", "their mean"},
        {kMax, "max", "the largest of them, column by column"},
        {kConvolution, "convolution", "a learned linear map of all of them, and a bias, in every layer"},
        {kDilatedConvolution, "dilated_convolution",
         "learned linear maps of two into one with biases, again and again until one is left, with rectifiers between; "
-        "their number is a power of two"}});
+        "their number is a power of two"},
+       {kMostUsed, "most_used",
+        "those that received most attention from the segment that pushes them out, one of so many of all that it does, "
+        "as they are and in their order"}});
   return kTable;
 }
 
@@ -133,7 +136,7 @@ inline const auto& table_of(ReconstructionKind) {
         "what it gets of what they became, in mean squares"},
        {kAutoEncoding, "auto_encoding",
         "how far the rows are from those that a learned linear map finds again, likewise"},
-       {kNone, "none", "nothing, as with mean and max, which learn nothing"}});
+       {kNone, "none", "nothing, as with mean, max and most_used, which learn nothing"}});
   return kTable;
 }
 

@@ -12,16 +12,19 @@
 namespace segue {
 namespace {
 
-// A compressed row is one key and stands for many tokens.
+// A compressed row is one key and stands for many tokens; and rows that are hidden from some queries are not used as
+// others are.
 void check_sight(const ModelConfig& model, std::string_view source) {
+  const std::string_view because =
+      keeps_most_used(model)
+          ? R"(model.memory.compression = "most_used", which chooses among rows that every query sees)"
+          : R"(model.memory.kind = "compressed", of whose rows some stand for more than one token)";
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityConfig& seen = visibility_of_layer(model, layer);
     const std::string key = visibility_key(model, layer);
     if (seen.kind != VisibilityKind::kCausal && seen.kind != VisibilityKind::kFull)
-      throw ConfigError(
-          R"({}: {}.kind: expected "causal" or "full" with model.memory.kind = "compressed", of whose rows some stand )"
-          R"(for more than one token; found "{}")",
-          source, key, name_of_choice(seen.kind));
+      throw ConfigError(R"({}: {}.kind: expected "causal" or "full" with {}; found "{}")", source, key, because,
+                        name_of_choice(seen.kind));
     if (seen.same_length)
       throw ConfigError(
           R"({}: {}.same_length: expected false with model.memory.kind = "compressed", whose oldest rows no query would )"
@@ -81,7 +84,8 @@ void check_compression(const ModelConfig& model, std::string_view source) {
         R"("dilated_convolution", found {})",
         source, rate);
   const ReconstructionKind found = reconstruction_of(memory);
-  if ((memory.compression == kMean || memory.compression == kMax) && found != ReconstructionKind::kNone)
+  const bool learns = memory.compression == kConvolution || memory.compression == kDilatedConvolution;
+  if (!learns && found != ReconstructionKind::kNone)
     throw ConfigError(
         R"({}: model.memory.reconstruction: expected "none" with model.memory.compression = "{}", which learns nothing; )"
         R"(found "{}")",

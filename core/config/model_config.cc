@@ -490,6 +490,10 @@ bool learns_compression(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kCompressed && reconstruction_of(model.memory) != ReconstructionKind::kNone;
 }
 
+bool keeps_most_used(const ModelConfig& model) {
+  return model.memory.kind == MemoryKind::kCompressed && model.memory.compression == CompressionKind::kMostUsed;
+}
+
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }
 
 }  // namespace segue

@@ -177,6 +177,9 @@ ReconstructionKind reconstruction_of(const MemoryConfig& memory);
 // Whether it learns from something in such a model.
 bool learns_compression(const ModelConfig& model);
 
+// Whether it keeps rows by what attention they received.
+bool keeps_most_used(const ModelConfig& model);
+
 // Columns of a head that rotary positions turn: `rotary_share` of them, to the nearest number.
 int64_t rotary_width(const ModelConfig& model);
 

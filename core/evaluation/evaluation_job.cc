@@ -65,12 +65,13 @@ void check_of_examples(const EvaluationSettings& settings) {
 }
 
 // No tokens before a stream's own are enough.
-[[noreturn]] void refuse_auto(const ModelUse& use, int64_t tgt_len, MemoryKind kind) {
-  const bool begins_within_groups = tgt_len % use.compression_rate != 0;
+[[noreturn]] void refuse_auto(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  const bool begins_within_groups = !keeps_most_used(model) && tgt_len % use.compression_rate != 0;
   throw UsageError(
-      R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.kind = "{}"{}; found )"
+      R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.{} = "{}"{}; found )"
       R"("auto")",
-      name_of_choice(kind),
+      keeps_most_used(model) ? "compression" : "kind",
+      keeps_most_used(model) ? name_of_choice(model.memory.compression) : name_of_choice(model.memory.kind),
       begins_within_groups ? fmt::format(" and tgt_len = {}, no multiple of model.memory.compression_rate = {}, as "
                                          "streams that begin elsewhere compress other rows together",
                                          tgt_len, use.compression_rate)
@@ -128,7 +129,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);
-    if (!warm_up) refuse_auto(use, lengths.tgt_len, trained_.model.memory.kind);
+    if (!warm_up) refuse_auto(trained_.model, use, lengths.tgt_len);
   } else if (!settings_.warm_up.empty()) {
     warm_up = std::stoll(settings_.warm_up);
   }

@@ -1,4 +1,5 @@
-// Between two segments keys, values and compressed rows are made on a tape for each layer.
+// Between two segments compressed rows, keys and values are made on tapes for each layer, once the next one begins: no
+// segment's tape runs then, and nobody reads what that of the one before has kept.
 #include "core/memory/compressed_cache.h"
 
 #include <algorithm>
@@ -13,37 +14,57 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
   const ModelUse& use = in_use.use;
-  const int64_t most = use.pushed_out(use.uncompressed_rows(), tgt_len) / use.compression_rate;
+  const int64_t most = keeps_most_used(model) ? use.pushed_out(use.uncompressed_rows(), tgt_len) : 0;
   for (int64_t l = 0; l < model.n_layer; ++l) {
     inputs_.emplace_back(compute.activations, Shape{streams, tgt_len, model.d_model}, compute.device);
-    compressed_.emplace_back(compute.activations, Shape{streams, most, model.d_model}, compute.device);
+    received_.emplace_back(DType::kFloat32, Shape{streams, model.n_head, most}, compute.device);
   }
+}
+
+void CompressedCache::fit(SegmentShape& shape) const {
+  RemadeCache::fit(shape);
+  shape.pushed_out = received_.front().shape()[2];
 }
 
 CompressedCache::Recorded& CompressedCache::recorded_for(const SegmentShape& shape) {
   const auto found = std::ranges::find(tapes_, shape, &Recorded::shape);
   if (found != tapes_.end()) return *found;
-  Recorded& fresh = tapes_.emplace_back(Recorded{.shape = shape, .layers = {}});
-  for (int64_t l = 0; l < std::ssize(inputs_); ++l)
-    fresh.layers.push_back(in_use().model.record_memory(in_use().arena, in_use().parameters, in_use().use, shape, l));
+  Recorded& fresh = tapes_.emplace_back(Recorded{.shape = shape, .before = {}, .after = {}});
+  const auto& [model, use, parameters, arena, queue] = in_use();
+  for (int64_t l = 0; l < std::ssize(inputs_); ++l) {
+    fresh.before.push_back(model.record_memory(arena, parameters, use, shape, l));
+    if (shape.pushed_out > 0) fresh.after.push_back(model.record_compressed(arena, parameters, shape, l));
+  }
   return fresh;
 }
 
+// Of so many rows that are pushed out.
+ConstTensorView CompressedCache::received_so_far(size_t layer, int64_t rows) const {
+  const ConstTensorView all = received_[layer].view();
+  return {all.data, all.dtype, {all.shape[0], all.shape[1], rows}};
+}
+
 int64_t CompressedCache::make_memory() {
+  if (has_ended_) take_in_segment();
   shape_ = {.streams = streams(), .tgt_len = tgt_len()};
   memory_.fit(shape_);
   if (shape_.memory_length == 0) return 0;
   const Recorded& recorded = recorded_for(shape_);
   for (size_t l = 0; l < inputs_.size(); ++l) {
-    MemoryTape& made = *recorded.layers[l];
+    MemoryTape& made = *recorded.before[l];
     made.tape.bind(made.hidden, memory_.layer(static_cast<int64_t>(l)));
     made.tape.forward(in_use().queue);
     take_over(static_cast<int64_t>(l), made.tape.read(made.kv));
-    if (!made.compressed.exists()) continue;
-    const ConstTensorView compressed = made.tape.read(made.compressed);
-    in_use().queue.copy({compressed_[l].view().data, compressed.dtype, compressed.shape}, compressed);
+    in_use().queue.fill_zero(received_[l].view());
   }
   return shape_.memory_length;
+}
+
+void CompressedCache::bind(SegmentTape& segment) {
+  RemadeCache::bind(segment);
+  for (size_t l = 0; l < segment.received.size(); ++l)
+    segment.tape.bind(segment.received[l].before, received_[l].view());
+  segment.tape.info().pushed_out = MemoryRows{.first = shape_.compressed, .count = shape_.pushed_out};
 }
 
 void CompressedCache::take_in(kernels::Queue& queue, const SegmentTape& part, int64_t position) {
@@ -54,27 +75,38 @@ void CompressedCache::take_in(kernels::Queue& queue, const SegmentTape& part, in
                                 .to_row = position,
                                 .rows = inputs.shape[1],
                                 .columns = inputs.shape[2]});
+    if (part.received.empty() || shape_.pushed_out == 0) continue;
+    queue.copy(received_[l].view(), part.tape.read(part.received[l].sums));
   }
 }
 
-void CompressedCache::end_segment(kernels::Queue& queue) {
-  const int64_t made = shape_.pushed_out / in_use().use.compression_rate;
+// Once all that its tape kept has been read.
+void CompressedCache::take_in_segment() {
   for (size_t l = 0; l < inputs_.size(); ++l) {
-    const ConstTensorView own = compressed_[l].view();
-    memory_.update(queue, static_cast<int64_t>(l), inputs_[l].view(),
-                   {own.data, own.dtype, {streams(), made, own.shape[2]}});
+    const auto layer = static_cast<int64_t>(l);
+    ConstTensorView compressed;
+    if (shape_.pushed_out > 0) {
+      MemoryTape& made = *recorded_for(shape_).after[l];
+      made.tape.bind(made.hidden, memory_.layer(layer));
+      if (made.received.exists()) made.tape.bind(made.received, received_so_far(l, shape_.pushed_out));
+      made.tape.forward(in_use().queue);
+      compressed = made.tape.read(made.compressed);
+    }
+    memory_.update(in_use().queue, layer, inputs_[l].view(), compressed);
   }
   memory_.advance(tgt_len());
+  has_ended_ = false;
 }
 
 void CompressedCache::reset() {
   RemadeCache::reset();
   memory_.reset();
+  has_ended_ = false;
 }
 
 int64_t CompressedCache::bytes() const {
   int64_t bytes = RemadeCache::bytes() + memory_.bytes();
-  for (const std::vector<OwnedTensor>* each : {&inputs_, &compressed_})
+  for (const std::vector<OwnedTensor>* each : {&inputs_, &received_})
     for (const OwnedTensor& layer : *each) bytes += layer.view().bytes();
   return bytes;
 }

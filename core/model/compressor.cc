@@ -1,4 +1,4 @@
-// Pooling, or linear maps of groups.
+// Pooling, linear maps of groups, or a choice of rows.
 #include "core/model/compressor.h"
 
 #include <fmt/format.h>
@@ -63,9 +63,10 @@ Value Compressor::map_groups(Tape& tape, Parameters& parameters, const Value& ro
                            {one, as_column(learned(parameters, name + "bias"))}});
 }
 
-Value Compressor::compress(Tape& tape, Parameters& parameters, const Value& rows) const {
+Value Compressor::compress(Tape& tape, Parameters& parameters, const Value& rows, Slot received) const {
   using enum CompressionKind;
   const int64_t rate = memory_.compression_rate;
+  if (memory_.compression == kMostUsed) return most_used_rows(tape, rows, received, tape.shape(rows.data)[1] / rate);
   if (memory_.compression == kMean) return pool_rows(tape, rows, rate, kernels::Pooling::kMean);
   if (memory_.compression == kMax) return pool_rows(tape, rows, rate, kernels::Pooling::kMax);
   const std::vector<std::string> names = maps();

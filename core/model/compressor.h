@@ -19,8 +19,9 @@ class Compressor {
   void declare(std::vector<ParameterSpec>& specs) const;
 
   // Records one row for every c of `rows` [B, R, D], which are constants: [B, R / c, D]. It has a gradient where it is
-  // learned and a loss of reconstruction is to be recorded.
-  Value compress(Tape& tape, Parameters& parameters, const Value& rows) const;
+  // learned and a loss of reconstruction is to be recorded. `received` [B, N, R] float32: what attention they received,
+  // where that is what rows are kept by.
+  Value compress(Tape& tape, Parameters& parameters, const Value& rows, Slot received) const;
 
   // Records the rows that a learned linear map finds in compressed ones, of auto-encoding alone: [B, R / c, c*D].
   Value find_again(Tape& tape, Parameters& parameters, const Value& compressed) const;

@@ -63,6 +63,8 @@ struct SegmentTape {
   Slot nll;                      // [B*S], kept; 0 of tokens not scored
   Slot margin;                   // [B*S], kept: see TokenLoss
   std::vector<Slot> logits;      // kept, of the next token alone: per cluster of the vocabulary [B, columns]
+  // Per layer, of the rows that are pushed out, where they are kept by it; with a KV cache bound and kept.
+  std::vector<ReceivedAttention> received;
 };
 
 // The tensors that depend on weights alone.
@@ -73,13 +75,14 @@ struct FrozenTape {
   std::vector<Slot> zeros;      // per layer [B, mem_len, 2*N*H], kept; none unless the memory starts full
 };
 
-// What a layer makes of a memory that compresses between two segments, with frozen weights.
+// What a layer makes of a memory that compresses before a segment, with frozen weights, and after it.
 struct MemoryTape {
   MemoryTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
   Tape tape;
   Slot hidden;      // [B, M, D], bound
-  Slot kv;          // [B, M, 2*N*H], kept: its keys and values
-  Slot compressed;  // kept: as of SegmentTape
+  Slot received;    // [B, N, R] float32, bound: what the rows that are pushed out received, where that is asked
+  Slot kv;          // [B, M, 2*N*H], kept: its keys and values, before the segment
+  Slot compressed;  // kept: as of SegmentTape, after it
 };
 
 // The keys and values that every layer makes of what an encoder makes of tokens, with frozen weights.

@@ -234,6 +234,7 @@ void Transformer::bind_memory(Step& step) const {
     memory.form = shape.remembered;
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
     if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
+    if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received = received_by(step);
     if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
@@ -268,6 +269,19 @@ void Transformer::keep_fresh(Step& step) const {
   }
 }
 
+// What a layer's rows that the segment pushes out receive, of a KV cache together with what its parts before gave them.
+ReceivedAttention Transformer::received_by(Step& step) const {
+  Tape& tape = step.segment.tape;
+  const Shape sums{step.shape.streams, config_.n_head, step.shape.pushed_out};
+  ReceivedAttention received{.sums = tape.new_slot(sums), .before = {}, .first = step.shape.compressed};
+  if (step.shape.remembered == Remembered::kKvCache) {
+    received.before = tape.bound(sums, DType::kFloat32);
+    tape.keep(received.sums);
+  }
+  step.segment.received.push_back(received);
+  return received;
+}
+
 // The rows that the segment pushes out of a memory [B, M, D].
 Value Transformer::pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const {
   return copied_rows(tape, {memory, shape.compressed, shape.pushed_out});
@@ -285,7 +299,8 @@ void Transformer::record_compression(Step& step, size_t layer, const LayerOutput
   }
   if (step.shape.pushed_out == 0) return;
   const Value rows = pushed_out_of(tape, step.memories[layer].rows, step.shape);
-  const Value compressed = compressors_[layer].compress(tape, step.parameters, rows);
+  const Value compressed =
+      compressors_[layer].compress(tape, step.parameters, rows, step.memories[layer].received.sums);
   tape.keep(compressed.data);
   segment.compressed.push_back(compressed.data);
   const ReconstructionKind kind = reconstruction_of(config_.memory);
@@ -357,10 +372,20 @@ std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters&
   const Value hidden{.data = memory->hidden, .gradient = {}};
   memory->kv = layers_[l]->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
   tape.keep(memory->kv);
-  if (shape.pushed_out > 0) {
-    memory->compressed = compressors_[l].compress(tape, parameters, pushed_out_of(tape, hidden, shape)).data;
-    tape.keep(memory->compressed);
-  }
+  tape.seal();
+  return memory;
+}
+
+std::unique_ptr<MemoryTape> Transformer::record_compressed(Arena& arena, Parameters& parameters,
+                                                           const SegmentShape& shape, int64_t layer) const {
+  auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
+  Tape& tape = memory->tape;
+  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
+  if (keeps_most_used(config_))
+    memory->received = tape.bound({shape.streams, config_.n_head, shape.pushed_out}, DType::kFloat32);
+  const Value rows = pushed_out_of(tape, {.data = memory->hidden, .gradient = {}}, shape);
+  memory->compressed = compressors_[static_cast<size_t>(layer)].compress(tape, parameters, rows, memory->received).data;
+  tape.keep(memory->compressed);
   tape.seal();
   return memory;
 }
@@ -462,12 +487,12 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
 }  // namespace
 
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0) return std::nullopt;
+  if (use.memory_tokens > 0 || keeps_most_used(model)) return std::nullopt;
   return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
 }
 
 std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0 || tgt_len % use.compression_rate != 0) return std::nullopt;
+  if (use.memory_tokens > 0 || keeps_most_used(model) || tgt_len % use.compression_rate != 0) return std::nullopt;
   const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }

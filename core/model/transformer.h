@@ -45,10 +45,12 @@ class Transformer {
   std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use, int64_t streams,
                                             int64_t tgt_len) const;
 
-  // Records, for weights that do not change, the keys and values of a layer's memory before such a segment, and what
-  // becomes of the rows that it pushes out. Sealed.
+  // Records, for weights that do not change, the keys and values of a layer's memory before such a segment; and what
+  // becomes after it of the rows that it pushes out. Sealed.
   std::unique_ptr<MemoryTape> record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
                                             const SegmentShape& shape, int64_t layer) const;
+  std::unique_ptr<MemoryTape> record_compressed(Arena& arena, Parameters& parameters, const SegmentShape& shape,
+                                                int64_t layer) const;
 
   // Records, for weights that do not change, the keys and values that all layers make of what the encoder makes of so
   // many tokens. Sealed.
@@ -72,6 +74,7 @@ class Transformer {
   StreamRows record_segment(Step& step, int64_t number) const;
   LayerMemory memory_of(const Step& step, size_t layer) const;
   void keep_fresh(Step& step) const;
+  ReceivedAttention received_by(Step& step) const;
   Value pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const;
   void record_compression(Step& step, size_t layer, const LayerOutputs& read) const;
   Value record_entry(Step& step) const;
@@ -117,8 +120,9 @@ std::optional<Masking> evaluation_masking(const Transformer& model);
 // From how many tokens back information reaches the last query of a segment: T - 1 in the segment and M per layer, and
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so
 // many where strides pass by the oldest token or blocks are drawn, or where a memory that compresses has fewer than c -
-// 1 rows waiting to be compressed. With an encoder just to the oldest token that it reads, through any number of
-// layers. None where there is no limit: memory tokens may hand on what the first segment of a stream wrote.
+// 1 rows waiting to be compressed. With an encoder just to the oldest token that it reads, through any number of layers.
+// None where there is no limit: memory tokens may hand on what the first segment of a stream wrote, and which rows are
+// used most depends on all that stood in memory beside them, chosen likewise.
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 // How many tokens before a segment its losses depend on, rounded up to whole segments. None without a limit; nor where

@@ -83,6 +83,9 @@ Value reshaped(Tape& tape, const Value& x, const Shape& shape);
 // Every `size` rows of a stream pooled into one: [B, R, D] -> [B, R / size, D]. No gradient.
 Value pool_rows(Tape& tape, const Value& x, int64_t size, kernels::Pooling pooling);
 
+// The `kept` rows of every stream that received most: [B, R, D] and [B, N, R] float32 -> [B, kept, D]. No gradient.
+Value most_used_rows(Tape& tape, const Value& x, Slot received, int64_t kept);
+
 // max(0, x).
 Value rectify(Tape& tape, const Value& x);
 

@@ -3,6 +3,7 @@
 
 #include "core/tape/operations.h"
 #include "core/tape/rows.h"
+#include "kernels/most_used_rows.h"
 #include "kernels/rectifier.h"
 #include "kernels/squared_difference.h"
 
@@ -30,6 +31,27 @@ Value pool_rows(Tape& tape, const Value& x, int64_t size, kernels::Pooling pooli
                      kernels::pool_rows(queue, {.pooling = pooling,
                                                 .x = tape.read(x.data).reshaped({to[0] * to[1], size, to[2]}),
                                                 .y = rows_of(tape.write(y.data))});
+                   },
+               .backward_slots = {},
+               .backward = nullptr,
+               .is_learned = false});
+  return y;
+}
+
+Value most_used_rows(Tape& tape, const Value& x, Slot received, int64_t kept) {
+  const Shape from = tape.shape(x.data);
+  const Value y = tape.new_value({from[0], kept, from[2]}, false);
+  const Slot usage = tape.new_slot({from[0], from[1]});
+  const Slot ranked = tape.new_slot({from[0], kept}, DType::kInt32);
+  tape.record({.name = "most_used_rows",
+               .forward_slots = {x.data, received, usage, ranked, y.data},
+               .forward =
+                   [=, &tape](Queue& queue) {
+                     kernels::most_used_rows(queue, {.received = tape.read(received),
+                                                     .x = tape.read(x.data),
+                                                     .usage = tape.write(usage),
+                                                     .ranked = tape.write(ranked),
+                                                     .y = tape.write(y.data)});
                    },
                .backward_slots = {},
                .backward = nullptr,

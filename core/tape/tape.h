@@ -70,6 +70,7 @@ struct ReplayInfo {
   float loss_scale = 1.0F;                     // gradient of the total loss with respect to each token's loss
   float stream_share = 1.0F;                   // and of a mean over streams with respect to each stream's
   std::optional<MemoryRows> memory_rows = {};  // none: all that is bound
+  std::optional<MemoryRows> pushed_out = {};   // of them, those that this segment pushes out; none: as recorded
   int64_t first_position = 0;                  // of the segment, counted from where its stream began, or from itself
   // Per layer and head, [L*N]: as many newest keys hold all that get some weight, with learned spans; 0 in other
   // layers. Empty: as recorded.

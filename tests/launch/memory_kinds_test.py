@@ -34,6 +34,11 @@ KINDS = {
                 {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 2,
                             "compression": "dilated_convolution", "reconstruction": "auto_encoding"},
                  "mem_len": 9, "position": {"kind": "rope"}, "block": {"pre_lnorm": True}}),
+    "most_used": ({"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3, "compression": "most_used"},
+                   "mem_len": 7},
+                  {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 5}]},
+                  {"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3, "compression": "mean"},
+                   "mem_len": 7}),
     "encoder": ({"memory": {"kind": "encoder", "encoder_layers": 1}, "mem_len": 7, "position": {"kind": "rope"}},
                 {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0},
                                           {"until_step": 35, "tgt_len": 5, "mem_len": 3}]},
@@ -130,14 +135,17 @@ def test_beside_others(job):
         {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
         {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
         {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
+        {"name": "used", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5",
+                                 "model.memory.compression=most_used"]},
         {"name": "encoder", "set": ["model.memory.kind=encoder", "model.position.kind=rope"]}],
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    check([variant["name"] for variant in variants] == ["xl", "kept", "tokens", "fives", "threes", "encoder"], output)
+    names = ["xl", "kept", "tokens", "fives", "threes", "used", "encoder"]
+    check([variant["name"] for variant in variants] == names, output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {"xl": 25, "kept": 25, "tokens": 100, "fives": 25, "threes": 25, "encoder": 25}, f"tokens a step: {found}")
+    check(found == {name: 100 if name == "tokens" else 25 for name in names}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
@@ -169,6 +177,10 @@ def test_compression_alone(job):
             says=["warm_up", "tgt_len = 5", "no multiple of model.memory.compression_rate = 3"])
     refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--recompute", "--tgt-len=6",
             says=["recompute", "compressed"])
+    refused(job, USAGE, "eval", "--checkpoint", "most_used-whole", "--data", "text", "--warm-up", "auto", "--tgt-len=6",
+            says=["warm_up", 'model.memory.compression = "most_used"', "no limit"])
+    output, _ = job.run("inspect", "most_used.json")
+    check("without limit" in output and "4 rows of 3 compressed" in output, output)
     batches = [evaluated(job, "compressed-whole", "--warm-up", "auto", "--tgt-len=6", "--batch-size", size) for size in ("1", "3")]
     check(abs(batches[0] - batches[1]) <= 1e-5, f"compressed: evaluated {batches} with 1 and 3 streams")
     longer = [evaluated(job, "compressed-whole", "--memory", memory, "--mem-len=11", "--tgt-len=6",

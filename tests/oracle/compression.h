@@ -12,6 +12,7 @@
 #include "core/config/model_config.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/matmul.h"
+#include "tests/oracle/most_used_rows.h"
 
 namespace segue::oracle {
 
@@ -25,8 +26,8 @@ class Compression {
   Compression(const ModelConfig& model, int64_t layer, const Weights& weights)
       : model_(model), prefix_("layers." + std::to_string(layer) + "."), weights_(weights) {}
 
-  // [R, D] -> [R / c, D]
-  Rows compressed(const Constants& rows) const {
+  // [R, D] and what attention these received [R] -> [R / c, D]
+  Rows compressed(const Constants& rows, const Constants& received) const {
     Rows left(rows.begin(), rows.end());
     const int64_t rate = model_.memory.compression_rate;
     switch (model_.memory.compression) {
@@ -35,6 +36,8 @@ class Compression {
         return pooled(left, rate, model_.memory.compression == CompressionKind::kMean);
       case CompressionKind::kConvolution:
         return mapped(left, rate, "");
+      case CompressionKind::kMostUsed:
+        return chosen(left, most_used(received, static_cast<int64_t>(received.size()) / rate));
       case CompressionKind::kDilatedConvolution:
         break;
     }
@@ -84,6 +87,13 @@ class Compression {
       }
     }
     return pooled;
+  }
+
+  Rows chosen(const Rows& rows, const std::vector<int64_t>& numbers) const {
+    Rows chosen;
+    for (const int64_t row : numbers)
+      chosen.insert(chosen.end(), rows.begin() + row * model_.d_model, rows.begin() + (row + 1) * model_.d_model);
+    return chosen;
   }
 
   Rows mapped(const Rows& rows, int64_t count, const std::string& name) const {
@@ -153,15 +163,15 @@ class Compression {
 };
 
 // A layer's memory [compressed; rows] once `inputs` [T, D] came, and the rows that these pushed out: one group after
-// the other, as long as more than M + c - 1 rows would stand.
+// the other, as long as more than M + c - 1 rows would stand. `received`: of the memory's rows, where it is known.
 struct CompressedUpdate {
-  std::vector<double> memory, pushed_out;
+  std::vector<double> memory, pushed_out, received;  // the last of those that were pushed out
   int64_t compressed = 0;
 };
 template <typename Weights>
 CompressedUpdate compressed_update(const ModelConfig& model, int64_t layer, const Weights& weights,
                                    const std::vector<double>& memory, int64_t compressed,
-                                   const std::vector<double>& inputs) {
+                                   const std::vector<double>& inputs, const std::vector<double>& received) {
   const int64_t width = model.d_model, rate = model.memory.compression_rate;
   const Compression<double, Weights> compression(model, layer, weights);
   std::vector<double> small(memory.begin(), memory.begin() + compressed * width);
@@ -171,10 +181,12 @@ CompressedUpdate compressed_update(const ModelConfig& model, int64_t layer, cons
   while (static_cast<int64_t>(rows.size()) / width > model.mem_len + rate - 1) {
     const std::vector<double> group(rows.begin(), rows.begin() + rate * width);
     rows.erase(rows.begin(), rows.begin() + rate * width);
-    const std::vector<double> one = compression.compressed(group);
-    small.insert(small.end(), one.begin(), one.end());
     updated.pushed_out.insert(updated.pushed_out.end(), group.begin(), group.end());
   }
+  const int64_t left = static_cast<int64_t>(updated.pushed_out.size()) / width;
+  if (!received.empty()) updated.received.assign(received.begin() + compressed, received.begin() + compressed + left);
+  const std::vector<double> few = compression.compressed(updated.pushed_out, updated.received);
+  small.insert(small.end(), few.begin(), few.end());
   const int64_t beyond = std::max<int64_t>(static_cast<int64_t>(small.size()) / width - model.memory.compressed_len, 0);
   small.erase(small.begin(), small.begin() + beyond * width);
   updated.compressed = static_cast<int64_t>(small.size()) / width;

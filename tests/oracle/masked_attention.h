@@ -63,6 +63,18 @@ struct MaskedAttention {
     return p;
   }
 
+  // [M]: what each row of the memory gets of the weights of all queries and heads.
+  std::vector<Scalar> received(const Visibility& sees) const {
+    std::vector<Scalar> sums(memory);
+    for (int64_t n = 0; n < heads; ++n) {
+      for (int64_t i = 0; i < queries; ++i) {
+        const std::vector<Scalar> p = probabilities(i, n, sees);
+        for (int64_t j = 0; j < memory; ++j) sums[j] += p[j];
+      }
+    }
+    return sums;
+  }
+
   // [T, N, H]; `multipliers` [N, T, K] are dropatt's.
   std::vector<Scalar> output(const Visibility& sees, const std::vector<double>& multipliers) const {
     std::vector<Scalar> o(queries * heads * width);

@@ -137,7 +137,8 @@ inline void update_memory(const ModelConfig& model, const TransformerXl<double>&
   const auto compressed = static_cast<int64_t>(memory.back().size());
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const CompressedUpdate updated =
-        compressed_update(model, layer, oracle.weights(), memory[layer], compressed, segment.fresh[layer]);
+        compressed_update(model, layer, oracle.weights(), memory[layer], compressed, segment.fresh[layer],
+                          segment.received.empty() ? std::vector<double>() : segment.received[layer]);
     memory[layer] = updated.memory;
     memory.back().resize(updated.compressed);
   }
@@ -148,7 +149,7 @@ template <typename Scalar>
 Scalar reconstruction_loss(const ModelConfig& model, const TransformerXl<Scalar>& oracle,
                            const typename TransformerXl<Scalar>::Segment& segment, const Memory& memory) {
   Scalar loss = 0.0;
-  if (model.memory.kind != MemoryKind::kCompressed) return loss;
+  if (!learns_compression(model)) return loss;
   const auto real = [](const std::vector<Scalar>& values) {
     std::vector<double> parts;
     for (const Scalar& value : values) parts.push_back(std::real(value));
@@ -158,12 +159,12 @@ Scalar reconstruction_loss(const ModelConfig& model, const TransformerXl<Scalar>
   for (const auto& [name, values] : oracle.weights()) constants[name] = real(values);
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const std::vector<double> inputs = real(segment.fresh[layer]);
+    const auto compressed = static_cast<int64_t>(memory.back().size());
     const std::vector<double> rows =
-        compressed_update(model, layer, constants, memory[layer], static_cast<int64_t>(memory.back().size()), inputs)
-            .pushed_out;
+        compressed_update(model, layer, constants, memory[layer], compressed, inputs, {}).pushed_out;
     if (rows.empty()) continue;
     const Compression<Scalar, typename TransformerXl<Scalar>::Weights> compression(model, layer, oracle.weights());
-    loss += compression.loss(inputs, rows, compression.compressed(rows));
+    loss += compression.loss(inputs, rows, compression.compressed(rows, {}));
   }
   return loss;
 }

@@ -68,9 +68,11 @@ class TransformerXl {
   const Weights& weights() const { return weights_; }
 
   struct Segment {
-    Rows nll;                 // [T]
-    std::vector<Rows> fresh;  // per layer [T, width]: what becomes memory; with rows of memory tokens; or tokens [T]
-    Rows written;             // [K, D]: memory tokens for the next segment
+    Rows nll;                    // [T]
+    std::vector<Rows> fresh;     // per layer [T, width]: what becomes memory; with rows of memory tokens; or
+                                 // tokens [T]
+    Rows written;                // [K, D]: memory tokens for the next segment
+    std::vector<Rows> received;  // per layer [M]: the attention of rows of memory, where they are kept by it
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
@@ -90,7 +92,8 @@ class TransformerXl {
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       out.fresh.push_back(x);
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
-      x = layer_output(layer, x, {rows, sees[layer], place.number}, out.fresh.back());
+      Rows* received = keeps_most_used(config_) ? &out.received.emplace_back() : nullptr;
+      x = layer_output(layer, x, {rows, sees[layer], place.number, received}, out.fresh.back());
     }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
     if (config_.block.final_norm) x = normalised(x, "final_norm");
@@ -111,7 +114,7 @@ class TransformerXl {
     const Visibility all = [](int64_t, int64_t, int64_t) { return true; };
     for (int64_t layer = config_.n_layer; layer < std::ssize(layers_); ++layer) {
       Rows unused;
-      x = layer_output(layer, x, {Rows(), all, 0}, unused);
+      x = layer_output(layer, x, {Rows(), all, 0, nullptr}, unused);
     }
     return config_.block.final_norm ? normalised(x, "encoder.final_norm") : x;
   }
@@ -190,6 +193,7 @@ class TransformerXl {
     const Rows& memory;
     const Visibility& sees;
     int64_t segment;  // its number in the step
+    Rows* received;   // or null: not wanted
   };
 
   // `fresh` is x, and becomes what the memory takes in.
@@ -262,6 +266,7 @@ class TransformerXl {
         .bias =
             sum_of(positions(layer).distance_biases(prefix, keys), positions(layer).log_of_span_masks(prefix, keys)),
         .gain = positions(layer).distance_gains(prefix, keys)};
+    if (around.received != nullptr) *around.received = heads.received(around.sees);
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys, around.segment);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/core/config/error_with.h"
 
@@ -125,7 +127,11 @@ TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {
   EXPECT_EQ(error(R"("compression": "mean", "reconstruction": "auto_encoding")"),
             "c: model.memory.reconstruction: expected \"none\" with model.memory.compression = \"mean\", which learns "
             "nothing; found \"auto_encoding\"");
-  EXPECT_THAT(error(R"("compression": "most_used")"), HasSubstr("model.memory.compression"));
+  EXPECT_EQ(error(R"("compression": "most_used")"), "no error");
+  EXPECT_EQ(error(R"("compression": "most_used", "reconstruction": "attention")"),
+            "c: model.memory.reconstruction: expected \"none\" with model.memory.compression = \"most_used\", which "
+            "learns nothing; found \"attention\"");
+  EXPECT_THAT(error(R"("compression": "least_used")"), HasSubstr("model.memory.compression"));
   EXPECT_THAT(error(R"("compressed_len": 0)"), HasSubstr("model.memory.compressed_len"));
   EXPECT_THAT(error(R"("tokens": 3)"), HasSubstr("model.memory.tokens"));
   EXPECT_THAT(error_with({"model.memory.compression_rate=5"}), HasSubstr("model.memory.compression_rate"));
@@ -137,6 +143,16 @@ TEST(MemoryCombinations, EveryQuerySeesAllThatIsCompressed) {
       error_with({compressed, "model.visibility.kind=window"}),
       "c: model.visibility.kind: expected \"causal\" or \"full\" with model.memory.kind = \"compressed\", of whose "
       "rows some stand for more than one token; found \"window\"");
+  const std::vector<std::pair<std::string, std::string>> hiding = {
+      {"window", R"({"kind": "window"})"},
+      {"sparse", R"({"kind": "sparse", "patterns": [{"kind": "window", "window": 4}]})"},
+      {"adaptive", R"({"kind": "adaptive"})"}};
+  for (const auto& [kind, visibility] : hiding)
+    EXPECT_EQ(error_with({R"(model.memory={"kind": "compressed", "compression": "most_used"})",
+                          "model.visibility=" + visibility, "model.position.kind=none"}),
+              "c: model.visibility.kind: expected \"causal\" or \"full\" with model.memory.compression = "
+              "\"most_used\", which chooses among rows that every query sees; found \"" +
+                  kind + "\"");
   EXPECT_EQ(
       error_with({compressed, "model.visibility.same_length=true"}),
       "c: model.visibility.same_length: expected false with model.memory.kind = \"compressed\", whose oldest rows no "

@@ -68,6 +68,13 @@ std::vector<Case> cases() {
        4},
       {"one_compressed_row", {.compressed_len = 1, .compression_rate = 2}, 6, 6},
       {"single_tokens", {.compressed_len = 3, .compression_rate = 3}, 4, 1},
+      {"most_used_of_3", {.compressed_len = 4, .compression_rate = 3, .compression = kMostUsed}, 7, 5},
+      {"most_used_of_4", {.compressed_len = 5, .compression_rate = 4, .compression = kMostUsed}, 13, 11},
+      {"most_used_single_tokens", {.compressed_len = 3, .compression_rate = 3, .compression = kMostUsed}, 4, 1},
+      {"most_used_begins_full",
+       {.initial = InitialMemory::kZeros, .compressed_len = 2, .compression_rate = 2, .compression = kMostUsed},
+       6,
+       4},
       {"begins_full", {.initial = InitialMemory::kZeros, .compressed_len = 2, .compression_rate = 3}, 5, 4},
   };
 }
@@ -169,9 +176,9 @@ TEST_P(CompressedMemories, LearnFromTheirOwnLossAloneAndNothingElseDoes) {
   }
 }
 
-// Groups of one row, pooled, are the rows: a longer memory of the kind without compression, to the bit.
+// Groups of one row, pooled or chosen from, are the rows: a longer memory of the kind without compression, to the bit.
 TEST(CompressedMemory, OfSingleRowsIsTransformerXl) {
-  for (const CompressionKind pooling : {kMean, kMax}) {
+  for (const CompressionKind pooling : {kMean, kMax, kMostUsed}) {
     for (const PositionKind position : {PositionKind::kRelative, PositionKind::kRope, PositionKind::kSinusoidal}) {
       ModelConfig compressed =
           compressed_model({.compressed_len = 6, .compression_rate = 1, .compression = pooling}, 5, 3);
@@ -253,6 +260,44 @@ TEST(CompressedMemory, CanBeShortenedAndLengthened) {
   EXPECT_TRUE(memory.is_settled());
   EXPECT_THROW(memory.limit(problem.queue, 10), ContractError);
   EXPECT_THROW(memory.limit(problem.queue, 1), ContractError);
+}
+
+// Which of equal rows stay, the oldest: of zeros that are all attended to alike, and of all rows once nothing but where
+// they stand tells them apart.
+TEST(CompressedMemory, KeepsTheOldestOfRowsThatAreUsedAlike) {
+  ModelConfig model = compressed_model({.compressed_len = 4, .compression_rate = 3, .compression = kMostUsed}, 7, 1);
+  model.position = {.kind = PositionKind::kNone};
+  ModelProblem problem(model, kStreams, 60);
+  for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = problem.parameters.specs()[i];
+    const OwnedTensor zeros(DType::kFloat32, spec.shape);
+    if (spec.name.ends_with("qkv")) problem.parameters.upload(problem.parameters.values(), i, zeros.view());
+  }
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  CompressedMemory memory(model, use_of(model), kStreams);
+  const int64_t width = model.d_model;
+  for (int64_t begin = 0; begin < 60; begin += 6) {
+    const std::vector<double> before = kernels::oracle_values(memory.layer(0));
+    const int64_t compressed = memory.compressed(), rows = compressed + memory.uncompressed();
+    const int64_t leaving = use_of(model).pushed_out(memory.uncompressed(), 6);
+    problem.run(engine, begin, 6, memory);
+    const std::vector<double> after = kernels::oracle_values(memory.layer(0));
+    const int64_t all = memory.compressed() + memory.uncompressed();
+    for (int64_t b = 0; b < kStreams; ++b) {
+      for (int64_t k = 0; k < leaving / 3; ++k) {
+        const auto from = before.begin() + (b * rows + compressed + k) * width;
+        const auto to = after.begin() + (b * all + memory.compressed() - leaving / 3 + k) * width;
+        EXPECT_TRUE(std::equal(from, from + width, to)) << begin << ", " << k;
+      }
+    }
+  }
+}
+
+// What is chosen depends on all that stood beside it, chosen likewise.
+TEST(CompressedMemory, OfTheMostUsedRowsHasNoLimitOfReach) {
+  const ModelConfig model = compressed_model({.compressed_len = 2, .compression_rate = 3, .compression = kMostUsed}, 6);
+  EXPECT_EQ(reach_in_tokens(model, use_of(model), 6), std::nullopt);
+  EXPECT_EQ(warm_up_in_tokens(model, use_of(model), 6), std::nullopt);
 }
 
 TEST(CompressedMemory, RefusesSegmentsThatPushOutTheirOwnRows) {

@@ -118,6 +118,15 @@ inline std::vector<ModelVariant> compressed_variants() {
     m.position.kind = PositionKind::kAlibi;
   });
   add("dilated_shaw", kDilatedConvolution, 4, [](ModelConfig& m) { m.position.kind = PositionKind::kShaw; });
+  add("most_used", kMostUsed, 3, [](ModelConfig&) {});
+  add("most_used_pre_norm_rope_zeros", kMostUsed, 2, [](ModelConfig& m) {
+    m.block = {.pre_lnorm = true, .final_norm = true};
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+    m.memory.initial = InitialMemory::kZeros;
+  });
+  add("most_used_distance_aware", kMostUsed, 4, [](ModelConfig& m) { m.position.kind = PositionKind::kDistanceAware; });
+  add("most_used_t5", kMostUsed, 3, [](ModelConfig& m) { m.position.kind = PositionKind::kT5; });
+  add("most_used_masked", kMostUsed, 3, [](ModelConfig& m) { mask(m); });
   add("convolution_unlearned_masked", kConvolution, 3, [](ModelConfig& m) {
     mask(m);
     m.memory.reconstruction = ReconstructionKind::kNone;

@@ -10,8 +10,15 @@ namespace {
 constexpr Compute kFloat32{};
 constexpr Compute kBFloat16{.activations = DType::kBFloat16};
 
+// All but those that choose among rows: rounding may turn a choice.
+std::vector<ModelVariant> continuous_variants() {
+  std::vector<ModelVariant> variants = model_variants();
+  std::erase_if(variants, [](const ModelVariant& variant) { return keeps_most_used(variant.config()); });
+  return variants;
+}
+
 using BFloat16Training = kernels::WithBFloat16Products<testing::TestWithParam<ModelVariant>>;
-INSTANTIATE_TEST_SUITE_P(All, BFloat16Training, testing::ValuesIn(model_variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(All, BFloat16Training, testing::ValuesIn(continuous_variants()), name_of_variant);
 
 TEST_P(BFloat16Training, StaysNearFloat32) {
   const ModelConfig config = with_dropout(GetParam());

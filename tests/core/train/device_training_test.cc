@@ -1,4 +1,5 @@
 // Training steps on the emulated GPU: the CPU's numbers in float32, and a resumed run bit for bit.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +47,7 @@ class DeviceGraph : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(Some, DeviceGraph,
                          testing::Values(model_variant("post_norm"), model_variant("gelu"), model_variant("clamp_len")),
                          name_of_variant);
-// Of those that compress one that is settled at once, whose segments all push out as many rows. Of encoders one with
+// Of those that compress two that are settled at once, whose segments all push out as many rows. Of encoders one with
 // positions that look ahead.
 std::vector<ModelVariant> memories_of_one_shape() {
   std::vector<ModelVariant> variants = kind_variants("memory", &ModelConfig::memory);
@@ -55,13 +56,16 @@ std::vector<ModelVariant> memories_of_one_shape() {
     return kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder;
   });
   variants.push_back(model_variant("memory_encoder"));
-  variants.push_back({"memory_compressed_in_whole_groups", [](ModelConfig& m) {
-                        m.memory = {.kind = MemoryKind::kCompressed,
-                                    .initial = InitialMemory::kZeros,
-                                    .compressed_len = 2,
-                                    .compression_rate = kTgtLen};
-                        m.mem_len = kTgtLen;
-                      }});
+  for (const CompressionKind compression : {CompressionKind::kConvolution, CompressionKind::kMostUsed})
+    variants.push_back({fmt::format("memory_compressed_in_whole_groups_{}", name_of_choice(compression)),
+                        [compression](ModelConfig& m) {
+                          m.memory = {.kind = MemoryKind::kCompressed,
+                                      .initial = InitialMemory::kZeros,
+                                      .compressed_len = 2,
+                                      .compression_rate = kTgtLen,
+                                      .compression = compression};
+                          m.mem_len = kTgtLen;
+                        }});
   return variants;
 }
 INSTANTIATE_TEST_SUITE_P(Memories, DeviceGraph, testing::ValuesIn(memories_of_one_shape()), name_of_variant);
