@@ -1,7 +1,7 @@
 // The memory that compresses, of frozen weights: its keys and values are made once a segment, of hidden states that are
 // kept beside them: compressed rows are made of hidden states, and a position that says where keys stand says it by
-// rows, of which several become one. Rows that are kept by the attention that they received are chosen by what all parts
-// of the segment gave them.
+// rows, of which several become one. Rows that are kept by the attention that they received are chosen by what all
+// parts of the segment gave them.
 #pragma once
 
 #include <cstdint>
