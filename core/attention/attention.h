@@ -27,7 +27,7 @@ struct LayerMemory {
   Remembered form = Remembered::kHiddenStates;
   Value rows;       // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
   Value distances;  // [P, N*H]: with a KV cache, what Position::distances made of the encoding
-  ReceivedAttention received = {};
+  std::vector<ReceivedAttention> received = {};  // wanted of those rows
 };
 
 // A layer's number, and the beginning of its parameters' names.

@@ -130,34 +130,34 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
       .flops = {.forward = once, .backward = 2.0 * once},
       .is_learned = is_learned,
   });
-  const ReceivedAttention received = in.received;
-  if (!received.sums.exists()) return output;
-  const Shape sums = tape.shape(received.sums);
-  tape.record({
-      .name = "relative_attention_received",
-      .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach, in.ahead, lse,
-                        received.before, received.sums},
-      .forward =
-          [=, &tape](Queue& queue) {
-            const MemoryRows rows =
-                tape.info().pushed_out.value_or(MemoryRows{.first = received.first, .count = sums[2]});
-            if (rows.count == 0) return;
-            const ConstTensorView before = tape.read(received.before);
-            const TensorView to = tape.write(received.sums);
-            const Shape shape{sums[0], sums[1], rows.count};
-            kernels::relative_attention_received(
-                queue, {.inputs = inputs(),
-                        .lse = tape.read(lse),
-                        .first_key = rows.first,
-                        .before = before.empty() ? before : ConstTensorView{before.data, before.dtype, shape},
-                        .received = {to.data, to.dtype, shape}});
-          },
-      .backward_slots = {},
-      .backward = nullptr,
-      .flops = {.forward = once * (products - 1.0) / products * static_cast<double>(sums[2]) /
-                           static_cast<double>(mem_len + tgt_len)},
-      .is_learned = false,
-  });
+  for (const ReceivedAttention& received : in.received) {
+    const Shape sums = tape.shape(received.sums);
+    tape.record({
+        .name = "relative_attention_received",
+        .forward_slots = {in.qkv.data, in.memory_kv.data, in.r.data, by_distance.data, in.reach, in.ahead, lse,
+                          received.before, received.sums},
+        .forward =
+            [=, &tape](Queue& queue) {
+              const MemoryRows rows =
+                  tape.info().pushed_out.value_or(MemoryRows{.first = received.first, .count = sums[2]});
+              if (rows.count == 0) return;
+              const ConstTensorView before = tape.read(received.before);
+              const TensorView to = tape.write(received.sums);
+              const Shape shape{sums[0], sums[1], rows.count};
+              kernels::relative_attention_received(
+                  queue, {.inputs = inputs(),
+                          .lse = tape.read(lse),
+                          .first_key = rows.first,
+                          .before = before.empty() ? before : ConstTensorView{before.data, before.dtype, shape},
+                          .received = {to.data, to.dtype, shape}});
+            },
+        .backward_slots = {},
+        .backward = nullptr,
+        .flops = {.forward = once * (products - 1.0) / products * static_cast<double>(sums[2]) /
+                             static_cast<double>(mem_len + tgt_len)},
+        .is_learned = false,
+    });
+  }
   return output;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/attention/schedules.h"
 #include "core/tape/parameters.h"
@@ -11,7 +12,7 @@ namespace segue {
 
 // What rows of the memory receive of the attention of the segment, before dropout.
 struct ReceivedAttention {
-  Slot sums;          // [B, N, R] float32, written: of R rows; missing: not wanted
+  Slot sums;          // [B, N, R] float32, written: of R rows
   Slot before;        // likewise, what is added to; or missing: zeros
   int64_t first = 0;  // of the rows; with a KV cache ReplayInfo::pushed_out says which they are, at most R
 };
@@ -31,7 +32,7 @@ struct RelativeAttentionInputs {
   Slot ahead;                         // [B, T] int32: how many keys after their own they see, or missing: none
   double pairs = 0.0;                 // that a head of one stream sees, but for the reach
   DropoutSite dropatt;
-  ReceivedAttention received = {};
+  std::vector<ReceivedAttention> received = {};
 };
 Value relative_attention(Tape& tape, const RelativeAttentionInputs& inputs);
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/memory/memory.h"
+#include "core/model/reach.h"
 #include "core/model/transformer.h"
 
 namespace segue {

@@ -103,14 +103,17 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
                            .scored = inputs.targets.shape[1],
                            .margins = inputs.margins,
                            .documents = !inputs.reach.empty(),
-                           .bounded_ahead = !inputs.ahead.empty()};
+                           .bounded_ahead = !inputs.ahead.empty(),
+                           .attention = inputs.attention};
   Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;
   const auto read = [&](Slot slot) { return slot.exists() ? segment.tape.read(slot) : ConstTensorView(); };
-  return {.nll = segment.tape.read(segment.nll),
-          .margin = read(segment.margin),
-          .reconstruction = read(segment.reconstruction)};
+  TokenLosses losses{.nll = segment.tape.read(segment.nll),
+                     .margin = read(segment.margin),
+                     .reconstruction = read(segment.reconstruction)};
+  for (const Slot slot : segment.attention) losses.attention.push_back(segment.tape.read(slot));
+  return losses;
 }
 
 std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memory& memory) {
@@ -127,7 +130,7 @@ std::span<const OwnedTensor> SegmentEngine::predict(ConstTensorView tokens, Memo
 }
 
 HostLosses SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
-  const TokenLosses losses = queue(inputs, memory);
+  TokenLosses losses = queue(inputs, memory);
   ConstTensorView nll = losses.nll;
   ConstTensorView margin = losses.margin;
   if (in_use_.queue.device().is_cuda()) {
@@ -138,11 +141,16 @@ HostLosses SegmentEngine::run(const SegmentInputs& inputs, Memory& memory) {
       losses_[1] = host_copy(margin, in_use_.queue.device());
       margin = losses_[1].view();
     }
+    attention_.clear();
+    for (ConstTensorView& received : losses.attention) {
+      attention_.push_back(host_copy(received, in_use_.queue.device()));
+      received = attention_.back().view();
+    }
   }
   const auto floats = [](ConstTensorView view) {
     return view.empty() ? std::span<const float>() : std::span(view.as<float>(), static_cast<size_t>(view.elements()));
   };
-  return {.nll = floats(nll), .margin = floats(margin)};
+  return {.nll = floats(nll), .margin = floats(margin), .attention = std::move(losses.attention)};
 }
 
 // Only with a full memory do all addresses stay the same from run to run. What is observed is queued part by part.

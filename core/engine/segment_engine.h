@@ -23,13 +23,15 @@ struct TokenLosses {
   ConstTensorView nll;     // nats; 0 where the target is not scored
   ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None if
                            // not asked for, or of heads that cannot tell
-  ConstTensorView reconstruction = {};  // [B]: of every stream, see SegmentTape; none where there is none
+  ConstTensorView reconstruction = {};          // [B]: of every stream, see SegmentTape; none where there is none
+  std::vector<ConstTensorView> attention = {};  // per layer, where it is wanted and there is a memory: see SegmentTape
 };
 
 // The same on the CPU.
 struct HostLosses {
   std::span<const float> nll;
   std::span<const float> margin;
+  std::vector<ConstTensorView> attention = {};
 };
 
 // What a model whose weights do not change takes on its device.
@@ -99,7 +101,8 @@ class SegmentEngine {
   StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;
   std::array<OwnedTensor, 2> losses_;  // of the last run, read back from a GPU
-  std::vector<OwnedTensor> logits_;    // of the last prediction
+  std::vector<OwnedTensor> attention_;
+  std::vector<OwnedTensor> logits_;  // of the last prediction
 };
 
 }  // namespace segue

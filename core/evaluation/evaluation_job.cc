@@ -12,6 +12,7 @@
 #include "core/config/layers.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"
+#include "core/model/reach.h"
 #include "data_pipeline/document_boundaries.h"
 
 namespace segue {
@@ -78,6 +79,16 @@ void check_of_examples(const EvaluationSettings& settings) {
                            : ", whose reach has no limit");
 }
 
+// What is seen by lists of tiles is not added up by key.
+void check_attention(const ModelConfig& model) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const VisibilityKind kind = visibility_of_layer(model, layer).kind;
+    if (kind == VisibilityKind::kSparse || kind == VisibilityKind::kAdaptive)
+      throw ConfigError(R"(attention: expected false with {}.kind = "{}", of which it is not known; found true)",
+                        visibility_key(model, layer), name_of_choice(kind));
+  }
+}
+
 // Puts what is known of tokens [offset, offset + values.size()) of the split among those from `first` on.
 void keep(std::span<const float> values, int64_t offset, int64_t first, std::vector<float>& kept) {
   const int64_t begin = std::max(offset, first);
@@ -106,6 +117,7 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   if (settings.recompute && trained_.model.memory.kind == MemoryKind::kCompressed)
     throw ConfigError(R"(recompute: expected false with model.memory.kind = "compressed", whose segments are never )"
                       "longer than their memory, found true");
+  if (settings.attention) check_attention(trained_.model);
   if (!settings.document_boundary.empty())
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
@@ -171,7 +183,8 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
                                    Arena& arena, std::vector<float>& nll, const Ready& ready,
                                    const Evaluator::Told& progress) {
-  Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.memory);
+  const EvaluationMemory memory = settings_.attention ? EvaluationMemory::kAsTrained : settings_.memory;
+  Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, memory, settings_.attention);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context, example_runs(split_))};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);
@@ -188,6 +201,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
       },
       progress, [&](const UseBytes& bytes) { ready(pass, bytes); });
   result.accuracy = evaluated.accuracy();
+  result.attention = evaluated.attention;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (split_.marks && tells_margins) add_answers(result, margins);
   return result;

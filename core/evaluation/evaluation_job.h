@@ -33,6 +33,7 @@ struct PassResult {
   std::string per_token = {};                    // name of the file; empty: none
   std::vector<float> sample = {};                // losses of the job's sample; NaN: not scored
   std::optional<AnswerStatistics> answers = {};  // of marked data, where the model's head can tell them
+  std::optional<AttentionByAge> attention = {};  // if it was asked for
 };
 
 class EvaluationJob {

@@ -11,6 +11,8 @@ namespace segue {
 
 namespace {
 
+constexpr int kAgeWidth = 9;
+
 OrderedJson or_null(const std::optional<double>& value) { return value ? OrderedJson(*value) : OrderedJson(); }
 
 void add_mean(OrderedJson& line, const LossMean& losses) {
@@ -118,6 +120,16 @@ OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset
   return json;
 }
 
+OrderedJson attention_json(const AttentionByAge& attention) {
+  OrderedJson layers = OrderedJson::array();
+  for (int64_t layer = 0; layer < attention.layers(); ++layer) {
+    OrderedJson& of = layers.emplace_back(OrderedJson{{"memory", attention.of_memory(layer)}});
+    for (const AttentionByAge::Share& share : attention.by_age(layer))
+      of["by_age"].push_back({{"from", share.from}, {"to", share.to}, {"share", share.share}});
+  }
+  return layers;
+}
+
 // The result that the others are compared with: the lengths of training, or else the first.
 size_t baseline_of(const EvaluationSettings& settings, const StoredModel& trained,
                    const std::vector<PassResult>& results) {
@@ -164,6 +176,7 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
               : OrderedJson();
   }
   if (!result.per_token.empty()) json["per_token"] = result.per_token;
+  if (result.attention && pass.lengths.mem_len > 0) json["attention"] = attention_json(*result.attention);
   return json;
 }
 
@@ -309,6 +322,32 @@ std::string describe_answers(const OrderedJson& results) {
   return text;
 }
 
+std::string ages_text(const OrderedJson& share) {
+  return share["from"] == share["to"] ? share["from"].dump()
+                                      : fmt::format("{}-{}", share["from"].dump(), share["to"].dump());
+}
+
+std::string describe_attention(const OrderedJson& results) {
+  std::string text;
+  for (const OrderedJson& result : results) {
+    if (!result.contains("attention")) continue;
+    text += fmt::format("\nAttention, %, mem_len {}, tgt_len {}: by rows back from the segment\n{:<8}{:>8}{:>8}",
+                        result["mem_len"].dump(), result["tgt_len"].dump(), "layer", "segment", "memory");
+    for (const OrderedJson& share : result["attention"][0]["by_age"])
+      text += fmt::format(" {:>{}}", ages_text(share), kAgeWidth);
+    text += '\n';
+    for (size_t layer = 0; layer < result["attention"].size(); ++layer) {
+      const OrderedJson& of = result["attention"][layer];
+      const auto memory = of["memory"].get<double>();
+      text += fmt::format("{:<8}{:>8.2f}{:>8.2f}", layer, 100.0 * (1.0 - memory), 100.0 * memory);
+      for (const OrderedJson& share : of["by_age"])
+        text += fmt::format(" {:>{}.2f}", 100.0 * share["share"].get<double>(), kAgeWidth);
+      text += '\n';
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 OrderedJson evaluation_json(const EvaluationSettings& settings, const EvaluationJob& job,
@@ -378,7 +417,8 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
   if (!evaluation["document_boundary"].is_null()) text += ", documents from empty memory";
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
   text += '\n';
-  return text + (one ? describe_one(first, units) : describe_table(evaluation, units)) + describe_answers(results);
+  return text + (one ? describe_one(first, units) : describe_table(evaluation, units)) + describe_answers(results) +
+         describe_attention(results);
 }
 
 }  // namespace segue

@@ -99,6 +99,10 @@ void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("per_token", per_token,
                   {.meaning = "also write the loss of every token, a file for each result (HDF5: nll, targets [n], by "
                               "position in the split)"});
+  fields.optional(
+      "attention", attention,
+      {.meaning = "also tell how much of its attention every layer gives to what it remembers, by age; with "
+                  "what training keeps of earlier segments, whatever memory says"});
   fields.optional("output", output,
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; "
                               "replaced as a whole when it holds an evaluation",
@@ -137,6 +141,7 @@ void check_settings(const EvaluationSettings& settings) {
     if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
       throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
+    if (settings.attention) throw ConfigError("recompute and attention: windows have no memory to attend to");
     if (settings.same_length == true)
       throw ConfigError("recompute and same_length: every row of a window sees all that came before it in the window");
   }

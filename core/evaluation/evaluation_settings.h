@@ -31,6 +31,7 @@ struct EvaluationSettings {
   bool recompute = false;
   int64_t stride = 1;
   bool per_token = false;
+  bool attention = false;
   std::string output = {};  // directory
   std::string name = {};    // of a directory in the run's `evaluations`
   std::string device = "auto";

@@ -76,9 +76,10 @@ struct Evaluator::Part {
   }
 };
 
-Evaluator::Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory)
+Evaluator::Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory, bool tells_attention)
     : in_use_(in_use),
       memory_(memory),
+      tells_attention_(tells_attention),
       engine_(in_use, Tape::Mode::kEvaluation),
       job_(job),
       masking_(evaluation_masking(in_use.model)) {}
@@ -93,6 +94,7 @@ SegmentShape Evaluator::largest_segment(const EvaluationPlan& plan, int64_t lane
   SegmentShape shape = full_segment(in_use_.model.config(), in_use_.use, lanes, plan.tgt_len(), plan.tgt_len());
   shape.margins = has_marks || masking_;
   shape.bounded_ahead = masking_.has_value();
+  shape.attention = tells_attention_;
   return shape;
 }
 
@@ -120,6 +122,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
           .listeners = listeners,
           .mine = my_lanes(job_, plan.lanes()),
           .scores_some = source.has_marks() || masking_};
+  if (tells_attention_) run.result.attention.emplace(in_use_.model.config().n_layer, in_use_.use.memory_rows());
   UseBytes bytes;
   if (run.mine.count > 0) {
     run.memory = make_evaluation_memory(memory_, in_use_, run.mine.count, plan.tgt_len());
@@ -136,6 +139,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
   std::array<double, 4> sums{result.total_nll, static_cast<double>(result.tokens),
                              static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0};
   job_.sum(sums);
+  if (result.attention) result.attention->sum(job_);
   result.total_nll = sums[0];
   if (!run.scores_some) {
     result.tokens = run.rows;
@@ -184,9 +188,14 @@ void Evaluator::run_part(Run& run, const Part& part) {
 HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
   const LaneReader::Rows rows = run.reader->read(part.row, part.length, newest);
-  HostLosses losses = engine_.run(
-      {.tokens = rows.tokens, .targets = rows.targets, .info = {}, .ahead = rows.ahead, .margins = run.scores_some},
-      *run.memory);
+  HostLosses losses = engine_.run({.tokens = rows.tokens,
+                                   .targets = rows.targets,
+                                   .info = {},
+                                   .ahead = rows.ahead,
+                                   .margins = run.scores_some,
+                                   .attention = tells_attention_},
+                                  *run.memory);
+  if (!losses.attention.empty()) run.result.attention->add(losses.attention, in_use_.use.rows_of(part.length));
   const std::span<const float> nll = losses.nll;
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/engine/segment_engine.h"
+#include "core/evaluation/attention_by_age.h"
 #include "core/evaluation/evaluation_plan.h"
 #include "core/evaluation/lane_reader.h"
 #include "distributed/job.h"
@@ -24,6 +25,7 @@ struct EvaluationResult {
     return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
   }
   double loss() const { return total_nll / static_cast<double>(tokens); }
+  std::optional<AttentionByAge> attention = {};  // of all that was run, scored or not, if it was asked for
 };
 
 // Losses of consecutive tokens of a split, of one segment of one lane.
@@ -46,8 +48,10 @@ class Evaluator {
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
 
-  // The job outlives the evaluator. A KV cache is faster than what training keeps, and takes more memory.
-  Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory = EvaluationMemory::kAsTrained);
+  // The job outlives the evaluator. A KV cache is faster than what training keeps, and takes more memory, and cannot
+  // tell the attention that rows of memory receive.
+  Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory = EvaluationMemory::kAsTrained,
+            bool tells_attention = false);
 
   // Reserves the memory that such a plan of such a split needs with what training keeps.
   void prepare(const EvaluationPlan& plan, const SplitInfo& split);
@@ -83,6 +87,7 @@ class Evaluator {
 
   ModelInUse in_use_;
   EvaluationMemory memory_;
+  bool tells_attention_;
   SegmentEngine engine_;
   Job& job_;
   std::optional<Masking> masking_;

@@ -41,16 +41,13 @@ Value MemoryEncoder::encode(Tape& tape, Parameters& parameters, const Value& emb
   in_both_directions.ahead = true;
   const Shape rows = tape.shape(embedded.data);
   const OwnedTensor nothing(DType::kFloat32, {rows[0], 0, rows[2]});
-  const Value memory{.data = tape.constant(nothing, tape.activations()), .gradient = {}};
+  LayerInputs inputs;
+  inputs.limits.ahead = ahead;
+  inputs.use = in_both_directions;
+  inputs.memory.rows = {.data = tape.constant(nothing, tape.activations()), .gradient = {}};
   Residual residual{.sum = embedded, .branch = {}, .site = {}};
   for (const std::unique_ptr<Block>& layer : layers_)
-    residual = layer
-                   ->apply(tape, parameters, residual,
-                           {.memory = {.form = Remembered::kHiddenStates, .rows = memory, .distances = {}},
-                            .encoding = {},
-                            .limits = {.reach = {}, .ahead = ahead},
-                            .use = in_both_directions})
-                   .residual;
+    residual = layer->apply(tape, parameters, residual, inputs).residual;
   return output_of_layers(tape, parameters, residual, layers_alike_.block, kEncoderNorm);
 }
 

@@ -26,6 +26,7 @@ struct SegmentShape {
   bool margins = false;         // wanted beside the losses
   bool documents = false;       // whether queries have a reach
   bool bounded_ahead = false;   // whether those that see ahead are told how far
+  bool attention = false;       // wanted of the rows of memory, beside the losses
   int64_t most_remembered = 0;  // rows of memory that are kept from segment to segment, of several
   // Of a model with memory tokens: whether its first token begins a segment, which reads them, and its last one ends
   // one, which writes them; and whether they are those that streams begin with.
@@ -62,6 +63,7 @@ struct SegmentTape {
   Slot written_tokens;           // [B, K, D], kept: those that come next; none where no segment ends
   Slot nll;                      // [B*S], kept; 0 of tokens not scored
   Slot margin;                   // [B*S], kept: see TokenLoss
+  std::vector<Slot> attention;   // per layer [B, N, M] float32, kept, where it is wanted: what rows of memory received
   std::vector<Slot> logits;      // kept, of the next token alone: per cluster of the vocabulary [B, columns]
   // Per layer, of the rows that are pushed out, where they are kept by it; with a KV cache bound and kept.
   std::vector<ReceivedAttention> received;

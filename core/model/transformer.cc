@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/attention/schedules.h"
-#include "core/attention/visibility.h"
 #include "core/config/layers.h"
 #include "core/tape/dropout_sites.h"
 
@@ -234,7 +233,8 @@ void Transformer::bind_memory(Step& step) const {
     memory.form = shape.remembered;
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
     if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
-    if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received = received_by(step);
+    if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received.push_back(received_by(step));
+    if (shape.attention && shape.memory_length > 0) memory.received.push_back(received_by_all(step));
     if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
@@ -282,6 +282,16 @@ ReceivedAttention Transformer::received_by(Step& step) const {
   return received;
 }
 
+// By all rows of a layer's memory.
+ReceivedAttention Transformer::received_by_all(Step& step) const {
+  Tape& tape = step.segment.tape;
+  const ReceivedAttention received{
+      .sums = tape.new_slot({step.shape.streams, config_.n_head, step.shape.memory_length}), .before = {}};
+  tape.keep(received.sums);
+  step.segment.attention.push_back(received.sums);
+  return received;
+}
+
 // The rows that the segment pushes out of a memory [B, M, D].
 Value Transformer::pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const {
   return copied_rows(tape, {memory, shape.compressed, shape.pushed_out});
@@ -299,8 +309,8 @@ void Transformer::record_compression(Step& step, size_t layer, const LayerOutput
   }
   if (step.shape.pushed_out == 0) return;
   const Value rows = pushed_out_of(tape, step.memories[layer].rows, step.shape);
-  const Value compressed =
-      compressors_[layer].compress(tape, step.parameters, rows, step.memories[layer].received.sums);
+  const Value compressed = compressors_[layer].compress(
+      tape, step.parameters, rows, keeps_most_used(config_) ? segment.received[layer].sums : Slot());
   tape.keep(compressed.data);
   segment.compressed.push_back(compressed.data);
   const ReconstructionKind kind = reconstruction_of(config_.memory);
@@ -466,35 +476,6 @@ SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t
   shape.compressed = use.compressed_len;
   if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len);
   return shape;
-}
-
-namespace {
-
-// The position of the oldest token that reaches a query, both counted from the first of the query's segment.
-int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
-  if (encoder_layers(model) > 0) return -use.mem_len;
-  int64_t oldest = query;
-  for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
-    const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
-    // Segments begin where periods do.
-    const int64_t seen = keys_in_reach(use_of_layer(model, use, layer), oldest + segments_back * tgt_len);
-    const int64_t oldest_key = -segments_back * tgt_len - use.remembered_tokens();
-    oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
-  }
-  return oldest;
-}
-
-}  // namespace
-
-std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0 || keeps_most_used(model)) return std::nullopt;
-  return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
-}
-
-std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0 || keeps_most_used(model) || tgt_len % use.compression_rate != 0) return std::nullopt;
-  const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
-  return (before + tgt_len - 1) / tgt_len * tgt_len;
 }
 
 }  // namespace segue

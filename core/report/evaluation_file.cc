@@ -92,6 +92,22 @@ Answers read_answers(const JsonNode& node) {
   return answers;
 }
 
+// Ages are as many in every layer.
+std::vector<std::vector<AttentionOfAge>> read_attention(const JsonNode& node) {
+  std::vector<std::vector<AttentionOfAge>> layers;
+  for (const JsonNode& layer : node.elements()) {
+    std::vector<AttentionOfAge>& ages = layers.emplace_back();
+    for (const JsonNode& age : layer.at("by_age").elements()) {
+      ages.push_back({.from = read_count(age.at("from"), 1), .share = age.at("share").number()});
+      ages.back().to = read_count(age.at("to"), ages.back().from);
+      if (!(ages.back().share >= 0.0)) age.at("share").refuse("a number from 0 on");
+    }
+    if (ages.size() != layers.front().size())
+      layer.at("by_age").refuse(std::to_string(layers.front().size()) + " ages, as of the first layer");
+  }
+  return layers;
+}
+
 bool read_mode(const JsonNode& mode) {
   if (mode.text() != "memory" && mode.text() != "recompute") mode.refuse(R"("memory" or "recompute")");
   return mode.text() == "recompute";
@@ -116,6 +132,7 @@ EvaluatedLength read_result(const JsonNode& node) {
   if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
     result.difference95 = above->find_number("confidence95");
   if (const std::optional<JsonNode> answers = node.find("answers")) result.answers = read_answers(*answers);
+  if (const std::optional<JsonNode> attention = node.find("attention")) result.attention = read_attention(*attention);
   return result;
 }
 

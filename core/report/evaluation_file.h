@@ -68,6 +68,13 @@ struct Answers {
   std::optional<int64_t> longest_trained = {};  // tokens of the longest example in training
 };
 
+// The share of a layer's attention that rows of memory get, from..to back from the segment, the newest being 1.
+struct AttentionOfAge {
+  int64_t from = 0;
+  int64_t to = 0;
+  double share = 0.0;  // from 0 to 1
+};
+
 struct EvaluatedLength {
   bool is_recomputed = false;  // windows without memory
   int64_t mem_len = 0;
@@ -86,6 +93,7 @@ struct EvaluatedLength {
   std::vector<LossOfPart> by_context = {};
   std::string per_token = {};           // file of its losses, within the evaluation's directory; empty: none
   std::optional<Answers> answers = {};  // of marked data
+  std::vector<std::vector<AttentionOfAge>> attention = {};  // per layer, from the newest row on; empty: not told
 };
 
 struct SampleToken {

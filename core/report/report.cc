@@ -41,6 +41,7 @@ Report make_report(const ReportOptions& options) {
   add_answers(page, data);
   add_loss_by_memory(page, data);
   add_loss_by_position(page, data);
+  add_attention(page, data);
   add_effective_context(page, data);
   add_shaded_text(page, data);
   add_configs(page, data);

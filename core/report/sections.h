@@ -27,6 +27,7 @@ void add_spans(Page& page, const ReportData& data);    // nothing without learne
 void add_answers(Page& page, const ReportData& data);  // nothing without marked data
 void add_loss_by_memory(Page& page, const ReportData& data);
 void add_loss_by_position(Page& page, const ReportData& data);
+void add_attention(Page& page, const ReportData& data);  // nothing where no evaluation tells it
 void add_effective_context(Page& page, const ReportData& data);
 void add_shaded_text(Page& page, const ReportData& data);
 void add_configs(Page& page, const ReportData& data);

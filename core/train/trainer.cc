@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "core/evaluation/loss_units.h"
+#include "core/model/reach.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/optimizer/schedule.h"
 #include "core/train/replicas.h"

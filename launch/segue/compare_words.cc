@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/compare/comparison_result.h"
+#include "core/model/reach.h"
 #include "core/model/transformer.h"
 
 namespace segue {

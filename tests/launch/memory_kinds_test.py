@@ -152,6 +152,33 @@ def test_beside_others(job):
     check(lines[0] != lines[1], f"activations of one segment and of three: {lines}")
 
 
+def test_attention(job):
+    """How much of its attention each layer gives to its memory: of every kind, the same from any number of ranks."""
+    for kind in KINDS:
+        run = f"{kind}-whole"
+        job.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--attention", "--name", "attention")
+        result = read_evaluation(job.path(run, "evaluations", "attention"))["results"][0]
+        loss = evaluated(job, run)
+        check(abs(result["loss"] - loss) <= 1e-5, f"{kind}: loss {result['loss']} with attention, {loss} without")
+        if result["mem_len"] == 0:
+            check("attention" not in result, f"{kind}: attention to no memory")
+            continue
+        for layer in result["attention"]:
+            shares = [age["share"] for age in layer["by_age"]]
+            check(min(shares) >= 0 and abs(sum(shares) - layer["memory"]) <= 1e-9 and 0 < layer["memory"] < 1, f"{kind}: {layer}")
+        job.run_ranks(3, "eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--attention", "--name", "attention-3")
+        of_ranks = read_evaluation(job.path(run, "evaluations", "attention-3"))["results"][0]["attention"]
+        check(max(abs(a["memory"] - b["memory"]) for a, b in zip(result["attention"], of_ranks, strict=True)) <= 1e-6,
+              f"{kind}: {result['attention']} of one rank, {of_ranks} of three")
+    refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--attention", "--recompute",
+            says=["recompute and attention"])
+    sparse = write_config(job, "sparse", {"visibility": {"kind": "sparse", "patterns": [{"kind": "window", "window": 4}]},
+                                          "mem_len": 7}, {"tgt_len": 5, "max_step": 1})
+    train(job, 1, sparse, "sparse-run")
+    refused(job, CONFIG, "eval", "--checkpoint", "sparse-run", "--data", "text", "--attention",
+            says=["attention", "model.visibility.kind", "sparse"])
+
+
 def reconstruction_losses(run):
     lines = metrics(run)
     check(all("reconstruction_loss" not in line for line in lines if "evaluation" in line), f"{run}: an evaluation has one")
@@ -220,6 +247,7 @@ def main():
     test_beside_others(job)
     test_compression_alone(job)
     test_encoder_alone(job)
+    test_attention(job)
 
 
 if __name__ == "__main__":

@@ -164,6 +164,27 @@ def check_answers(program):
     check("answers" not in page.ids, "a run of text")
 
 
+def attention(*layers):
+    return [{"memory": sum(shares), "by_age": [{"from": 2 ** i // 2 + 1, "to": 2 ** i, "share": share} for i, share in enumerate(shares)]}
+            for shares in layers]
+
+
+def check_attention(program):
+    """What layers attend to, where an evaluation tells it."""
+    make_run(program, "attending", metrics(3))
+    results = [result(0, 2.0), result(8, 1.8, attention=attention([0.125, 0.25, 0.125], [0.0, 0.0625, 0.5]))]
+    add_evaluation(program, "attending", "attention", evaluation(results))
+    program.run("report", "attending", "--output", "attending.html", "--figures", "attending")
+    page, _, _ = read_page(program.path("attending.html"))
+    check("attention" in page.ids and "50.00" in page.text and "56.25" in page.text, "the shares of memory")
+    check(os.path.exists(program.path("attending", "attention-by-age-1.svg")), "its figure")
+    results[1]["attention"][1]["by_age"].pop()
+    add_evaluation(program, "attending", "attention", evaluation(results))
+    refused(program, 4, "report", "attending", says=("results[1].attention[1].by_age", "3 ages"))
+    program.run("report", "plain", "--output", "plain.html")
+    check("attention" not in read_page(program.path("plain.html"))[0].ids, "a run of which it is not told")
+
+
 def check_refusals(program):
     refused(program, 4, "report", "nowhere", says=("nowhere", "config.json"), leaves_nothing_at="report.html")
     make_run(program, "broken", metrics(3))
@@ -197,6 +218,7 @@ def main():
     check_unfinished(program)
     check_spans(program)
     check_answers(program)
+    check_attention(program)
     check_refusals(program)
     check_training(program)
     print("pages are whole, files are refused")

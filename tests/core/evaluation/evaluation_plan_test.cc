@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/evaluation/evaluator.h"
+#include "core/model/reach.h"
 #include "data_pipeline/document_boundaries.h"
 #include "distributed/job.h"
 #include "tests/core/model/model_problem.h"

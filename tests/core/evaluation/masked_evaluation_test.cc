@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/evaluation/evaluator.h"
+#include "core/model/reach.h"
 #include "data_pipeline/masked_tokens.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/data_pipeline/testing.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/reach.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

@@ -1,4 +1,6 @@
 // Information reaches exactly as far as the mask says: for every pair of tokens.
+#include "core/model/reach.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,0 +1,40 @@
+// Layer by layer, from a query back.
+#include "core/model/reach.h"
+
+#include <algorithm>
+
+#include "core/attention/visibility.h"
+#include "core/config/layers.h"
+
+namespace segue {
+
+namespace {
+
+// The position of the oldest token that reaches a query, both counted from the first of the query's segment.
+int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
+  if (encoder_layers(model) > 0) return -use.mem_len;
+  int64_t oldest = query;
+  for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
+    const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
+    // Segments begin where periods do.
+    const int64_t seen = keys_in_reach(use_of_layer(model, use, layer), oldest + segments_back * tgt_len);
+    const int64_t oldest_key = -segments_back * tgt_len - use.remembered_tokens();
+    oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
+  }
+  return oldest;
+}
+
+}  // namespace
+
+std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  if (use.memory_tokens > 0 || keeps_most_used(model)) return std::nullopt;
+  return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
+}
+
+std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  if (use.memory_tokens > 0 || keeps_most_used(model) || tgt_len % use.compression_rate != 0) return std::nullopt;
+  const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
+  return (before + tgt_len - 1) / tgt_len * tgt_len;
+}
+
+}  // namespace segue
