@@ -307,9 +307,9 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_block(model.block, source);
   check_all_patterns(model, source);
   check_spans(model, source);
-  check_objective(model, source);
   check_memory_tokens(model, source);
   check_encoder(model, source);
+  check_objective(model, source);
   check_compression(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);

@@ -68,6 +68,8 @@ void check_encoder(const ModelConfig& model, std::string_view source) {
   if (position != kRope && position != kNone)
     refuse(source, "model.position.kind", R"("rope" or "none", as its encoder's keys also lie after a query,)",
            MemoryKind::kEncoder, quoted(name_of_choice(position)));
+  if (model.mem_len == 0)
+    refuse(source, "model.mem_len", "at least 1, the tokens that an encoder reads,", MemoryKind::kEncoder, "0");
   if (model.memory.initial == InitialMemory::kZeros)
     refuse(source, "model.memory.initial", R"("empty", as it remembers tokens,)", MemoryKind::kEncoder, R"("zeros")");
   check_view(model, "every token sees all that the encoder makes", source);

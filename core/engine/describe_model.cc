@@ -40,6 +40,9 @@ std::string parameter_table(const Parameters& parameters) {
   };
   add_sum("all", parameters.count());
   add_sum("  of layers, without u and w", elements_of(parameters, is_of_layers));
+  const int64_t of_encoder =
+      elements_of(parameters, [](const std::string& name) { return name.starts_with("encoder."); });
+  if (of_encoder > 0) add_sum("  of the encoder", of_encoder);
   add_sum("  of the embedding, with projections", elements_of(parameters, is_of_embedding));
   return text;
 }
@@ -76,7 +79,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
-  if (encoder_layers(model) > 0) tokens = fmt::format(", which an encoder of {} layers reads", encoder_layers(model));
+  if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
                       lengths.tgt_len, use.mem_len, tokens);

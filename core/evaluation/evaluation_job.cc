@@ -122,6 +122,8 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
     passes_.push_back(make_pass(lengths));
+  if (settings.attention && std::ranges::all_of(passes_, [](const auto& pass) { return pass.use.mem_len == 0; }))
+    throw ConfigError("attention: expected a mem_len above 0, as there are no rows of memory to attend to, found 0");
   sample_ = middle_of(passes_.front().plan);
 }
 
@@ -183,8 +185,7 @@ std::vector<PassResult> EvaluationJob::run(const std::filesystem::path& director
 PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters,
                                    Arena& arena, std::vector<float>& nll, const Ready& ready,
                                    const Evaluator::Told& progress) {
-  const EvaluationMemory memory = settings_.attention ? EvaluationMemory::kAsTrained : settings_.memory;
-  Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, memory, settings_.attention);
+  Evaluator evaluator({model, pass.use, parameters, arena, queue_}, job_, settings_.kept(), settings_.attention);
   PassResult result{.pass = pass, .statistics = LossStatistics(pass.plan.rows(), pass.context, example_runs(split_))};
   result.sample.assign(static_cast<size_t>(sample_.count), kNotScored);
   std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);

@@ -120,7 +120,9 @@ OrderedJson answers_json(const AnswerStatistics& answers, const Dataset& dataset
   return json;
 }
 
+// Null where no whole segment found a full memory.
 OrderedJson attention_json(const AttentionByAge& attention) {
+  if (attention.empty()) return {};
   OrderedJson layers = OrderedJson::array();
   for (int64_t layer = 0; layer < attention.layers(); ++layer) {
     OrderedJson& of = layers.emplace_back(OrderedJson{{"memory", attention.of_memory(layer)}});
@@ -331,6 +333,11 @@ std::string describe_attention(const OrderedJson& results) {
   std::string text;
   for (const OrderedJson& result : results) {
     if (!result.contains("attention")) continue;
+    if (result["attention"].is_null()) {
+      text += fmt::format("\nAttention, mem_len {}, tgt_len {}: no whole segment found a full memory\n",
+                          result["mem_len"].dump(), result["tgt_len"].dump());
+      continue;
+    }
     text += fmt::format("\nAttention, %, mem_len {}, tgt_len {}: by rows back from the segment\n{:<8}{:>8}{:>8}",
                         result["mem_len"].dump(), result["tgt_len"].dump(), "layer", "segment", "memory");
     for (const OrderedJson& share : result["attention"][0]["by_age"])

@@ -101,8 +101,9 @@ void EvaluationSettings::describe(JsonFields& fields) {
                               "position in the split)"});
   fields.optional(
       "attention", attention,
-      {.meaning = "also tell how much of its attention every layer gives to what it remembers, by age; with "
-                  "what training keeps of earlier segments, whatever memory says"});
+      {.meaning = "also tell how much of its attention every layer gives to what it remembers, by age, in "
+                  "whole segments that find their memory full; with what training keeps of earlier segments, whatever "
+                  "memory says"});
   fields.optional("output", output,
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; "
                               "replaced as a whole when it holds an evaluation",

@@ -38,6 +38,8 @@ struct EvaluationSettings {
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;  // 0: all
   void describe(JsonFields& fields);
+  // A KV cache cannot tell attention.
+  EvaluationMemory kept() const { return attention ? EvaluationMemory::kAsTrained : memory; }
 };
 
 // Throws ConfigError naming file and key, and FileError.

@@ -82,7 +82,10 @@ Evaluator::Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory
       tells_attention_(tells_attention),
       engine_(in_use, Tape::Mode::kEvaluation),
       job_(job),
-      masking_(evaluation_masking(in_use.model)) {}
+      masking_(evaluation_masking(in_use.model)) {
+  if (tells_attention && memory == EvaluationMemory::kKvCache)
+    throw ContractError("a KV cache cannot tell the attention that its rows receive");
+}
 
 void Evaluator::prepare(const EvaluationPlan& plan, const SplitInfo& split) {
   const int64_t lanes = my_lanes(job_, plan.lanes()).count;
@@ -195,7 +198,7 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
                                    .margins = run.scores_some,
                                    .attention = tells_attention_},
                                   *run.memory);
-  if (!losses.attention.empty()) run.result.attention->add(losses.attention, in_use_.use.rows_of(part.length));
+  if (!losses.attention.empty()) add_attention(run, part, losses.attention);
   const std::span<const float> nll = losses.nll;
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
@@ -225,6 +228,16 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
     losses.nll = run.nll;
   }
   return losses;
+}
+
+// Of the lanes whose segment is whole and scored as a whole, if the memory was full.
+void Evaluator::add_attention(Run& run, const Part& part, std::span<const ConstTensorView> received) {
+  const ModelUse& use = in_use_.use;
+  if (part.length < run.plan.tgt_len() || received.front().shape[2] < use.compressed_len + use.mem_len) return;
+  for (int64_t i = 0; i < run.mine.count; ++i) {
+    const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
+    if (scored.count == part.length) run.result.attention->add(received, i, use.rows_of(part.length));
+  }
 }
 
 void Evaluator::hand_over(const Part& part, const HostLosses& losses, const Sink& sink) {

@@ -25,7 +25,7 @@ struct EvaluationResult {
     return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
   }
   double loss() const { return total_nll / static_cast<double>(tokens); }
-  std::optional<AttentionByAge> attention = {};  // of all that was run, scored or not, if it was asked for
+  std::optional<AttentionByAge> attention = {};  // if it was asked for
 };
 
 // Losses of consecutive tokens of a split, of one segment of one lane.
@@ -48,8 +48,8 @@ class Evaluator {
   // Whether this rank has been asked to stop.
   using Asked = std::function<bool()>;
 
-  // The job outlives the evaluator. A KV cache is faster than what training keeps, and takes more memory, and cannot
-  // tell the attention that rows of memory receive.
+  // The job outlives the evaluator. A KV cache is faster than what training keeps, and takes more memory. Throws
+  // ContractError when it is to tell the attention that its rows receive, which it cannot.
   Evaluator(const ModelInUse& in_use, Job& job, EvaluationMemory memory = EvaluationMemory::kAsTrained,
             bool tells_attention = false);
 
@@ -82,6 +82,7 @@ class Evaluator {
   bool run_group(Run& run, int64_t index);  // false: stopped
   void run_part(Run& run, const Part& part);
   HostLosses losses_of(Run& run, const Part& part);  // in this rank's lanes
+  void add_attention(Run& run, const Part& part, std::span<const ConstTensorView> received);
   // The losses of all ranks' lanes, given to the sink by the first.
   void hand_over(const Part& part, const HostLosses& losses, const Sink& sink);
 

@@ -19,6 +19,14 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
     inputs_.emplace_back(compute.activations, Shape{streams, tgt_len, model.d_model}, compute.device);
     received_.emplace_back(DType::kFloat32, Shape{streams, model.n_head, most}, compute.device);
   }
+  const SegmentShape full{.streams = streams,
+                          .tgt_len = tgt_len,
+                          .memory_length = use.memory_rows(),
+                          .compressed = use.compressed_len,
+                          .pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len)};
+  const Recorded& recorded = recorded_for(full);
+  for (const auto* tapes : {&recorded.before, &recorded.after})  // so that it is known what will be taken
+    if (!tapes->empty()) in_use.arena.reserve(tapes->front()->tape.planned_bytes());
 }
 
 void CompressedCache::fit(SegmentShape& shape) const {

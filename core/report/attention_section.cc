@@ -71,8 +71,10 @@ void add_attention(Page& page, const ReportData& data) {
         page.figure(
             {.charts = {plot_of(run, result, number)},
              .caption = fmt::format(
-                 "Attention of {} to rows of its memory, in groups of ages that double, the newest row being 1; "
-                 "the rest of each layer's attention is on the segment itself. Memory {}, segment {} ({}).",
+                 "What share of its attention each layer of {} gives to a row of its memory, on mean over groups of "
+                 "ages "
+                 "that double, the newest row being 1. The table has the shares of whole groups; what is left falls on "
+                 "the segment itself, memory tokens among it. Memory {}, segment {} ({}).",
                  run.name, human_count(result.mem_len), human_count(result.tgt_len), evaluation.name),
              .table = table_of(result)});
       }

@@ -1,6 +1,7 @@
 // The two formats, version 1.
 #include "core/report/evaluation_file.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -100,10 +101,11 @@ std::vector<std::vector<AttentionOfAge>> read_attention(const JsonNode& node) {
     for (const JsonNode& age : layer.at("by_age").elements()) {
       ages.push_back({.from = read_count(age.at("from"), 1), .share = age.at("share").number()});
       ages.back().to = read_count(age.at("to"), ages.back().from);
-      if (!(ages.back().share >= 0.0)) age.at("share").refuse("a number from 0 on");
+      if (!(ages.back().share >= 0.0 && ages.back().share <= 1.0)) age.at("share").refuse("a number from 0 to 1");
     }
-    if (ages.size() != layers.front().size())
-      layer.at("by_age").refuse(std::to_string(layers.front().size()) + " ages, as of the first layer");
+    const auto same = [](const AttentionOfAge& a, const AttentionOfAge& b) { return a.from == b.from && a.to == b.to; };
+    if (!std::ranges::equal(ages, layers.front(), same))
+      layer.at("by_age").refuse(std::to_string(layers.front().size()) + " ages, those of the first layer");
   }
   return layers;
 }
@@ -132,7 +134,8 @@ EvaluatedLength read_result(const JsonNode& node) {
   if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
     result.difference95 = above->find_number("confidence95");
   if (const std::optional<JsonNode> answers = node.find("answers")) result.answers = read_answers(*answers);
-  if (const std::optional<JsonNode> attention = node.find("attention")) result.attention = read_attention(*attention);
+  if (const std::optional<JsonNode> attention = node.find("attention"); attention && !attention->is_null())
+    result.attention = read_attention(*attention);
   return result;
 }
 

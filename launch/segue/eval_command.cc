@@ -111,7 +111,7 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
     if (!job.is_first()) return;
     logger->info("segments of {}, mem_len {}: {}{}", human_count(pass.lengths.tgt_len),
                  human_count(pass.lengths.mem_len),
-                 bytes.text(queue.device(), keeps_kv_cache(settings.memory, pass.use) ? "KV cache" : "segment memory"),
+                 bytes.text(queue.device(), keeps_kv_cache(settings.kept(), pass.use) ? "KV cache" : "segment memory"),
                  job.size() > 1 ? ", of the first rank" : "");
   };
   const std::vector<PassResult> results =

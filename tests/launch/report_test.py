@@ -178,6 +178,9 @@ def check_attention(program):
     page, _, _ = read_page(program.path("attending.html"))
     check("attention" in page.ids and "50.00" in page.text and "56.25" in page.text, "the shares of memory")
     check(os.path.exists(program.path("attending", "attention-by-age-1.svg")), "its figure")
+    results[1]["attention"][1]["by_age"][2]["share"] = 1.5
+    add_evaluation(program, "attending", "attention", evaluation(results))
+    refused(program, 4, "report", "attending", says=("results[1].attention[1].by_age[2].share", "from 0 to 1"))
     results[1]["attention"][1]["by_age"].pop()
     add_evaluation(program, "attending", "attention", evaluation(results))
     refused(program, 4, "report", "attending", says=("results[1].attention[1].by_age", "3 ages"))

@@ -88,6 +88,11 @@ TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
   EXPECT_EQ(error_with({encoder}),
             "c: model.position.kind: expected \"rope\" or \"none\", as its encoder's keys also lie after a query, with "
             "model.memory.kind = \"encoder\", found \"relative\"");
+  EXPECT_EQ(error_with({encoder, rope, "model.mem_len=0"}),
+            "c: model.mem_len: expected at least 1, the tokens that an encoder reads, with model.memory.kind = "
+            "\"encoder\", found 0");
+  EXPECT_EQ(error_with({encoder, rope, "model.objective.kind=masked"}),
+            "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"encoder\", found \"masked\"");
   EXPECT_EQ(error_with({encoder, rope, "model.memory.initial=zeros"}),
             "c: model.memory.initial: expected \"empty\", as it remembers tokens, with model.memory.kind = "
             "\"encoder\", found \"zeros\"");

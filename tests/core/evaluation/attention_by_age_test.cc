@@ -12,14 +12,15 @@ namespace segue {
 namespace {
 
 TEST(AttentionByAge, JoinsAgesInDoublingSteps) {
-  AttentionByAge attention(1, 6);
+  AttentionByAge attention(1, 9);
+  EXPECT_TRUE(attention.empty() && attention.by_age(0).empty());
   OwnedTensor received(DType::kFloat32, {1, 2, 5});  // two heads, five rows, the oldest first
   for (int64_t i = 0; i < 10; ++i) received.as<float>()[i] = static_cast<float>(i % 5 + 1);
   const std::vector<ConstTensorView> layers{received.view()};
-  attention.add(layers, 20);
+  attention.add(layers, 0, 20);
   const std::vector<AttentionByAge::Share> shares = attention.by_age(0);
   ASSERT_EQ(shares.size(), 4U);
-  const std::vector<int64_t> to{1, 2, 4, 6};
+  const std::vector<int64_t> to{1, 2, 4, 5};
   const std::vector<double> sums{5, 4, 3 + 2, 1};  // of one head
   for (size_t i = 0; i < shares.size(); ++i) {
     EXPECT_EQ(shares[i].to, to[i]);
@@ -28,7 +29,7 @@ TEST(AttentionByAge, JoinsAgesInDoublingSteps) {
   }
   EXPECT_DOUBLE_EQ(attention.of_memory(0), 15.0 / 20.0);
   AttentionByAge shorter(1, 4);
-  EXPECT_THROW(shorter.add(layers, 20), ContractError);
+  EXPECT_THROW(shorter.add(layers, 0, 20), ContractError);
 }
 
 // Without positions and weights every query attends to all that it sees alike.
@@ -52,7 +53,7 @@ TEST(AttentionByAge, IsThatOfTheQueriesThatSeeARow) {
       const int64_t rows = std::min(begin, config.mem_len);
       EXPECT_EQ(losses.attention.empty(), rows == 0);
       if (rows == 0) continue;
-      attention.add(losses.attention, kTgtLen);
+      for (int64_t stream = 0; stream < 2; ++stream) attention.add(losses.attention, stream, kTgtLen);
       for (int64_t age = 0; age < rows; ++age)
         for (int64_t query = 0; query < kTgtLen; ++query)
           expected[static_cast<size_t>(age)] += 1.0 / static_cast<double>(rows + query + 1) / (2.0 * kTgtLen);
