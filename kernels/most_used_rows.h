@@ -24,7 +24,7 @@ struct MostUsedRows {
 void most_used_rows(Queue& queue, const MostUsedRows& args);
 
 // Whether row i comes before row j among the most used. A total order, whatever was summed up.
-inline constexpr bool is_used_more(uint32_t usage_i, int64_t i, uint32_t usage_j, int64_t j) {
+constexpr bool is_used_more(uint32_t usage_i, int64_t i, uint32_t usage_j, int64_t j) {
   return usage_i > usage_j || (usage_i == usage_j && i < j);
 }
 
