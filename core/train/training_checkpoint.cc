@@ -183,11 +183,24 @@ void check_streams(const Checkpoint& checkpoint, const SavedMemory& memory, int6
                           memory.streams(), expected);
 }
 
+// Of a memory that keeps tokens, of which a model looks up vectors wherever the numbers point.
+void check_tokens(const std::string& name, ConstTensorView saved, int64_t vocabulary) {
+  if (saved.dtype != DType::kInt32) return;
+  const auto* tokens = saved.as<int32_t>();
+  for (int64_t i = 0; i < saved.elements(); ++i)
+    if (tokens[i] < 0 || tokens[i] >= vocabulary)
+      throw CheckpointError("memory: {}: expected tokens of [0, {}), found {}", name, vocabulary, tokens[i]);
+}
+
 // Throws CheckpointError naming the checkpoint when the memory cannot take over what was saved.
 void restore_streams(const Checkpoint& checkpoint, const SavedMemory& saved, const Share& streams,
                      TrainingMemory& memory) try {
   std::vector<OwnedTensor> rows;
-  for (const NamedTensor& own : memory.state()) rows.push_back(saved.rows(own.name, streams));
+  const int64_t vocabulary = read_model(checkpoint).vocab_size;
+  for (const NamedTensor& own : memory.state()) {
+    rows.push_back(saved.rows(own.name, streams));
+    check_tokens(own.name, std::as_const(rows.back()).view(), vocabulary);
+  }
   std::vector<ConstTensorView> views;
   views.reserve(rows.size());
   for (const OwnedTensor& tensor : rows) views.push_back(tensor.view());

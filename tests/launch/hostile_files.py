@@ -355,6 +355,19 @@ def checkpoints():
         yield Case("checkpoint memory", f"longer than the model's, {what}", command, CHECKPOINT, ["step-", "100"], memory(longer))
         yield Case("checkpoint memory", f"one layer shorter, {what}", command, CHECKPOINT, ["step-", "layer 1"], memory(shorter))
 
+    def token(value):
+        def make(place):
+            place.copy("encoder")
+            shutil.rmtree(place.path("encoder/checkpoints/step-00000002"))
+            newest = "encoder/checkpoints/step-00000004"
+            place.damage(os.path.join(newest, "memory-00000.safetensors"), lambda c: c[:-4] + struct.pack("<i", value))
+            place.seal(place.path(newest))
+        return make
+
+    of_encoder = ["train", "--run", "encoder", "--resume"]
+    for value in (256, -1, LARGE % 2**31):
+        yield Case("checkpoint memory", f"token {value} of an encoder's", of_encoder, CHECKPOINT, ["step-00000004", "tokens", f"found {value}"], token(value))
+
     yield Case("checkpoint manifest", "controls in a file's name", inspect, CHECKPOINT, ["manifest.json"],
                in_newest("manifest.json", lambda p, path: p.edit(path, kept("files.0.name", ESCAPE)), sealed=False))
     yield Case("checkpoint manifest", "a file elsewhere", inspect, CHECKPOINT, ["manifest.json"],

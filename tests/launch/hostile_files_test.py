@@ -28,6 +28,7 @@ def sound_files(program):
     program.config("run.json", data={"path": program.path("text")}, model=TINY_MODEL, evaluation={"interval": 0}, checkpoint={"interval": 2},
                    training={"batch_size": 3, "tgt_len": 16, "max_step": 4, "log_interval": 1})
     program.run("train", "run.json", "--run", "run", "--quiet")
+    program.run("train", "run.json", "--run", "encoder", "--quiet", "--set", "model.memory.kind=encoder", "--set", "model.position.kind=rope")
     program.run("eval", "--checkpoint", "run", "--data", "text", "--per-token", "--output", "evaluated", "--quiet")
     shutil.copy(program.path("evaluated", "losses-mem-24.h5"), program.path("losses.h5"))
     program.run("export", "--checkpoint", "run", "--output", "model.safetensors", "--args", "args.json")
