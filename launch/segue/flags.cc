@@ -47,7 +47,11 @@ class FlagReader : public JsonFields {
   void enter_element(int64_t index) override { element_ = index - kept_; }
   void leave() override {}
 
-  void visit_bool(bool& value) override { value = given_->back() != "false"; }
+  void visit_bool(bool& value) override {
+    element_ = std::ssize(*given_) - 1;  // of those given more than once the last
+    if (word() != "true" && word() != "false") fail("nothing, true or false");
+    value = word() == "true";
+  }
   void visit_integer(int64_t& value, const FieldInfo& info) override { read_number("an integer", value, info); }
   void visit_number(double& value, const FieldInfo& info) override { read_number("a number", value, info); }
   void visit_text(std::string& value) override {

@@ -21,6 +21,7 @@ def test_bounds(program):
             ((*evaluation, "--batch-size", "1.5"), '--batch-size: expected an integer >= 1 and <= 32768, found "1.5"'),
             ((*evaluation, "--threads", "99999999999999999999"), "--threads: expected an integer >= 0 and <= 4096"),
             ((*evaluation, "--memory", "key_values"), "--memory: expected one of as_trained, kv_cache"),
+            ((*evaluation, "--recompute=maybe"), '--recompute: expected nothing, true or false, found "maybe"'),
             (("generate", "--checkpoint", "none", "--prompt", "a", "--top-p", 0), "--top-p: expected a number > 0 and <= 1"),
             (("bench", "head", "--cutoffs", "10,0"), '--cutoffs: expected an integer >= 1, found "0"'),
             (("bench", "gemm", "8,8,8", "--copy-bytes", 63), "--copy-bytes: expected an integer >= 64"),
