@@ -123,6 +123,21 @@ void check_apart(const Contract& contract, const std::pair<std::string_view, Con
   }
 }
 
+// And nothing that all passes read.
+template <size_t kOutputs>
+void check_apart_from_inputs(const Contract& contract,
+                             const std::pair<std::string_view, ConstTensorView> (&outputs)[kOutputs],
+                             const RelativeAttentionInputs& in) {
+  check_apart(contract, outputs,
+              {{"qkv", in.qkv},
+               {"memory_kv", in.memory_kv},
+               {"r", in.r},
+               {"u", in.u},
+               {"w", in.w},
+               {"bias", in.bias},
+               {"gain", in.gain}});
+}
+
 }  // namespace
 
 void relative_attention_forward(Queue& queue, const RelativeAttentionForward& args) {
@@ -133,14 +148,7 @@ void relative_attention_forward(Queue& queue, const RelativeAttentionForward& ar
   check_inputs(contract, operation, in, e, queue.device());
   contract.tensor("output", args.output, e.a, {e.b, e.t, e.n, e.h});
   contract.floats("lse", args.lse, {e.b, e.n, e.t});
-  check_apart(contract, {{"output", args.output}, {"lse", args.lse}},
-              {{"qkv", in.qkv},
-               {"memory_kv", in.memory_kv},
-               {"r", in.r},
-               {"u", in.u},
-               {"w", in.w},
-               {"bias", in.bias},
-               {"gain", in.gain}});
+  check_apart_from_inputs(contract, {{"output", args.output}, {"lse", args.lse}}, in);
   queue.operations().relative_attention_forward(queue, args);
 }
 
@@ -170,25 +178,16 @@ void relative_attention_backward(Queue& queue, const RelativeAttentionBackward& 
   check_gradient(contract, "dr", args.dr, in.r);
   check_gradient(contract, "du", args.du, in.u);
   check_gradient(contract, "dw", args.dw, in.w);
-  check_apart(contract,
-              {{"workspace", args.workspace},
-               {"dqkv", args.dqkv},
-               {"dmemory_kv", args.dmemory_kv},
-               {"dr", args.dr},
-               {"du", args.du},
-               {"dw", args.dw},
-               {"dbias", args.dbias},
-               {"dgain", args.dgain}},
-              {{"doutput", args.doutput},
-               {"qkv", in.qkv},
-               {"memory_kv", in.memory_kv},
-               {"r", in.r},
-               {"u", in.u},
-               {"w", in.w},
-               {"bias", in.bias},
-               {"gain", in.gain},
-               {"output", args.output},
-               {"lse", args.lse}});
+  const std::pair<std::string_view, ConstTensorView> outputs[] = {{"workspace", args.workspace},
+                                                                  {"dqkv", args.dqkv},
+                                                                  {"dmemory_kv", args.dmemory_kv},
+                                                                  {"dr", args.dr},
+                                                                  {"du", args.du},
+                                                                  {"dw", args.dw},
+                                                                  {"dbias", args.dbias},
+                                                                  {"dgain", args.dgain}};
+  check_apart(contract, outputs, {{"doutput", args.doutput}, {"output", args.output}, {"lse", args.lse}});
+  check_apart_from_inputs(contract, outputs, in);
   queue.operations().relative_attention_backward(queue, args);
 }
 
@@ -208,16 +207,8 @@ void relative_attention_received(Queue& queue, const RelativeAttentionReceived& 
                   e.m);
   contract.floats("received", args.received, {e.b, e.n, rows});
   if (!args.before.empty()) contract.floats("before", args.before, args.received.shape);
-  check_apart(contract, {{"received", args.received}},
-              {{"qkv", in.qkv},
-               {"memory_kv", in.memory_kv},
-               {"r", in.r},
-               {"u", in.u},
-               {"w", in.w},
-               {"bias", in.bias},
-               {"gain", in.gain},
-               {"lse", args.lse},
-               {"before", args.before}});
+  check_apart(contract, {{"received", args.received}}, {{"lse", args.lse}, {"before", args.before}});
+  check_apart_from_inputs(contract, {{"received", args.received}}, in);
   queue.operations().relative_attention_received(queue, args);
 }
 

@@ -138,8 +138,8 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
                           received.before, received.sums},
         .forward =
             [=, &tape](Queue& queue) {
-              const MemoryRows rows =
-                  tape.info().pushed_out.value_or(MemoryRows{.first = received.first, .count = sums[2]});
+              const MemoryRows rows = received.before.exists() ? tape.info().pushed_out.value()
+                                                               : MemoryRows{.first = received.first, .count = sums[2]};
               if (rows.count == 0) return;
               const ConstTensorView before = tape.read(received.before);
               const TensorView to = tape.write(received.sums);

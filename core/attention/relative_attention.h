@@ -13,8 +13,8 @@ namespace segue {
 // What rows of the memory receive of the attention of the segment, before dropout.
 struct ReceivedAttention {
   Slot sums;          // [B, N, R] float32, written: of R rows
-  Slot before;        // likewise, what is added to; or missing: zeros
-  int64_t first = 0;  // of the rows; with a KV cache ReplayInfo::pushed_out says which they are, at most R
+  Slot before;        // likewise, what is added to, of the rows that ReplayInfo::pushed_out says, at most R; or missing
+  int64_t first = 0;  // of the rows, where nothing is added to
 };
 
 // Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions.

@@ -26,7 +26,7 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
                           .pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len)};
   const Recorded& recorded = recorded_for(full);
   for (const auto* tapes : {&recorded.before, &recorded.after})  // so that it is known what will be taken
-    if (!tapes->empty()) in_use.arena.reserve(tapes->front()->tape.planned_bytes());
+    for (const std::unique_ptr<MemoryTape>& of_layer : *tapes) in_use.arena.reserve(of_layer->tape.planned_bytes());
 }
 
 void CompressedCache::fit(SegmentShape& shape) const {
