@@ -7,7 +7,6 @@ once.
 """
 
 import argparse
-import collections
 import hashlib
 import json
 import os
@@ -107,15 +106,12 @@ def astray(source: pathlib.Path, mutations: list[Mutation]) -> list[str]:
 
 
 def one_in(share: int, mutations: list[Mutation], source: pathlib.Path) -> list[Mutation]:
-    """Of each file's mutations every `share`-th, at least one; what the file holds decides which."""
-    of_file = collections.defaultdict(list)
-    for mutation in mutations:
-        of_file[mutation.file].append(mutation)
-    chosen = []
-    for file, some in of_file.items():
-        first = int.from_bytes(hashlib.sha256((source / file).read_bytes()).digest()[:4], "big")
-        chosen += some[first % min(share, len(some))::share]
-    return chosen
+    """Every `share`-th mutation, at least one where there are any; what all their files hold decides which."""
+    digest = hashlib.sha256()
+    for file in sorted({mutation.file for mutation in mutations}):
+        digest.update((source / file).read_bytes())
+    first = int.from_bytes(digest.digest()[:4], "big")
+    return mutations[first % max(1, min(share, len(mutations)))::share]
 
 
 def unbroken(build: Build, mutations: list[Mutation]) -> bool:
@@ -134,7 +130,7 @@ def main() -> int:
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", default="", help="mutations whose file or meaning contains this")
-    parser.add_argument("--share", type=int, default=1, help="one in so many of each file, others once the file is another")
+    parser.add_argument("--share", type=int, default=1, help="one in so many, others once a file is another")
     parser.add_argument("--tests-pass", action="store_true", help="they have been run: not before anything is broken, too")
     arguments = parser.parse_args()
     build = Build(arguments.build.resolve(), arguments.source.resolve())
