@@ -42,13 +42,18 @@ function(segue_labelled_program name label)
   endif()
 endfunction()
 
-# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test.
+# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test; only listed by it where
+# SEGUE_LEAVES_OUT is set.
 function(segue_test name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} segue_tests_on_cpu GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+  if(SEGUE_LEAVES_OUT)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set_tests_properties(${name} PROPERTIES DISABLED ON)
+  endif()
   segue_labelled_program(${name} ${label})
 endfunction()
 
