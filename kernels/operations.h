@@ -16,7 +16,9 @@
 #include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/feed_forward.h"
+#include "kernels/gate.h"
 #include "kernels/gradient_clip.h"
+#include "kernels/head_norm.h"
 #include "kernels/lamb.h"
 #include "kernels/lamb_scalars.h"
 #include "kernels/layer_norm.h"
@@ -29,6 +31,7 @@
 #include "kernels/rotary_scalars.h"
 #include "kernels/segment_memory.h"
 #include "kernels/squared_difference.h"
+#include "kernels/state_scan.h"
 #include "kernels/token_clusters.h"
 #include "kernels/update_formulas.h"
 
@@ -49,7 +52,11 @@
   OPERATION(embedding_forward, EmbeddingForward)                    \
   OPERATION(feed_forward_backward, FeedForwardBackward)             \
   OPERATION(feed_forward_forward, FeedForwardForward)               \
+  OPERATION(gate_backward, GateBackward)                            \
+  OPERATION(gate_forward, GateForward)                              \
   OPERATION(gradient_norm, GradientNorm)                            \
+  OPERATION(head_norm_backward, HeadNormBackward)                   \
+  OPERATION(head_norm_forward, HeadNormForward)                     \
   OPERATION(lamb_moments, ScaledLambMoments)                        \
   OPERATION(lamb_norms, LambNorms)                                  \
   OPERATION(lamb_step, ScaledLambStep)                              \
@@ -68,6 +75,8 @@
   OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
   OPERATION(squared_difference_backward, SquaredDifferenceBackward) \
   OPERATION(squared_difference_forward, SquaredDifferenceForward)   \
+  OPERATION(state_scan_backward, StateScanBackward)                 \
+  OPERATION(state_scan_forward, StateScanForward)                   \
   OPERATION(token_clusters, TokenClusters)                          \
   OPERATION(update_adagrad, AdagradUpdate)                          \
   OPERATION(update_adam, AdamUpdate)                                \

@@ -6,6 +6,7 @@ from attention_sight_mutations import ATTENTION_SIGHT_MUTATIONS
 from host_mutations import HOST_MUTATIONS
 from loss_mutations import LOSS_MUTATIONS
 from mutation import header, kernel
+from state_mutations import STATE_MUTATIONS
 
 BUCKET_BIAS = "*BucketBiasTest.*"
 CLAMP = "Clamp.*"
@@ -32,6 +33,7 @@ MUTATIONS = [
     *ATTENTION_SIGHT_MUTATIONS,
     *HOST_MUTATIONS,
     *LOSS_MUTATIONS,
+    *STATE_MUTATIONS,
     kernel(
         "bucket_bias",
         "the table read by its columns",

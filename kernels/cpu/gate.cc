@@ -1,0 +1,91 @@
+// Element by element; backward sums over rows in the same pass. Exponentials are vectors, the logarithm near 1 is not.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/vector_math.h"
+
+namespace segue::kernels::cpu {
+inline namespace SEGUE_CPU_LEVEL {
+
+namespace {
+
+// NaN stays NaN.
+float share(float x) {
+  const float e = exp_float(-std::fabs(x));
+  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
+}
+
+float scale_of(float rate) { return exp_float(rate > kLargestRate ? kLargestRate : rate); }
+
+// log(1 + e^x)
+float softplus(float x) { return (x < 0.0F ? 0.0F : x) + std::log1p(exp_float(-std::fabs(x))); }
+
+}  // namespace
+
+void gate_forward(Queue& queue, const GateForward& args) {
+  const int64_t rows = args.x.shape[0];
+  const int64_t columns = args.x.shape[1];
+  const float* bias = args.bias.as<float>();
+  const float* rate = data_of<float>(args.rate);
+  float* gates = args.gates.as<float>();
+  const bool is_share = args.formula == GateFormula::kShare;
+  with_activations(args.x.dtype, [&]<typename A>() {
+    const A* x = args.x.as<A>();
+#pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.x.elements()))
+    for (int64_t row = 0; row < rows; ++row) {
+      const A* from = x + row * columns;
+      float* to = gates + row * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        const float shifted = load(from + c) + bias[c];
+        if (is_share) {
+          to[c] = share(shifted);
+        } else {
+          to[c] = (rate == nullptr ? 1.0F : -scale_of(rate[c])) * softplus(shifted);
+        }
+      }
+    }
+  });
+}
+
+void gate_backward(Queue& queue, const GateBackward& args) {
+  const int64_t width = args.x.shape[1];
+  const float* bias = args.bias.as<float>();
+  const float* rate = data_of<float>(args.rate);
+  const float* dgates = args.dgates.as<float>();
+  float* dbias = args.dbias.as<float>();
+  float* drate = data_of<float>(args.drate);
+  const bool is_share = args.formula == GateFormula::kShare;
+  with_activations(args.x.dtype, [&]<typename A>() {
+    const A* x = args.x.as<A>();
+    A* dx = args.dx.as<A>();
+    for_each_column_tile(queue, args.x.shape[0], width,
+                         [=](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+                           TileColumns by_bias{};
+                           TileColumns by_rate{};
+                           for (int64_t i = row; i < row + rows; ++i) {
+                             const int64_t first = i * width + column;
+                             for (int64_t c = 0; c < columns; ++c) {
+                               const float shifted = load(x + first + c) + bias[column + c];
+                               const float s = share(shifted);
+                               const float dgate = dgates[first + c];
+                               float gradient = dgate * s * (is_share ? share(-shifted) : 1.0F);
+                               if (rate != nullptr) {
+                                 const float scale = scale_of(rate[column + c]);
+                                 gradient = -dgate * scale * s;
+                                 by_rate[c] -= dgate * scale * softplus(shifted);
+                               }
+                               store(dx + first + c, gradient);
+                               by_bias[c] += gradient;
+                             }
+                           }
+                           add_to(dbias + column, by_bias.data(), columns);
+                           if (drate != nullptr) add_to(drate + column, by_rate.data(), columns);
+                         });
+  });
+}
+
+}  // namespace SEGUE_CPU_LEVEL
+}  // namespace segue::kernels::cpu
