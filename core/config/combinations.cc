@@ -99,11 +99,11 @@ void check_optimization(const Config& config, std::string_view source) {
                       schedule.eta_min);
 }
 
-// Gradients pass from segment to segment through memory tokens alone.
+// Gradients pass from segment to segment through memory tokens and states.
 void check_segments(const Config& config, std::string_view source) {
   const int64_t segments = config.training.segments_per_step;
   if (segments == 1) return;
-  if (config.model.memory.kind != MemoryKind::kTokens)
+  if (config.model.memory.kind != MemoryKind::kTokens && state_layers(config.model) == 0)
     throw ConfigError(
         R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
         R"(from segment to segment; found {})",
@@ -136,6 +136,13 @@ void check_documents(const Config& config, std::string_view source) {
   if (!config.data.document_boundary.empty() && !why.empty())
     throw ConfigError(R"({}: data.document_boundary: expected "" with model.memory.kind = "{}", {}; found "{}")",
                       source, name_of_choice(kind), why, config.data.document_boundary);
+  for (int64_t layer = 0; !config.data.document_boundary.empty() && layer < config.model.n_layer; ++layer) {
+    if (keeps_state(config.model, layer))
+      throw ConfigError(
+          R"({}: data.document_boundary: expected "" with {}.kind = "state", which goes on from one document to the )"
+          R"(next; found "{}")",
+          source, score_key(config.model, layer), config.data.document_boundary);
+  }
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));
@@ -154,6 +161,7 @@ void check_kinds_of(ModelConfig model, std::string_view source) {
     const std::string key = fmt::format("model.layers[{}].", i);
     if (layers.position) check_kinds<ConfigError>(with_default_limit(*layers.position), source, key + "position");
     if (layers.visibility) check_kinds<ConfigError>(*layers.visibility, source, key + "visibility");
+    if (layers.score) check_kinds<ConfigError>(*layers.score, source, key + "score");
   }
 }
 
@@ -170,12 +178,17 @@ void check_rotary_share(const ModelConfig& model, std::string_view key, std::str
       source, key, model.d_head, share, columns);
 }
 
-// The score takes what the position offers.
-void check_terms(const ModelConfig& model, const std::string& position_key, std::string_view source) {
-  const std::string_view term = refused_term(offered_by(model.position.kind), accepted_by(model.score.kind));
-  if (!term.empty())
-    throw ConfigError(R"({}: {}.kind: expected a kind without {} with model.score.kind = "{}", found "{}")", source,
-                      position_key, term, name_of_choice(model.score.kind), name_of_choice(model.position.kind));
+// The score of a layer takes what its position offers, and what the model's adds to embeddings.
+void check_terms(const ModelConfig& model, std::string_view source) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const PositionKind position = position_of_layer(model, layer).kind;
+    const ScoreKind score = score_of_layer(model, layer).kind;
+    const std::string_view term = refused_term(offered_by(position), accepted_by(score));
+    if (!term.empty())
+      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "{}", found "{}")", source,
+                        position_key(model, layer), term, score_key(model, layer), name_of_choice(score),
+                        name_of_choice(position));
+  }
 }
 
 // The model's, or with it in place of that a layer's, which `position_key` leads to.
@@ -197,7 +210,6 @@ void check_position(const ModelConfig& model, const std::string& position_key, s
   const int64_t exact = position.t5_buckets / 2;
   expect(position.kind != kT5 || position.t5_max_distance > exact, position_key + ".t5_max_distance",
          fmt::format("above half of {}.t5_buckets = {}", position_key, position.t5_buckets), position.t5_max_distance);
-  check_terms(model, position_key, source);
 }
 
 void check_positions(const ModelConfig& model, std::string_view source) {
@@ -208,6 +220,7 @@ void check_positions(const ModelConfig& model, std::string_view source) {
     of_layers.position = *model.layers[i].position;
     check_position(of_layers, fmt::format("model.layers[{}].position", i), source);
   }
+  check_terms(model, source);
 }
 
 void check_shares(const ObjectiveConfig& objective, std::string_view source) {
@@ -309,6 +322,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_spans(model, source);
   check_memory_tokens(model, source);
   check_encoder(model, source);
+  check_states(model, source);
   check_objective(model, source);
   check_compression(model, source);
   check_head(model, source);
@@ -317,6 +331,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
 
 void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
                std::string_view mem_len_key) {
+  check_rows_of_states(model, use.mem_len, mem_len_key, source);
   check_same_length(model, use, mem_len_key, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
@@ -359,6 +374,7 @@ void check_combinations(const Config& config, std::string_view source) {
   check_position_tables(config.model, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
   check_position_tables(config.model, evaluation, evaluation_tgt_len(config), source);
+  check_rows_of_states(config.model, evaluation.mem_len, "evaluation.mem_len", source);
   check_same_length(config.model, evaluation, "evaluation.mem_len", source);
   check_window(config.model, config.model.mem_len, "model.mem_len", source);
   check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);

@@ -179,10 +179,48 @@ inline const auto& table_of(ActivationKind) {
   return kTable;
 }
 
-enum class ScoreKind : uint8_t { kSoftmax };
+enum class ScoreKind : uint8_t { kSoftmax, kState };
 inline const auto& table_of(ScoreKind) {
   using enum ScoreKind;
-  static constexpr ChoiceTable<ScoreKind, 1> kTable({{kSoftmax, "softmax"}});
+  static constexpr ChoiceTable<ScoreKind, 2> kTable(
+      {{kSoftmax, "softmax", "each key by its exponential, as a share of all that a query sees"},
+       {kState, "state",
+        "none: every token adds its value to a matrix, under its key, and reads from that matrix by its query, so that "
+        "time and memory do not grow with the text; segments pass it on, and it is all that they remember in such a "
+        "layer (Katharopoulos et al. 2020)"}});
+  return kTable;
+}
+
+enum class StateFeature : uint8_t { kSilu, kIdentity, kRelu, kEluPlusOne };
+inline const auto& table_of(StateFeature) {
+  using enum StateFeature;
+  static constexpr ChoiceTable<StateFeature, 4> kTable(
+      {{kSilu, "silu", "x / (1 + e^-x)"},
+       {kIdentity, "identity", "x"},
+       {kRelu, "relu", "x where it is above zero, otherwise zero"},
+       {kEluPlusOne, "elu_plus_one", "x + 1 where x is above zero, otherwise e^x"}});
+  return kTable;
+}
+
+enum class StateStrength : uint8_t { kShare, kStep, kFull };
+inline const auto& table_of(StateStrength) {
+  using enum StateStrength;
+  static constexpr ChoiceTable<StateStrength, 3> kTable(
+      {{kShare, "share", "a number between 0 and 1 that it says for each head"},
+       {kStep, "step", "the step by which the state fades before it (Dao and Gu 2024, Mamba-2)"},
+       {kFull, "full", "1"}});
+  return kTable;
+}
+
+enum class StateDecay : uint8_t { kNone, kFixed, kToken, kChannel };
+inline const auto& table_of(StateDecay) {
+  using enum StateDecay;
+  static constexpr ChoiceTable<StateDecay, 4> kTable(
+      {{kNone, "none", "not at all"},
+       {kFixed, "fixed", "by the same share in every token, 1 - 2^(-5 - head) (Sun et al. 2023, RetNet)"},
+       {kToken, "token", "by a share that each token says for each head (Dao and Gu 2024, Mamba-2)"},
+       {kChannel, "channel",
+        "by one that it says for each channel of keys (Yang et al. 2024, gated linear attention; Kimi Team 2025)"}});
   return kTable;
 }
 

@@ -34,6 +34,11 @@ std::optional<size_t> visibility_override(const ModelConfig& model, int64_t laye
   return own && model.layers[*own].visibility ? own : std::nullopt;
 }
 
+std::optional<size_t> score_override(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = override_of(model, layer);
+  return own && model.layers[*own].score ? own : std::nullopt;
+}
+
 void check_names_of_layers(const ModelConfig& model, size_t index, std::string_view source) {
   const std::vector<int64_t>& only = model.layers[index].only;
   const std::string key = override_key(index) + ".only";
@@ -53,8 +58,9 @@ void check_names_of_layers(const ModelConfig& model, size_t index, std::string_v
 
 void check_override(const ModelConfig& model, size_t index, std::string_view source) {
   const LayerOverride& layers = model.layers[index];
-  if (!layers.position && !layers.visibility)
-    throw ConfigError("{}: {}: expected position, visibility or both, found neither", source, override_key(index));
+  if (!layers.position && !layers.visibility && !layers.score)
+    throw ConfigError("{}: {}: expected position, visibility or score, found none of them", source,
+                      override_key(index));
   if (!layers.position) return;
   const auto refuse = [&](std::string_view expected) {
     throw ConfigError(R"({}: {}.position.kind: expected {}; found "{}")", source, override_key(index), expected,
@@ -97,7 +103,24 @@ const PositionConfig& position_of_layer(const ModelConfig& model, int64_t layer)
 
 const VisibilityConfig& visibility_of_layer(const ModelConfig& model, int64_t layer) {
   const std::optional<size_t> own = visibility_override(model, layer);
-  return own ? *model.layers[*own].visibility : model.visibility;
+  if (own) return *model.layers[*own].visibility;
+  static const VisibilityConfig kAll;
+  return keeps_state(model, layer) ? kAll : model.visibility;
+}
+
+const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = score_override(model, layer);
+  return own ? *model.layers[*own].score : model.score;
+}
+
+bool keeps_state(const ModelConfig& model, int64_t layer) {
+  return score_of_layer(model, layer).kind == ScoreKind::kState;
+}
+
+int64_t state_layers(const ModelConfig& model) {
+  int64_t count = 0;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) count += keeps_state(model, layer) ? 1 : 0;
+  return count;
 }
 
 std::string position_key(const ModelConfig& model, int64_t layer) {
@@ -108,6 +131,11 @@ std::string position_key(const ModelConfig& model, int64_t layer) {
 std::string visibility_key(const ModelConfig& model, int64_t layer) {
   const std::optional<size_t> own = visibility_override(model, layer);
   return own ? override_key(*own) + ".visibility" : "model.visibility";
+}
+
+std::string score_key(const ModelConfig& model, int64_t layer) {
+  const std::optional<size_t> own = score_override(model, layer);
+  return own ? override_key(*own) + ".score" : "model.score";
 }
 
 ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer) {

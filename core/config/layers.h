@@ -9,9 +9,15 @@
 
 namespace segue {
 
-// The axis objects of layer `layer`: its own or the model's.
+// The axis objects of layer `layer`: its own or the model's. What the model says of visibility is of layers that
+// attend.
 const PositionConfig& position_of_layer(const ModelConfig& model, int64_t layer);
 const VisibilityConfig& visibility_of_layer(const ModelConfig& model, int64_t layer);
+const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer);
+
+// Whether a layer keeps a state, in place of attending to rows of memory; and how many layers do.
+bool keeps_state(const ModelConfig& model, int64_t layer);
+int64_t state_layers(const ModelConfig& model);
 
 // How layer `layer` is used when the model is used like this: what its own axis objects say of that, they go on saying.
 ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer);
@@ -19,6 +25,7 @@ ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t lay
 // The keys that lead to them: "model.position" or "model.layers[2].position", and so on.
 std::string position_key(const ModelConfig& model, int64_t layer);
 std::string visibility_key(const ModelConfig& model, int64_t layer);
+std::string score_key(const ModelConfig& model, int64_t layer);
 
 // Gives every table of positions whose size is not given the rows that training with segments of `tgt_len` needs: the
 // size is part of the model, which later goes without the lengths of its training.

@@ -55,6 +55,19 @@ void check_view(const ModelConfig& model, const std::string& as, std::string_vie
   }
 }
 
+// A decay for each head has one step, and what is erased as often as a step says may be more than there is.
+void check_step(const ModelConfig& model, int64_t layer, std::string_view source) {
+  const ScoreConfig& score = score_of_layer(model, layer);
+  if (score.strength != StateStrength::kStep) return;
+  const std::string key = score_key(model, layer);
+  if (score.decay != StateDecay::kToken)
+    throw ConfigError(R"({}: {}.decay: expected "token" with {}.strength = "step", found "{}")", source, key, key,
+                      name_of_choice(score.decay));
+  if (score.erases)
+    throw ConfigError(R"({}: {}.erases: expected false with {}.strength = "step", which may be above 1; found true)",
+                      source, key, key);
+}
+
 }  // namespace
 
 void check_memory_tokens(const ModelConfig& model, std::string_view source) {
@@ -73,6 +86,39 @@ void check_encoder(const ModelConfig& model, std::string_view source) {
   if (model.memory.initial == InitialMemory::kZeros)
     refuse(source, "model.memory.initial", R"("empty", as it remembers tokens,)", MemoryKind::kEncoder, R"("zeros")");
   check_view(model, "every token sees all that the encoder makes", source);
+}
+
+void check_states(const ModelConfig& model, std::string_view source) {
+  const int64_t states = state_layers(model);
+  if (states == 0) return;
+  const auto refuse_with = [&](int64_t layer, const std::string& key, std::string_view expected,
+                               std::string_view found) {
+    throw ConfigError(R"({}: {}: expected {} with {}.kind = "state", found {})", source, key, expected,
+                      score_key(model, layer), found);
+  };
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (!keeps_state(model, layer)) continue;
+    check_step(model, layer, source);
+    const MemoryKind memory = model.memory.kind;
+    if (memory != MemoryKind::kHiddenStates && memory != MemoryKind::kKeysValues)
+      refuse_with(layer, "model.memory.kind", R"("hidden_states" or "keys_values")", quoted(name_of_choice(memory)));
+    if (model.objective.is_masked())
+      refuse_with(layer, "model.objective.kind", R"("next_token")", quoted(name_of_choice(model.objective.kind)));
+    const std::string key = visibility_key(model, layer);
+    const bool has_readers = key != "model.visibility" || states < model.n_layer;
+    const VisibilityConfig& seen = has_readers ? visibility_of_layer(model, layer) : model.visibility;
+    if (seen.kind != VisibilityKind::kCausal)
+      refuse_with(layer, key + ".kind", R"("causal")", quoted(name_of_choice(seen.kind)));
+    if (seen.same_length) refuse_with(layer, key + ".same_length", "false", "true");
+  }
+  check_rows_of_states(model, model.mem_len, "model.mem_len", source);
+}
+
+void check_rows_of_states(const ModelConfig& model, int64_t mem_len, std::string_view mem_len_key,
+                          std::string_view source) {
+  if (mem_len == 0 || state_layers(model) < model.n_layer) return;
+  throw ConfigError(R"({}: {}: expected 0, as no layer has rows of memory, with {}.kind = "state", found {})", source,
+                    mem_len_key, score_key(model, 0), mem_len);
 }
 
 void check_compression(const ModelConfig& model, std::string_view source) {

@@ -15,6 +15,13 @@ void check_memory_tokens(const ModelConfig& model, std::string_view source);
 // looks ahead by itself; and every token of a segment sees all that it makes.
 void check_encoder(const ModelConfig& model, std::string_view source);
 
+// A layer with a state sees all that came before, and has no rows of memory.
+void check_states(const ModelConfig& model, std::string_view source);
+
+// Where all layers keep a state, there are no rows; `mem_len_key` is what says how many.
+void check_rows_of_states(const ModelConfig& model, int64_t mem_len, std::string_view mem_len_key,
+                          std::string_view source);
+
 // Of a memory that compresses: a compression that there is, a loss that it can learn from, and queries that see all of
 // the memory.
 void check_compression(const ModelConfig& model, std::string_view source);

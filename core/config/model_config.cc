@@ -1,8 +1,6 @@
 // The meaning of every `model` key. Upper bounds are far beyond any model; they keep products of sizes inside 64 bits.
 #include "core/config/model_config.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/json_fields.h"
@@ -291,6 +289,7 @@ void LayerOverride::describe(JsonFields& fields) {
                   {.meaning = "in place of all that model.position says, of the kinds that "
                               "attention knows: not sinusoidal and learned, which all layers share"});
   fields.optional("visibility", visibility, {.meaning = "in place of all that model.visibility says"});
+  fields.optional("score", score, {.meaning = "in place of all that model.score says"});
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
@@ -346,7 +345,22 @@ void BlockConfig::describe(JsonFields& fields) {
 }
 
 void ScoreConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "how scores become attention weights"});
+  fields.kind(kind, {.meaning = "how a token weighs others"});
+  const Kinds states(ScoreKind::kState);
+  fields.optional("feature", feature,
+                  {.meaning = "what is done to queries and keys, column by column", .kinds = states});
+  fields.optional("unit_keys", unit_keys,
+                  {.meaning = "queries and keys of a head are then scaled to length 1, so that erasing is stable",
+                   .kinds = states});
+  fields.optional("decay", decay, {.meaning = "how a state fades before each token", .kinds = states});
+  fields.optional("erases", erases,
+                  {.meaning = "a token first takes away what the state holds under its key, as far as it writes (the "
+                              "delta rule: Schlag et al. 2021; with a decay, Yang et al. 2025)",
+                   .kinds = states});
+  fields.optional("strength", strength, {.meaning = "how strongly a token writes, and erases", .kinds = states});
+  fields.optional(
+      "output_gate", output_gate,
+      {.meaning = "what a head reads is multiplied by a gate that the token says, behind its norm", .kinds = states});
 }
 
 void HeadConfig::describe(JsonFields& fields) {
@@ -418,7 +432,7 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional("memory", memory, {.meaning = "axis: what is kept of earlier segments"});
   fields.optional("depth", depth, {.meaning = "axis: how many layers a token passes"});
   fields.optional("block", block, {.meaning = "axis: what a layer is"});
-  fields.optional("score", score, {.meaning = "axis: how attention weighs keys"});
+  fields.optional("score", score, {.meaning = "axis: how a token weighs others"});
   fields.optional("head", head, {.meaning = "axis: the output distribution"});
   fields.optional("layers", layers,
                   {.meaning = "layers with axis objects of their own; a key that one of these does not name is as in a "
@@ -426,74 +440,5 @@ void ModelConfig::describe(JsonFields& fields) {
                               "model's alone"});
   fields.optional("init", init, {.meaning = "weights at the start"});
 }
-
-void take_over(const PositionConfig& position, ModelUse& use) {
-  use.clamp_len = position.clamp_len;
-  use.rotary_base = position.rotary_base;
-  use.rotary_scaling = position.rotary_scaling;
-}
-
-void take_over(const VisibilityConfig& visibility, ModelUse& use) {
-  use.same_length = visibility.same_length;
-  use.same_length_extra_key = visibility.same_length_extra_key;
-  use.window = visibility.kind == VisibilityKind::kWindow     ? visibility.window
-               : visibility.kind == VisibilityKind::kAdaptive ? visibility.span + visibility.ramp
-                                                              : 0;
-  use.patterns = visibility.kind == VisibilityKind::kSparse ? visibility.patterns : std::vector<PatternConfig>();
-}
-
-ModelUse use_of(const ModelConfig& model) {
-  ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
-  use.memory_tokens = memory_tokens(model);
-  if (model.memory.kind == MemoryKind::kCompressed) {
-    use.compressed_len = model.memory.compressed_len;
-    use.compression_rate = model.memory.compression_rate;
-  }
-  take_over(model.position, use);
-  take_over(model.visibility, use);
-  return use;
-}
-
-int64_t ModelUse::pushed_out(int64_t rows, int64_t tgt_len) const {
-  const int64_t beyond = std::max<int64_t>(rows + tgt_len - uncompressed_rows(), 0);
-  return (beyond + compression_rate - 1) / compression_rate * compression_rate;
-}
-
-int64_t distances_of(int64_t keys, int64_t clamp_len) { return clamp_len > 0 ? std::min(keys, clamp_len + 1) : keys; }
-
-int64_t position_rows(const PositionConfig& position, const ModelUse& use, int64_t tgt_len) {
-  if (position.kind == PositionKind::kLearned) return tgt_len;
-  if (position.kind != PositionKind::kShaw) return 0;
-  return distances_of(use.rows_of(tgt_len) + use.memory_rows(), use.clamp_len);
-}
-
-int64_t rotary_width(const ModelConfig& model) {
-  return std::llround(model.position.rotary_share * static_cast<double>(model.d_head));
-}
-
-int64_t memory_tokens(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
-}
-
-int64_t encoder_layers(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kEncoder ? model.memory.encoder_layers : 0;
-}
-
-ReconstructionKind reconstruction_of(const MemoryConfig& memory) {
-  if (memory.reconstruction != ReconstructionKind::kAuto) return memory.reconstruction;
-  const bool is_learned =
-      memory.compression == CompressionKind::kConvolution || memory.compression == CompressionKind::kDilatedConvolution;
-  return is_learned ? ReconstructionKind::kAttention : ReconstructionKind::kNone;
-}
-
-bool learns_compression(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kCompressed && reconstruction_of(model.memory) != ReconstructionKind::kNone;
-}
-
-bool keeps_most_used(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kCompressed && model.memory.compression == CompressionKind::kMostUsed;
-}
-
-int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }
 
 }  // namespace segue

@@ -78,11 +78,25 @@ struct VisibilityConfig {
   void describe(JsonFields& fields);
 };
 
+struct ScoreConfig {
+  ScoreKind kind = ScoreKind::kSoftmax;
+  // Read by states:
+  StateFeature feature = StateFeature::kSilu;
+  bool unit_keys = true;
+  StateDecay decay = StateDecay::kToken;
+  bool erases = true;
+  StateStrength strength = StateStrength::kShare;
+  bool output_gate = true;
+  void describe(JsonFields& fields);
+  bool operator==(const ScoreConfig&) const = default;
+};
+
 // What some layers have in place of the model's own; see core/config/layers.h.
 struct LayerOverride {
   std::vector<int64_t> only = {};  // the layers, counted from 0
   std::optional<PositionConfig> position = {};
   std::optional<VisibilityConfig> visibility = {};
+  std::optional<ScoreConfig> score = {};
   void describe(JsonFields& fields);
 };
 
@@ -112,11 +126,6 @@ struct BlockConfig {
   bool final_norm = false;  // of pre_lnorm
   double layer_norm_epsilon = 1e-5;
   ActivationKind activation = ActivationKind::kRelu;
-  void describe(JsonFields& fields);
-};
-
-struct ScoreConfig {
-  ScoreKind kind = ScoreKind::kSoftmax;
   void describe(JsonFields& fields);
 };
 

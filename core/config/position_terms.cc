@@ -31,6 +31,8 @@ PositionTerms accepted_by(ScoreKind kind) {
   switch (kind) {
     case ScoreKind::kSoftmax:
       return {.vectors = true, .turns = true, .rows = true, .biases = true, .gains = true};
+    case ScoreKind::kState:
+      return {};
   }
   throw ContractError("unknown score kind");
 }

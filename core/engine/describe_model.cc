@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "core/config/layers.h"
 #include "core/memory/memory.h"
 #include "core/model/reach.h"
 #include "core/model/transformer.h"
@@ -80,6 +81,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
   if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
+  if (state_layers(model) > 0) tokens += fmt::format(", states of {} layers", state_layers(model));
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
                       lengths.tgt_len, use.mem_len, tokens);

@@ -67,6 +67,13 @@ void check_of_examples(const EvaluationSettings& settings) {
 
 // No tokens before a stream's own are enough.
 [[noreturn]] void refuse_auto(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (keeps_state(model, layer))
+      throw UsageError(
+          R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with {}.kind = "state", whose reach )"
+          R"(has no limit; found "auto")",
+          score_key(model, layer));
+  }
   const bool begins_within_groups = !keeps_most_used(model) && tgt_len % use.compression_rate != 0;
   throw UsageError(
       R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.{} = "{}"{}; found )"
@@ -82,6 +89,9 @@ void check_of_examples(const EvaluationSettings& settings) {
 // What is seen by lists of tiles is not added up by key.
 void check_attention(const ModelConfig& model) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (keeps_state(model, layer))
+      throw ConfigError(R"(attention: expected false with {}.kind = "state", which attends to no rows; found true)",
+                        score_key(model, layer));
     const VisibilityKind kind = visibility_of_layer(model, layer).kind;
     if (kind == VisibilityKind::kSparse || kind == VisibilityKind::kAdaptive)
       throw ConfigError(R"(attention: expected false with {}.kind = "{}", of which it is not known; found true)",
@@ -136,10 +146,11 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   if (settings_.recompute) check_windows(trained_.model, use);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
+  const bool is_without_limit = use.memory_tokens > 0 || state_layers(trained_.model) > 0;
   const ContextRule context{.tgt_len = lengths.tgt_len,
                             .mem_len = use.remembered_tokens(),
                             .windows = widest_reach(trained_.model, use),
-                            .is_untold = use.ahead || (use.memory_tokens > 0 && !settings_.recompute)};
+                            .is_untold = use.ahead || (is_without_limit && !settings_.recompute)};
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);

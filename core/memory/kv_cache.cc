@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/config/layers.h"
 #include "kernels/copy_block.h"
 
 namespace segue {
@@ -25,12 +26,14 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
       queue_(in_use.queue),
       tgt_len_(tgt_len),
       capacity_(capacity_of(use_.mem_len, use_.rows_of(tgt_len))),
+      states_(in_use.model.config(), streams, queue_.device()),
       frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
       positions_(tgt_len, streams, queue_.device()) {
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
   const Shape rows{streams, capacity_, 2 * model.n_head * model.d_head};
-  for (int64_t l = 0; l < model.n_layer; ++l) rows_.emplace_back(compute.activations, rows, compute.device);
+  for (int64_t l = state_layers(model); l < model.n_layer; ++l)
+    rows_.emplace_back(compute.activations, rows, compute.device);
   frozen_->tape.forward(queue_);
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
@@ -60,6 +63,7 @@ void KvCache::bind(SegmentTape& segment) {
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
   segment.tape.info().first_position = read_;
   if (tokens_) tokens_->bind(segment);
+  states_.bind(segment);
   positions_.bind(segment, position());
 }
 
@@ -67,16 +71,16 @@ void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
   const int64_t tokens = segment.tape.shape(segment.tokens)[1];
   if (position() + tokens > tgt_len_)
     throw ContractError("a segment of {} tokens goes on with {} after {}", tgt_len_, tokens, position());
-  const int64_t rows = segment.tape.shape(segment.fresh.front())[1];
+  const int64_t rows = segment.fresh.empty() ? tokens : segment.tape.shape(segment.fresh.front())[1];
   make_room(rows);
-  const int64_t columns = rows_.front().shape()[2];
+  states_.update(queue, segment);
   for (size_t l = 0; l < rows_.size(); ++l) {
     kernels::copy_block(queue, {.from = segment.tape.read(segment.fresh[l]),
-                                .from_column = columns / 2,  // after the queries
+                                .from_column = rows_[l].shape()[2] / 2,  // after the queries
                                 .to = rows_[l].view(),
                                 .to_row = end_,
                                 .rows = rows,
-                                .columns = columns});
+                                .columns = rows_[l].shape()[2]});
   }
   end_ += rows;
   read_ += rows;
@@ -106,6 +110,7 @@ void KvCache::make_room(int64_t rows) {
 void KvCache::reset() {
   begin_ = end_ = read_ = position_ = 0;
   if (tokens_) tokens_->reset();
+  states_.reset();
   if (frozen_ == nullptr) return;
   frozen_->tape.forward(queue_);
   for (size_t l = 0; l < rows_.size(); ++l) {
@@ -122,7 +127,7 @@ int64_t KvCache::bytes() const {
   for (const OwnedTensor& layer : rows_) bytes += layer.view().bytes();
   for (const OwnedTensor& layer : distances_) bytes += layer.view().bytes();
   if (tokens_) bytes += tokens_->bytes();
-  return bytes;
+  return bytes + states_.bytes();
 }
 
 }  // namespace segue

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "core/memory/layer_states.h"
 #include "core/memory/part_positions.h"
 #include "core/memory/token_memory.h"
 #include "core/model/transformer.h"
@@ -40,9 +41,11 @@ class KvCache final : public FrozenMemory {
   kernels::Queue& queue_;
   int64_t tgt_len_;
   int64_t capacity_;
+  LayerStates states_;
   std::unique_ptr<FrozenTape> frozen_;  // where a stream begins with a full memory, of zeros
-  std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
-  std::vector<OwnedTensor> rows_;       // per layer [B, capacity, 2*N*H]; those of memory tokens among them
+  // Of the layers that attend:
+  std::vector<OwnedTensor> distances_;  // [P, N*H], or nothing
+  std::vector<OwnedTensor> rows_;       // [B, capacity, 2*N*H]; those of memory tokens among them
   PartPositions positions_;
   int64_t begin_ = 0;  // rows [begin, end) are attended to
   int64_t end_ = 0;

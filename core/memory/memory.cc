@@ -1,10 +1,12 @@
 // The choice of a kind.
 #include "core/memory/memory.h"
 
+#include "core/config/layers.h"
 #include "core/memory/compressed_cache.h"
 #include "core/memory/compressed_memory.h"
 #include "core/memory/encoder_memory.h"
 #include "core/memory/kv_cache.h"
+#include "core/memory/layer_states.h"
 #include "core/memory/segment_memory.h"
 #include "core/memory/token_memory.h"
 
@@ -15,6 +17,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
   switch (model.memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kKeysValues:
+      if (state_layers(model) > 0) return std::make_unique<StateMemory>(model, use, streams, compute);
       return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
     case MemoryKind::kTokens:
       return std::make_unique<TokenMemory>(model, use, streams, compute);

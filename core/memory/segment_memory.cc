@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cuda.h"
+#include "core/config/layers.h"
 #include "core/model/transformer.h"
 #include "kernels/segment_memory.h"
 
@@ -13,7 +14,12 @@ namespace segue {
 
 SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, int64_t streams) {
   const Remembered form = remembered_in_training(model);
-  return {.layers = model.n_layer,
+  std::vector<int64_t> numbers;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (!keeps_state(model, layer)) numbers.push_back(layer);
+  }
+  return {.layers = std::ssize(numbers),
+          .numbers = numbers,
           .streams = streams,
           .mem_len = use.mem_len,
           .width = remembered_width(model, form),
@@ -85,7 +91,7 @@ void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorVie
 
 std::vector<NamedTensor> SegmentMemory::state() const {
   std::vector<NamedTensor> state;
-  for (int64_t l = 0; l < shape_.layers; ++l) state.push_back({fmt::format("layers.{}", l), layer(l)});
+  for (int64_t l = 0; l < shape_.layers; ++l) state.push_back({fmt::format("layers.{}", number(l)), layer(l)});
   return state;
 }
 
@@ -100,11 +106,11 @@ void SegmentMemory::restore(std::span<const ConstTensorView> layers) {
   for (int64_t l = 0; l < shape_.layers; ++l) {
     const ConstTensorView& saved = layers[static_cast<size_t>(l)];
     if (saved.shape.rank() != expected.rank())
-      throw CheckpointError("memory of layer {} is {} {}, expected three extents", l, name_of(saved.dtype),
+      throw CheckpointError("memory of layer {} is {} {}, expected three extents", number(l), name_of(saved.dtype),
                             saved.shape.text());
     if (saved.shape != expected || (saved.dtype != DType::kFloat32 && saved.dtype != DType::kBFloat16)) {
-      throw CheckpointError("memory of layer {} is {} {}, expected {} {}", l, name_of(saved.dtype), saved.shape.text(),
-                            name_of(compute_.activations), expected.text());
+      throw CheckpointError("memory of layer {} is {} {}, expected {} {}", number(l), name_of(saved.dtype),
+                            saved.shape.text(), name_of(compute_.activations), expected.text());
     }
   }
   for (int64_t l = 0; l < shape_.layers; ++l) {

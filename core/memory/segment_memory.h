@@ -14,7 +14,8 @@
 namespace segue {
 
 struct SegmentMemoryShape {
-  int64_t layers = 0;
+  int64_t layers = 0;                 // that attend
+  std::vector<int64_t> numbers = {};  // of these layers in the model; none: 0, 1 and so on
   int64_t streams = 0;
   int64_t mem_len = 0;       // most rows ever kept per layer and stream
   int64_t width = 0;         // of a row
@@ -43,12 +44,13 @@ class SegmentMemory : public TrainingMemory {
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   // Appends fresh[l] [B, T, width] to every layer and drops the oldest rows beyond mem_len.
   void update(kernels::Queue& queue, std::span<const ConstTensorView> fresh);
-  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, width]
+  std::vector<NamedTensor> state() const override;  // "layers.L" [B, length, width], L its number
   void restore(std::span<const ConstTensorView> layers) override;
   int64_t bytes() const override;
 
  private:
   TensorView rows(int64_t l, int64_t length);
+  int64_t number(int64_t l) const { return shape_.numbers.empty() ? l : shape_.numbers[static_cast<size_t>(l)]; }
   SegmentMemoryShape shape_;
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for mem_len rows

@@ -16,15 +16,18 @@ struct LayerInputs {
   Value encoding;  // of its position
   QueryLimits limits;
   ModelUse use;
-  int64_t segment = 0;  // its number among those of a step
+  int64_t segment = 0;      // its number among those of a step
+  bool is_read_on = false;  // whether a later segment of the step learns through the layer's state
 };
 
-// The outputs of a layer: the residual, what becomes its memory, and what a memory that compresses reads besides.
+// The outputs of a layer: the residual, what becomes its memory, and what a memory that compresses reads besides; of a
+// layer with a state, the residual and the state.
 struct LayerOutputs {
   Residual residual;
-  Value fresh;  // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
-  Value input;  // [B, T, D]
-  Value qkv;    // [B, T, 3*N*H]: see Attention::Recorded
+  Value fresh;       // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
+  Value input;       // [B, T, D]
+  Value qkv;         // [B, T, 3*N*H]: see Attention::Recorded
+  Value state = {};  // [B, N, H, H] float32
 };
 
 // One implementation per `model.block.kind`, one object per layer.

@@ -24,15 +24,20 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
   return oldest;
 }
 
+// Whether what a token writes may be read however much later.
+bool is_without_limit(const ModelConfig& model, const ModelUse& use) {
+  return use.memory_tokens > 0 || keeps_most_used(model) || state_layers(model) > 0;
+}
+
 }  // namespace
 
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0 || keeps_most_used(model)) return std::nullopt;
+  if (is_without_limit(model, use)) return std::nullopt;
   return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
 }
 
 std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (use.memory_tokens > 0 || keeps_most_used(model) || tgt_len % use.compression_rate != 0) return std::nullopt;
+  if (is_without_limit(model, use) || tgt_len % use.compression_rate != 0) return std::nullopt;
   const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }

@@ -45,17 +45,20 @@ struct SegmentShape {
 struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
-  Slot tokens;                 // [B, T] int32, bound
-  Slot targets;                // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
-  Slot reach;                  // [B, T] int32, bound: the farthest distance that queries see; none without documents
-  Slot ahead;                  // [B, T] int32, bound where texts end: keys that queries see after their own, if any
-  Slot positions;              // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
-  std::vector<Slot> memories;  // per layer, bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]; none
-                               // where an encoder makes what all layers remember
-  std::vector<Slot>
-      distances;             // per layer, bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
-  std::vector<Slot> fresh;   // per layer, kept: what becomes memory, see LayerOutputs
-  std::vector<Slot> inputs;  // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
+  Slot tokens;     // [B, T] int32, bound
+  Slot targets;    // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
+  Slot reach;      // [B, T] int32, bound: the farthest distance that queries see; none without documents
+  Slot ahead;      // [B, T] int32, bound where texts end: keys that queries see after their own, if any
+  Slot positions;  // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
+  // Of the layers that attend, in their order:
+  std::vector<Slot> memories;   // bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]; none where an
+                                // encoder makes what all layers remember
+  std::vector<Slot> distances;  // bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
+  std::vector<Slot> fresh;      // kept: what becomes memory, see LayerOutputs
+  // Of those that keep a state, in their order, [B, N, H, H] float32:
+  std::vector<Slot> states;      // bound: before the segment
+  std::vector<Slot> new_states;  // kept: after it
+  std::vector<Slot> inputs;      // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
   std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
   Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned
   Slot earlier;                  // [B, M] int32, bound: the tokens that an encoder reads; none of other kinds

@@ -179,14 +179,19 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     const LayerMemory memory = memory_of(step, layer);
-    const int64_t keys = tape.shape(memory.rows.data)[1] + read + count + written;
+    const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const LayerInputs inputs{.memory = memory,
-                             .encoding = encodings_for(step, keys).layers[layer],
+                             .encoding = encodings_for(step, remembered + read + count + written).layers[layer],
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
                              .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
-                             .segment = number};
+                             .segment = number,
+                             .is_read_on = !is_last};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
-    step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
+    if (outputs.state.data.exists()) {
+      step.memories[layer].state = outputs.state;
+    } else {
+      step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
+    }
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
   }
@@ -231,6 +236,12 @@ void Transformer::bind_memory(Step& step) const {
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
+    if (keeps_state(config_, layer)) {
+      const Shape state{shape.streams, config_.n_head, config_.d_head, config_.d_head};
+      memory.state = {.data = tape.bound(state, DType::kFloat32), .gradient = {}};
+      segment.states.push_back(memory.state.data);
+      continue;
+    }
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
     if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
     if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received.push_back(received_by(step));
@@ -259,8 +270,14 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
 // Keeps of every layer what may become its memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
+  for (const LayerMemory& memory : step.memories) {
+    if (!memory.state.data.exists()) continue;
+    tape.keep(memory.state.data);
+    step.segment.new_states.push_back(memory.state.data);
+  }
   if (step.segment.earlier.exists()) return;  // the tokens are
   for (std::vector<StreamRows>& rows : step.fresh) {
+    if (rows.empty()) continue;  // of a layer with a state
     const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
     if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
     const Slot fresh = is_cut ? join_rows(tape, rows).data : rows.back().from.data;
@@ -363,6 +380,7 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
       tape, use, use.memory_rows() + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const auto l = static_cast<size_t>(layer);
+    if (keeps_state(config_, layer)) continue;
     keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
     if (!use.starts_full()) continue;
     const ModelUse here = use_of_layer(config_, use, layer);
@@ -472,7 +490,7 @@ SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t
                      .memory_length = use.memory_rows(),
                      .scored = scored,
                      .remembered = remembered_in_training(model),
-                     .most_remembered = use.memory_tokens > 0 ? use.mem_len : 0};
+                     .most_remembered = use.memory_tokens > 0 || state_layers(model) > 0 ? use.mem_len : 0};
   shape.compressed = use.compressed_len;
   if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len);
   return shape;

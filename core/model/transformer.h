@@ -66,7 +66,7 @@ class Transformer {
     const SegmentShape& shape;
     Value embedded = {};                                          // [B, T, D]: all its tokens
     Value memory_tokens = {};                                     // [B, K, D]: those that the next segment reads
-    std::vector<LayerMemory> memories = {};                       // per layer: what is bound
+    std::vector<LayerMemory> memories = {};                       // per layer: what is bound; states as they became
     std::vector<std::vector<StreamRows>> fresh = {};              // per layer: what may become its memory, of each
     std::map<int64_t, LayerPositions::Encodings> encodings = {};  // for so many keys
   };

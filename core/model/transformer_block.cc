@@ -1,9 +1,11 @@
-// The Transformer block, post-norm as published or pre-norm.
+// The Transformer block, post-norm as published or pre-norm, of layers that attend and of layers that keep a state.
 #include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
+#include "core/attention/state_attention.h"
+#include "core/config/layers.h"
 #include "core/model/block.h"
 #include "core/tape/dropout_sites.h"
 
@@ -13,15 +15,11 @@ namespace {
 
 class TransformerBlock : public Block {
  public:
-  TransformerBlock(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-                   const LayerName& layer)
-      : model_(model),
-        attention_(model, position, std::move(schedules), layer),
-        layer_(layer.number),
-        prefix_(layer.prefix) {}
+  TransformerBlock(const ModelConfig& model, const LayerName& layer)
+      : model_(model), layer_(layer.number), prefix_(layer.prefix) {}
 
   void declare(std::vector<ParameterSpec>& specs) const override {
-    attention_.declare(specs);
+    declare_attention(specs);
     declare_layer_norm(norm_name("attention"), model_.d_model, specs);
     specs.push_back({prefix_ + "feed_forward.w1", {model_.d_inner, model_.d_model}});
     specs.push_back({prefix_ + "feed_forward.b1", {model_.d_inner}, Initializer::kZero});
@@ -36,65 +34,69 @@ class TransformerBlock : public Block {
                                   : post_norm(tape, parameters, input, inputs);
   }
 
-  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const override {
-    return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden), use);
+  std::vector<Value> contents_of(Tape& /*tape*/, Parameters& /*parameters*/, const LayerOutputs& /*read*/,
+                                 const std::vector<Value>& /*memories*/) const override {
+    throw ContractError("a layer with a state has no rows of memory");
   }
 
-  std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
-                                 const std::vector<Value>& memories) const override {
-    const auto as_constants_read = [&](const Value& rows) {
-      if (!model_.block.pre_lnorm) return rows;
-      return normalise(tape, {.sum = rows, .branch = {}, .site = {}}, norm(parameters, "attention").constant());
-    };
-    Value qkv{.data = read.qkv.data, .gradient = {}};
-    if (attention_.turns())
-      qkv = attention_.record_content(tape, parameters, as_constants_read({.data = read.input.data, .gradient = {}}));
-    std::vector<Value> contexts;
-    for (const Value& memory : memories) contexts.push_back(as_constants_read(memory));
-    return attention_.record_of_content(tape, parameters, qkv, contexts);
+  Value keys_and_values(Tape& /*tape*/, Parameters& /*parameters*/, const Value& /*hidden*/,
+                        const ModelUse& /*use*/) const override {
+    throw ContractError("a layer with a state has no keys");
+  }
+
+ protected:
+  // What a layer makes of x [B, T, D], which is behind its layer norm with pre_lnorm.
+  struct Mixed {
+    Value output;                            // [B, T, D]
+    Value fresh = {}, qkv = {}, state = {};  // as of LayerOutputs
+  };
+  virtual void declare_attention(std::vector<ParameterSpec>& specs) const = 0;
+  virtual Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const = 0;
+
+  // A memory of hidden states as attention reads it: like x, from behind the same layer norm.
+  Value as_read(Tape& tape, Parameters& parameters, const Value& hidden) const {
+    if (!model_.block.pre_lnorm) return hidden;
+    return normalise(tape, {.sum = hidden, .branch = {}, .site = {}}, norm(parameters, "attention"));
+  }
+
+  // The same where neither the rows nor the norm learn from it.
+  Value as_constants_read(Tape& tape, Parameters& parameters, const Value& rows) const {
+    if (!model_.block.pre_lnorm) return rows;
+    return normalise(tape, {.sum = rows, .branch = {}, .site = {}}, norm(parameters, "attention").constant());
   }
 
  private:
   // x <- LN(x + attention(x, memory)); x <- LN(x + feed_forward(x))
   LayerOutputs post_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
     const Value& x = input.sum;
-    const Attention::Recorded a = attention(tape, parameters, x, inputs);
+    const Mixed a = mix(tape, parameters, x, inputs);
     const Value y = normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "attention"));
     const Value f = feed_forward_of(tape, parameters, y, inputs.segment);
     const Value z = normalise(tape, after_feed_forward(y, f, inputs.segment), norm(parameters, "feed_forward"));
     return {.residual = {.sum = z, .branch = {}, .site = {}},
             .fresh = fresh(x, a, inputs.memory),
             .input = x,
-            .qkv = a.qkv};
+            .qkv = a.qkv,
+            .state = a.state};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
   LayerOutputs pre_norm(Tape& tape, Parameters& parameters, const Residual& input, const LayerInputs& inputs) const {
     const auto [x, x_normalised] = add_and_normalise(tape, input, norm(parameters, "attention"));
-    const Attention::Recorded a = attention(tape, parameters, x_normalised, inputs);
+    const Mixed a = mix(tape, parameters, x_normalised, inputs);
     const auto [y, y_normalised] =
         add_and_normalise(tape, after_attention(x, a.output, inputs.segment), norm(parameters, "feed_forward"));
     const Value f = feed_forward_of(tape, parameters, y_normalised, inputs.segment);
     return {.residual = after_feed_forward(y, f, inputs.segment),
             .fresh = fresh(x, a, inputs.memory),
             .input = x,
-            .qkv = a.qkv};
+            .qkv = a.qkv,
+            .state = a.state};
   }
 
-  Attention::Recorded attention(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
-    LayerMemory memory = inputs.memory;
-    if (memory.form == Remembered::kHiddenStates) memory.rows = as_read(tape, parameters, memory.rows);
-    return attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use, inputs.segment);
-  }
-
-  static Value fresh(const Value& x, const Attention::Recorded& attention, const LayerMemory& memory) {
-    return memory.form == Remembered::kHiddenStates ? x : attention.fresh;
-  }
-
-  // A memory of hidden states as attention reads it: like x, from behind the same layer norm.
-  Value as_read(Tape& tape, Parameters& parameters, const Value& hidden) const {
-    if (!model_.block.pre_lnorm) return hidden;
-    return normalise(tape, {.sum = hidden, .branch = {}, .site = {}}, norm(parameters, "attention"));
+  static Value fresh(const Value& x, const Mixed& mixed, const LayerMemory& memory) {
+    if (mixed.state.data.exists()) return {};
+    return memory.form == Remembered::kHiddenStates ? x : mixed.fresh;
   }
 
   Value feed_forward_of(Tape& tape, Parameters& parameters, const Value& x, int64_t segment) const {
@@ -128,9 +130,61 @@ class TransformerBlock : public Block {
   std::string norm_name(const char* part) const { return fmt::format("{}{}.norm", prefix_, part); }
 
   ModelConfig model_;
-  Attention attention_;
   int64_t layer_;
   std::string prefix_;  // of its parameters' names
+};
+
+class AttentionBlock : public TransformerBlock {
+ public:
+  AttentionBlock(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
+                 const LayerName& layer)
+      : TransformerBlock(model, layer), attention_(model, position, std::move(schedules), layer) {}
+
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const override {
+    return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden), use);
+  }
+
+  std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
+                                 const std::vector<Value>& memories) const override {
+    Value qkv{.data = read.qkv.data, .gradient = {}};
+    if (attention_.turns())
+      qkv = attention_.record_content(tape, parameters,
+                                      as_constants_read(tape, parameters, {.data = read.input.data, .gradient = {}}));
+    std::vector<Value> contexts;
+    for (const Value& memory : memories) contexts.push_back(as_constants_read(tape, parameters, memory));
+    return attention_.record_of_content(tape, parameters, qkv, contexts);
+  }
+
+ protected:
+  void declare_attention(std::vector<ParameterSpec>& specs) const override { attention_.declare(specs); }
+
+  Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override {
+    LayerMemory memory = inputs.memory;
+    if (memory.form == Remembered::kHiddenStates) memory.rows = as_read(tape, parameters, memory.rows);
+    const Attention::Recorded a =
+        attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use, inputs.segment);
+    return {.output = a.output, .fresh = a.fresh, .qkv = a.qkv};
+  }
+
+ private:
+  Attention attention_;
+};
+
+class StateBlock : public TransformerBlock {
+ public:
+  StateBlock(const ModelConfig& model, const LayerName& layer)
+      : TransformerBlock(model, layer), attention_(model, layer) {}
+
+ protected:
+  void declare_attention(std::vector<ParameterSpec>& specs) const override { attention_.declare(specs); }
+
+  Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override {
+    const StateAttention::Recorded a = attention_.record(tape, parameters, x, inputs.memory.state, inputs.is_read_on);
+    return {.output = a.output, .state = a.state};
+  }
+
+ private:
+  StateAttention attention_;
 };
 
 }  // namespace
@@ -145,7 +199,8 @@ std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& posi
                                   std::shared_ptr<Schedules> schedules, const LayerName& layer) {
   switch (model.block.kind) {
     case BlockKind::kTransformer:
-      return std::make_unique<TransformerBlock>(model, position, std::move(schedules), layer);
+      if (keeps_state(model, layer.number)) return std::make_unique<StateBlock>(model, layer);
+      return std::make_unique<AttentionBlock>(model, position, std::move(schedules), layer);
   }
   throw ContractError("unknown block kind");
 }

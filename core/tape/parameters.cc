@@ -20,7 +20,7 @@ double draw(const InitConfig& init, const ParameterSpec& spec, const RandomSeque
     case Initializer::kZero:
       return 0.0;
     case Initializer::kConstant:
-      return static_cast<double>(spec.constant);
+      return static_cast<double>(spec.constant_at(element));
     case Initializer::kGain:
       return 1.0 + init.init_std * random_normal(random, element);
     case Initializer::kProjection:
@@ -48,7 +48,8 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i].initializer != Initializer::kConstant) continue;
     OwnedTensor constants(DType::kFloat32, specs_[i].shape);
-    std::fill_n(constants.as<float>(), specs_[i].shape.elements(), specs_[i].constant);
+    for (int64_t e = 0; e < specs_[i].shape.elements(); ++e)
+      constants.as<float>()[e] = specs_[i].constant_at(static_cast<uint64_t>(e));
     upload(values_.view(), i, constants.view());
   }
 }

@@ -32,7 +32,9 @@ struct ParameterSpec {
   Shape shape;
   Initializer initializer = Initializer::kWeight;
   float constant = 0.0F;
+  std::vector<float> constants = {};  // one for each element, in place of one for all
   std::optional<ParameterBounds> bounds = {};
+  float constant_at(uint64_t element) const { return constants.empty() ? constant : constants[element]; }
 };
 
 // One parameter: fp32 value and the gradient that backward passes add to.

@@ -17,6 +17,7 @@ inline std::vector<ModelConfig> layers_of(const ModelConfig& model) {
     for (const int64_t layer : own.only) {
       if (own.position) layers[layer].position = *own.position;
       if (own.visibility) layers[layer].visibility = *own.visibility;
+      if (own.score) layers[layer].score = *own.score;
     }
   }
   return layers;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/attention/visibility.h"
+#include "core/config/layers.h"
 #include "tests/oracle/compression.h"
 #include "tests/oracle/segment_memory.h"
 #include "tests/oracle/transformer_xl.h"
@@ -114,6 +115,9 @@ inline Memory initial_memory(const ModelConfig& model) {
   const int64_t rows = is_full ? model.mem_len + compressed : 0;
   if (encoder_layers(model) > 0) return Memory(1);
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (keeps_state(model, layer)) memory[layer].assign(model.n_head * model.d_head * model.d_head, 0.0);
+  }
   if (compresses) memory.emplace_back(compressed);
   if (memory_tokens(model) > 0) memory.emplace_back();
   return memory;
@@ -124,6 +128,10 @@ inline Memory initial_memory(const ModelConfig& model) {
 inline void update_memory(const ModelConfig& model, const TransformerXl<double>::Segment& segment, Memory& memory) {
   for (size_t layer = 0; layer < segment.fresh.size(); ++layer) {
     const std::vector<double>& fresh = segment.fresh[layer];
+    if (keeps_state(model, static_cast<int64_t>(layer))) {
+      memory[layer] = fresh;
+      continue;
+    }
     const auto joined = static_cast<int64_t>(memory[layer].size() + fresh.size());
     memory[layer] = updated_memory(memory[layer], fresh, 1, std::min(joined, model.mem_len * memory_width(model)));
   }

@@ -19,6 +19,7 @@
 #include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"
 #include "tests/oracle/positions.h"
+#include "tests/oracle/state_attention.h"
 #include "tests/oracle/vocabulary_clusters.h"
 
 namespace segue::oracle {
@@ -30,9 +31,10 @@ struct StreamRandom {
   int64_t stream = 0;  // its number among all streams of the run
 };
 
-// Per layer [M, width]: constants, through which no derivative passes. Of a model with memory tokens these follow as
-// one element more, [K, D], or nothing where the stream begins; of a memory that compresses one with as many numbers
-// as there are compressed rows. With an encoder its only element are tokens [M].
+// Per layer [M, width], or the state of a layer that keeps one: constants, through which no derivative passes. Of a
+// model with memory tokens these follow as one element more, [K, D], or nothing where the stream begins; of a memory
+// that compresses one with as many numbers as there are compressed rows. With an encoder its only element are tokens
+// [M].
 using Memory = std::vector<std::vector<double>>;
 
 // Where a segment stands in a step of several.
@@ -70,7 +72,7 @@ class TransformerXl {
   struct Segment {
     Rows nll;                    // [T]
     std::vector<Rows> fresh;     // per layer [T, width]: what becomes memory; with rows of memory tokens; or
-                                 // tokens [T]
+                                 // tokens [T]; of a layer with a state, that after the segment
     Rows written;                // [K, D]: memory tokens for the next segment
     std::vector<Rows> received;  // per layer [M]: the attention of rows of memory, where they are kept by it
   };
@@ -198,6 +200,7 @@ class TransformerXl {
 
   // `fresh` is x, and becomes what the memory takes in.
   Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around, Rows& fresh) const {
+    const bool keeps_state = layers_[layer].score.kind == ScoreKind::kState;
     const bool pre = config_.block.pre_lnorm;
     const auto norm = [&](const std::string& part, const Rows& rows) {
       return normalised(rows, prefix_of(layer) + part + ".norm");
@@ -205,16 +208,24 @@ class TransformerXl {
     const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
       return sum_of(stream, dropped(std::move(branch), layer_dropout_site(layer, place), around.segment));
     };
-    Rows context;
-    if (!keeps_keys_and_values(config_)) context = around.memory;
-    context.insert(context.end(), x.begin(), x.end());
-    if (pre) context = norm(".attention", context);
-    Rows projected = projections(layer, context);
-    if (keeps_keys_and_values(config_)) {
-      fresh = without_queries(projected);
-      projected = with_memory(around.memory, projected);
+    Rows mixed;
+    if (keeps_state) {
+      fresh = around.memory;
+      mixed = StateAttention<Scalar>(layers_[layer], weights_, prefix_of(layer) + ".attention.")
+                  .output(pre ? norm(".attention", x) : x, fresh);
+    } else {
+      Rows context;
+      if (!keeps_keys_and_values(config_)) context = around.memory;
+      context.insert(context.end(), x.begin(), x.end());
+      if (pre) context = norm(".attention", context);
+      Rows projected = projections(layer, context);
+      if (keeps_keys_and_values(config_)) {
+        fresh = without_queries(projected);
+        projected = with_memory(around.memory, projected);
+      }
+      mixed = attention(layer, std::move(projected), around);
     }
-    Rows y = residual(x, attention(layer, std::move(projected), around), LayerDropout::kAttentionOutput);
+    Rows y = residual(x, std::move(mixed), LayerDropout::kAttentionOutput);
     if (!pre) y = norm(".attention", y);
     const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y, around.segment);
     const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput);

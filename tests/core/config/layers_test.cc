@@ -91,7 +91,7 @@ TEST(Layers, AreNamedOnce) {
 
 TEST(Layers, HaveAnObjectAtLeastAndNoOther) {
   EXPECT_EQ(error_of_layers(R"([{"only": [1]}])"),
-            "c: model.layers[0]: expected position, visibility or both, found neither");
+            "c: model.layers[0]: expected position, visibility or score, found none of them");
   EXPECT_THAT(error_of_layers(R"([{"only": [1], "memory": {}}])"), HasSubstr("model.layers[0].memory: unknown key"));
   EXPECT_THAT(error_of_layers(R"([{"only": [1], "position": null}])"),
               HasSubstr("model.layers[0].position: expected an object, found null"));

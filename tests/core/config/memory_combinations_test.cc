@@ -112,6 +112,64 @@ TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
             "of several documents together where these end; found \"a\"");
 }
 
+TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
+  const std::string state = R"(model.score={"kind": "state", "decay": "channel"})";
+  const std::string none = "model.position.kind=none";
+  const std::string alone = "model.mem_len=0";
+  EXPECT_EQ(error_with({state, none, alone}), "no error");
+  EXPECT_EQ(error_with({state, none, alone, "training.segments_per_step=2"}), "no error");
+  const std::string below =
+      R"(model.layers=[{"only": [0, 2], "position": {"kind": "none"}, "score": {"kind": "state"}}])";
+  EXPECT_EQ(error_with({below}), "no error");
+  EXPECT_EQ(error_with({below, "model.memory.kind=keys_values", "model.position.kind=rope"}), "no error");
+  EXPECT_THAT(error_with({"model.score.decay=fixed"}), HasSubstr("model.score.decay"));
+  EXPECT_THAT(error_with({state, none, alone, "model.score.feature=tanh"}), HasSubstr("model.score.feature"));
+  EXPECT_EQ(error_with({R"(model.score={"kind": "state", "erases": false, "strength": "step"})", none, alone}),
+            "no error");
+  EXPECT_EQ(
+      error_with({R"(model.score={"kind": "state", "strength": "step"})", none, alone}),
+      "c: model.score.erases: expected false with model.score.strength = \"step\", which may be above 1; found true");
+  EXPECT_EQ(error_with({R"(model.score={"kind": "state", "erases": false, "strength": "step", "decay": "fixed"})", none,
+                        alone}),
+            "c: model.score.decay: expected \"token\" with model.score.strength = \"step\", found \"fixed\"");
+  EXPECT_EQ(error_with({R"(model.layers=[{"only": [0]}])"}),
+            "c: model.layers[0]: expected position, visibility or score, found none of them");
+  EXPECT_EQ(
+      error_with({state, none}),
+      "c: model.mem_len: expected 0, as no layer has rows of memory, with model.score.kind = \"state\", found 128");
+  EXPECT_EQ(error_with({state, none, alone, "evaluation.mem_len=3"}),
+            "c: evaluation.mem_len: expected 0, as no layer has rows of memory, with model.score.kind = \"state\", "
+            "found 3");
+  EXPECT_EQ(error_with({below, "evaluation.mem_len=3"}), "no error");
+  EXPECT_EQ(
+      error_with({state, alone}),
+      "c: model.position.kind: expected a kind without rows of distances with model.score.kind = \"state\", found "
+      "\"relative\"");
+  EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "score": {"kind": "state"}}])", "model.position.kind=rope"}),
+            "c: model.position.kind: expected a kind without turned queries and keys with model.layers[0].score.kind = "
+            "\"state\", found \"rope\"");
+  EXPECT_EQ(error_with({below, R"(model.memory={"kind": "tokens"})"}),
+            "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.layers[0].score.kind = "
+            "\"state\", found \"tokens\"");
+  const std::string window = R"("visibility": {"kind": "window", "window": 9})";
+  EXPECT_EQ(error_with({below, "model.visibility.kind=window", "model.visibility.window=9"}), "no error");
+  EXPECT_EQ(error_with({below, "model.visibility.same_length=true"}), "no error");
+  EXPECT_EQ(error_with({state, none, alone, "model.visibility.kind=window", "model.visibility.window=9"}),
+            "c: model.visibility.kind: expected \"causal\" with model.score.kind = \"state\", found \"window\"");
+  EXPECT_EQ(
+      error_with({R"(model.layers=[{"only": [0], "position": {"kind": "none"}, "score": {"kind": "state"}, )" + window +
+                  "}]"}),
+      "c: model.layers[0].visibility.kind: expected \"causal\" with model.layers[0].score.kind = \"state\", found "
+      "\"window\"");
+  EXPECT_EQ(
+      error_with({below, "model.position.kind=rope", "model.objective.kind=masked", "model.visibility.kind=full"}),
+      "c: model.objective.kind: expected \"next_token\" with model.layers[0].score.kind = \"state\", found \"masked\"");
+  EXPECT_EQ(
+      error_with({below, "data.document_boundary=a"}),
+      "c: data.document_boundary: expected \"\" with model.layers[0].score.kind = \"state\", which goes on from one "
+      "document to the next; found \"a\"");
+}
+
 TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {
   const auto error = [](const std::string& memory) {
     return error_with({R"(model.memory={"kind": "compressed", )" + memory + "}"});

@@ -95,7 +95,7 @@ void expect_gradients(ModelProblem& problem, SegmentLoss& loss) {
   for (size_t i = 0; i < problem.parameters.specs().size(); ++i) {
     const std::string& name = problem.parameters.specs()[i].name;
     kernels::expect_close(name, problem.parameters.part_of(problem.parameters.gradients(), i), loss.gradient(name),
-                          kernels::kNetworkGradient);
+                          gradient_tolerance(problem.model.config()));
   }
 }
 

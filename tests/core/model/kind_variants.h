@@ -134,6 +134,85 @@ inline std::vector<ModelVariant> compressed_variants() {
   return variants;
 }
 
+// Every decay with erasing and without, every feature; alone and above or below layers that attend.
+inline std::vector<ModelVariant> state_variants() {
+  using enum StateDecay;
+  const auto alone = [](ScoreConfig score) {
+    return [score](ModelConfig& m) {
+      m.score = score;
+      m.score.kind = ScoreKind::kState;
+      m.position.kind = PositionKind::kNone;
+      m.mem_len = 0;
+    };
+  };
+  const auto in_layer = [](int64_t layer, ScoreConfig score) {
+    score.kind = ScoreKind::kState;
+    return LayerOverride{.only = {layer}, .position = PositionConfig{.kind = PositionKind::kNone}, .score = score};
+  };
+  std::vector<ModelVariant> variants = {
+      {"state", alone({})},
+      {"state_linear", alone({.feature = StateFeature::kEluPlusOne,
+                              .unit_keys = false,
+                              .decay = kNone,
+                              .erases = false,
+                              .strength = StateStrength::kFull,
+                              .output_gate = false})},
+      {"state_fixed_identity", alone({.feature = StateFeature::kIdentity,
+                                      .unit_keys = false,
+                                      .decay = kFixed,
+                                      .erases = false,
+                                      .strength = StateStrength::kFull})},
+      {"state_step", alone({.unit_keys = false, .erases = false, .strength = StateStrength::kStep})},
+      {"state_channel_erases_relu", alone({.feature = StateFeature::kRelu, .decay = kChannel})},
+      {"state_channel_pre_norm",
+       [change = alone({.feature = StateFeature::kIdentity,
+                        .decay = kChannel,
+                        .erases = false,
+                        .strength = StateStrength::kFull})](ModelConfig& m) {
+         change(m);
+         m.block = {.pre_lnorm = true, .final_norm = true};
+       }},
+      {"state_below_attention", [layers = in_layer(0, {.decay = kNone})](ModelConfig& m) { m.layers = {layers}; }},
+      {"state_above_keys_values_pre_norm",
+       [layers = in_layer(1, {.decay = kFixed, .strength = StateStrength::kFull})](ModelConfig& m) {
+         m.layers = {layers};
+         m.memory.kind = MemoryKind::kKeysValues;
+         m.block.pre_lnorm = true;
+       }},
+      {"state_above_rope_zeros",
+       [layers = in_layer(1, {.erases = false})](ModelConfig& m) {
+         m.layers = {layers};
+         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"state_below_window",
+       [layers = in_layer(0, {})](ModelConfig& m) {
+         m.layers = {layers};
+         m.visibility = {.kind = VisibilityKind::kWindow, .window = 4};
+       }},
+      {"state_above_spans",
+       [layers = in_layer(1, {})](ModelConfig& m) {
+         m.layers = {layers};
+         m.position.kind = PositionKind::kAlibi;
+         m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 4, .ramp = 3, .initial = 0.4};
+       }},
+      {"state_below_blocks",
+       [layers = in_layer(0, {.decay = kNone, .erases = false})](ModelConfig& m) {
+         m.layers = {layers};
+         m.visibility = {.kind = VisibilityKind::kSparse,
+                         .patterns = {{.kind = PatternKind::kBlocks, .block = 3, .before = 3}}};
+       }},
+  };
+  // A head that reads next to nothing is divided by next to nothing, which makes much of rounding.
+  for (ModelVariant& variant : variants) {
+    variant.change = [kind = variant.change](ModelConfig& m) {
+      kind(m);
+      m.block.layer_norm_epsilon = 1e-2;
+    };
+  }
+  return variants;
+}
+
 // What remembers keys and values goes through all that places keys, or chooses among them; few memory tokens, of both
 // forms, with and without rows beside them; few compressed rows, and a memory that segments fit in.
 inline std::vector<ModelVariant> memory_variants() {

@@ -130,7 +130,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
     append(kind_variants("block", &ModelConfig::block));
-    append(kind_variants("score", &ModelConfig::score));
+    append(state_variants());
     append(kind_variants("head", &ModelConfig::head));
     return all;
   }();
@@ -145,11 +145,12 @@ inline std::vector<ModelVariant> next_token_variants() {
 }
 
 // Those that may tell documents apart: memory tokens are written once a segment, and rows of several documents may be
-// compressed into one, or tokens of several read together.
+// compressed into one, or tokens of several read together; states go on from one to the next.
 inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
   std::erase_if(variants, [](const ModelVariant& variant) {
     const MemoryKind kind = variant.config().memory.kind;
-    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder;
+    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder ||
+           state_layers(variant.config()) > 0;
   });
   return variants;
 }

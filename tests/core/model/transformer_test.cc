@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "tests/core/model/model_problem.h"
@@ -24,7 +26,12 @@ std::vector<double> losses_of_stream(const std::vector<float>& nll, int64_t stre
 }
 
 void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory>& expected) {
-  const std::vector<NamedTensor> state = found.state();
+  std::vector<NamedTensor> state = found.state();
+  // Rows of layers stand before the states of others, and what is no layer's after both.
+  std::ranges::stable_sort(state, {}, [](const NamedTensor& tensor) {
+    const size_t number = tensor.name.find_last_of('.');
+    return number == std::string::npos ? std::numeric_limits<int>::max() : std::stoi(tensor.name.substr(number + 1));
+  });
   for (size_t layer = 0; layer < state.size(); ++layer) {
     std::vector<double> streams;
     for (const oracle::Memory& memory : expected)

@@ -64,7 +64,7 @@ TEST_P(StreamGroups, AnyNumberOfGroupsIsTheSameStep) {
     kernels::expect_close("nll", parts.nll, whole.nll, kernels::kNetwork);
     for (size_t i = 0; i < whole.gradients.size(); ++i) {
       kernels::expect_close(problem.parameters.specs()[i].name, parts.gradients[i], whole.gradients[i],
-                            kernels::kNetworkGradient);
+                            gradient_tolerance(config));
     }
   }
 }

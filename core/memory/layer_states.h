@@ -1,0 +1,56 @@
+// The states of layers that keep one: what all tokens of a stream so far have written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "core/memory/segment_memory.h"
+
+namespace segue {
+
+// Of some streams, float32 whatever activations are. Zeros where a stream begins.
+class LayerStates {
+ public:
+  LayerStates(const ModelConfig& model, int64_t streams, Device device);
+
+  bool empty() const { return layers_.empty(); }  // no layer keeps one
+  void bind(SegmentTape& segment) const;
+  void update(kernels::Queue& queue, const SegmentTape& segment);
+  void reset();
+  int64_t bytes() const;
+
+  std::vector<NamedTensor> state() const;  // "states.L" [B, N, H, H]
+  int64_t count() const { return std::ssize(layers_); }
+  // Throws CheckpointError when `saved`, of the CPU, are no such states.
+  void check(std::span<const ConstTensorView> saved) const;
+  void restore(std::span<const ConstTensorView> saved);
+
+ private:
+  Device device_;
+  std::vector<int64_t> numbers_;  // of those layers
+  std::vector<OwnedTensor> layers_;
+};
+
+// And, beside them, what the layers that attend remember.
+class StateMemory final : public TrainingMemory {
+ public:
+  StateMemory(const ModelConfig& model, const ModelUse& use, int64_t streams, const Compute& compute);
+
+  void fit(SegmentShape& shape) const override;
+  bool is_settled() const override { return rows_.is_settled(); }
+  void bind(SegmentTape& segment) override;
+  void update(kernels::Queue& queue, const SegmentTape& segment) override;
+  void reset() override;
+  void limit(kernels::Queue& queue, int64_t mem_len) override { rows_.limit(queue, mem_len); }
+  std::vector<NamedTensor> state() const override;  // that of the rows, then that of the states
+  void restore(std::span<const ConstTensorView> state) override;
+  int64_t bytes() const override { return rows_.bytes() + states_.bytes(); }
+
+ private:
+  SegmentMemory rows_;
+  LayerStates states_;
+};
+
+}  // namespace segue

@@ -1,0 +1,166 @@
+// The arguments of the kernels of states, made from values of the tape.
+#include "core/tape/state_operations.h"
+
+#include "core/tape/rows.h"
+#include "kernels/state_scan.h"
+
+namespace segue {
+
+using kernels::Queue;
+
+namespace {
+
+// A value of float32, whatever activations are.
+Value new_floats(Tape& tape, const Shape& shape, bool is_learned) {
+  return {.data = tape.new_slot(shape), .gradient = tape.training() && is_learned ? tape.new_slot(shape) : Slot{}};
+}
+
+std::vector<ConstTensorView> gradients_of(std::initializer_list<Parameter> parameters) {
+  std::vector<ConstTensorView> gradients;
+  for (const Parameter& parameter : parameters)
+    if (!parameter.gradient.empty()) gradients.emplace_back(parameter.gradient);
+  return gradients;
+}
+
+}  // namespace
+
+Value head_norm(Tape& tape, const Value& x, const HeadNormOperation& operation) {
+  const Shape shape = tape.shape(x.data);
+  const Shape rows{shape.elements() / operation.width, operation.width};
+  const Value y = tape.new_value(shape);
+  const Slot scale = operation.norm == kernels::HeadNorm::kNone ? Slot{} : tape.new_slot({rows[0]});
+  const GradientUse dx = tape.overwrite_gradient(x);
+  const GradientUse dgate = tape.overwrite_gradient(operation.gate);
+  const auto in_rows = [rows](auto view) { return view.empty() ? view : view.reshaped(rows); };
+  const auto inputs = [=, &tape] {
+    return kernels::HeadNormInputs{.feature = operation.feature,
+                                   .norm = operation.norm,
+                                   .epsilon = operation.epsilon,
+                                   .x = in_rows(tape.read(x.data)),
+                                   .gain = operation.gain.value,
+                                   .gate = in_rows(tape.read(operation.gate.data))};
+  };
+  tape.record({
+      .name = "head_norm",
+      .forward_slots = {x.data, operation.gate.data, y.data, scale},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::head_norm_forward(
+                queue, {.inputs = inputs(), .y = in_rows(tape.write(y.data)), .scale = tape.write(scale)});
+          },
+      .backward_slots = {x.data, operation.gate.data, scale, y.gradient, dx.slot, dgate.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::head_norm_backward(queue, {.inputs = inputs(),
+                                                .scale = tape.read(scale),
+                                                .dy = in_rows(tape.read(y.gradient)),
+                                                .dx = in_rows(tape.write(dx)),
+                                                .dgain = operation.gain.gradient,
+                                                .dgate = in_rows(tape.write(dgate))});
+          },
+      .parameter_gradients = gradients_of({operation.gain}),
+  });
+  return y;
+}
+
+Value gate(Tape& tape, const Value& x, const GateOperation& operation) {
+  const Shape shape = tape.shape(x.data);
+  const Value gates = new_floats(tape, shape, true);
+  const GradientUse dx = tape.overwrite_gradient(x);
+  tape.record({
+      .name = "gate",
+      .forward_slots = {x.data, gates.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::gate_forward(queue, {.formula = operation.formula,
+                                          .x = rows_of(tape.read(x.data)),
+                                          .bias = operation.bias.value,
+                                          .rate = operation.rate.value,
+                                          .gates = rows_of(tape.write(gates.data))});
+          },
+      .backward_slots = {x.data, gates.gradient, dx.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::gate_backward(queue, {.formula = operation.formula,
+                                           .x = rows_of(tape.read(x.data)),
+                                           .bias = operation.bias.value,
+                                           .rate = operation.rate.value,
+                                           .dgates = rows_of(tape.read(gates.gradient)),
+                                           .dx = rows_of(tape.write(dx)),
+                                           .dbias = operation.bias.gradient,
+                                           .drate = operation.rate.gradient});
+          },
+      .parameter_gradients = gradients_of({operation.bias, operation.rate}),
+  });
+  return gates;
+}
+
+ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
+  const Shape segment = tape.shape(in.q.data);
+  const int64_t streams = segment[0];
+  const int64_t tgt_len = segment[1];
+  const Shape heads{streams, tgt_len, in.heads[0], in.heads[1]};
+  const Shape states{streams, in.heads[0], in.heads[1], in.heads[1]};
+  const Shape kept_shape{streams, in.heads[0], kernels::kept_states(tgt_len), in.heads[1], in.heads[1]};
+  const Value output = tape.new_value(segment);
+  const Value state = new_floats(tape, states, in.is_read_on);
+  const Slot kept = tape.training() ? tape.new_slot(kept_shape) : Slot{};
+  const GradientUse dq = tape.overwrite_gradient(in.q);
+  const GradientUse dk = tape.overwrite_gradient(in.k);
+  const GradientUse dv = tape.overwrite_gradient(in.v);
+  const GradientUse dlog_decay = tape.overwrite_gradient(in.log_decay);
+  const GradientUse dstrength = tape.overwrite_gradient(in.strength);
+  const GradientUse dinitial = tape.overwrite_gradient(in.initial);
+  // The kernel has that of every state; nobody reads that of one that is given.
+  const Slot unread = tape.training() && !dinitial.exists() ? tape.new_slot(states) : Slot{};
+  const Shape decays = in.log_decay.data.exists() ? tape.shape(in.log_decay.data) : Shape{0};
+  const bool is_by_channel = decays.rank() == 3 && decays[2] == in.heads.elements();
+  const auto in_heads = [heads](auto view) { return view.reshaped(heads); };
+  const auto as_decays = [=](auto view) { return is_by_channel && !view.empty() ? view.reshaped(heads) : view; };
+  const auto inputs = [=, &tape] {
+    return kernels::StateScanInputs{.q = in_heads(tape.read(in.q.data)),
+                                    .k = in_heads(tape.read(in.k.data)),
+                                    .v = in_heads(tape.read(in.v.data)),
+                                    .log_decay = as_decays(tape.read(in.log_decay.data)),
+                                    .beta = tape.read(in.strength.data),
+                                    .initial = tape.read(in.initial.data),
+                                    .scale = in.scale,
+                                    .erases = in.erases};
+  };
+  // A token decays, writes and reads each element, and where it erases looks for it first.
+  const double elements = static_cast<double>(segment.elements()) * static_cast<double>(in.heads[1]);
+  const double once = elements * ((in.log_decay.data.exists() ? 1.0 : 0.0) + 4.0 + (in.erases ? 2.0 : 0.0));
+  tape.record({
+      .name = "state_scan",
+      .forward_slots = {in.q.data, in.k.data, in.v.data, in.log_decay.data, in.strength.data, in.initial.data,
+                        output.data, state.data, kept},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::state_scan_forward(queue, {.inputs = inputs(),
+                                                .output = in_heads(tape.write(output.data)),
+                                                .final = tape.write(state.data),
+                                                .kept = tape.write(kept)});
+          },
+      .backward_slots = {in.q.data, in.k.data, in.v.data, in.log_decay.data, in.strength.data, in.initial.data, kept,
+                         output.gradient, state.gradient, dq.slot, dk.slot, dv.slot, dlog_decay.slot, dstrength.slot,
+                         dinitial.slot, unread},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::state_scan_backward(queue,
+                                         {.inputs = inputs(),
+                                          .kept = tape.read(kept),
+                                          .doutput = in_heads(tape.read(output.gradient)),
+                                          .dfinal = tape.read(state.gradient),
+                                          .dq = in_heads(tape.write(dq)),
+                                          .dk = in_heads(tape.write(dk)),
+                                          .dv = in_heads(tape.write(dv)),
+                                          .dlog_decay = as_decays(tape.write(dlog_decay)),
+                                          .dbeta = tape.write(dstrength),
+                                          .dinitial = dinitial.exists() ? tape.write(dinitial) : tape.write(unread)});
+          },
+      .flops = {.forward = once, .backward = 2.5 * once},
+  });
+  return {.output = output, .state = state};
+}
+
+}  // namespace segue
