@@ -15,7 +15,10 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "compressed", "encoder")
+SAVED_BY_RANKS = ("tokens", "compressed", "encoder", "hybrid")
+
+# Layers of these attend to no rows.
+STATES = ("state", "hybrid")
 
 # Of each kind: its model, what training says, and a model of the same kind that cannot take over its state.
 KINDS = {
@@ -47,6 +50,15 @@ KINDS = {
                 {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0},
                                           {"until_step": 35, "tgt_len": 5, "mem_len": 3}]},
                 {"memory": {"kind": "encoder", "encoder_layers": 2}, "mem_len": 7, "position": {"kind": "rope"}}),
+    "state": ({"score": {"kind": "state"}, "mem_len": 0, "position": {"kind": "none"}},
+              {"tgt_len": 5, "segments_per_step": 2, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0,
+                                                                "segments_per_step": 1}]},
+              {"score": {"kind": "state", "decay": "channel"}, "mem_len": 0, "position": {"kind": "none"}}),
+    "hybrid": ({"layers": [{"only": [0], "score": {"kind": "state", "decay": "channel", "erases": False},
+                            "position": {"kind": "none"}}], "mem_len": 7, "position": {"kind": "rope"}},
+               {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+               {"layers": [{"only": [1], "score": {"kind": "state", "decay": "channel", "erases": False},
+                            "position": {"kind": "none"}}], "mem_len": 7, "position": {"kind": "rope"}}),
 }
 
 
@@ -108,7 +120,7 @@ def test_kind(job, kind):
     check(once.splitlines()[0] == again.splitlines()[0], f"{kind}: generated\n{once}{again}")
     another = write_config(job, f"{kind}-other", other, training)
     shutil.copytree(job.path(f"{kind}-killed"), job.path(f"{kind}-changed"), symlinks=True)
-    refused(job, CONFIG, "train", another, "--run", f"{kind}-changed", "--resume", says=["cannot resume with model.memory."])
+    refused(job, CONFIG, "train", another, "--run", f"{kind}-changed", "--resume", says=["cannot resume with model."])
 
 
 def test_memory_tokens_alone(job):
@@ -146,11 +158,12 @@ def test_beside_others(job):
         {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
         {"name": "used", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5",
                                  "model.memory.compression=most_used"]},
-        {"name": "encoder", "set": ["model.memory.kind=encoder", "model.position.kind=rope"]}],
+        {"name": "encoder", "set": ["model.memory.kind=encoder", "model.position.kind=rope"]},
+        {"name": "state", "set": ["model.score.kind=state", "model.position.kind=none", "model.mem_len=0"]}],
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    names = ["xl", "kept", "tokens", "fives", "threes", "used", "encoder"]
+    names = ["xl", "kept", "tokens", "fives", "threes", "used", "encoder", "state"]
     check([variant["name"] for variant in variants] == names, output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
@@ -165,7 +178,7 @@ def test_attention(job):
     """How much of its attention each layer gives to its memory: of every kind, the same from any number of ranks."""
     for kind in KINDS:
         run = f"{kind}-whole"
-        if KINDS[kind][0]["mem_len"] == 0:
+        if KINDS[kind][0]["mem_len"] == 0 or kind in STATES:
             continue
         job.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--attention", "--name", "attention")
         result = read_evaluation(job.path(run, "evaluations", "attention"))["results"][0]
@@ -257,6 +270,22 @@ def test_encoder_alone(job):
             says=["model.position.kind", "relative", "encoder"], leaves_nothing_at="no")
 
 
+def test_states_alone(job):
+    """What only they have: a reach without limit, a state that no text lengthens, and what cannot be asked of them."""
+    for kind, key in (("state", "model.score.kind"), ("hybrid", "model.layers[0].score.kind")):
+        run = f"{kind}-whole"
+        refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", key, "no limit"])
+        refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", "--attention", says=["attention", key])
+    refused(job, CONFIG, "eval", "--checkpoint", "state-whole", "--data", "text", "--mem-len", "3",
+            says=["mem_len", "expected 0", "model.score.kind"])
+    output, _ = job.run("inspect", "state.json")
+    check("without limit" in output and "states of 2 layers" in output, output)
+    lengths = [evaluated(job, "state-whole", "--tgt-len", str(length), "--batch-size", "1") for length in (1, 5, 64)]
+    check(max(lengths) - min(lengths) <= 1e-5, f"state: evaluated {lengths} in segments of 1, 5 and 64 tokens")
+    by_document = [evaluated(job, "hybrid-whole", "--document-boundary", "e", "--batch-size", size) for size in ("1", "4")]
+    check(abs(by_document[0] - by_document[1]) <= 1e-5, f"hybrid: documents evaluated {by_document} by 1 and 4 streams")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -267,6 +296,7 @@ def main():
     test_beside_others(job)
     test_compression_alone(job)
     test_encoder_alone(job)
+    test_states_alone(job)
     test_attention(job)
 
 
