@@ -74,7 +74,7 @@ __device__ __forceinline__ bool surely_see_all(const AttentionInputs<Element>& i
 template <KeyOrder kOrder, int kRows, int kColumns, typename Element, typename KeyOf>
 __device__ __forceinline__ bool surely_see_all(const AttentionInputs<Element>& in, int /*first_query*/,
                                                const KeyOf& /*key_of*/, SeenByList listed) {
-  return listed.rows == nullptr && !in.has_limits();
+  return listed.has_all() && !in.has_limits();
 }
 
 // Calls visit(block, i) for those of a lane's kColumns accumulators whose query, of the warp's from first_query on,
@@ -111,14 +111,14 @@ __device__ __forceinline__ void visit_unseen(const AttentionInputs<Element>& in,
                                              const KeyOf& key_of, SeenByList listed, const Visit& visit) {
   static_assert(kListedRows % kColumns == 0);
   if (in.has_limits()) visit_unseen<kOrder, kColumns>(in, at, first_query, key_of, SeenByDistance(), visit);
-  if (listed.rows == nullptr) return;
+  if (listed.has_all()) return;
   const LaneOfAccumulators lane;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = lane.row(2 * r);
     const int query = first_query + row;
     const int first = kOrder == KeyOrder::kAscending ? key_of(row) : in.mem_len + query - key_of(row);
-    const uint64_t seen = listed.rows[query % kListedRows] >> (first % kListedRows + lane.column(0, 0));
+    const uint64_t seen = listed.row(query) >> (first % kListedRows + lane.column(0, 0));
 #pragma unroll
     for (int block = 0; block < kColumns / 8; ++block) {
 #pragma unroll

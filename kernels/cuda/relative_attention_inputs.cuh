@@ -64,9 +64,19 @@ enum class ByDistance : uint8_t { kNothing, kBiases, kGains };
 // Which pairs of a tile are seen: those that distances say.
 struct SeenByDistance {};
 
-// Or those that a schedule lists.
+constexpr int kListedRows = static_cast<int>(kScheduleTile);
+
+// Or those that a schedule lists. There is no pointer that is null where all are seen: where zeros were chosen in place
+// of an address and read 5 cycles later, ptxas 13.0 of sm_90a did not wait for them, and an H200 read at null.
 struct SeenByList {
-  const uint64_t* rows;  // of the tile's queries: a bit for each key or distance; null: all are seen
+  const uint64_t* masks;
+  int mask;  // negative: all are seen
+
+  __device__ __forceinline__ bool has_all() const { return mask < 0; }
+  // A bit for each key or distance.
+  __device__ __forceinline__ uint64_t row(int query) const {
+    return masks[static_cast<int64_t>(mask) * kListedRows + query % kListedRows];
+  }
 };
 
 // The tiles of one axis that a block's own tile meets, in increasing order: all from the first to the last.
@@ -90,8 +100,6 @@ class TileWalk {
   const int end_;
 };
 
-constexpr int kListedRows = static_cast<int>(kScheduleTile);
-
 // Those that a schedule lists, whose tiles may be two of these.
 template <typename Element>
 class TileWalk<Element, true> {
@@ -106,9 +114,7 @@ class TileWalk<Element, true> {
   __device__ __forceinline__ bool is_over() const { return row_ >= end_; }
   __device__ __forceinline__ int row() const { return row_; }
   __device__ __forceinline__ bool follows(int before) const { return !is_over() && row_ == before + kRows; }
-  __device__ __forceinline__ SeenByList seen() const {
-    return {entry_[1] < 0 ? nullptr : masks_ + static_cast<int64_t>(entry_[1]) * kListedRows};
-  }
+  __device__ __forceinline__ SeenByList seen() const { return {masks_, entry_[1]}; }
   __device__ __forceinline__ void move_on() {
     row_ += kRows;
     if (row_ % kListedRows != 0) return;

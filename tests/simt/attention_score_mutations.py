@@ -85,8 +85,8 @@ ATTENTION_SCORE_MUTATIONS: list[Mutation] = [
     attention(
         "relative_attention.cuh",
         "whole tiles of a schedule taken for seen whatever the reach",
-        "listed.rows == nullptr && !in.has_limits()",
-        "listed.rows == nullptr",
+        "listed.has_all() && !in.has_limits()",
+        "listed.has_all()",
         DOCUMENTS,
         "queries",
     ),
