@@ -106,7 +106,7 @@ void check_segments(const Config& config, std::string_view source) {
   if (config.model.memory.kind != MemoryKind::kTokens && state_layers(config.model) == 0)
     throw ConfigError(
         R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
-        R"(from segment to segment; found {})",
+        R"(from segment to segment, and no layer that keeps a state; found {})",
         source, name_of_choice(config.model.memory.kind), segments);
   if (config.training.loss_part != LossPart::kFull)
     throw ConfigError(R"({}: training.loss_part: expected "full" with training.segments_per_step = {}, found "{}")",

@@ -107,8 +107,9 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
   fields.optional("segments_per_step", segments_per_step,
                   {.meaning = "segments of a stream that a step reads one after another; gradients pass from each into "
-                              "what those before it, in the same step, wrote into their memory tokens. Above 1 with "
-                              "model.memory.kind = \"tokens\" alone. The last step of a text may have fewer",
+                              "what those before it, in the same step, wrote into memory tokens or states. Above 1 "
+                              "only with model.memory.kind = \"tokens\" or layers that keep a state. The last step of "
+                              "a text may have fewer",
                    .unit = "segments",
                    .minimum = 1,
                    .maximum = kMostSegments});
@@ -255,6 +256,7 @@ int64_t evaluation_tgt_len(const Config& config) {
 
 int64_t evaluation_mem_len(const Config& config) {
   if (config.evaluation.mem_len >= 0) return config.evaluation.mem_len;
+  if (state_layers(config.model) == config.model.n_layer) return 0;
   return config.training.tgt_len + config.model.mem_len - evaluation_tgt_len(config);
 }
 

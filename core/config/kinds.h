@@ -216,11 +216,11 @@ enum class StateDecay : uint8_t { kNone, kFixed, kToken, kChannel };
 inline const auto& table_of(StateDecay) {
   using enum StateDecay;
   static constexpr ChoiceTable<StateDecay, 4> kTable(
-      {{kNone, "none", "not at all"},
-       {kFixed, "fixed", "by the same share in every token, 1 - 2^(-5 - head) (Sun et al. 2023, RetNet)"},
-       {kToken, "token", "by a share that each token says for each head (Dao and Gu 2024, Mamba-2)"},
+      {{kNone, "none", "all of it"},
+       {kFixed, "fixed", "the same share in every token, 1 - 2^(-5 - head) (Sun et al. 2023, RetNet)"},
+       {kToken, "token", "a share that each token says for each head (Dao and Gu 2024, Mamba-2)"},
        {kChannel, "channel",
-        "by one that it says for each channel of keys (Yang et al. 2024, gated linear attention; Kimi Team 2025)"}});
+        "one that it says for each channel of keys (Yang et al. 2024, gated linear attention; Kimi Team 2025)"}});
   return kTable;
 }
 

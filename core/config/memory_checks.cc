@@ -55,11 +55,14 @@ void check_view(const ModelConfig& model, const std::string& as, std::string_vie
   }
 }
 
-// A decay for each head has one step, and what is erased as often as a step says may be more than there is.
-void check_step(const ModelConfig& model, int64_t layer, std::string_view source) {
+// A decay for each head has one step; and what is erased as strongly as a step says, or under a key that is longer than
+// 1, may be more than there is, so that the state grows without limit.
+void check_strength(const ModelConfig& model, int64_t layer, std::string_view source) {
   const ScoreConfig& score = score_of_layer(model, layer);
-  if (score.strength != StateStrength::kStep) return;
   const std::string key = score_key(model, layer);
+  if (score.erases && !score.unit_keys)
+    throw ConfigError("{}: {}.unit_keys: expected true with {}.erases = true, found false", source, key, key);
+  if (score.strength != StateStrength::kStep) return;
   if (score.decay != StateDecay::kToken)
     throw ConfigError(R"({}: {}.decay: expected "token" with {}.strength = "step", found "{}")", source, key, key,
                       name_of_choice(score.decay));
@@ -98,7 +101,7 @@ void check_states(const ModelConfig& model, std::string_view source) {
   };
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (!keeps_state(model, layer)) continue;
-    check_step(model, layer, source);
+    check_strength(model, layer, source);
     const MemoryKind memory = model.memory.kind;
     if (memory != MemoryKind::kHiddenStates && memory != MemoryKind::kKeysValues)
       refuse_with(layer, "model.memory.kind", R"("hidden_states" or "keys_values")", quoted(name_of_choice(memory)));
@@ -112,6 +115,12 @@ void check_states(const ModelConfig& model, std::string_view source) {
     if (seen.same_length) refuse_with(layer, key + ".same_length", "false", "true");
   }
   check_rows_of_states(model, model.mem_len, "model.mem_len", source);
+  if (states < model.n_layer) return;
+  if (model.dropatt != 0.0)
+    refuse_with(0, "model.dropatt", "0, as no layer attends,", fmt::format("{}", model.dropatt));
+  if (model.memory.kind != MemoryKind::kHiddenStates)
+    refuse_with(0, "model.memory.kind", R"("hidden_states", as no layer has rows of memory,)",
+                quoted(name_of_choice(model.memory.kind)));
 }
 
 void check_rows_of_states(const ModelConfig& model, int64_t mem_len, std::string_view mem_len_key,

@@ -340,7 +340,9 @@ void BlockConfig::describe(JsonFields& fields) {
                   {.meaning = "with pre_lnorm, a layer norm after the last layer, whose sums nothing else would bound; "
                               "the authors' codes have none"});
   fields.optional("layer_norm_epsilon", layer_norm_epsilon,
-                  {.meaning = "added to the variance in layer norms", .above = 0, .below = 1});
+                  {.meaning = "added to the variance in layer norms, and in the norms of heads that read a state",
+                   .above = 0,
+                   .below = 1});
   fields.optional("activation", activation, {.meaning = "of the feed-forward network; gelu is the exact form"});
 }
 
@@ -352,7 +354,7 @@ void ScoreConfig::describe(JsonFields& fields) {
   fields.optional("unit_keys", unit_keys,
                   {.meaning = "queries and keys of a head are then scaled to length 1, so that erasing is stable",
                    .kinds = states});
-  fields.optional("decay", decay, {.meaning = "how a state fades before each token", .kinds = states});
+  fields.optional("decay", decay, {.meaning = "what share of a state is kept before each token", .kinds = states});
   fields.optional("erases", erases,
                   {.meaning = "a token first takes away what the state holds under its key, as far as it writes (the "
                               "delta rule: Schlag et al. 2021; with a decay, Yang et al. 2025)",

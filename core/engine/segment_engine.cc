@@ -173,6 +173,7 @@ SegmentEngine::Replay* SegmentEngine::replay_for(Recorded& recorded, bool tells_
   const SegmentTape& segment = *recorded.segment;
   std::vector<const std::byte*> addresses{in_use_.arena.data()};
   for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
+  for (const Slot slot : segment.states) addresses.push_back(segment.tape.read(slot).data);
   if (segment.earlier.exists()) addresses.push_back(segment.tape.read(segment.earlier).data);
   if (segment.read_tokens.exists()) addresses.push_back(segment.tape.read(segment.read_tokens).data);
   const ReplayInfo& info = recorded.segment->tape.info();

@@ -180,8 +180,9 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
+    const int64_t keys = remembered + read + count + written;
     const LayerInputs inputs{.memory = memory,
-                             .encoding = encodings_for(step, remembered + read + count + written).layers[layer],
+                             .encoding = memory.state.data.exists() ? Value() : encodings_for(step, keys).layers[layer],
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
                              .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
                              .segment = number,

@@ -67,7 +67,7 @@ struct SeenByDistance {};
 constexpr int kListedRows = static_cast<int>(kScheduleTile);
 
 // Or those that a schedule lists. There is no pointer that is null where all are seen: where zeros were chosen in place
-// of an address and read 5 cycles later, ptxas 13.0 of sm_90a did not wait for them, and an H200 read at null.
+// of an address and compared 5 cycles later, an H200 read at null; it seems that ptxas 13.0 of sm_90a left out a wait.
 struct SeenByList {
   const uint64_t* masks;
   int mask;  // negative: all are seen

@@ -16,7 +16,7 @@ constexpr int kColumnsOfWarp = simt::kWarp / kLanesOfColumn;
 template <int kRows>
 struct Division {
   static constexpr int kKeys = kRows * kLanesOfColumn;
-  static constexpr int kWarps = kRows <= 8 ? 8 : kRows == 16 ? 2 : 1;
+  static constexpr int kWarps = kRows == 2 ? 8 : kRows == 8 ? 4 : kRows == 16 ? 2 : 1;
   static constexpr int kThreads = kWarps * simt::kWarp;
   static constexpr int kColumns = kWarps * kColumnsOfWarp;
 };
@@ -34,13 +34,14 @@ struct ScanInputs {
 
   // Of this block's head in [B, T, N, ..] and in [B, N, ..].
   __device__ __forceinline__ int64_t place(int t) const {
-    const int head = simt::block_y();
-    return (static_cast<int64_t>(head / heads) * tokens + t) * heads + head % heads;
+    return (static_cast<int64_t>(simt::block_z()) * tokens + t) * heads + simt::block_y();
   }
-  __device__ __forceinline__ int64_t state() const { return static_cast<int64_t>(simt::block_y()) * keys * values; }
+  __device__ __forceinline__ int64_t state() const {
+    return (static_cast<int64_t>(simt::block_z()) * heads + simt::block_y()) * keys * values;
+  }
   __device__ __forceinline__ float decay(int64_t place, int row) const {
     if (decay_rank == 0) return 1.0F;
-    if (decay_rank == 1) return expf(log_decay[simt::block_y() % heads]);
+    if (decay_rank == 1) return expf(log_decay[simt::block_y()]);
     return expf(log_decay[decay_rank == 3 ? place : place * keys + row]);
   }
 };
@@ -392,12 +393,15 @@ void state_scan_forward(Queue& queue, const StateScanForward& args) {
                                                   .output = args.output.as<Element>(),
                                                   .final = args.final.as<float>(),
                                                   .kept = simt::data_of<float>(args.kept)};
-    const auto heads = static_cast<int>(args.inputs.q.shape[0] * args.inputs.q.shape[2]);
+    const auto streams = static_cast<int>(args.inputs.q.shape[0]);
     with_rows(arguments.in.keys, [&](auto rows) {
       constexpr int kRows = decltype(rows)::value;
       using Part = Division<kRows>;
       simt::launch(queue.cuda(), "state_scan_forward",
-                   {.x = simt::divide_up(arguments.in.values, Part::kColumns), .y = heads, .threads = Part::kThreads},
+                   {.x = simt::divide_up(arguments.in.values, Part::kColumns),
+                    .y = arguments.in.heads,
+                    .z = streams,
+                    .threads = Part::kThreads},
                    args.inputs.erases ? state_scan_forward_kernel<Element, kRows, true>
                                       : state_scan_forward_kernel<Element, kRows, false>,
                    arguments);
@@ -418,11 +422,12 @@ void state_scan_backward(Queue& queue, const StateScanBackward& args) {
                                                    .dlog_decay = simt::data_of<float>(args.dlog_decay),
                                                    .dbeta = simt::data_of<float>(args.dbeta),
                                                    .dinitial = args.dinitial.as<float>()};
-    const auto heads = static_cast<int>(args.inputs.q.shape[0] * args.inputs.q.shape[2]);
+    const auto streams = static_cast<int>(args.inputs.q.shape[0]);
     with_rows(arguments.in.keys, [&](auto rows) {
       constexpr int kRows = decltype(rows)::value;
       simt::launch(queue.cuda(), "state_scan_backward",
-                   {.y = heads,
+                   {.y = arguments.in.heads,
+                    .z = streams,
                     .threads = Division<kRows>::kThreads,
                     .shared_bytes = simt::shared_bytes_of<RangeTiles<kRows>>()},
                    args.inputs.erases ? state_scan_backward_kernel<Element, kRows, true>

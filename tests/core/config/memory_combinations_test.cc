@@ -27,7 +27,7 @@ TEST(MemoryCombinations, MemoryTokensAreReadByEveryTokenAndWrittenOnceASegment) 
   EXPECT_THAT(error_with({"model.memory.tokens=4"}), HasSubstr("model.memory.tokens"));
   EXPECT_EQ(error_with({"training.segments_per_step=3"}),
             "c: training.segments_per_step: expected 1 with model.memory.kind = \"hidden_states\", through which no "
-            "gradient passes from segment to segment; found 3");
+            "gradient passes from segment to segment, and no layer that keeps a state; found 3");
   EXPECT_EQ(error_with({tokens, "training.segments_per_step=3", "training.loss_part=half"}),
             "c: training.loss_part: expected \"full\" with training.segments_per_step = 3, found \"half\"");
   EXPECT_EQ(error_with({tokens, "training.segments_per_step=2", "training.max_step=9",
@@ -75,7 +75,7 @@ TEST(MemoryCombinations, CompressesRowsOfEarlierSegmentsInWholeGroups) {
   EXPECT_EQ(
       error_with({compressed, "training.segments_per_step=2"}),
       "c: training.segments_per_step: expected 1 with model.memory.kind = \"compressed\", through which no gradient "
-      "passes from segment to segment; found 2");
+      "passes from segment to segment, and no layer that keeps a state; found 2");
 }
 
 TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
@@ -106,7 +106,7 @@ TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
             "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"encoder\", found \"masked\"");
   EXPECT_EQ(error_with({encoder, rope, "training.segments_per_step=2"}),
             "c: training.segments_per_step: expected 1 with model.memory.kind = \"encoder\", through which no gradient "
-            "passes from segment to segment; found 2");
+            "passes from segment to segment, and no layer that keeps a state; found 2");
   EXPECT_EQ(error_with({encoder, rope, "data.document_boundary=a"}),
             "c: data.document_boundary: expected \"\" with model.memory.kind = \"encoder\", whose encoder reads tokens "
             "of several documents together where these end; found \"a\"");
@@ -132,6 +132,15 @@ TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
   EXPECT_EQ(error_with({R"(model.score={"kind": "state", "erases": false, "strength": "step", "decay": "fixed"})", none,
                         alone}),
             "c: model.score.decay: expected \"token\" with model.score.strength = \"step\", found \"fixed\"");
+  EXPECT_EQ(error_with({R"(model.score={"kind": "state", "unit_keys": false})", none, alone}),
+            "c: model.score.unit_keys: expected true with model.score.erases = true, found false");
+  EXPECT_EQ(error_with({state, none, alone, "model.dropatt=0.5"}),
+            "c: model.dropatt: expected 0, as no layer attends, with model.score.kind = \"state\", found 0.5");
+  EXPECT_EQ(error_with({below, "model.dropatt=0.5"}), "no error");
+  EXPECT_EQ(error_with({state, none, alone, "model.memory.kind=keys_values"}),
+            "c: model.memory.kind: expected \"hidden_states\", as no layer has rows of memory, with model.score.kind = "
+            "\"state\", found \"keys_values\"");
+  EXPECT_EQ(error_with({state, none, alone, "evaluation.tgt_len=32"}), "no error");
   EXPECT_EQ(error_with({R"(model.layers=[{"only": [0]}])"}),
             "c: model.layers[0]: expected position, visibility or score, found none of them");
   EXPECT_EQ(
