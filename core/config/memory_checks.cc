@@ -116,8 +116,6 @@ void check_states(const ModelConfig& model, std::string_view source) {
   }
   check_rows_of_states(model, model.mem_len, "model.mem_len", source);
   if (states < model.n_layer) return;
-  if (model.dropatt != 0.0)
-    refuse_with(0, "model.dropatt", "0, as no layer attends,", fmt::format("{}", model.dropatt));
   if (model.memory.kind != MemoryKind::kHiddenStates)
     refuse_with(0, "model.memory.kind", R"("hidden_states", as no layer has rows of memory,)",
                 quoted(name_of_choice(model.memory.kind)));

@@ -181,18 +181,16 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const int64_t keys = remembered + read + count + written;
+    const bool attends = !memory.state.data.exists();
     const LayerInputs inputs{.memory = memory,
-                             .encoding = memory.state.data.exists() ? Value() : encodings_for(step, keys).layers[layer],
+                             .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
                              .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
                              .segment = number,
                              .is_read_on = !is_last};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
-    if (outputs.state.data.exists()) {
-      step.memories[layer].state = outputs.state;
-    } else {
-      step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
-    }
+    if (!attends) step.memories[layer].state = outputs.state;
+    if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
   }

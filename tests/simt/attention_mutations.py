@@ -396,8 +396,8 @@ ATTENTION_MUTATIONS = [
     attention(
         "relative_attention_inputs.cuh",
         "the mask of the next entry",
-        "masks_ + static_cast<int64_t>(entry_[1])",
-        "masks_ + static_cast<int64_t>(entry_[entry_ + 2 == last_ ? 1 : 3])",
+        "return {masks_, entry_[1]};",
+        "return {masks_, entry_[entry_ + 2 == last_ ? 1 : 3]};",
         SCHEDULES,
         "queries",
     ),

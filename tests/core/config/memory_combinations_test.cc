@@ -134,9 +134,6 @@ TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
             "c: model.score.decay: expected \"token\" with model.score.strength = \"step\", found \"fixed\"");
   EXPECT_EQ(error_with({R"(model.score={"kind": "state", "unit_keys": false})", none, alone}),
             "c: model.score.unit_keys: expected true with model.score.erases = true, found false");
-  EXPECT_EQ(error_with({state, none, alone, "model.dropatt=0.5"}),
-            "c: model.dropatt: expected 0, as no layer attends, with model.score.kind = \"state\", found 0.5");
-  EXPECT_EQ(error_with({below, "model.dropatt=0.5"}), "no error");
   EXPECT_EQ(error_with({state, none, alone, "model.memory.kind=keys_values"}),
             "c: model.memory.kind: expected \"hidden_states\", as no layer has rows of memory, with model.score.kind = "
             "\"state\", found \"keys_values\"");
