@@ -57,19 +57,6 @@ StateAttention::StateAttention(const ModelConfig& model, const LayerName& layer)
       norm_epsilon_(static_cast<float>(model.block.layer_norm_epsilon)),
       prefix_(layer.prefix + "attention.") {}
 
-int64_t StateAttention::decays() const {
-  switch (score_.decay) {
-    case StateDecay::kNone:
-    case StateDecay::kFixed:
-      return 0;
-    case StateDecay::kToken:
-      return heads_[0];
-    case StateDecay::kChannel:
-      return heads_.elements();
-  }
-  throw ContractError("unknown decay of states");
-}
-
 void StateAttention::declare(std::vector<ParameterSpec>& specs) const {
   const int64_t width = heads_.elements();
   for (const char* name : {"q", "k", "v"}) specs.push_back({prefix_ + name, {width, d_model_}});
@@ -111,7 +98,7 @@ Value StateAttention::feature_of(Tape& tape, const Value& x) const {
 Value StateAttention::log_decay(Tape& tape, Parameters& parameters, const Value& x) const {
   if (score_.decay == StateDecay::kFixed)
     return {.data = tape.constant(fixed_decays(heads_[0]), DType::kFloat32), .gradient = {}};
-  if (decays() == 0) return {};
+  if (score_.decay == StateDecay::kNone) return {};
   const bool is_by_channel = score_.decay == StateDecay::kChannel;
   const Value from = is_by_channel ? linear(tape, x, parameters[prefix_ + "decay_down"]) : x;
   return gate(tape, linear(tape, from, parameters[prefix_ + "decay"]),

@@ -28,7 +28,6 @@ class StateAttention {
   Value feature_of(Tape& tape, const Value& x) const;
   Value log_decay(Tape& tape, Parameters& parameters, const Value& x) const;
   Value strength(Tape& tape, Parameters& parameters, const Value& x) const;
-  int64_t decays() const;  // that a token says; 0: none
 
   ScoreConfig score_;
   Shape heads_;  // N, H

@@ -136,13 +136,12 @@ void check_documents(const Config& config, std::string_view source) {
   if (!config.data.document_boundary.empty() && !why.empty())
     throw ConfigError(R"({}: data.document_boundary: expected "" with model.memory.kind = "{}", {}; found "{}")",
                       source, name_of_choice(kind), why, config.data.document_boundary);
-  for (int64_t layer = 0; !config.data.document_boundary.empty() && layer < config.model.n_layer; ++layer) {
-    if (keeps_state(config.model, layer))
-      throw ConfigError(
-          R"({}: data.document_boundary: expected "" with {}.kind = "state", which goes on from one document to the )"
-          R"(next; found "{}")",
-          source, score_key(config.model, layer), config.data.document_boundary);
-  }
+  const std::string states = key_of_states(config.model);
+  if (!config.data.document_boundary.empty() && !states.empty())
+    throw ConfigError(
+        R"({}: data.document_boundary: expected "" with {}.kind = "state", which goes on from one document to the )"
+        R"(next; found "{}")",
+        source, states, config.data.document_boundary);
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));

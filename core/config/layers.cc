@@ -138,6 +138,13 @@ std::string score_key(const ModelConfig& model, int64_t layer) {
   return own ? override_key(*own) + ".score" : "model.score";
 }
 
+std::string key_of_states(const ModelConfig& model) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    if (keeps_state(model, layer)) return score_key(model, layer);
+  }
+  return "";
+}
+
 ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer) {
   ModelUse here = use;
   if (position_override(model, layer)) take_over(position_of_layer(model, layer), here);

@@ -19,6 +19,9 @@ const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer);
 bool keeps_state(const ModelConfig& model, int64_t layer);
 int64_t state_layers(const ModelConfig& model);
 
+// What says so of the first layer that does; empty when none does.
+std::string key_of_states(const ModelConfig& model);
+
 // How layer `layer` is used when the model is used like this: what its own axis objects say of that, they go on saying.
 ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer);
 

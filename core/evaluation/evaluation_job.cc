@@ -67,13 +67,11 @@ void check_of_examples(const EvaluationSettings& settings) {
 
 // No tokens before a stream's own are enough.
 [[noreturn]] void refuse_auto(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    if (keeps_state(model, layer))
-      throw UsageError(
-          R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with {}.kind = "state", whose reach )"
-          R"(has no limit; found "auto")",
-          score_key(model, layer));
-  }
+  if (const std::string states = key_of_states(model); !states.empty())
+    throw UsageError(
+        R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with {}.kind = "state", whose reach )"
+        R"(has no limit; found "auto")",
+        states);
   const bool begins_within_groups = !keeps_most_used(model) && tgt_len % use.compression_rate != 0;
   throw UsageError(
       R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.{} = "{}"{}; found )"
@@ -88,10 +86,10 @@ void check_of_examples(const EvaluationSettings& settings) {
 
 // What is seen by lists of tiles is not added up by key.
 void check_attention(const ModelConfig& model) {
+  if (const std::string states = key_of_states(model); !states.empty())
+    throw ConfigError(R"(attention: expected false with {}.kind = "state", which attends to no rows; found true)",
+                      states);
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    if (keeps_state(model, layer))
-      throw ConfigError(R"(attention: expected false with {}.kind = "state", which attends to no rows; found true)",
-                        score_key(model, layer));
     const VisibilityKind kind = visibility_of_layer(model, layer).kind;
     if (kind == VisibilityKind::kSparse || kind == VisibilityKind::kAdaptive)
       throw ConfigError(R"(attention: expected false with {}.kind = "{}", of which it is not known; found true)",

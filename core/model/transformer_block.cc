@@ -15,8 +15,8 @@ namespace {
 
 class TransformerBlock : public Block {
  public:
-  TransformerBlock(const ModelConfig& model, const LayerName& layer)
-      : model_(model), layer_(layer.number), prefix_(layer.prefix) {}
+  TransformerBlock(ModelConfig model, const LayerName& layer)
+      : model_(std::move(model)), layer_(layer.number), prefix_(layer.prefix) {}
 
   void declare(std::vector<ParameterSpec>& specs) const override {
     declare_attention(specs);

@@ -12,12 +12,6 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-// NaN stays NaN.
-float share(float x) {
-  const float e = exp_float(-std::fabs(x));
-  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
-}
-
 float scale_of(float rate) { return exp_float(rate > kLargestRate ? kLargestRate : rate); }
 
 // log(1 + e^x)
@@ -41,7 +35,7 @@ void gate_forward(Queue& queue, const GateForward& args) {
       for (int64_t c = 0; c < columns; ++c) {
         const float shifted = load(from + c) + bias[c];
         if (is_share) {
-          to[c] = share(shifted);
+          to[c] = sigmoid(shifted);
         } else {
           to[c] = (rate == nullptr ? 1.0F : -scale_of(rate[c])) * softplus(shifted);
         }
@@ -69,9 +63,9 @@ void gate_backward(Queue& queue, const GateBackward& args) {
                              const int64_t first = i * width + column;
                              for (int64_t c = 0; c < columns; ++c) {
                                const float shifted = load(x + first + c) + bias[column + c];
-                               const float s = share(shifted);
+                               const float s = sigmoid(shifted);
                                const float dgate = dgates[first + c];
-                               float gradient = dgate * s * (is_share ? share(-shifted) : 1.0F);
+                               float gradient = dgate * s * (is_share ? sigmoid(-shifted) : 1.0F);
                                if (rate != nullptr) {
                                  const float scale = scale_of(rate[column + c]);
                                  gradient = -dgate * scale * s;

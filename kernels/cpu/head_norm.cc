@@ -19,20 +19,15 @@ constexpr int64_t kSlabRows = 64;
 
 using Row = std::array<float, kMaxHeadNormWidth>;
 
-inline float share(float x) {
-  const float e = exp_float(-std::fabs(x));
-  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
-}
-
 // An activation and its derivative. NaN stays NaN.
 struct Identity {
   static float of(float x) { return x; }
   static float slope(float /*x*/) { return 1.0F; }
 };
 struct Silu {
-  static float of(float x) { return x * share(x); }
+  static float of(float x) { return x * sigmoid(x); }
   static float slope(float x) {
-    const float s = share(x);
+    const float s = sigmoid(x);
     return s * (1.0F + x * (1.0F - s));
   }
 };

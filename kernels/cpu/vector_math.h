@@ -46,6 +46,11 @@ inline float exp_float(float x) {
   return e.power * power_of_two(half) * power_of_two(e.exponent - half);
 }
 
+inline float sigmoid(float x) {
+  const float e = exp_float(-std::fabs(x));
+  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
+}
+
 // The standard normal distribution at one point.
 struct Normal {
   float density;     // exp(-x²/2) / sqrt(2 pi)

@@ -1,4 +1,5 @@
 // 16 bytes of x to a thread; the sums over rows in a pass of their own.
+#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/operations.h"
 
@@ -11,11 +12,6 @@ constexpr int kThreads = 256;
 // log(1 + e^x)
 __device__ __forceinline__ float softplus(float x) { return (x < 0.0F ? 0.0F : x) + log1pf(expf(-fabsf(x))); }
 
-__device__ __forceinline__ float share(float x) {
-  const float e = expf(-fabsf(x));
-  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
-}
-
 __device__ __forceinline__ float scale_of(float rate) { return expf(rate > kLargestRate ? kLargestRate : rate); }
 
 // Of a gate: itself, and what its gradient is multiplied by on the way to x.
@@ -26,8 +22,8 @@ struct Gate {
 
   // `scale`: of the step, -e^rate of a decay
   __device__ __forceinline__ Gate(float shifted, float scale)
-      : value(kFormula == GateFormula::kShare ? share(shifted) : scale * softplus(shifted)),
-        slope(kFormula == GateFormula::kShare ? value * share(-shifted) : scale * share(shifted)) {}
+      : value(kFormula == GateFormula::kShare ? sigmoid(shifted) : scale * softplus(shifted)),
+        slope(kFormula == GateFormula::kShare ? value * sigmoid(-shifted) : scale * sigmoid(shifted)) {}
 };
 
 template <typename Element>

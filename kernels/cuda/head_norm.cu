@@ -1,5 +1,6 @@
 // A warp to each row, which is read once and held in registers; the sums for the gain in a pass of their own before dx
 // may overwrite dy.
+#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/operations.h"
 
@@ -8,32 +9,6 @@ namespace segue::kernels::cuda {
 namespace {
 
 constexpr int kHeldElements = static_cast<int>(kMaxHeadNormWidth) / simt::kWarp;  // of a row, by each lane
-
-__device__ __forceinline__ float share(float x) {
-  const float e = expf(-fabsf(x));
-  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
-}
-
-// An activation and its derivative. NaN stays NaN.
-struct Identity {
-  __device__ __forceinline__ static float of(float x) { return x; }
-  __device__ __forceinline__ static float slope(float) { return 1.0F; }
-};
-struct Silu {
-  __device__ __forceinline__ static float of(float x) { return x * share(x); }
-  __device__ __forceinline__ static float slope(float x) {
-    const float s = share(x);
-    return s * (1.0F + x * (1.0F - s));
-  }
-};
-struct Relu {
-  __device__ __forceinline__ static float of(float x) { return x < 0.0F ? 0.0F : x; }
-  __device__ __forceinline__ static float slope(float x) { return x > 0.0F ? 1.0F : 0.0F; }
-};
-struct EluPlusOne {
-  __device__ __forceinline__ static float of(float x) { return x > 0.0F ? x + 1.0F : expf(x); }
-  __device__ __forceinline__ static float slope(float x) { return x > 0.0F ? 1.0F : expf(x); }
-};
 
 // call(a value of the activation's type)
 template <typename Call>

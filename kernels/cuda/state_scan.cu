@@ -39,10 +39,10 @@ struct ScanInputs {
   __device__ __forceinline__ int64_t state() const {
     return (static_cast<int64_t>(simt::block_z()) * heads + simt::block_y()) * keys * values;
   }
-  __device__ __forceinline__ float decay(int64_t place, int row) const {
-    if (decay_rank == 0) return 1.0F;
-    if (decay_rank == 1) return expf(log_decay[simt::block_y()]);
-    return expf(log_decay[decay_rank == 3 ? place : place * keys + row]);
+  // Of all rows, unless each has its own.
+  __device__ __forceinline__ float decay_of_rows(int64_t place) const {
+    if (decay_rank == 0 || decay_rank == 4) return 1.0F;
+    return expf(log_decay[decay_rank == 1 ? simt::block_y() : place]);
   }
 };
 
@@ -77,13 +77,15 @@ struct TokenRows {
   template <typename Element>
   __device__ __forceinline__ TokenRows(const ScanInputs<Element>& in, int t) {
     const int64_t place = in.place(t);
+    const float decay_of_rows = in.decay_of_rows(place);
 #pragma unroll
     for (int j = 0; j < kRows; ++j) {
       const int row = LaneOfState<kRows>::row(j);
       const bool exists = row < in.keys;
       query[j] = exists ? simt::as_float(in.q[place * in.keys + row]) : 0.0F;
       key[j] = exists ? simt::as_float(in.k[place * in.keys + row]) : 0.0F;
-      decay[j] = exists ? in.decay(place, row) : 0.0F;
+      decay[j] = exists ? decay_of_rows : 0.0F;
+      if (exists && in.decay_rank == 4) decay[j] = expf(in.log_decay[place * in.keys + row]);
     }
     beta = in.beta == nullptr ? 1.0F : in.beta[place];
   }

@@ -10,7 +10,7 @@ STATE_MUTATIONS = [
     kernel("gate", "biases left out", "x + in.bias[column]", "x", GATE),
     kernel("gate", "rates left out", "kFormula == GateFormula::kDecay ? -scale_of(in.rate[column]) : 1.0F", "kFormula == GateFormula::kDecay ? -1.0F : 1.0F", GATE),
     kernel("gate", "rates without a limit", "expf(rate > kLargestRate ? kLargestRate : rate)", "expf(rate)", GATE),
-    kernel("gate", "the gradient of a share as if it were a decay's", "value * share(-shifted)", "value", GATE),
+    kernel("gate", "the gradient of a share as if it were a decay's", "value * sigmoid(-shifted)", "value", GATE),
     kernel("head_norm", "the length of one lane's columns", "simt::reduce_warp(squares, simt::Sum())", "squares", HEAD_NORM),
     kernel("head_norm", "no gradient through the norm", "e - F::of(x[i][k]) * gathered", "e", HEAD_NORM),
     kernel("head_norm", "a gate's gradient without the gain", "* scale * in.gain_at(column + k) * Silu::slope", "* scale * Silu::slope", HEAD_NORM),
