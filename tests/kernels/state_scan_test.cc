@@ -267,7 +267,7 @@ TEST(StateScanOracle, WithoutErasingEqualsSumsOverEarlierTokens) {
   }
 }
 
-// Five parts of unequal lengths, each from the state that the one before left; gradients go back through all of them.
+// Five parts of unequal lengths, each from the state that the one before left.
 TEST(StateScan, InPartsIsTheSame) {
   for (const bool erases : {false, true}) {
     const Problem x({2, 40, 2, 12, 20, Decay::kChannel, erases});
