@@ -73,6 +73,16 @@ def wait_for_steps(job, run, since=0.0):
     sys.exit("failed: the job did not begin to train")
 
 
+def half_written(checkpoints):
+    """Whether a save is under way, or was when its process ended."""
+    return os.path.isdir(checkpoints) and any(name.endswith(".partial") for name in os.listdir(checkpoints))
+
+
+def wait_for_a_save(process, checkpoints):
+    while process.poll() is None and not half_written(checkpoints):
+        pass
+
+
 def newest_step(run):
     """0 without a checkpoint."""
     checkpoints = os.path.join(run, "checkpoints")

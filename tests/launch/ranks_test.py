@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
 from flops import training_flops_per_token  # noqa: E402
-from job import Job, check_close, losses, newest_step, require, wait_for_steps  # noqa: E402
+from job import Job, check_close, half_written, losses, newest_step, require, wait_for_a_save, wait_for_steps  # noqa: E402
 from program import MASKED, TINY_MODEL, check, check_same_run, is_exact_by_row, metrics, read_evaluation  # noqa: E402
 from report_test import read_page  # noqa: E402
 from sizes import Sizes  # noqa: E402
@@ -170,28 +170,31 @@ def wait_for_ranks(process, ranks):
     sys.exit("failed: the ranks did not start")
 
 
-def kill_a_rank(job, source, options):
+def kill_a_rank(job, source, options, when_it_saves):
     """Lets the run go on for a moment, kills one of its ranks, and waits for the others to give up. Returns whether a
     save was under way."""
+    checkpoints = job.path("disturbed", "checkpoints")
     started = time.time()
     process = job.start_ranks(3, "train", "config.json", "--run", "disturbed", "--quiet", "--resume", *options)
     victims = wait_for_ranks(process, 3)
     wait_for_steps(job, "disturbed", started)
     time.sleep(source.uniform(0.0, 0.5))
+    if when_it_saves:
+        wait_for_a_save(process, checkpoints)
     check(process.poll() is None, "the run ended before a rank was killed")
     began = time.monotonic()
     os.kill(source.choice(victims), signal.SIGKILL)
     process.communicate(timeout=30)
     check(time.monotonic() - began < 30 and process.returncode != 0, "the job outlived its rank")
-    return any(name.endswith(".partial") for name in os.listdir(job.path("disturbed", "checkpoints")))
+    return half_written(checkpoints)
 
 
 def test_killed_ranks_end_the_job_and_lose_nothing(job):
-    """Every step is saved, so many kills fall inside a save. The end is that of an undisturbed run."""
+    """Every step is saved, and every second kill comes when a save begins. The end is that of an undisturbed run."""
     options = ["--set", "checkpoint.interval=1", "--set", "checkpoint.keep_last=2",
                "--set", "training.max_step=100000"]
     source = random.Random(20)
-    inside = sum(kill_a_rank(job, source, options) for _ in range(KILLS))
+    inside = sum(kill_a_rank(job, source, options, when_it_saves=kill % 2 == 1) for kill in range(KILLS))
     steps = newest_step(job.path("disturbed")) + 5
     options[-1] = f"training.max_step={steps}"
     job.train(3, "disturbed", "--resume", *options)

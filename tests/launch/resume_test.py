@@ -10,7 +10,7 @@ import random
 import subprocess
 import time
 
-from job import newest_step
+from job import half_written, newest_step, wait_for_a_save
 from program import KEYS_VALUES, MASKED, TINY_MODEL, Program, check, check_same_run, metrics
 
 STEPS = 20
@@ -52,15 +52,6 @@ def kill_once(program, config):
     process.communicate()
     check(not os.path.isdir(program.path("once", "checkpoints", "step-00000020")), "the run was over before it was killed")
     program.run("train", config, "--run", "once", "--resume")
-
-
-def half_written(checkpoints):
-    return os.path.isdir(checkpoints) and any(name.endswith(".partial") for name in os.listdir(checkpoints))
-
-
-def wait_for_a_save(process, checkpoints):
-    while process.poll() is None and not half_written(checkpoints):
-        pass
 
 
 def kill_often(program, config, run):
