@@ -9,8 +9,8 @@
 //   o = scale S' q
 //
 // What precedes is all that the state knows: a text in parts, each from the state that the part before left, gives the
-// same results. Decays come before erasing. The sum by which some kinds divide is a column of the value that is 1
-// everywhere.
+// same results: on the CPU to the bit, on GPUs, which take kStatesApart tokens at a time, up to rounding. Decays come
+// before erasing. The sum by which some kinds divide is a column of the value that is 1 everywhere.
 //
 // backward  With G the gradient of S after a token: G += scale q do', du = G' k, dv = beta du, dbeta = du (v - D' k),
 //           dD = G - k (beta du)' when erasing, otherwise G; dk = G u - D (beta du) when erasing, otherwise G u;
@@ -18,7 +18,7 @@
 //           It makes the states of kStatesApart tokens at a time anew, from those that the forward kept.
 //
 // Deterministic, whatever the number of threads. A: the dtype of activations, float32 or bfloat16, one for all of a
-// call; sums and states are float32.
+// call; sums and states are float32, operands of a GPU's products A.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 """What mutation_check.py breaks of states: scans, gates, and what is done to heads."""
 
-from mutation import kernel
+from mutation import header, kernel
 
 GATE = "GateTest.*"
 HEAD_NORM = "HeadNormTest.*"
@@ -15,17 +15,18 @@ STATE_MUTATIONS = [
     kernel("head_norm", "no gradient through the norm", "e - F::of(x[i][k]) * gathered", "e", HEAD_NORM),
     kernel("head_norm", "a gate's gradient without the gain", "* scale * in.gain_at(column + k) * Silu::slope", "* scale * Silu::slope", HEAD_NORM),
     kernel("head_norm", "a gain's gradient without the gate", "(scale == nullptr ? 1.0F : scale[row]) * gates[k]", "(scale == nullptr ? 1.0F : scale[row])", HEAD_NORM),
-    kernel("state_scan", "no decay", "state[j] *= token.decay[j];", "", STATE_SCAN),
-    kernel(
-        "state_scan",
-        "a decay after the token has written",
-        "for (int j = 0; j < kRows; ++j) state[j] += token.key[j] * written;",
-        "for (int j = 0; j < kRows; ++j) state[j] = state[j] / token.decay[j] + token.decay[j] * token.key[j] * written;",
-        STATE_SCAN,
-    ),
-    kernel("state_scan", "nothing erased", "token.beta * (value - found)", "token.beta * value", STATE_SCAN),
-    kernel("state_scan", "a text's parts apart", "args.initial == nullptr ? nullptr : args.initial + in.state()", "nullptr", STATE_SCAN),
-    kernel("state_scan", "the gradient of a range kept from the one before", "gradients = left;", "", STATE_SCAN),
-    kernel("state_scan", "a decay's gradient of what it has not decayed", "const float decayed = before * token.decay[j];", "const float decayed = before;", STATE_SCAN),
-    kernel("state_scan", "one warp's columns alone", "for (int warp = 0; warp < Part::kWarps; ++warp) sum +=", "for (int warp = 0; warp < 1; ++warp) sum +=", STATE_SCAN),
+    header("state_chunk", "a decay a token late", "t <= last && t < count", "t < last && t < count", STATE_SCAN, "state_scan_forward"),
+    header("state_chunk", "decays of channels not summed up", "sums[t * kPitch + channel] = sum;", "sums[t * kPitch + channel] = 0.0F;", STATE_SCAN, "state_scan_forward"),
+    header("state_chunk", "keys that find themselves", "overlap = s < t ? decay * overlap : 0.0F;", "overlap = s <= t ? decay * overlap : 0.0F;", STATE_SCAN, "state_scan_forward"),
+    header("state_chunk", "nothing erased within a chunk", "overlap = s < t ? decay * overlap : 0.0F;", "overlap = 0.0F;", STATE_SCAN, "state_scan_forward"),
+    header("state_chunk", "an inverse of the first order", "overlaps[t * kChunk + s] * solved[s]", "overlaps[t * kChunk + s] * (s == column ? 1.0F : 0.0F)", STATE_SCAN, "state_scan_forward"),
+    header("state_chunk", "a last chunk's missing tokens taken for tokens", "t >= count ? 0.0F : in.beta == nullptr", "in.beta == nullptr", STATE_SCAN, "state_scan_backward"),
+    kernel("state_scan_forward", "a text's parts apart", "args.initial == nullptr ? nullptr : args.initial + in.state()", "nullptr", STATE_SCAN),
+    kernel("state_scan_forward", "a chunk's carry lost", "state.value[block][i] *= chunk.left[lane.column(block, i)];", "state.value[block][i] = 0.0F;", STATE_SCAN),
+    kernel("state_scan_forward", "nothing found of the chunks before", "news.value[block][i] -= found.value[block][i];", ";", STATE_SCAN),
+    kernel("state_scan_backward", "the gradient of a chunk kept from the one before", "gradient = left;", "", STATE_SCAN),
+    kernel("state_scan_backward", "one warp's columns alone", "(warp == 0 ? 0.0F : tiles.dscores[at])", "(warp >= 0 ? 0.0F : tiles.dscores[at])", STATE_SCAN),
+    kernel("state_scan_backward", "gradients that are not erased", "before.value[half][i] - erased.value[half][i]", "before.value[half][i]", STATE_SCAN),
+    kernel("state_scan_backward", "decays that the state gives nothing", "chunk.left[channel] * tiles.dleft[channel]", "0.0F", STATE_SCAN),
+    kernel("state_scan_backward", "a decay of its own token alone", "for (int t = kChunk - 1; t >= simt::thread(); --t)", "for (int t = simt::thread(); t >= simt::thread(); --t)", STATE_SCAN),
 ]

@@ -1,0 +1,446 @@
+// Chunk before chunk, from the states that the forward kept. A block has a head: first each warp takes 16 columns of
+// the state and finds what tokens wrote and what they receive for it, then 16 of its rows, for which queries, keys and
+// decays receive from all columns.
+//
+// With G the gradient of the state after the chunk, and E = exp(g[t] - g[s]) of each channel:
+//
+//   du = p' do + (exp(g[last] - g) k) G;   dr = ((1 + diag(beta) a)^-1)' du, or du;   dv = diag(beta) dr
+//   dbeta = dr . (v - (exp(g) k) S - a u);   dp = do u', da = -dv u'
+//   dq = scale (exp(g) do S' + sum over s <= t of dp[t, s] E k[s])
+//   dk = -exp(g) dv S' + exp(g[last] - g) u G' + sums of scale dp[s, t] E q[s] over s >= t, and of da both ways
+//   dg = q dq + k dk, the terms of dk whose E or exp(g[last] - g) falls with g taken off, and dg[last] what these and S
+//        decayed under G add up to; the gradient of a log decay is the sum of dg from its token on
+//   G <- diag(exp(g[last])) G + (scale exp(g) q)' do - (exp(g) k)' dv
+#include "kernels/cuda/operations.h"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/state_chunk.cuh"
+
+namespace segue::kernels::cuda {
+
+namespace {
+
+template <typename Element>
+struct ScanBackwardArguments {
+  StateInputs<Element> in;
+  const float* kept;
+  const Element* doutput;
+  const float* dfinal;
+  Element* dq;
+  Element* dk;
+  Element* dv;
+  float* dlog_decay;
+  float* dbeta;
+  float* dinitial;
+};
+
+template <int kKeys>
+inline constexpr int kWarps = kKeys <= 128 ? 4 : 8;
+template <int kKeys>
+inline constexpr int kColumns = kWarps<kKeys> * 16;  // of the state, at a time
+
+template <typename Element, int kKeys>
+struct BackwardTiles {
+  ChunkTiles<Element, kKeys> chunk;
+  Tile<Element, kColumns<kKeys>> doutput;  // [kChunk]
+  Tile<Element, kChunk> written;           // [kColumns]: u, transposed
+  Tile<Element, kChunk> dvalue;            // [kColumns]: dv, transposed
+  float* dscores;                          // [kChunk, kChunk]: dp
+  float* doverlaps;                        // [kChunk, kChunk]: -da
+  float* dbeta;                            // [kWarps, kChunk]
+  float* dleft;                            // [kKeys]: what S has in common with G, of each row
+  float* drows;                            // [kChunk]: dg, of all channels
+
+  template <typename Memory>
+  __host__ __device__ __forceinline__ explicit BackwardTiles(Memory& memory)
+      : chunk(memory),
+        doutput(memory, kChunk),
+        written(memory, kColumns<kKeys>),
+        dvalue(memory, kColumns<kKeys>),
+        dscores(memory.template take<float>(kChunk * kChunk)),
+        doverlaps(memory.template take<float>(kChunk * kChunk)),
+        dbeta(memory.template take<float>(kWarps<kKeys> * kChunk)),
+        dleft(memory.template take<float>(kKeys)),
+        drows(memory.template take<float>(kChunk)) {}
+};
+
+// Rows [column, column + 16) and keys [key, key + 16) of a state's transpose, from memory.
+template <typename Element>
+__device__ __forceinline__ FragmentA<Element> transposed_state(const StateInputs<Element>& in, const float* state,
+                                                               int key, int column) {
+  const LanePlace lane;
+  FragmentA<Element> operand;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int of = column + lane.group + i % 2 * 8;
+    const int row = key + lane.pair + i / 2 * 8;
+    split(operand.part, i, state_at(in, state, row, of), state_at(in, state, row + 1, of));
+  }
+  return operand;
+}
+
+// Keys [key, key + 16) and columns [column, column + 16) of a state, from memory.
+template <typename Element>
+__device__ __forceinline__ Accumulators<16> state_block(const StateInputs<Element>& in, const float* state, int key,
+                                                        int column) {
+  const LaneOfAccumulators lane;
+  Accumulators<16> block;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i)
+      block.value[half][i] = state_at(in, state, key + lane.row(i), column + lane.column(half, i));
+  }
+  return block;
+}
+
+// Such a block's transpose [columns, keys] as the B operand of a product, eight keys at a time.
+template <typename Element>
+__device__ __forceinline__ void as_transposed_operand(FragmentB<Element> (&b)[2], const Accumulators<16>& block) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    for (int keys = 0; keys < 2; ++keys)
+      split(b[keys].part, half, block.value[half][2 * keys], block.value[half][2 * keys + 1]);
+  }
+}
+
+template <typename Element>
+__device__ __forceinline__ void multiply_16(Accumulators<16>& sums, const FragmentA<Element>& a,
+                                            const FragmentB<Element> (&b)[2]) {
+  multiply(sums.value[0], a, b[0]);
+  multiply(sums.value[1], a, b[1]);
+}
+
+// What a warp sums up over the columns that are its own.
+struct ColumnGradients {
+  Accumulators<kChunk> dscores;     // [kChunk, kChunk]
+  Accumulators<kChunk> doverlaps;   // likewise
+  float dbeta[kChunk / 8][2] = {};  // of the tokens in this lane's columns
+};
+
+// What a warp sums up over all columns, of 16 rows.
+struct RowGradients {
+  Accumulators<16> from_state;     // [kChunk, 16]: do S'
+  Accumulators<16> from_decayed;   // dv S'
+  Accumulators<16> from_gradient;  // u G'
+  float dleft[2] = {};             // of the rows of this lane
+};
+
+// `gradient` is G. The warp's 16 columns begin at `column`, and at `place` of the block's.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element>& args,
+                                             const BackwardTiles<Element, kKeys>& tiles, int number, int column,
+                                             int place, const float* gradient, ColumnGradients& sums) {
+  const StateInputs<Element>& in = args.in;
+  const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
+  const float* state = args.kept + in.kept(number);
+  Accumulators<kChunk> found, dwritten;
+#pragma unroll 1
+  for (int k = 0; k < kKeys; k += 16) {
+    if (in.erases) multiply_transpose(found, transposed_state(in, state, k, column), chunk.decayed_keys, 0, k);
+    multiply_transpose(dwritten, transposed_state(in, gradient, k, column), chunk.keys, 0, k);
+  }
+  FragmentA<Element> operand;
+  load_a_transposed(operand, tiles.doutput, place, 0);
+  multiply_16_rows(dwritten, operand, chunk.scores, 0);
+  Accumulators<kChunk> news = load_values(in, number * kChunk, column);
+#pragma unroll
+  for (int block = 0; block < kChunk / 8; ++block) {
+    for (int i = 0; i < 4; ++i) news.value[block][i] -= found.value[block][i];
+  }
+  const Accumulators<kChunk> written = written_of(chunk, in.erases, news);
+  if (in.erases) {
+    Accumulators<kChunk> solved, overlapping;
+    as_operand(operand, dwritten.value[0], dwritten.value[1]);
+    multiply_16_rows(solved, operand, chunk.inverse, 0);
+    dwritten = solved;
+    as_operand(operand, written.value[0], written.value[1]);
+    multiply_transpose(overlapping, operand, chunk.found, 0, 0);
+#pragma unroll
+    for (int block = 0; block < kChunk / 8; ++block) {
+      for (int i = 0; i < 4; ++i) news.value[block][i] -= overlapping.value[block][i];
+    }
+  }
+  const LaneOfAccumulators lane;
+  Accumulators<kChunk> dvalue;
+#pragma unroll
+  for (int block = 0; block < kChunk / 8; ++block) {
+    for (int i = 0; i < 4; ++i) {
+      dvalue.value[block][i] = chunk.beta[lane.column(block, i)] * dwritten.value[block][i];
+      sums.dbeta[block][i % 2] += dwritten.value[block][i] * news.value[block][i];
+    }
+  }
+  store_values(in, dvalue, number * kChunk, column, args.dv);
+  store_tile(tiles.written, place, written);
+  store_tile(tiles.dvalue, place, dvalue);
+  simt::sync_warp();
+  load_a(operand, tiles.doutput, 0, place);
+  multiply_16_rows(sums.dscores, operand, tiles.written, place);
+  if (!in.erases) return;
+  load_a_transposed(operand, tiles.dvalue, 0, place);
+  multiply_16_rows(sums.doverlaps, operand, tiles.written, place);
+}
+
+// Rows [key, key + 16) of the state, and the block's columns from `column` on. Leaves the gradient of the state before
+// the chunk in `left`, which may be `gradient`.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void take_rows(const ScanBackwardArguments<Element>& args,
+                                          const BackwardTiles<Element, kKeys>& tiles, int number, int key, int column,
+                                          const float* gradient, float* left, RowGradients& sums) {
+  const StateInputs<Element>& in = args.in;
+  const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
+  const LaneOfAccumulators lane;
+  FragmentA<Element> queries, keys;
+  load_a_transposed(queries, chunk.queries, key, 0);
+  load_a_transposed(keys, chunk.decayed_keys, key, 0);
+#pragma unroll 1
+  for (int place = 0; place < kColumns<kKeys> && column + place < in.values; place += 16) {
+    const Accumulators<16> state = state_block(in, args.kept + in.kept(number), key, column + place);
+    const Accumulators<16> after = state_block(in, gradient, key, column + place);
+    FragmentA<Element> operand;
+    FragmentB<Element> pair[2];
+    as_transposed_operand(pair, state);
+    load_a(operand, tiles.doutput, 0, place);
+    multiply_16(sums.from_state, operand, pair);
+    Accumulators<16> erased;
+    if (in.erases) {
+      load_a_transposed(operand, tiles.dvalue, 0, place);
+      multiply_16(sums.from_decayed, operand, pair);
+      load_b(pair, tiles.dvalue, place, 0);
+      multiply_16(erased, keys, pair);
+    }
+    as_transposed_operand(pair, after);
+    load_a_transposed(operand, tiles.written, 0, place);
+    multiply_16(sums.from_gradient, operand, pair);
+    Accumulators<16> before;
+    load_b_rows(pair, tiles.doutput, 0, place);
+    multiply_16(before, queries, pair);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      for (int i = 0; i < 4; ++i) {
+        const int row = key + lane.row(i);
+        const int of = column + place + lane.column(half, i);
+        sums.dleft[i / 2] += state.value[half][i] * after.value[half][i];
+        if (row >= in.keys || of >= in.values) continue;
+        left[static_cast<int64_t>(row) * in.values + of] =
+            chunk.left[row] * after.value[half][i] + (before.value[half][i] - erased.value[half][i]);
+      }
+    }
+  }
+}
+
+// Adds what warps have of their columns, one warp after the other.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void add_columns(const BackwardTiles<Element, kKeys>& tiles, const ColumnGradients& sums) {
+  const LaneOfAccumulators lane;
+  for (int warp = 0; warp < kWarps<kKeys>; ++warp) {
+    simt::sync_block();
+    if (warp != simt::warp()) continue;
+#pragma unroll
+    for (int block = 0; block < kChunk / 8; ++block) {
+      for (int i = 0; i < 4; ++i) {
+        const int at = lane.row(i) * kChunk + lane.column(block, i);
+        tiles.dscores[at] = (warp == 0 ? 0.0F : tiles.dscores[at]) + sums.dscores.value[block][i];
+        tiles.doverlaps[at] = (warp == 0 ? 0.0F : tiles.doverlaps[at]) + sums.doverlaps.value[block][i];
+      }
+      for (int i = 0; i < 2; ++i) {
+        float sum = sums.dbeta[block][i];
+        for (int mask = 4; mask < simt::kWarp; mask *= 2) sum += simt::shuffle_xor(sum, mask);
+        if (lane.lane.group == 0) tiles.dbeta[warp * kChunk + lane.column(block, i)] = sum;
+      }
+    }
+  }
+  simt::sync_block();
+}
+
+// What a query and a key of one channel receive from others of the chunk. A key's terms rise or fall with the sum of
+// decays up to it.
+struct Received {
+  float query = 0.0F, rising_key = 0.0F, falling_key = 0.0F;
+};
+
+// Of [B, T, N, K] tensors; zero beyond the last token or channel.
+template <typename Element>
+__device__ __forceinline__ float element_of(const StateInputs<Element>& in, const Element* from, int t, int channel) {
+  return t < in.tokens && channel < in.keys ? simt::as_float(from[in.place(t) * in.keys + channel]) : 0.0F;
+}
+
+template <typename Element, int kKeys>
+__device__ __forceinline__ Received receive(const StateInputs<Element>& in, const BackwardTiles<Element, kKeys>& tiles,
+                                            int first, int t, int channel, float until) {
+  Received received;
+#pragma unroll 1
+  for (int s = 0; s < kChunk; ++s) {
+    const float decay = expf(-fabsf(until - tiles.chunk.sum(in, s, channel)));
+    const float key = decay * element_of(in, in.k, first + s, channel);
+    if (s <= t) received.query += tiles.dscores[t * kChunk + s] * key;
+    if (s >= t)
+      received.falling_key +=
+          tiles.dscores[s * kChunk + t] * in.scale * decay * element_of(in, in.q, first + s, channel);
+    if (in.erases && s < t) received.rising_key -= tiles.doverlaps[t * kChunk + s] * key;
+    if (in.erases && s > t) received.falling_key -= tiles.doverlaps[s * kChunk + t] * key;
+  }
+  return received;
+}
+
+// Stores what queries and keys of the channels [first_key, first_key + 16) receive, and leaves what the sums of their
+// decays receive in the place of those.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>& args,
+                                           const BackwardTiles<Element, kKeys>& tiles, int first, int first_key,
+                                           const RowGradients& sums) {
+  const StateInputs<Element>& in = args.in;
+  const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
+  const LaneOfAccumulators lane;
+  for (int i = 0; i < 2; ++i) {
+    float sum = sums.dleft[i];
+    sum += simt::shuffle_xor(sum, 1);
+    sum += simt::shuffle_xor(sum, 2);
+    if (lane.lane.pair == 0) tiles.dleft[first_key + lane.row(2 * i)] = sum;
+  }
+  float dsums[2][4], at_last[2][4];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i) {
+      const int t = lane.row(i);
+      const int channel = first_key + lane.column(half, i);
+      const float until = chunk.sum(in, t, channel);
+      const float decay = expf(until);
+      const Received received = receive(in, tiles, first, t, channel, until);
+      const float query = in.scale * (received.query + decay * sums.from_state.value[half][i]);
+      const float rising = received.rising_key - decay * sums.from_decayed.value[half][i];
+      const float at_end = expf(chunk.sum(in, kChunk - 1, channel) - until) * sums.from_gradient.value[half][i];
+      const float falling = received.falling_key + at_end;
+      const float key = element_of(in, in.k, first + t, channel);
+      dsums[half][i] = element_of(in, in.q, first + t, channel) * query + key * (rising - falling);
+      float last = key * at_end;
+      for (int mask = 4; mask < simt::kWarp; mask *= 2) last += simt::shuffle_xor(last, mask);
+      at_last[half][i] = last;
+      if (first + t >= in.tokens || channel >= in.keys) continue;
+      const int64_t to = in.place(first + t) * in.keys + channel;
+      args.dq[to] = static_cast<Element>(query);
+      args.dk[to] = static_cast<Element>(rising + falling);
+    }
+  }
+  simt::sync_warp();  // all that was read of these channels' sums has been
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i) {
+      const int t = lane.row(i);
+      const int channel = first_key + lane.column(half, i);
+      float dsum = dsums[half][i];
+      if (t == kChunk - 1) dsum += at_last[half][i % 2] + at_last[half][i] + chunk.left[channel] * tiles.dleft[channel];
+      chunk.sums[t * ChunkTiles<Element, kKeys>::kPitch + channel] = dsum;
+    }
+  }
+}
+
+// A log decay takes part in the sums of its own token and all after it.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void store_decays(const ScanBackwardArguments<Element>& args,
+                                             const BackwardTiles<Element, kKeys>& tiles, int first) {
+  constexpr int kPitch = ChunkTiles<Element, kKeys>::kPitch;
+  const StateInputs<Element>& in = args.in;
+  const float* dsums = tiles.chunk.sums;
+  if (in.decays_by_channel()) {
+    for (int channel = simt::thread(); channel < in.keys; channel += simt::block_threads()) {
+      float sum = 0.0F;
+      for (int t = kChunk - 1; t >= 0; --t) {
+        sum += dsums[t * kPitch + channel];
+        if (first + t < in.tokens) args.dlog_decay[in.place(first + t) * in.keys + channel] = sum;
+      }
+    }
+    return;
+  }
+  for (int t = simt::warp(); t < kChunk; t += kWarps<kKeys>) {
+    float sum = 0.0F;
+    for (int channel = simt::lane(); channel < in.keys; channel += simt::kWarp) sum += dsums[t * kPitch + channel];
+    sum = simt::reduce_warp(sum, simt::Sum());
+    if (simt::lane() == 0) tiles.drows[t] = sum;
+  }
+  simt::sync_block();
+  if (simt::thread() >= kChunk || first + simt::thread() >= in.tokens) return;
+  float sum = 0.0F;
+  for (int t = kChunk - 1; t >= simt::thread(); --t) sum += tiles.drows[t];
+  args.dlog_decay[in.place(first + simt::thread())] = sum;
+}
+
+template <typename Element, int kKeys>
+__global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
+    state_scan_backward_kernel(ScanBackwardArguments<Element> args) {
+  constexpr int kBlocks = kKeys <= 64 ? 1 : 2;  // of 16 rows that a warp takes
+  static_assert(kBlocks * kWarps<kKeys> * 16 >= kKeys);
+  const StateInputs<Element>& in = args.in;
+  simt::SharedMemory memory;
+  const BackwardTiles<Element, kKeys> tiles(memory);
+  float* left = args.dinitial + in.state();
+  const float* gradient = args.dfinal == nullptr ? nullptr : args.dfinal + in.state();
+  for (int number = in.chunks() - 1; number >= 0; --number) {
+    const int first = number * kChunk;
+    tiles.chunk.load(in, first);
+    ColumnGradients of_columns;
+    RowGradients of_rows[kBlocks];
+    for (int column = 0; column < in.values; column += kColumns<kKeys>) {
+      const int width = in.values - column < kColumns<kKeys> ? in.values - column : kColumns<kKeys>;
+      load_rows(tiles.doutput, 0, kChunk, {.width = width, .vectorised = in.values_vectorised}, [&](int t) {
+        return first + t < in.tokens ? args.doutput + in.place(first + t) * in.values + column : nullptr;
+      });
+      simt::async_commit();
+      simt::async_wait<0>();
+      simt::sync_block();
+      const int place = simt::warp() * 16;
+      if (place < width) take_columns(args, tiles, number, column + place, place, gradient, of_columns);
+      simt::sync_block();
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        const int key = (block * kWarps<kKeys> + simt::warp()) * 16;
+        if (key < in.keys) take_rows(args, tiles, number, key, column, gradient, left, of_rows[block]);
+      }
+      simt::sync_block();
+    }
+    gradient = left;
+    add_columns(tiles, of_columns);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const int key = (block * kWarps<kKeys> + simt::warp()) * 16;
+      if (key < in.keys) store_rows(args, tiles, first, key, of_rows[block]);
+    }
+    simt::sync_block();
+    if (args.dlog_decay != nullptr) store_decays(args, tiles, first);
+    if (args.dbeta != nullptr && simt::thread() < kChunk && first + simt::thread() < in.tokens) {
+      float sum = 0.0F;
+      for (int warp = 0; warp < kWarps<kKeys>; ++warp) sum += tiles.dbeta[warp * kChunk + simt::thread()];
+      args.dbeta[in.place(first + simt::thread())] = sum;
+    }
+    simt::sync_block();  // before the next chunk takes its place
+  }
+}
+
+}  // namespace
+
+void state_scan_backward(Queue& queue, const StateScanBackward& args) {
+  simt::with_element(args.inputs.q.dtype, [&](auto element) {
+    using Element = decltype(element);
+    const ScanBackwardArguments<Element> arguments{
+        .in = inputs_of<Element>(args.inputs, {args.inputs.q, args.inputs.k}, {args.doutput}),
+        .kept = args.kept.as<float>(),
+        .doutput = args.doutput.as<Element>(),
+        .dfinal = simt::data_of<float>(args.dfinal),
+        .dq = args.dq.as<Element>(),
+        .dk = args.dk.as<Element>(),
+        .dv = args.dv.as<Element>(),
+        .dlog_decay = simt::data_of<float>(args.dlog_decay),
+        .dbeta = simt::data_of<float>(args.dbeta),
+        .dinitial = args.dinitial.as<float>()};
+    const auto streams = static_cast<int>(args.inputs.q.shape[0]);
+    with_keys(arguments.in.keys, [&](auto keys) {
+      constexpr int kKeys = decltype(keys)::value;
+      simt::launch(queue.cuda(), "state_scan_backward",
+                   {.y = arguments.in.heads,
+                    .z = streams,
+                    .threads = kWarps<kKeys> * simt::kWarp,
+                    .shared_bytes = simt::shared_bytes_of<BackwardTiles<Element, kKeys>>()},
+                   state_scan_backward_kernel<Element, kKeys>, arguments);
+    });
+  });
+}
+
+}  // namespace segue::kernels::cuda
