@@ -15,7 +15,7 @@
 // backward  With G the gradient of S after a token: G += scale q do', du = G' k, dv = beta du, dbeta = du (v - D' k),
 //           dD = G - k (beta du)' when erasing, otherwise G; dk = G u - D (beta du) when erasing, otherwise G u;
 //           dq = scale S do; d log_decay = row sums of dD * D; the token before receives diag(exp(log_decay)) dD.
-//           It makes the states of kStatesApart tokens at a time anew, from those that the forward kept.
+//           It starts from the states that the forward kept, kStatesApart tokens at a time.
 //
 // Deterministic, whatever the number of threads. A: the dtype of activations, float32 or bfloat16, one for all of a
 // call; sums and states are float32, operands of a GPU's products A.

@@ -1,6 +1,5 @@
 // Token after token, for a few columns of a head's state that stay in the first-level cache: a step reads and writes
-// each element once or twice for its four to six operations, which is near what registers allow, and no product of a
-// chunk has fewer.
+// each element once or twice for its four to six operations.
 #include <algorithm>
 #include <array>
 #include <cmath>

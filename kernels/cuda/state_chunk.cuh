@@ -10,8 +10,9 @@
 //   o = (scale exp(g) q) S + p u
 //   S <- diag(exp(g[last])) S + (exp(g[last] - g) k)' u
 //
-// No exponent is above 0, however fast a decay. What compares tokens is float32; products with states have operands of
-// the dtype of activations and sums in float32.
+// No exponent is above 0, however fast a decay. Tokens are compared, and the inverse is found, in float32; then a, p,
+// the inverse, u, states and decayed queries and keys are operands of the dtype of activations, their products' sums
+// float32.
 #pragma once
 
 #include "kernels/cuda/tile_products.cuh"
@@ -82,7 +83,7 @@ struct ChunkTiles {
   Tile<Element, kChunk> inverse;      // [kChunk]: (1 + diag(beta) a)^-1
   float* sums;                        // [kChunk, kPitch]: g of each channel, where each has its own
   float* sums_of_all;                 // [kChunk]: g of all channels, where they share it
-  float* left;                        // [kKeys]: exp(g[last])
+  float* carry;                       // [kKeys]: exp(g[last]), what the chunk leaves of the state before it
   float* overlaps;                    // [kChunk, kChunk]: diag(beta) a
   float* beta;                        // [kChunk]
 
@@ -96,7 +97,7 @@ struct ChunkTiles {
         inverse(memory, kChunk),
         sums(memory.template take<float>(kChunk * kPitch)),
         sums_of_all(memory.template take<float>(kChunk)),
-        left(memory.template take<float>(kKeys)),
+        carry(memory.template take<float>(kKeys)),
         overlaps(memory.template take<float>(kChunk * kChunk)),
         beta(memory.template take<float>(kChunk)) {}
 
@@ -105,7 +106,7 @@ struct ChunkTiles {
     return in.decays_by_channel() ? sums[t * kPitch + channel] : sums_of_all[t];
   }
 
-  // Of the tokens from `first` on; the block waits for each other before and after.
+  // Of the tokens from `first` on. Nobody may read what is there before; all may read when it returns.
   __device__ __forceinline__ void load(const StateInputs<Element>& in, int first) const {
     const int count = in.tokens - first < kChunk ? in.tokens - first : kChunk;
     const auto rows_of = [&](const Element* from) {
@@ -124,63 +125,99 @@ struct ChunkTiles {
       beta[t] = t >= count ? 0.0F : in.beta == nullptr ? 1.0F : in.beta[in.place(first + t)];
     simt::async_wait<0>();
     simt::sync_block();
-    compare(in);
+    if (in.decays_by_channel()) {
+      compare_by_channel(in);
+    } else {
+      compare_at_once(in);
+    }
     simt::sync_block();
     if (in.erases && simt::warp() == 0) invert();
     decay_rows(in);
-    sync_tiles<Element, kKeys>();
+    simt::sync_block();
   }
 
  private:
-  // Less than this and its exponential is 0, so that sums stay where differences of them are exact enough.
-  static __device__ __forceinline__ float limited(float log_decay) { return fmaxf(log_decay, -104.0F); }
+  // An exponential of less is 0. Sums stay above -1664, so that their differences are exact to 1e-4 where all tokens
+  // erase everything, to 1e-6 where they add up to -16.
+  static __device__ __forceinline__ float limited(float log_decay) { return log_decay < -104.0F ? -104.0F : log_decay; }
 
   __device__ __forceinline__ void sum_decays_by_channel(const StateInputs<Element>& in, int first, int count) const {
     for (int channel = simt::thread(); channel < kKeys; channel += simt::block_threads()) {
-      float sum = 0.0F;
+      float decays[kChunk];
+#pragma unroll
       for (int t = 0; t < kChunk; ++t) {
-        if (t < count && channel < in.keys) sum += limited(in.log_decay[in.place(first + t) * in.keys + channel]);
+        const bool exists = t < count && channel < in.keys;
+        decays[t] = exists ? limited(in.log_decay[in.place(first + t) * in.keys + channel]) : 0.0F;
+      }
+      float sum = 0.0F;
+#pragma unroll
+      for (int t = 0; t < kChunk; ++t) {
+        sum += decays[t];
         sums[t * kPitch + channel] = sum;
       }
     }
   }
+  // A lane has a token.
   __device__ __forceinline__ void sum_decays_of_all(const StateInputs<Element>& in, int first, int count) const {
-    for (int last = simt::thread(); last < kChunk; last += simt::block_threads()) {
-      float sum = 0.0F;
-      for (int t = 0; t <= last && t < count && in.decay_rank != 0; ++t)
-        sum += limited(in.log_decay[in.decay_rank == 1 ? simt::block_y() : in.place(first + t)]);
-      sums_of_all[last] = sum;
+    if (simt::warp() != 0) return;
+    const int t = simt::lane();
+    float sum = 0.0F;
+    if (t < count && in.decay_rank != 0)
+      sum = limited(in.log_decay[in.decay_rank == 1 ? simt::block_y() : in.place(first + t)]);
+#pragma unroll
+    for (int back = 1; back < kChunk; back *= 2) {
+      const float before = simt::shuffle(sum, t < back ? t : t - back);
+      if (t >= back) sum += before;
     }
+    if (t < kChunk) sums_of_all[t] = sum;
   }
 
-  // Queries and keys with the keys of tokens before them.
-  __device__ __forceinline__ void compare(const StateInputs<Element>& in) const {
+  // Of a query and key at t with an earlier key at s, their channels decayed.
+  __device__ __forceinline__ void store_comparison(const StateInputs<Element>& in, int t, int s, float score,
+                                                   float overlap) const {
+    *scores.at(t, s) = static_cast<Element>(s <= t ? in.scale * score : 0.0F);
+    if (!in.erases) return;
+    *found.at(t, s) = static_cast<Element>(s < t ? overlap : 0.0F);
+    overlaps[t * kChunk + s] = s < t ? beta[t] * overlap : 0.0F;
+  }
+
+  __device__ __forceinline__ void compare_by_channel(const StateInputs<Element>& in) const {
     for (int e = simt::thread(); e < kChunk * kChunk; e += simt::block_threads()) {
       const int t = e / kChunk;
       const int s = e % kChunk;
       float score = 0.0F, overlap = 0.0F;
       for (int i = 0; s <= t && i < kKeys; i += 4) {
-        float query[4], key[4], earlier[4];
+        float query[4], key[4], earlier[4], to[4], from[4];
         simt::load(queries.at(t, i), query);
         simt::load(keys.at(t, i), key);
         simt::load(keys.at(s, i), earlier);
-        if (in.decays_by_channel()) {
-          float to[4], from[4];
-          simt::load(sums + t * kPitch + i, to);
-          simt::load(sums + s * kPitch + i, from);
-          for (int j = 0; j < 4; ++j) earlier[j] *= expf(to[j] - from[j]);
-        }
+        simt::load(sums + t * kPitch + i, to);
+        simt::load(sums + s * kPitch + i, from);
         for (int j = 0; j < 4; ++j) {
+          earlier[j] *= expf(to[j] - from[j]);
           score += query[j] * earlier[j];
           overlap += key[j] * earlier[j];
         }
       }
-      const float decay = in.decays_by_channel() || s > t ? 1.0F : expf(sums_of_all[t] - sums_of_all[s]);
-      *scores.at(t, s) = static_cast<Element>(in.scale * decay * score);
-      if (!in.erases) continue;
-      overlap = s < t ? decay * overlap : 0.0F;
-      *found.at(t, s) = static_cast<Element>(overlap);
-      overlaps[e] = beta[t] * overlap;
+      store_comparison(in, t, s, score, overlap);
+    }
+  }
+
+  // Where channels share their decays, which then come after the products; one warp has all of it.
+  __device__ __forceinline__ void compare_at_once(const StateInputs<Element>& in) const {
+    if (simt::warp() != simt::block_threads() / simt::kWarp - 1) return;
+    Accumulators<kChunk> score, overlap;
+    multiply_straight(score, queries, 0, keys);
+    if (in.erases) multiply_straight(overlap, keys, 0, keys);
+    const LaneOfAccumulators lane;
+#pragma unroll
+    for (int block = 0; block < kChunk / 8; ++block) {
+      for (int i = 0; i < 4; ++i) {
+        const int t = lane.row(i);
+        const int s = lane.column(block, i);
+        const float decay = s <= t ? expf(sums_of_all[t] - sums_of_all[s]) : 0.0F;
+        store_comparison(in, t, s, decay * score.value[block][i], decay * overlap.value[block][i]);
+      }
     }
   }
 
@@ -209,7 +246,7 @@ struct ChunkTiles {
       *query = static_cast<Element>(in.scale * decay * simt::as_float(*query));
       *decayed_keys.at(t, channel) = static_cast<Element>(decay * simt::as_float(*key));
       *key = static_cast<Element>(expf(last - until) * simt::as_float(*key));
-      if (t == 0) left[channel] = expf(last);
+      if (t == 0) carry[channel] = expf(last);
     }
   }
 };
@@ -253,7 +290,7 @@ __device__ __forceinline__ void store_values(const StateInputs<Element>& in, con
   }
 }
 
-// What the tokens write, transposed, of what they have to say that was not there.
+// What the tokens write, transposed, of their values less what their keys found in the state before the chunk.
 template <typename Element, int kKeys>
 __device__ __forceinline__ Accumulators<kChunk> written_of(const ChunkTiles<Element, kKeys>& chunk, bool erases,
                                                            const Accumulators<kChunk>& news) {

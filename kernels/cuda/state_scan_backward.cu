@@ -44,10 +44,10 @@ struct BackwardTiles {
   Tile<Element, kColumns<kKeys>> doutput;  // [kChunk]
   Tile<Element, kChunk> written;           // [kColumns]: u, transposed
   Tile<Element, kChunk> dvalue;            // [kColumns]: dv, transposed
-  float* dscores;                          // [kChunk, kChunk]: dp
-  float* doverlaps;                        // [kChunk, kChunk]: -da
+  float* dscores;                          // [kChunk, kChunk]: dp, of all channels' decays where they share them
+  float* doverlaps;                        // [kChunk, kChunk]: -da, likewise
   float* dbeta;                            // [kWarps, kChunk]
-  float* dleft;                            // [kKeys]: what S has in common with G, of each row
+  float* dcarry;                           // [kKeys]: what S has in common with G, of each row
   float* drows;                            // [kChunk]: dg, of all channels
 
   template <typename Memory>
@@ -59,7 +59,7 @@ struct BackwardTiles {
         dscores(memory.template take<float>(kChunk * kChunk)),
         doverlaps(memory.template take<float>(kChunk * kChunk)),
         dbeta(memory.template take<float>(kWarps<kKeys> * kChunk)),
-        dleft(memory.template take<float>(kKeys)),
+        dcarry(memory.template take<float>(kKeys)),
         drows(memory.template take<float>(kChunk)) {}
 };
 
@@ -109,26 +109,20 @@ __device__ __forceinline__ void multiply_16(Accumulators<16>& sums, const Fragme
   multiply(sums.value[1], a, b[1]);
 }
 
-// What a warp sums up over the columns that are its own.
-struct ColumnGradients {
-  Accumulators<kChunk> dscores;     // [kChunk, kChunk]
-  Accumulators<kChunk> doverlaps;   // likewise
-  float dbeta[kChunk / 8][2] = {};  // of the tokens in this lane's columns
-};
-
 // What a warp sums up over all columns, of 16 rows.
 struct RowGradients {
   Accumulators<16> from_state;     // [kChunk, 16]: do S'
   Accumulators<16> from_decayed;   // dv S'
   Accumulators<16> from_gradient;  // u G'
-  float dleft[2] = {};             // of the rows of this lane
+  float dcarry[2] = {};            // of the rows of this lane
 };
 
-// `gradient` is G. The warp's 16 columns begin at `column`, and at `place` of the block's.
+// `gradient` is G. The warp's 16 columns begin at `column`, and at `place` of the block's; `dbeta` is of the tokens in
+// this lane's columns of accumulators.
 template <typename Element, int kKeys>
 __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element>& args,
                                              const BackwardTiles<Element, kKeys>& tiles, int number, int column,
-                                             int place, const float* gradient, ColumnGradients& sums) {
+                                             int place, const float* gradient, float (&dbeta)[kChunk / 8][2]) {
   const StateInputs<Element>& in = args.in;
   const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
   const float* state = args.kept + in.kept(number);
@@ -165,26 +159,37 @@ __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element
   for (int block = 0; block < kChunk / 8; ++block) {
     for (int i = 0; i < 4; ++i) {
       dvalue.value[block][i] = chunk.beta[lane.column(block, i)] * dwritten.value[block][i];
-      sums.dbeta[block][i % 2] += dwritten.value[block][i] * news.value[block][i];
+      dbeta[block][i % 2] += dwritten.value[block][i] * news.value[block][i];
     }
   }
   store_values(in, dvalue, number * kChunk, column, args.dv);
   store_tile(tiles.written, place, written);
   store_tile(tiles.dvalue, place, dvalue);
-  simt::sync_warp();
-  load_a(operand, tiles.doutput, 0, place);
-  multiply_16_rows(sums.dscores, operand, tiles.written, place);
-  if (!in.erases) return;
-  load_a_transposed(operand, tiles.dvalue, 0, place);
-  multiply_16_rows(sums.doverlaps, operand, tiles.written, place);
+}
+
+// What scores and overlaps receive from `width` columns of the block: the first two warps have one each.
+template <typename Element, int kKeys>
+__device__ __forceinline__ void take_comparisons(const BackwardTiles<Element, kKeys>& tiles, bool erases, int width,
+                                                 Accumulators<kChunk>& sums) {
+  if (simt::warp() > (erases ? 1 : 0)) return;
+#pragma unroll 1
+  for (int place = 0; place < width; place += 16) {
+    FragmentA<Element> operand;
+    if (simt::warp() == 0) {
+      load_a(operand, tiles.doutput, 0, place);
+    } else {
+      load_a_transposed(operand, tiles.dvalue, 0, place);
+    }
+    multiply_16_rows(sums, operand, tiles.written, place);
+  }
 }
 
 // Rows [key, key + 16) of the state, and the block's columns from `column` on. Leaves the gradient of the state before
-// the chunk in `left`, which may be `gradient`.
+// the chunk in `before`, which may be `gradient`.
 template <typename Element, int kKeys>
 __device__ __forceinline__ void take_rows(const ScanBackwardArguments<Element>& args,
                                           const BackwardTiles<Element, kKeys>& tiles, int number, int key, int column,
-                                          const float* gradient, float* left, RowGradients& sums) {
+                                          const float* gradient, float* before, RowGradients& sums) {
   const StateInputs<Element>& in = args.in;
   const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
   const LaneOfAccumulators lane;
@@ -210,52 +215,49 @@ __device__ __forceinline__ void take_rows(const ScanBackwardArguments<Element>& 
     as_transposed_operand(pair, after);
     load_a_transposed(operand, tiles.written, 0, place);
     multiply_16(sums.from_gradient, operand, pair);
-    Accumulators<16> before;
+    Accumulators<16> read;
     load_b_rows(pair, tiles.doutput, 0, place);
-    multiply_16(before, queries, pair);
+    multiply_16(read, queries, pair);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       for (int i = 0; i < 4; ++i) {
         const int row = key + lane.row(i);
         const int of = column + place + lane.column(half, i);
-        sums.dleft[i / 2] += state.value[half][i] * after.value[half][i];
+        sums.dcarry[i / 2] += state.value[half][i] * after.value[half][i];
         if (row >= in.keys || of >= in.values) continue;
-        left[static_cast<int64_t>(row) * in.values + of] =
-            chunk.left[row] * after.value[half][i] + (before.value[half][i] - erased.value[half][i]);
+        before[static_cast<int64_t>(row) * in.values + of] =
+            chunk.carry[row] * after.value[half][i] + (read.value[half][i] - erased.value[half][i]);
       }
     }
   }
 }
 
-// Adds what warps have of their columns, one warp after the other.
+// Brings together what warps have of the columns; zeros where a token is not compared. Where channels share their
+// decays, products are already of decayed tokens.
 template <typename Element, int kKeys>
-__device__ __forceinline__ void add_columns(const BackwardTiles<Element, kKeys>& tiles, const ColumnGradients& sums) {
+__device__ __forceinline__ void store_comparisons(const StateInputs<Element>& in,
+                                                  const BackwardTiles<Element, kKeys>& tiles,
+                                                  const Accumulators<kChunk>& sums,
+                                                  const float (&dbeta)[kChunk / 8][2]) {
   const LaneOfAccumulators lane;
-  for (int warp = 0; warp < kWarps<kKeys>; ++warp) {
-    simt::sync_block();
-    if (warp != simt::warp()) continue;
+  float* to = simt::warp() == 0 ? tiles.dscores : tiles.doverlaps;
 #pragma unroll
-    for (int block = 0; block < kChunk / 8; ++block) {
-      for (int i = 0; i < 4; ++i) {
-        const int at = lane.row(i) * kChunk + lane.column(block, i);
-        tiles.dscores[at] = (warp == 0 ? 0.0F : tiles.dscores[at]) + sums.dscores.value[block][i];
-        tiles.doverlaps[at] = (warp == 0 ? 0.0F : tiles.doverlaps[at]) + sums.doverlaps.value[block][i];
-      }
-      for (int i = 0; i < 2; ++i) {
-        float sum = sums.dbeta[block][i];
-        for (int mask = 4; mask < simt::kWarp; mask *= 2) sum += simt::shuffle_xor(sum, mask);
-        if (lane.lane.group == 0) tiles.dbeta[warp * kChunk + lane.column(block, i)] = sum;
-      }
+  for (int block = 0; block < kChunk / 8; ++block) {
+    for (int i = 0; i < 4 && simt::warp() < 2; ++i) {
+      const int t = lane.row(i);
+      const int s = lane.column(block, i);
+      const bool compared = s < t || (s == t && simt::warp() == 0);
+      const float* decays = tiles.chunk.sums_of_all;
+      const float decay = in.decays_by_channel() || !compared ? 1.0F : expf(decays[t] - decays[s]);
+      to[t * kChunk + s] = compared ? decay * sums.value[block][i] : 0.0F;
+    }
+    for (int i = 0; i < 2; ++i) {
+      float sum = dbeta[block][i];
+      for (int mask = 4; mask < simt::kWarp; mask *= 2) sum += simt::shuffle_xor(sum, mask);
+      if (lane.lane.group == 0) tiles.dbeta[simt::warp() * kChunk + lane.column(block, i)] = sum;
     }
   }
-  simt::sync_block();
 }
-
-// What a query and a key of one channel receive from others of the chunk. A key's terms rise or fall with the sum of
-// decays up to it.
-struct Received {
-  float query = 0.0F, rising_key = 0.0F, falling_key = 0.0F;
-};
 
 // Of [B, T, N, K] tensors; zero beyond the last token or channel.
 template <typename Element>
@@ -263,20 +265,46 @@ __device__ __forceinline__ float element_of(const StateInputs<Element>& in, cons
   return t < in.tokens && channel < in.keys ? simt::as_float(from[in.place(t) * in.keys + channel]) : 0.0F;
 }
 
+// What queries and keys of this lane's tokens and channels receive from others of the chunk. A key's terms rise or fall
+// with the sum of decays up to it.
+struct Received {
+  Accumulators<16> query, rising_key, falling_key;  // [kChunk, 16]
+};
+
 template <typename Element, int kKeys>
 __device__ __forceinline__ Received receive(const StateInputs<Element>& in, const BackwardTiles<Element, kKeys>& tiles,
-                                            int first, int t, int channel, float until) {
+                                            int first, int first_key) {
+  const LaneOfAccumulators lane;
   Received received;
-#pragma unroll 1
+#pragma unroll 2
   for (int s = 0; s < kChunk; ++s) {
-    const float decay = expf(-fabsf(until - tiles.chunk.sum(in, s, channel)));
-    const float key = decay * element_of(in, in.k, first + s, channel);
-    if (s <= t) received.query += tiles.dscores[t * kChunk + s] * key;
-    if (s >= t)
-      received.falling_key +=
-          tiles.dscores[s * kChunk + t] * in.scale * decay * element_of(in, in.q, first + s, channel);
-    if (in.erases && s < t) received.rising_key -= tiles.doverlaps[t * kChunk + s] * key;
-    if (in.erases && s > t) received.falling_key -= tiles.doverlaps[s * kChunk + t] * key;
+    float as_later[2], as_earlier[2], overlap_as_later[2], overlap_as_earlier[2];  // of s beside the lane's two tokens
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const int t = lane.row(2 * row);
+      as_earlier[row] = tiles.dscores[t * kChunk + s];
+      as_later[row] = in.scale * tiles.dscores[s * kChunk + t];
+      overlap_as_earlier[row] = in.erases ? tiles.doverlaps[t * kChunk + s] : 0.0F;
+      overlap_as_later[row] = in.erases ? tiles.doverlaps[s * kChunk + t] : 0.0F;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      for (int j = 0; j < 2; ++j) {
+        const int channel = first_key + lane.column(half, j);
+        const float key = element_of(in, in.k, first + s, channel);
+        const float query = element_of(in, in.q, first + s, channel);
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+          float decay = 1.0F;
+          if (in.decays_by_channel())
+            decay = expf(-fabsf(tiles.chunk.sum(in, lane.row(2 * row), channel) - tiles.chunk.sum(in, s, channel)));
+          const int i = 2 * row + j;
+          received.query.value[half][i] += decay * as_earlier[row] * key;
+          received.rising_key.value[half][i] -= decay * overlap_as_earlier[row] * key;
+          received.falling_key.value[half][i] += decay * (as_later[row] * query - overlap_as_later[row] * key);
+        }
+      }
+    }
   }
   return received;
 }
@@ -291,11 +319,12 @@ __device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>&
   const ChunkTiles<Element, kKeys>& chunk = tiles.chunk;
   const LaneOfAccumulators lane;
   for (int i = 0; i < 2; ++i) {
-    float sum = sums.dleft[i];
+    float sum = sums.dcarry[i];
     sum += simt::shuffle_xor(sum, 1);
     sum += simt::shuffle_xor(sum, 2);
-    if (lane.lane.pair == 0) tiles.dleft[first_key + lane.row(2 * i)] = sum;
+    if (lane.lane.pair == 0) tiles.dcarry[first_key + lane.row(2 * i)] = sum;
   }
+  const Received received = receive(in, tiles, first, first_key);
   float dsums[2][4], at_last[2][4];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -304,11 +333,10 @@ __device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>&
       const int channel = first_key + lane.column(half, i);
       const float until = chunk.sum(in, t, channel);
       const float decay = expf(until);
-      const Received received = receive(in, tiles, first, t, channel, until);
-      const float query = in.scale * (received.query + decay * sums.from_state.value[half][i]);
-      const float rising = received.rising_key - decay * sums.from_decayed.value[half][i];
+      const float query = in.scale * (received.query.value[half][i] + decay * sums.from_state.value[half][i]);
+      const float rising = received.rising_key.value[half][i] - decay * sums.from_decayed.value[half][i];
       const float at_end = expf(chunk.sum(in, kChunk - 1, channel) - until) * sums.from_gradient.value[half][i];
-      const float falling = received.falling_key + at_end;
+      const float falling = received.falling_key.value[half][i] + at_end;
       const float key = element_of(in, in.k, first + t, channel);
       dsums[half][i] = element_of(in, in.q, first + t, channel) * query + key * (rising - falling);
       float last = key * at_end;
@@ -327,7 +355,8 @@ __device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>&
       const int t = lane.row(i);
       const int channel = first_key + lane.column(half, i);
       float dsum = dsums[half][i];
-      if (t == kChunk - 1) dsum += at_last[half][i % 2] + at_last[half][i] + chunk.left[channel] * tiles.dleft[channel];
+      if (t == kChunk - 1)
+        dsum += at_last[half][i % 2] + at_last[half][i] + chunk.carry[channel] * tiles.dcarry[channel];
       chunk.sums[t * ChunkTiles<Element, kKeys>::kPitch + channel] = dsum;
     }
   }
@@ -371,12 +400,13 @@ __global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
   const StateInputs<Element>& in = args.in;
   simt::SharedMemory memory;
   const BackwardTiles<Element, kKeys> tiles(memory);
-  float* left = args.dinitial + in.state();
+  float* before = args.dinitial + in.state();
   const float* gradient = args.dfinal == nullptr ? nullptr : args.dfinal + in.state();
   for (int number = in.chunks() - 1; number >= 0; --number) {
     const int first = number * kChunk;
     tiles.chunk.load(in, first);
-    ColumnGradients of_columns;
+    Accumulators<kChunk> comparisons;
+    float dbeta[kChunk / 8][2] = {};
     RowGradients of_rows[kBlocks];
     for (int column = 0; column < in.values; column += kColumns<kKeys>) {
       const int width = in.values - column < kColumns<kKeys> ? in.values - column : kColumns<kKeys>;
@@ -387,17 +417,19 @@ __global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
       simt::async_wait<0>();
       simt::sync_block();
       const int place = simt::warp() * 16;
-      if (place < width) take_columns(args, tiles, number, column + place, place, gradient, of_columns);
+      if (place < width) take_columns(args, tiles, number, column + place, place, gradient, dbeta);
       simt::sync_block();
+      take_comparisons(tiles, in.erases, width, comparisons);
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
         const int key = (block * kWarps<kKeys> + simt::warp()) * 16;
-        if (key < in.keys) take_rows(args, tiles, number, key, column, gradient, left, of_rows[block]);
+        if (key < in.keys) take_rows(args, tiles, number, key, column, gradient, before, of_rows[block]);
       }
       simt::sync_block();
     }
-    gradient = left;
-    add_columns(tiles, of_columns);
+    gradient = before;
+    store_comparisons(in, tiles, comparisons, dbeta);
+    simt::sync_block();
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       const int key = (block * kWarps<kKeys> + simt::warp()) * 16;

@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(kWarps* simt::kWarp) state_scan_forward_kernel
   for (int number = 0; number < in.chunks(); ++number) {
     const int first = number * kChunk;
     if (args.kept != nullptr) store_state(in, state, column, args.kept + in.kept(number));
+    Accumulators<kChunk> news = load_values(in, first, column);  // it takes as long as what follows
     chunk.load(in, first);
     Accumulators<kChunk> output, found;
 #pragma unroll
@@ -64,7 +65,6 @@ __global__ void __launch_bounds__(kWarps* simt::kWarp) state_scan_forward_kernel
       multiply_transpose(output, operand, chunk.queries, 0, k);
       if (in.erases) multiply_transpose(found, operand, chunk.decayed_keys, 0, k);
     }
-    Accumulators<kChunk> news = load_values(in, first, column);
 #pragma unroll
     for (int block = 0; block < kChunk / 8; ++block) {
       for (int i = 0; i < 4; ++i) news.value[block][i] -= found.value[block][i];
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kWarps* simt::kWarp) state_scan_forward_kernel
     store_values(in, output, first, column, args.output);
 #pragma unroll
     for (int block = 0; block < kKeys / 8; ++block) {
-      for (int i = 0; i < 4; ++i) state.value[block][i] *= chunk.left[lane.column(block, i)];
+      for (int i = 0; i < 4; ++i) state.value[block][i] *= chunk.carry[lane.column(block, i)];
     }
     multiply_16_rows(state, operand, chunk.keys, 0);
     simt::sync_block();  // before the next chunk takes its place

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "tests/kernels/bfloat16.h"
 #include "tests/oracle/state_scan.h"
 
@@ -120,15 +122,21 @@ struct Solution {
   }
 };
 
-Solution solve(const Problem& x, int threads = 2) {
+// What the gradient of the last state is: one tensor, or none, or what becomes the gradient of the first.
+enum class LastGradient : uint8_t { kGiven, kNone, kOverwritten };
+
+Solution solve(const Problem& x, int threads = 2, LastGradient last = LastGradient::kGiven) {
   Queue queue(test_device(), threads);
   Solution y(x.c);
+  if (last == LastGradient::kOverwritten) y.dinitial = copy_of(x.dfinal.view());
   state_scan_forward(queue,
                      {.inputs = x.inputs(), .output = y.output.view(), .final = y.final.view(), .kept = y.kept.view()});
   state_scan_backward(queue, {.inputs = x.inputs(),
                               .kept = y.kept.view(),
                               .doutput = x.doutput.view(),
-                              .dfinal = x.dfinal.view(),
+                              .dfinal = last == LastGradient::kGiven  ? x.dfinal.view()
+                                        : last == LastGradient::kNone ? ConstTensorView{}
+                                                                      : y.dinitial.view(),
                               .dq = y.dq.view(),
                               .dk = y.dk.view(),
                               .dv = y.dv.view(),
@@ -211,6 +219,9 @@ std::vector<Case> cases() {
     }
   }
   all.push_back({1, 128, 2, 64, 65, Decay::kChannel, true});
+  all.push_back({2, 18, 1, 64, 136, Decay::kToken, true});
+  all.push_back({1, 20, 1, 72, 72, Decay::kChannel, true});
+  all.push_back({1, 20, 1, 130, 136, Decay::kChannel, true});
   all.push_back({3, 1, 2, 64, 64, Decay::kToken, true});
   all.push_back({1, 20, 1, 256, 40, Decay::kToken, true});
   return all;
@@ -412,12 +423,41 @@ TEST(StateScan, DecaysOfOneChangeNothing) {
   }
 }
 
+TEST(StateScan, TheLastGradientMayBeOverwrittenOrLeftOut) {
+  for (const bool erases : {false, true}) {
+    Problem x({2, 37, 2, 24, 80, Decay::kToken, erases});
+    const auto same = [&](const Solution& found, const Solution& expected) {
+      expect_identical("dq", found.dq.view(), expected.dq.view());
+      expect_identical("dv", found.dv.view(), expected.dv.view());
+      expect_identical("dlog_decay", found.dlog_decay.view(), expected.dlog_decay.view());
+      expect_identical("dinitial", found.dinitial.view(), expected.dinitial.view());
+    };
+    same(solve(x, 2, LastGradient::kOverwritten), solve(x));
+    const Solution without = solve(x, 2, LastGradient::kNone);
+    std::fill_n(x.dfinal.as<float>(), x.dfinal.shape().elements(), 0.0F);
+    same(without, solve(x));
+  }
+}
+
+// Steps that bfloat16 could not add to what is there.
+TEST(StateScan, GoesOnInFloat32) {
+  Problem x({1, 64, 1, 8, 8, Decay::kNone, false, false, true, DType::kBFloat16});
+  for (int64_t e = 0; e < 64 * 8; ++e) {
+    x.k.as<BFloat16>()[e] = BFloat16(e % 8 == 0 ? 1.0F : 0.0F);
+    x.v.as<BFloat16>()[e] = BFloat16(0.0625F);
+  }
+  std::fill_n(x.initial.as<float>(), 8 * 8, 256.0F);
+  const Solution y = solve(x);
+  for (int64_t e = 0; e < 8 * 8; ++e) EXPECT_EQ(y.final.as<float>()[e], e < 8 ? 260.0F : 256.0F) << e;
+}
+
 // However fast a state decays, what was just written is read as it is.
 TEST(StateScan, DecaysOfAlmostEverythingLeaveTheNewest) {
   for (const Decay decay : {Decay::kToken, Decay::kChannel}) {
     Problem x({1, 40, 1, 8, 8, decay, true});
     float* log_decay = x.log_decay.as<float>();
     for (int64_t e = 0; e < x.log_decay.shape().elements(); ++e) log_decay[e] *= e % 3 == 0 ? 200.0F : 20.0F;
+    log_decay[20] = -std::numeric_limits<float>::infinity();
     const Solution y = solve(x);
     const Expected<> expected(x);
     expect_close("output", y.output.view(), expected.output, kReduction);
