@@ -53,7 +53,7 @@ class Bench:
         busy = self.wait_for_quiet()
         self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
         print("+", shlex.join(command), file=sys.stderr, flush=True)
-        with tempfile.TemporaryFile("w+") as output:
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
             child = subprocess.Popen(command, cwd=ROOT, stdout=output)
             code, peak_mib = wait(child)
             output.seek(0)

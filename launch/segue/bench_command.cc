@@ -20,6 +20,7 @@
 #include "core/bench/gemm_bench.h"
 #include "core/bench/head_bench.h"
 #include "core/bench/slow_link.h"
+#include "core/bench/state_bench.h"
 #include "core/bench/step_bench.h"
 #include "core/config/device_choice.h"
 #include "launch/segue/commands.h"
@@ -36,6 +37,7 @@ constexpr const char* kBenchExamples =
     "  segue bench attention --device cuda --precision bf16 --batch-size 16 --heads 8 --d-head 64 \\\n"
     "      --tgt-len 512 --mem-len 3584 --json attention.json\n"
     "  segue bench attention --device cpu --batch-size 2 --tgt-len 128 --mem-len 128 --forward-only\n"
+    "  segue bench state --device cpu --batch-size 2 --tgt-len 4096 --decay token --erases\n"
     "  segue bench head --vocab-size 267735 --cutoffs 20000,40000,200000 --div-val 4 --d-model 1024 --tokens 8192\n"
     "  segue bench step configs/books.json --set training.batch_size=16 --vocab-size 256\n"
     "  segue bench eval configs/books.json --set model.mem_len=1024\n"
@@ -141,6 +143,39 @@ void run_attention(const AttentionOptions& options) {
                   {"distances", shape.has_distances},
                   {"tensor_bytes", bench.tensor_bytes},
                   {"workspace_bytes", bench.workspace_bytes}});
+  report(options, result, setting);
+}
+
+struct StateOptions : BenchOptions {
+  StateShape shape;
+  bool forward_only = false;
+
+  void describe(JsonFields& fields) {
+    shape.describe(fields);
+    fields.optional("forward_only", forward_only, {.meaning = "leave out the backward"});
+    BenchOptions::describe(fields);
+  }
+};
+
+void run_state(const StateOptions& options) {
+  const StateShape& shape = options.shape;
+  Workbench workbench = make_workbench(options);
+  BenchReport result;
+  result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
+  StateBench bench = bench_state(workbench, options.effort, shape, options.forward_only);
+  result.measurements = std::move(bench.measurements);
+  result.title = fmt::format("scan of a state on {}: B {}, N {}, H {}, T {}, decay {}{}", workbench.title(),
+                             shape.streams, shape.heads, shape.d_head, shape.tgt_len, name_of_choice(shape.decay),
+                             shape.erases ? ", erases" : "");
+  OrderedJson setting = setting_of(workbench, "state");
+  setting.update({{"streams", shape.streams},
+                  {"heads", shape.heads},
+                  {"d_head", shape.d_head},
+                  {"tgt_len", shape.tgt_len},
+                  {"decay", name_of_choice(shape.decay)},
+                  {"erases", shape.erases},
+                  {"state_bytes", bench.state_bytes},
+                  {"kept_bytes", bench.kept_bytes}});
   report(options, result, setting);
 }
 
@@ -385,13 +420,14 @@ void run_gemm(const GemmOptions& options) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  CLI::App* bench =
-      app.add_subcommand("bench",
-                         "Measure attention, the adaptive softmax, a training step, evaluation, the exchange between "
-                         "ranks, or matrix products");
+  CLI::App* bench = app.add_subcommand(
+      "bench",
+      "Measure attention, the scan of a state, the adaptive softmax, a training step, evaluation, the exchange between "
+      "ranks, or matrix products");
   bench->require_subcommand(1);
   bench->footer(kBenchExamples);
   add_command(*bench, "attention", "Relative attention, forward and backward", "", run_attention);
+  add_command(*bench, "state", "The scan of a state that tokens write and read, forward and backward", "", run_state);
   add_command(*bench, "head", "The adaptive softmax: projections, loss and gradient", "", run_head);
   add_command(*bench, "step", "A training step with full memory, on random tokens; also by operation", "", run_step);
   add_command(*bench, "eval", "Evaluation of the config's training segments with a full KV cache", "", run_evaluation);

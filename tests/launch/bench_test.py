@@ -62,6 +62,20 @@ def test_counts_of_heads(program):
     check(setting["tiles"] == (3 + 2 * strided["tiles"]) / 3, f"tiles: {setting['tiles']}")
 
 
+def test_state(program, device, *precision):
+    shape = ("--batch-size", 2, "--heads", 3, "--d-head", 8, "--tgt-len", 21, "--device", device, *precision)
+    product = 2 * 2 * 3 * 21 * 8 * 8
+    for decay in ("none", "fixed", "token", "channel"):
+        result = bench(program, "state", *shape, "--decay", decay)
+        forward, both = result["measurements"]
+        check((forward["flops"], both["flops"]) == (2 * product, 6 * product), f"{decay}: {forward}, {both}")
+        check(math.isclose(forward["tokens_per_second"] * forward["seconds"], 42), f"{decay}: {forward}")
+        setting = result["setting"]
+        check(setting["state_bytes"] == 4 * 2 * 3 * 8 * 8 and setting["kept_bytes"] == 2 * setting["state_bytes"], f"{setting}")
+        (erasing,) = bench(program, "state", *shape, "--decay", decay, "--erases", "--forward-only")["measurements"]
+        check(erasing["flops"] == 3 * product, f"{decay}, erasing: {erasing}")
+
+
 def test_memory_is_linear(program):
     sizes = [bench(program, "attention", *shape_options(**{"mem-len": length}), "--device", "cpu")["setting"]
              for length in (128, 256, 384)]
@@ -159,6 +173,7 @@ def test_refusals(program):
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
             (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,60"),
             (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,10"),
+            (USAGE, "--d-head", "state", "--d-head", 257), (USAGE, "--decay", "state", "--decay", "slow"),
             (CONFIG, "gpu", "gemm", "1,1,1", "--device", "gpu")):
         device = () if "--device" in arguments else ("--device", "cpu")
         _, errors = program.run("bench", *arguments, *device, expect=code)
@@ -170,6 +185,8 @@ def main():
     emulating.binary = sys.argv[2]
     test_attention(program, "cpu")
     test_attention(emulating, "cuda", "--precision", "bf16")
+    test_state(program, "cpu")
+    test_state(emulating, "cuda", "--precision", "bf16")
     test_counts_of_heads(program)
     test_memory_is_linear(program)
     test_step(program, "cpu")
