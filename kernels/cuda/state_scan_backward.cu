@@ -119,7 +119,7 @@ struct RowGradients {
 
 // `gradient` is G. The warp's 16 columns begin at `column`, and at `place` of the block's; `dbeta` is of the tokens in
 // this lane's columns of accumulators.
-template <typename Element, int kKeys>
+template <bool kErases, typename Element, int kKeys>
 __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element>& args,
                                              const BackwardTiles<Element, kKeys>& tiles, int number, int column,
                                              int place, const float* gradient, float (&dbeta)[kChunk / 8][2]) {
@@ -129,7 +129,7 @@ __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element
   Accumulators<kChunk> found, dwritten;
 #pragma unroll 1
   for (int k = 0; k < kKeys; k += 16) {
-    if (in.erases) multiply_transpose(found, transposed_state(in, state, k, column), chunk.decayed_keys, 0, k);
+    if constexpr (kErases) multiply_transpose(found, transposed_state(in, state, k, column), chunk.decayed_keys, 0, k);
     multiply_transpose(dwritten, transposed_state(in, gradient, k, column), chunk.keys, 0, k);
   }
   FragmentA<Element> operand;
@@ -140,8 +140,8 @@ __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element
   for (int block = 0; block < kChunk / 8; ++block) {
     for (int i = 0; i < 4; ++i) news.value[block][i] -= found.value[block][i];
   }
-  const Accumulators<kChunk> written = written_of(chunk, in.erases, news);
-  if (in.erases) {
+  const Accumulators<kChunk> written = written_of(chunk, kErases, news);
+  if constexpr (kErases) {
     Accumulators<kChunk> solved, overlapping;
     as_operand(operand, dwritten.value[0], dwritten.value[1]);
     multiply_16_rows(solved, operand, chunk.inverse, 0);
@@ -168,10 +168,10 @@ __device__ __forceinline__ void take_columns(const ScanBackwardArguments<Element
 }
 
 // What scores and overlaps receive from `width` columns of the block: the first two warps have one each.
-template <typename Element, int kKeys>
-__device__ __forceinline__ void take_comparisons(const BackwardTiles<Element, kKeys>& tiles, bool erases, int width,
+template <bool kErases, typename Element, int kKeys>
+__device__ __forceinline__ void take_comparisons(const BackwardTiles<Element, kKeys>& tiles, int width,
                                                  Accumulators<kChunk>& sums) {
-  if (simt::warp() > (erases ? 1 : 0)) return;
+  if (simt::warp() > (kErases ? 1 : 0)) return;
 #pragma unroll 1
   for (int place = 0; place < width; place += 16) {
     FragmentA<Element> operand;
@@ -186,7 +186,7 @@ __device__ __forceinline__ void take_comparisons(const BackwardTiles<Element, kK
 
 // Rows [key, key + 16) of the state, and the block's columns from `column` on. Leaves the gradient of the state before
 // the chunk in `before`, which may be `gradient`.
-template <typename Element, int kKeys>
+template <bool kErases, typename Element, int kKeys>
 __device__ __forceinline__ void take_rows(const ScanBackwardArguments<Element>& args,
                                           const BackwardTiles<Element, kKeys>& tiles, int number, int key, int column,
                                           const float* gradient, float* before, RowGradients& sums) {
@@ -206,7 +206,7 @@ __device__ __forceinline__ void take_rows(const ScanBackwardArguments<Element>& 
     load_a(operand, tiles.doutput, 0, place);
     multiply_16(sums.from_state, operand, pair);
     Accumulators<16> erased;
-    if (in.erases) {
+    if constexpr (kErases) {
       load_a_transposed(operand, tiles.dvalue, 0, place);
       multiply_16(sums.from_decayed, operand, pair);
       load_b(pair, tiles.dvalue, place, 0);
@@ -271,7 +271,7 @@ struct Received {
   Accumulators<16> query, rising_key, falling_key;  // [kChunk, 16]
 };
 
-template <typename Element, int kKeys>
+template <bool kErases, typename Element, int kKeys>
 __device__ __forceinline__ Received receive(const StateInputs<Element>& in, const BackwardTiles<Element, kKeys>& tiles,
                                             int first, int first_key) {
   const LaneOfAccumulators lane;
@@ -284,8 +284,8 @@ __device__ __forceinline__ Received receive(const StateInputs<Element>& in, cons
       const int t = lane.row(2 * row);
       as_earlier[row] = tiles.dscores[t * kChunk + s];
       as_later[row] = in.scale * tiles.dscores[s * kChunk + t];
-      overlap_as_earlier[row] = in.erases ? tiles.doverlaps[t * kChunk + s] : 0.0F;
-      overlap_as_later[row] = in.erases ? tiles.doverlaps[s * kChunk + t] : 0.0F;
+      overlap_as_earlier[row] = kErases ? tiles.doverlaps[t * kChunk + s] : 0.0F;
+      overlap_as_later[row] = kErases ? tiles.doverlaps[s * kChunk + t] : 0.0F;
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -311,7 +311,7 @@ __device__ __forceinline__ Received receive(const StateInputs<Element>& in, cons
 
 // Stores what queries and keys of the channels [first_key, first_key + 16) receive, and leaves what the sums of their
 // decays receive in the place of those.
-template <typename Element, int kKeys>
+template <bool kErases, typename Element, int kKeys>
 __device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>& args,
                                            const BackwardTiles<Element, kKeys>& tiles, int first, int first_key,
                                            const RowGradients& sums) {
@@ -324,7 +324,7 @@ __device__ __forceinline__ void store_rows(const ScanBackwardArguments<Element>&
     sum += simt::shuffle_xor(sum, 2);
     if (lane.lane.pair == 0) tiles.dcarry[first_key + lane.row(2 * i)] = sum;
   }
-  const Received received = receive(in, tiles, first, first_key);
+  const Received received = receive<kErases>(in, tiles, first, first_key);
   float dsums[2][4], at_last[2][4];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -392,7 +392,7 @@ __device__ __forceinline__ void store_decays(const ScanBackwardArguments<Element
   args.dlog_decay[in.place(first + simt::thread())] = sum;
 }
 
-template <typename Element, int kKeys>
+template <typename Element, int kKeys, bool kErases>
 __global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
     state_scan_backward_kernel(ScanBackwardArguments<Element> args) {
   constexpr int kBlocks = kKeys <= 64 ? 1 : 2;  // of 16 rows that a warp takes
@@ -417,13 +417,13 @@ __global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
       simt::async_wait<0>();
       simt::sync_block();
       const int place = simt::warp() * 16;
-      if (place < width) take_columns(args, tiles, number, column + place, place, gradient, dbeta);
+      if (place < width) take_columns<kErases>(args, tiles, number, column + place, place, gradient, dbeta);
       simt::sync_block();
-      take_comparisons(tiles, in.erases, width, comparisons);
+      take_comparisons<kErases>(tiles, width, comparisons);
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
         const int key = (block * kWarps<kKeys> + simt::warp()) * 16;
-        if (key < in.keys) take_rows(args, tiles, number, key, column, gradient, before, of_rows[block]);
+        if (key < in.keys) take_rows<kErases>(args, tiles, number, key, column, gradient, before, of_rows[block]);
       }
       simt::sync_block();
     }
@@ -433,7 +433,7 @@ __global__ void __launch_bounds__(kWarps<kKeys>* simt::kWarp)
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       const int key = (block * kWarps<kKeys> + simt::warp()) * 16;
-      if (key < in.keys) store_rows(args, tiles, first, key, of_rows[block]);
+      if (key < in.keys) store_rows<kErases>(args, tiles, first, key, of_rows[block]);
     }
     simt::sync_block();
     if (args.dlog_decay != nullptr) store_decays(args, tiles, first);
@@ -470,7 +470,9 @@ void state_scan_backward(Queue& queue, const StateScanBackward& args) {
                     .z = streams,
                     .threads = kWarps<kKeys> * simt::kWarp,
                     .shared_bytes = simt::shared_bytes_of<BackwardTiles<Element, kKeys>>()},
-                   state_scan_backward_kernel<Element, kKeys>, arguments);
+                   arguments.in.erases ? state_scan_backward_kernel<Element, kKeys, true>
+                                       : state_scan_backward_kernel<Element, kKeys, false>,
+                   arguments);
     });
   });
 }
