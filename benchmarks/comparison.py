@@ -54,7 +54,10 @@ class Bench:
         self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
         print("+", shlex.join(command), file=sys.stderr, flush=True)
         with tempfile.TemporaryFile("w+", errors="replace") as output:
-            child = subprocess.Popen(command, cwd=ROOT, stdout=output)
+            try:
+                child = subprocess.Popen(command, cwd=ROOT, stdout=output)
+            except OSError as error:
+                raise PartFailed(f"{PROGRAM}: {command[0]}: expected a program: {error.strerror}") from None
             code, peak_mib = wait(child)
             output.seek(0)
             text = output.read()

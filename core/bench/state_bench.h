@@ -26,8 +26,7 @@ struct StateBench {
   int64_t kept_bytes = 0;                 // of the states that the forward keeps for the backward
 };
 
-// Keys of unit length, decays and strengths as a layer makes them of random tokens. Throws ConfigError for heads wider
-// than the scan can have.
+// Keys of unit length, decays and strengths as a layer makes them of random tokens.
 StateBench bench_state(Workbench& workbench, const Effort& effort, const StateShape& shape, bool forward_only);
 
 }  // namespace segue

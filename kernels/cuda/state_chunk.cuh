@@ -137,8 +137,8 @@ struct ChunkTiles {
   }
 
  private:
-  // An exponential of less is 0. Sums stay above -1664, so that their differences are exact to 1e-4 where all tokens
-  // erase everything, to 1e-6 where they add up to -16.
+  // An exponential of less is 0. Sums stay above -1664, so that their differences are exact to 1e-4 where every
+  // token leaves nothing of the state, to 1e-6 where they add up to -16.
   static __device__ __forceinline__ float limited(float log_decay) { return log_decay < -104.0F ? -104.0F : log_decay; }
 
   __device__ __forceinline__ void sum_decays_by_channel(const StateInputs<Element>& in, int first, int count) const {

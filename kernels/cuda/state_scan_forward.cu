@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kWarps* simt::kWarp) state_scan_forward_kernel
   for (int number = 0; number < in.chunks(); ++number) {
     const int first = number * kChunk;
     if (args.kept != nullptr) store_state(in, state, column, args.kept + in.kept(number));
-    Accumulators<kChunk> news = load_values(in, first, column);  // it takes as long as what follows
+    Accumulators<kChunk> news = load_values(in, first, column);  // on their way while comparisons are made
     chunk.load(in, first);
     Accumulators<kChunk> output, found;
 #pragma unroll
