@@ -11,7 +11,7 @@ namespace {
 struct Extents {
   int64_t b, t, n, k, v;
   Shape state() const { return {b, n, k, v}; }
-  Shape kept() const { return {b, n, kept_states(t), k, v}; }
+  Shape kept(Device device) const { return {b, n, kept_states(t, device.kind), k, v}; }
 };
 
 // Returns the extents of the call and the dtype of its activations.
@@ -47,7 +47,7 @@ void state_scan_forward(Queue& queue, const StateScanForward& args) {
   contract.tensor("output", args.output, a, {e.b, e.t, e.n, e.v});
   contract.floats("final", args.final, e.state());
   contract.same_or_disjoint("final", args.final, "initial", args.inputs.initial);
-  if (!args.kept.empty()) contract.floats("kept", args.kept, e.kept());
+  if (!args.kept.empty()) contract.floats("kept", args.kept, e.kept(queue.device()));
   if (e.b * e.n == 0) return;
   queue.operations().state_scan_forward(queue, args);
 }
@@ -56,7 +56,7 @@ void state_scan_backward(Queue& queue, const StateScanBackward& args) {
   const Contract contract("state_scan_backward");
   const StateScanInputs& in = args.inputs;
   const auto [e, a] = check_inputs(contract, in);
-  contract.floats("kept", args.kept, e.kept());
+  contract.floats("kept", args.kept, e.kept(queue.device()));
   contract.tensor("doutput", args.doutput, a, {e.b, e.t, e.n, e.v});
   if (!args.dfinal.empty()) contract.floats("dfinal", args.dfinal, e.state());
   contract.tensor("dq", args.dq, a, in.q.shape);

@@ -9,13 +9,13 @@
 //   o = scale S' q
 //
 // What precedes is all that the state knows: a text in parts, each from the state that the part before left, gives the
-// same results: on the CPU to the bit, on GPUs, which take kStatesApart tokens at a time, up to rounding. Decays come
-// before erasing. The sum by which some kinds divide is a column of the value that is 1 everywhere.
+// same results, up to rounding, since tokens are taken by chunks. Decays come before erasing. The sum by which some
+// kinds divide is a column of the value that is 1 everywhere.
 //
 // backward  With G the gradient of S after a token: G += scale q do', du = G' k, dv = beta du, dbeta = du (v - D' k),
 //           dD = G - k (beta du)' when erasing, otherwise G; dk = G u - D (beta du) when erasing, otherwise G u;
 //           dq = scale S do; d log_decay = row sums of dD * D; the token before receives diag(exp(log_decay)) dD.
-//           It starts from the states that the forward kept, kStatesApart tokens at a time.
+//           It starts from the states that the forward kept.
 //
 // Deterministic, whatever the number of threads. A: the dtype of activations, float32 or bfloat16, one for all of a
 // call; sums and states are float32, operands of a GPU's products A.
@@ -23,6 +23,7 @@
 
 #include <cstdint>
 
+#include "base/device.h"
 #include "base/tensor.h"
 #include "kernels/queue.h"
 
@@ -30,10 +31,13 @@ namespace segue::kernels {
 
 constexpr int64_t kMaxStateKeys = 256;    // K
 constexpr int64_t kMaxStateValues = 512;  // V
-constexpr int64_t kStatesApart = 16;      // tokens from one kept state to the next
 
+// Tokens from one kept state to the next: on a CPU, whose caches hold several, backward makes those between anew.
+constexpr int64_t states_apart(DeviceKind device) { return device == DeviceKind::kCpu ? 64 : 16; }
 // How many states the forward keeps of T tokens.
-constexpr int64_t kept_states(int64_t tgt_len) { return (tgt_len + kStatesApart - 1) / kStatesApart; }
+constexpr int64_t kept_states(int64_t tgt_len, DeviceKind device) {
+  return (tgt_len + states_apart(device) - 1) / states_apart(device);
+}
 
 struct StateScanInputs {
   ConstTensorView q, k;  // [B, T, N, K] A in
@@ -50,13 +54,13 @@ struct StateScanForward {
   StateScanInputs inputs;
   TensorView output;  // [B, T, N, V] A out
   TensorView final;   // [B, N, K, V] float32 out; may be inputs.initial
-  TensorView kept;    // [B, N, kept_states(T), K, V] float32 out, or none: nothing will go backward
+  TensorView kept;    // [B, N, kept_states, K, V] float32 out, or none: nothing will go backward
 };
 void state_scan_forward(Queue& queue, const StateScanForward& args);
 
 struct StateScanBackward {
   StateScanInputs inputs;   // as in the forward; initial is not read
-  ConstTensorView kept;     // [B, N, kept_states(T), K, V] float32 in, from the forward
+  ConstTensorView kept;     // [B, N, kept_states, K, V] float32 in, from the forward
   ConstTensorView doutput;  // [B, T, N, V] A in
   ConstTensorView dfinal;   // [B, N, K, V] float32 in, or none: zeros
   TensorView dq, dk;        // [B, T, N, K] A out, overwritten

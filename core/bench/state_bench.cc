@@ -40,7 +40,7 @@ struct Scan {
   void add_backward(Workbench& workbench) {
     const auto floats = [&](const Shape& shape) { return OwnedTensor(DType::kFloat32, shape, workbench.device()); };
     const Shape& s = of_states;
-    kept = floats({s[0], s[1], kernels::kept_states(of_tokens[1]), s[2], s[3]});
+    kept = floats({s[0], s[1], kernels::kept_states(of_tokens[1], workbench.device().kind), s[2], s[3]});
     doutput = workbench.random_tensor(of_tokens);
     for (OwnedTensor* gradient : {&dq, &dk, &dv}) *gradient = workbench.empty_tensor(of_tokens);
     if (log_decay.shape().rank() > 1) dlog_decay = floats(log_decay.shape());

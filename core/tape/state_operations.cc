@@ -101,7 +101,8 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
   const int64_t tgt_len = segment[1];
   const Shape heads{streams, tgt_len, in.heads[0], in.heads[1]};
   const Shape states{streams, in.heads[0], in.heads[1], in.heads[1]};
-  const Shape kept_shape{streams, in.heads[0], kernels::kept_states(tgt_len), in.heads[1], in.heads[1]};
+  const int64_t kept_states = kernels::kept_states(tgt_len, tape.device().kind);
+  const Shape kept_shape{streams, in.heads[0], kept_states, in.heads[1], in.heads[1]};
   const Value output = tape.new_value(segment);
   const Value state = new_floats(tape, states, in.is_read_on);
   const Slot kept = tape.training() ? tape.new_slot(kept_shape) : Slot{};

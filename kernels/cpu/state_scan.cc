@@ -1,357 +1,386 @@
-// Token after token, for a few columns of a head's state that stay in the first-level cache: a step reads and writes
-// each element once or twice for its four to six operations.
-#include <algorithm>
-#include <array>
-#include <cmath>
+// Chunk after chunk, for a few columns of a head's state that stay in the cache; back again from the states that were
+// kept, several chunks from one to the next.
+#include <memory>
 
-#include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/vector.h"
+#include "kernels/cpu/state_chunk.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-constexpr int64_t kColumns = 16;  // of the state, at a time
-constexpr int64_t kVectors = kColumns / kLanes;
-constexpr int64_t kRows = 4;  // sums that do not wait for each other
+constexpr int64_t kStatesApart = states_apart(DeviceKind::kCpu);
+constexpr int64_t kChunksApart = kStatesApart / kChunk;  // from one kept state to the next
+static_assert(kStatesApart % kChunk == 0);
 
-using Columns = std::array<Vector, kVectors>;
+using StateTile = std::array<float, kMaxStateKeys * kStateColumns>;
 
-struct alignas(64) StateTile {
-  std::array<float, kMaxStateKeys * kColumns> elements;
+Range chunk_at(int64_t first, int64_t end) { return {first, std::min(kChunk, end - first)}; }
 
-  Columns row(int64_t i) const {
-    Columns row;
-    for (int64_t c = 0; c < kVectors; ++c) row[c] = load_vector(elements.data() + i * kColumns + c * kLanes);
-    return row;
-  }
-  void set_row(int64_t i, const Columns& row) {
-    for (int64_t c = 0; c < kVectors; ++c) store_vector(elements.data() + i * kColumns + c * kLanes, row[c]);
-  }
-};
-
-// Vectors of a token, padded with zeros to whole groups of rows.
-using Channels = std::array<float, kMaxStateKeys>;
-
-int64_t padded_rows(int64_t keys) { return (keys + kRows - 1) / kRows * kRows; }
-
-// The columns of one head that are worked on, of [.., V] tensors.
-struct ColumnRange {
-  int64_t first, count;
-};
-
-template <typename A>
-Columns load_columns(const A* row, ColumnRange columns) {
-  alignas(64) std::array<float, kColumns> values = {};
-  for (int64_t c = 0; c < columns.count; ++c) values[c] = load(row + columns.first + c);
-  Columns loaded;
-  for (int64_t c = 0; c < kVectors; ++c) loaded[c] = load_vector(values.data() + c * kLanes);
-  return loaded;
-}
-
-template <typename A>
-void store_columns(A* row, ColumnRange columns, const Columns& stored) {
-  alignas(64) std::array<float, kColumns> values;
-  for (int64_t c = 0; c < kVectors; ++c) store_vector(values.data() + c * kLanes, stored[c]);
-  for (int64_t c = 0; c < columns.count; ++c) store(row + columns.first + c, values[c]);
-}
-
-// All that a scan reads, of one stream and head.
-template <typename A>
-class Head {
- public:
-  Head(const StateScanInputs& in, int64_t b, int64_t n)
-      : in_(in),
-        tokens_(in.q.shape[1]),
-        heads_(in.q.shape[2]),
-        keys_(in.q.shape[3]),
-        values_(in.v.shape[3]),
-        b_(b),
-        n_(n),
-        decay_rank_(in.log_decay.empty() ? 0 : in.log_decay.shape.rank()) {
-    if (decay_rank_ <= 1) fill_decay(decay_rank_ == 0 ? 1.0F : std::exp(in.log_decay.as<float>()[n]));
-  }
-
-  int64_t keys() const { return keys_; }
-  int64_t values() const { return values_; }
-  int64_t tokens() const { return tokens_; }
-  // Of [B, T, N, ..] tensors.
-  int64_t place(int64_t t) const { return (b_ * tokens_ + t) * heads_ + n_; }
-  // Of [B, N, K, V] tensors.
-  int64_t state_place() const { return (b_ * heads_ + n_) * keys_ * values_; }
-
-  void read(int64_t t) {
-    const A* q = in_.q.as<A>() + place(t) * keys_;
-    const A* k = in_.k.as<A>() + place(t) * keys_;
-    for (int64_t i = 0; i < keys_; ++i) {
-      query[i] = load(q + i);
-      key[i] = load(k + i);
-    }
-    if (decay_rank_ == 3) fill_decay(std::exp(in_.log_decay.as<float>()[place(t)]));
-    if (decay_rank_ == 4) {
-      const float* channels = in_.log_decay.as<float>() + place(t) * keys_;
-      for (int64_t i = 0; i < keys_; ++i) decay[i] = std::exp(channels[i]);
-    }
-    beta = in_.beta.empty() ? 1.0F : in_.beta.as<float>()[place(t)];
-  }
-  Columns value(int64_t t, ColumnRange columns) const {
-    return load_columns(in_.v.as<A>() + place(t) * values_, columns);
-  }
-
-  Channels query = {}, key = {}, decay = {};
-  float beta = 1.0F;
-
- private:
-  void fill_decay(float factor) { std::fill_n(decay.begin(), keys_, factor); }
-
-  const StateScanInputs& in_;
-  int64_t tokens_, heads_, keys_, values_, b_, n_;
-  int decay_rank_;
-};
-
-void load_state(const float* from, int64_t keys, int64_t values, ColumnRange columns, StateTile& state) {
-  for (int64_t i = 0; i < padded_rows(keys); ++i)
-    state.set_row(i, from == nullptr || i >= keys ? Columns{} : load_columns(from + i * values, columns));
-}
-
-void store_state(const StateTile& state, int64_t keys, int64_t values, ColumnRange columns, float* to) {
-  for (int64_t i = 0; i < keys; ++i) store_columns(to + i * values, columns, state.row(i));
-}
-
-Columns sum_of(const std::array<Columns, kRows>& sums) {
-  Columns sum;
-  for (int64_t c = 0; c < kVectors; ++c) sum[c] = (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
-  return sum;
-}
-
-// One token's step from `before`, which may be `after`. Returns what it writes, and in `found` what its key found.
-template <bool kErases, typename A>
-Columns write_token(const Head<A>& head, const Columns& value, const StateTile& before, StateTile& after,
-                    Columns& found) {
-  const int64_t rows = padded_rows(head.keys());
-  found = {};
-  if constexpr (kErases) {
-    std::array<Columns, kRows> sums = {};
-    for (int64_t i = 0; i < rows; i += kRows) {
-#pragma GCC unroll 4
-      for (int64_t r = 0; r < kRows; ++r) {
-        Columns row = before.row(i + r);
-        for (int64_t c = 0; c < kVectors; ++c) {
-          row[c] *= head.decay[i + r];
-          sums[r][c] += head.key[i + r] * row[c];
-        }
-        after.set_row(i + r, row);
-      }
-    }
-    found = sum_of(sums);
-  }
-  Columns written;
-  for (int64_t c = 0; c < kVectors; ++c) written[c] = head.beta * (value[c] - found[c]);
-  const StateTile& decayed = kErases ? after : before;
-  for (int64_t i = 0; i < rows; ++i) {
-    Columns row = decayed.row(i);
-    for (int64_t c = 0; c < kVectors; ++c) {
-      if constexpr (!kErases) row[c] *= head.decay[i];
-      row[c] += head.key[i] * written[c];
-    }
-    after.set_row(i, row);
-  }
-  return written;
-}
-
-// S' x
-Columns read_state(const StateTile& state, const Channels& x, int64_t keys) {
-  std::array<Columns, kRows> sums = {};
-  for (int64_t i = 0; i < padded_rows(keys); i += kRows) {
-#pragma GCC unroll 4
-    for (int64_t r = 0; r < kRows; ++r) {
-      const Columns row = state.row(i + r);
-      for (int64_t c = 0; c < kVectors; ++c) sums[r][c] += x[i + r] * row[c];
-    }
-  }
-  return sum_of(sums);
-}
-
-template <typename A, bool kErases>
-void scan_columns(const StateScanForward& args, int64_t b, int64_t n, ColumnRange columns) {
-  Head<A> head(args.inputs, b, n);
-  const int64_t keys = head.keys(), values = head.values();
+struct alignas(64) ForwardScratch {
   StateTile state;
+  ChunkKeys keys;
+  ChunkValues values;
+};
+
+template <typename A>
+void scan_columns(const StateScanForward& args, const StateHead<A>& head, StateColumns columns, ForwardScratch& s) {
+  const int64_t keys = head.keys(), values = head.values(), rows = head.stride(), stride = columns.stride();
+  const int64_t elements = keys * values;
   const float* initial = data_of<float>(args.inputs.initial);
-  load_state(initial == nullptr ? nullptr : initial + head.state_place(), keys, values, columns, state);
+  load_state(initial == nullptr ? nullptr : initial + head.number() * elements, keys, values, columns, s.state.data());
   float* kept = data_of<float>(args.kept);
-  if (kept != nullptr) kept += head.state_place() * kept_states(head.tokens());
-  for (int64_t t = 0; t < head.tokens(); ++t) {
-    if (kept != nullptr && t % kStatesApart == 0)
-      store_state(state, keys, values, columns, kept + t / kStatesApart * keys * values);
-    head.read(t);
-    Columns found;
-    write_token<kErases>(head, head.value(t, columns), state, state, found);
-    Columns output = read_state(state, head.query, keys);
-    for (Vector& part : output) part *= args.inputs.scale;
-    store_columns(args.output.as<A>() + head.place(t) * values, columns, output);
+  if (kept != nullptr) kept += head.number() * kept_states(head.tokens(), DeviceKind::kCpu) * elements;
+  for (int64_t first = 0; first < head.tokens(); first += kChunk) {
+    if (kept != nullptr && first % kStatesApart == 0)
+      store_state(s.state.data(), keys, values, columns, kept + first / kStatesApart * elements);
+    s.keys.load(head, chunk_at(first, head.tokens()));
+    load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
+    s.values.read_queries(s.keys, s.state.data(), rows, stride);
+    if (head.erases()) s.values.read_keys(s.keys, s.state.data(), rows, stride);
+    s.values.write(s.keys, head.erases(), stride);
+    s.values.read_written(s.keys, stride);
+    store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
+    s.values.advance(s.keys, s.state.data(), rows, stride);
   }
-  store_state(state, keys, values, columns, args.final.as<float>() + head.state_place());
+  store_state(s.state.data(), keys, values, columns, args.final.as<float>() + head.number() * elements);
 }
 
 template <typename A>
 void scan(const Queue& queue, const StateScanForward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t values = args.inputs.v.shape[3];
-  const auto run = args.inputs.erases ? scan_columns<A, true> : scan_columns<A, false>;
-#pragma omp parallel for collapse(3) schedule(static) num_threads(threads_for(queue, q.elements() * values))
-  for (int64_t b = 0; b < q[0]; ++b) {
-    for (int64_t n = 0; n < q[2]; ++n) {
-      for (int64_t first = 0; first < values; first += kColumns)
-        run(args, b, n, {first, std::min(kColumns, values - first)});
+#pragma omp parallel num_threads(threads_for(queue, q.elements() * values))
+  {
+    const auto scratch = std::make_unique_for_overwrite<ForwardScratch>();
+#pragma omp for collapse(3) schedule(static)
+    for (int64_t b = 0; b < q[0]; ++b) {
+      for (int64_t n = 0; n < q[2]; ++n) {
+        for (int64_t first = 0; first < values; first += kStateColumns)
+          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(kStateColumns, values - first)},
+                       *scratch);
+      }
     }
   }
 }
 
-float sum_of_columns(const Columns& columns) {
-  Vector sum = columns[0];
-  for (int64_t c = 1; c < kVectors; ++c) sum += columns[c];
-  return sum_of_lanes(sum);
+// The sums over all columns, of one chunk. Those of keys have a column for every token.
+struct alignas(64) ChunkGradients {
+  std::array<float, 2 * kChunk * kMaxStateKeys> reads;  // [padded K, 2 kChunk]: of L[t, before] scale q, then of k
+  std::array<float, kChunk * kMaxStateKeys> writes;     // [padded K, kChunk]: of L[last, t] k
+  std::array<float, kMaxStateKeys> carry;
+  std::array<float, 2 * kChunk * kChunk> pairs;  // of p, then of a
+  std::array<float, kChunk> beta;
+
+  void clear(int64_t rows) {
+    std::fill_n(reads.data(), 2 * kChunk * rows, 0.0F);
+    std::fill_n(writes.data(), kChunk * rows, 0.0F);
+    std::fill_n(carry.data(), rows, 0.0F);
+    pairs = {};
+    beta = {};
+  }
+};
+
+// What the tokens of a chunk receive: rows [padded K]. A key finds what is there, later than it was written, and is
+// found, earlier than it is read.
+struct TokenGradients {
+  ChunkKeys::Rows query, finding, found, decay;
+};
+
+struct alignas(64) BackwardScratch {
+  std::array<ChunkKeys, kChunksApart> keys;
+  std::array<ChunkValues, kChunksApart> values;
+  std::array<StateTile, kChunksApart> states;  // before each chunk
+  std::array<ChunkGradients, kChunksApart> sums;
+  StateTile gradient;
+  std::array<float, 2 * kChunk * kStateColumns> arrived;     // do, then -dv where the head erases
+  std::array<float, 2 * kChunk * kStateColumns> arrived_by;  // the same, a column for every token
+  ChunkValues::Rows written_by, dwritten;                    // u so, du
+  TokenGradients tokens;
+};
+
+void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to, int64_t to_stride) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    for (int64_t c = 0; c < columns; c += kLanes)
+      transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+  }
 }
 
-// Between two kept states.
-struct TokenRange {
-  int64_t first, count;
-};
-
-// The sums over all columns, of the tokens of one range.
-struct RangeGradients {
-  std::array<Channels, kStatesApart> query, key, decay;
-  std::array<float, kStatesApart> beta;
-};
-
-// The states of one range, made anew for some columns.
-struct RangeStates {
-  std::array<StateTile, kStatesApart + 1> state;  // before the first token, and after each
-  std::array<Columns, kStatesApart> written, found;
-};
-
-template <typename A, bool kErases>
+template <typename A>
 class BackwardScan {
  public:
-  BackwardScan(const StateScanBackward& args, int64_t b, int64_t n) : args_(args), head_(args.inputs, b, n) {}
+  BackwardScan(const StateScanBackward& args, int64_t b, int64_t n, BackwardScratch& scratch)
+      : args_(args),
+        head_(args.inputs, b, n),
+        keys_(head_.keys()),
+        values_(head_.values()),
+        rows_(head_.stride()),
+        s_(scratch) {}
 
   void run() {
-    const int64_t keys = head_.keys(), values = head_.values();
-    float* gradient = args_.dinitial.as<float>() + head_.state_place();
+    float* gradient = args_.dinitial.as<float>() + head_.number() * keys_ * values_;
     const float* last = data_of<float>(args_.dfinal);
     if (last == nullptr) {
-      std::fill_n(gradient, keys * values, 0.0F);
+      std::fill_n(gradient, keys_ * values_, 0.0F);
     } else if (last != args_.dinitial.as<float>()) {
-      std::copy_n(last + head_.state_place(), keys * values, gradient);
+      std::copy_n(last + head_.number() * keys_ * values_, keys_ * values_, gradient);
     }
-    for (int64_t number = kept_states(head_.tokens()) - 1; number >= 0; --number) {
-      const TokenRange range{number * kStatesApart, std::min(kStatesApart, head_.tokens() - number * kStatesApart)};
-      sums_ = {};
-      for (int64_t first = 0; first < values; first += kColumns) {
-        const ColumnRange columns{first, std::min(kColumns, values - first)};
-        remake(range, columns);
-        load_state(gradient, keys, values, columns, gradient_);
-        for (int64_t t = range.count - 1; t >= 0; --t) go_back(range.first + t, t, columns);
-        store_state(gradient_, keys, values, columns, gradient);
+    for (int64_t part = kept_states(head_.tokens(), DeviceKind::kCpu) - 1; part >= 0; --part) {
+      const int64_t first = part * kStatesApart, end = std::min(first + kStatesApart, head_.tokens());
+      const int64_t chunks = (end - first + kChunk - 1) / kChunk;
+      for (int64_t i = 0; i < chunks; ++i) {
+        s_.keys[i].load(head_, chunk_at(first + i * kChunk, end));
+        s_.sums[i].clear(rows_);
       }
-      store_sums(range);
+      for (int64_t column = 0; column < values_; column += kStateColumns) {
+        const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
+        remake(part, chunks, columns);
+        load_state(gradient, keys_, values_, columns, s_.gradient.data());
+        for (int64_t i = chunks - 1; i >= 0; --i) go_back(i, columns);
+        store_state(s_.gradient.data(), keys_, values_, columns, gradient);
+      }
+      for (int64_t i = 0; i < chunks; ++i) finish(s_.keys[i], s_.sums[i]);
     }
   }
 
  private:
-  void remake(TokenRange range, ColumnRange columns) {
-    const int64_t keys = head_.keys(), values = head_.values();
-    const float* kept = args_.kept.as<float>() + head_.state_place() * kept_states(head_.tokens());
-    load_state(kept + range.first / kStatesApart * keys * values, keys, values, columns, states_.state[0]);
-    for (int64_t t = 0; t < range.count; ++t) {
-      head_.read(range.first + t);
-      states_.written[t] = write_token<kErases>(head_, head_.value(range.first + t, columns), states_.state[t],
-                                                states_.state[t + 1], states_.found[t]);
+  void remake(int64_t part, int64_t chunks, StateColumns columns) {
+    const int64_t stride = columns.stride();
+    const float* kept = args_.kept.as<float>() +
+                        (head_.number() * kept_states(head_.tokens(), DeviceKind::kCpu) + part) * keys_ * values_;
+    load_state(kept, keys_, values_, columns, s_.states[0].data());
+    for (int64_t i = 0; i < chunks; ++i) {
+      const ChunkKeys& keys = s_.keys[i];
+      ChunkValues& values = s_.values[i];
+      load_values(head_, args_.inputs.v, keys.tokens, columns, values.written.data());
+      if (head_.erases()) values.read_keys(keys, s_.states[i].data(), rows_, stride);
+      values.write(keys, head_.erases(), stride);
+      if (i + 1 == chunks) continue;
+      copy_vectors(s_.states[i].data(), rows_ * stride, s_.states[i + 1].data());
+      values.advance(keys, s_.states[i + 1].data(), rows_, stride);
     }
   }
 
-  void go_back(int64_t token, int64_t t, ColumnRange columns) {
-    head_.read(token);
-    const int64_t keys = head_.keys();
-    Columns doutput = load_columns(args_.doutput.as<A>() + head_.place(token) * head_.values(), columns);
-    for (Vector& part : doutput) part *= args_.inputs.scale;
-    for (int64_t i = 0; i < keys; ++i) {
-      Columns row = gradient_.row(i);
-      for (int64_t c = 0; c < kVectors; ++c) row[c] += head_.query[i] * doutput[c];
-      gradient_.set_row(i, row);
-    }
-    const Columns dwritten = read_state(gradient_, head_.key, keys);
-    const Columns value = head_.value(token, columns);
-    Columns dvalue, products;
-    for (int64_t c = 0; c < kVectors; ++c) {
-      dvalue[c] = head_.beta * dwritten[c];
-      products[c] = dwritten[c] * (value[c] - states_.found[t][c]);
-    }
-    sums_.beta[t] += sum_of_columns(products);
-    store_columns(args_.dv.as<A>() + head_.place(token) * head_.values(), columns, dvalue);
-    for (int64_t i = 0; i < keys; ++i) {
-      const Columns before = states_.state[t].row(i), after = states_.state[t + 1].row(i);
-      Columns row = gradient_.row(i);
-      Columns for_query, for_key, for_decay;
-      for (int64_t c = 0; c < kVectors; ++c) {
-        const Vector decayed = before[c] * head_.decay[i];
-        for_query[c] = after[c] * doutput[c];
-        for_key[c] = row[c] * states_.written[t][c];
-        if constexpr (kErases) {
-          for_key[c] -= decayed * dvalue[c];
-          row[c] -= head_.key[i] * dvalue[c];
+  void go_back(int64_t number, StateColumns columns) {
+    const ChunkKeys& keys = s_.keys[number];
+    const ChunkValues& values = s_.values[number];
+    const float* state = s_.states[number].data();
+    ChunkGradients& sums = s_.sums[number];
+    const int64_t stride = columns.stride();
+    const bool erases = head_.erases();
+    load_values(head_, args_.doutput, keys.tokens, columns, s_.arrived.data());
+    tile_gemm({.rows = kChunk,
+               .columns = stride,
+               .depth = kChunk,
+               .a = square(keys.scores.data()).transposed(),
+               .b = s_.arrived.data(),
+               .b_stride = stride,
+               .c = s_.dwritten.data(),
+               .c_stride = stride});
+    tile_gemm({.rows = kChunk,
+               .columns = stride,
+               .depth = keys_,
+               .a = {keys.writes.data(), rows_, 1},
+               .b = s_.gradient.data(),
+               .b_stride = stride,
+               .c = s_.dwritten.data(),
+               .c_stride = stride,
+               .accumulate = true});
+    receive(keys, values, columns, sums);
+    const int64_t arrivals = erases ? 2 * kChunk : kChunk;
+    transpose(s_.arrived.data(), arrivals, stride, stride, s_.arrived_by.data(), 2 * kChunk);
+    transpose(values.written.data(), kChunk, stride, stride, s_.written_by.data(), kChunk);
+    tile_gemm({.rows = rows_,
+               .columns = arrivals,
+               .depth = columns.count,
+               .a = {state, stride, 1},
+               .b = s_.arrived_by.data(),
+               .b_stride = 2 * kChunk,
+               .c = sums.reads.data(),
+               .c_stride = 2 * kChunk,
+               .accumulate = true});
+    tile_gemm({.rows = rows_,
+               .columns = kChunk,
+               .depth = columns.count,
+               .a = {s_.gradient.data(), stride, 1},
+               .b = s_.written_by.data(),
+               .b_stride = kChunk,
+               .c = sums.writes.data(),
+               .c_stride = kChunk,
+               .accumulate = true});
+    tile_gemm({.rows = arrivals,
+               .columns = kChunk,
+               .depth = columns.count,
+               .a = {s_.arrived.data(), stride, 1},
+               .b = s_.written_by.data(),
+               .b_stride = kChunk,
+               .c = sums.pairs.data(),
+               .c_stride = kChunk,
+               .accumulate = true});
+    if (!args_.dlog_decay.empty()) add_carry(state, stride, sums);
+    scale_rows(keys.carry.data(), rows_, stride, s_.gradient.data());
+    tile_gemm({.rows = rows_,
+               .columns = stride,
+               .depth = arrivals,
+               .a = TileOperand{keys.reads.data(), rows_, 1}.transposed(),
+               .b = s_.arrived.data(),
+               .b_stride = stride,
+               .c = s_.gradient.data(),
+               .c_stride = stride,
+               .accumulate = true});
+  }
+
+  // The gradients of u, the last token's first, since the keys of later ones found what it wrote; of v, and of beta.
+  void receive(const ChunkKeys& keys, const ChunkValues& values, StateColumns columns, ChunkGradients& sums) {
+    const int64_t stride = columns.stride();
+    float* dfound = s_.arrived.data() + kChunk * stride;  // -dv
+    load_values(head_, args_.inputs.v, keys.tokens, columns, dfound);
+    for (int64_t t = kChunk - 1; t >= 0; --t) {
+      Vector products = {};
+      for (int64_t c = 0; c < stride; c += kLanes) {
+        const int64_t at = t * stride + c;
+        Vector dwritten = load_vector(s_.dwritten.data() + at);
+        Vector value = load_vector(dfound + at);
+        if (head_.erases()) {
+          for (int64_t later = t + 1; later < keys.tokens.count; ++later)
+            dwritten += keys.found[later * kChunk + t] * load_vector(dfound + later * stride + c);
+          if (t < keys.tokens.count) value -= load_vector(values.found.data() + at);
         }
-        for_decay[c] = row[c] * decayed;
-        row[c] *= head_.decay[i];
+        products += dwritten * value;
+        store_vector(s_.dwritten.data() + at, keys.beta[t] * dwritten);
+        store_vector(dfound + at, -keys.beta[t] * dwritten);
       }
-      gradient_.set_row(i, row);
-      sums_.query[t][i] += sum_of_columns(for_query);
-      sums_.key[t][i] += sum_of_columns(for_key);
-      sums_.decay[t][i] += sum_of_columns(for_decay);
+      sums.beta[t] += sum_of_lanes(products);
+    }
+    store_values(head_, s_.dwritten.data(), keys.tokens, columns, args_.dv);
+  }
+
+  void add_carry(const float* state, int64_t stride, ChunkGradients& sums) {
+    for (int64_t i = 0; i < keys_; ++i) {
+      Vector products = {};
+      for (int64_t c = 0; c < stride; c += kLanes)
+        products += load_vector(state + i * stride + c) * load_vector(s_.gradient.data() + i * stride + c);
+      sums.carry[i] += sum_of_lanes(products);
     }
   }
 
-  void store_sums(TokenRange range) {
-    const int64_t keys = head_.keys();
-    for (int64_t t = 0; t < range.count; ++t) {
-      const int64_t place = head_.place(range.first + t);
-      store_row(args_.dq.as<A>() + place * keys, sums_.query[t].data(), keys);
-      store_row(args_.dk.as<A>() + place * keys, sums_.key[t].data(), keys);
-      if (!args_.dbeta.empty()) args_.dbeta.as<float>()[place] = sums_.beta[t];
-      if (args_.dlog_decay.empty()) continue;
-      if (args_.dlog_decay.shape.rank() == 4) {
-        std::copy_n(sums_.decay[t].begin(), keys, args_.dlog_decay.as<float>() + place * keys);
-      } else {
-        float sum = 0.0F;
-        for (int64_t i = 0; i < keys; ++i) sum += sums_.decay[t][i];
-        args_.dlog_decay.as<float>()[place] = sum;
+  // From the sums over all columns to what each token's query, key and decay receive.
+  void finish(const ChunkKeys& keys, const ChunkGradients& sums) {
+    TokenGradients& to = s_.tokens;
+    transpose(sums.reads.data(), rows_, kChunk, 2 * kChunk, to.query.data(), rows_);
+    if (head_.erases()) {
+      transpose(sums.reads.data() + kChunk, rows_, kChunk, 2 * kChunk, to.finding.data(), rows_);
+    } else {
+      std::fill_n(to.finding.data(), kChunk * rows_, 0.0F);
+    }
+    transpose(sums.writes.data(), rows_, kChunk, kChunk, to.found.data(), rows_);
+    for (int64_t i = 0; i < rows_; i += kLanes) {
+      const Vector left = pass_decays(keys, sums, i);
+      pass_pairs(keys, sums, i);
+      if (!args_.dlog_decay.empty()) sum_decays(keys, left, i);
+    }
+    for (int64_t t = 0; t < keys.tokens.count; ++t) store_token(keys, sums, t);
+  }
+
+  // From what reads the state before the chunk, and writes the one after it, to queries and keys. Returns what the
+  // logarithm of the product of all decays receives.
+  Vector pass_decays(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
+    TokenGradients& to = s_.tokens;
+    const auto scale = [](float* at, Vector factor) { store_vector(at, factor * load_vector(at)); };
+    Vector kept = Vector{} + 1.0F;
+    for (int64_t at = i; at < kChunk * rows_; at += rows_) {
+      kept *= load_vector(keys.decay.data() + at);
+      scale(to.query.data() + at, kept);
+      scale(to.finding.data() + at, kept);
+    }
+    Vector left = kept * load_vector(sums.carry.data() + i);
+    kept = Vector{} + 1.0F;
+    for (int64_t at = i + (kChunk - 1) * rows_; at >= 0; at -= rows_) {
+      scale(to.found.data() + at, kept);
+      left += load_vector(keys.key.data() + at) * load_vector(to.found.data() + at);
+      kept *= load_vector(keys.decay.data() + at);
+    }
+    return left;
+  }
+
+  void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
+    const auto row = [&](const ChunkKeys::Rows& rows, int64_t t) { return load_vector(rows.data() + t * rows_ + i); };
+    const auto add = [&](ChunkKeys::Rows& rows, int64_t t, Vector term) {
+      store_vector(rows.data() + t * rows_ + i, row(rows, t) + term);
+    };
+    TokenGradients& to = s_.tokens;
+    const float* dscores = sums.pairs.data();
+    const float* doverlaps = dscores + kChunk * kChunk;
+    for (int64_t s = 0; s < keys.tokens.count; ++s) {
+      Vector key = row(keys.key, s);
+      add(to.query, s, dscores[s * kChunk + s] * key);
+      for (int64_t t = s + 1; t < keys.tokens.count; ++t) {
+        key *= row(keys.decay, t);
+        add(to.query, t, dscores[t * kChunk + s] * key);
+        if (head_.erases()) add(to.finding, t, doverlaps[t * kChunk + s] * key);
       }
+      Vector arrived = {};
+      for (int64_t t = keys.tokens.count - 1; t > s; --t) {
+        arrived += dscores[t * kChunk + s] * row(keys.query, t);
+        if (head_.erases()) arrived += doverlaps[t * kChunk + s] * row(keys.key, t);
+        arrived *= row(keys.decay, t);
+      }
+      add(to.found, s, arrived + dscores[s * kChunk + s] * row(keys.query, s));
+    }
+  }
+
+  // A decay is a factor of all that later tokens read of earlier ones.
+  void sum_decays(const ChunkKeys& keys, Vector sum, int64_t i) {
+    TokenGradients& to = s_.tokens;
+    for (int64_t at = i + (kChunk - 1) * rows_; at >= 0; at -= rows_) {
+      const Vector finding = load_vector(to.finding.data() + at), found = load_vector(to.found.data() + at);
+      sum += load_vector(keys.query.data() + at) * load_vector(to.query.data() + at);
+      sum += load_vector(keys.key.data() + at) * (finding - found);
+      store_vector(to.decay.data() + at, sum);
+    }
+  }
+
+  void store_token(const ChunkKeys& keys, const ChunkGradients& sums, int64_t t) {
+    TokenGradients& from = s_.tokens;
+    const int64_t place = head_.place(keys.tokens.first + t);
+    float* query = from.query.data() + t * rows_;
+    float* key = from.finding.data() + t * rows_;
+    for (int64_t i = 0; i < rows_; i += kLanes) {
+      store_vector(query + i, head_.scale() * load_vector(query + i));
+      store_vector(key + i, load_vector(key + i) + load_vector(from.found.data() + t * rows_ + i));
+    }
+    store_row(args_.dq.as<A>() + place * keys_, query, keys_);
+    store_row(args_.dk.as<A>() + place * keys_, key, keys_);
+    if (!args_.dbeta.empty()) args_.dbeta.as<float>()[place] = sums.beta[t];
+    if (args_.dlog_decay.empty()) return;
+    const float* decay = from.decay.data() + t * rows_;
+    if (head_.decay_rank() == 4) {
+      std::copy_n(decay, keys_, args_.dlog_decay.as<float>() + place * keys_);
+    } else {
+      Vector sum = {};
+      for (int64_t i = 0; i < rows_; i += kLanes) sum += load_vector(decay + i);
+      args_.dlog_decay.as<float>()[place] = sum_of_lanes(sum);
     }
   }
 
   const StateScanBackward& args_;
-  Head<A> head_;
-  RangeGradients sums_;
-  RangeStates states_;
-  StateTile gradient_;
+  StateHead<A> head_;
+  int64_t keys_, values_, rows_;
+  BackwardScratch& s_;
 };
 
 template <typename A>
 void scan_back(const Queue& queue, const StateScanBackward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t work = q.elements() * args.inputs.v.shape[3];
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_for(queue, work))
-  for (int64_t b = 0; b < q[0]; ++b) {
-    for (int64_t n = 0; n < q[2]; ++n) {
-      if (args.inputs.erases) {
-        BackwardScan<A, true>(args, b, n).run();
-      } else {
-        BackwardScan<A, false>(args, b, n).run();
-      }
+#pragma omp parallel num_threads(threads_for(queue, work))
+  {
+    const auto scratch = std::make_unique_for_overwrite<BackwardScratch>();
+#pragma omp for collapse(2) schedule(static)
+    for (int64_t b = 0; b < q[0]; ++b) {
+      for (int64_t n = 0; n < q[2]; ++n) BackwardScan<A>(args, b, n, *scratch).run();
     }
   }
 }

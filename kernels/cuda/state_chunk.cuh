@@ -20,7 +20,7 @@
 
 namespace segue::kernels::cuda {
 
-inline constexpr int kChunk = static_cast<int>(kStatesApart);
+inline constexpr int kChunk = static_cast<int>(states_apart(DeviceKind::kCuda));
 static_assert(kChunk == 16, "a chunk is the rows of a product");
 
 template <typename Element>

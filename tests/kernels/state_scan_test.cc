@@ -111,7 +111,7 @@ struct Solution {
   explicit Solution(const Case& c)
       : output(cast(unset_tensor({c.b, c.t, c.n, c.v}), c.dtype)),
         final(unset_tensor({c.b, c.n, c.k, c.v})),
-        kept(unset_tensor({c.b, c.n, kept_states(c.t), c.k, c.v})),
+        kept(unset_tensor({c.b, c.n, kept_states(c.t, test_device().kind), c.k, c.v})),
         dq(cast(unset_tensor({c.b, c.t, c.n, c.k}), c.dtype)),
         dk(cast(unset_tensor({c.b, c.t, c.n, c.k}), c.dtype)),
         dv(cast(unset_tensor({c.b, c.t, c.n, c.v}), c.dtype)),
@@ -220,7 +220,8 @@ std::vector<Case> cases() {
   }
   all.push_back({1, 128, 2, 64, 65, Decay::kChannel, true});
   all.push_back({2, 18, 1, 64, 136, Decay::kToken, true});
-  all.push_back({1, 20, 1, 72, 72, Decay::kChannel, true});
+  all.push_back({1, 149, 2, 24, 40, Decay::kToken, false});
+  all.push_back({2, 85, 1, 72, 72, Decay::kChannel, true});
   all.push_back({1, 20, 1, 130, 136, Decay::kChannel, true});
   all.push_back({3, 1, 2, 64, 64, Decay::kToken, true});
   all.push_back({1, 20, 1, 256, 40, Decay::kToken, true});
@@ -338,14 +339,9 @@ TEST(StateScanOracle, InChunksIsTheSame) {
   }
 }
 
-// The CPU goes from token to token; a GPU takes a chunk at a time, whose sums it rounds in another order than those of
-// another division of the same text.
+// Another division of a text into chunks rounds its sums in another order.
 void expect_same(const char* what, ConstTensorView found, ConstTensorView expected) {
-  if (test_device().is_cuda()) {
-    expect_close(what, found, oracle_values(expected), kReduction);
-  } else {
-    expect_identical(what, found, expected);
-  }
+  expect_close(what, found, oracle_values(expected), kReduction);
 }
 
 // Five parts of unequal lengths, each from the state that the one before left.
