@@ -9,7 +9,7 @@
 //   o = scale S' q
 //
 // What precedes is all that the state knows: a text in parts, each from the state that the part before left, gives the
-// same results, up to rounding, since tokens are taken by chunks. Decays come before erasing. The sum by which some
+// same results, up to rounding, since tokens are taken in chunks. Decays come before erasing. The sum by which some
 // kinds divide is a column of the value that is 1 everywhere.
 //
 // backward  With G the gradient of S after a token: G += scale q do', du = G' k, dv = beta du, dbeta = du (v - D' k),

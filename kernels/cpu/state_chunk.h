@@ -1,7 +1,7 @@
 // What a chunk of 16 tokens does to some columns of a head's state, as products of tiles (Yang et al. 2024,
 // arXiv:2406.06484, arXiv:2412.06464).
 //
-// With S the state before the chunk, L[t, s] the products of decays after token s to t, of each channel, and sums over
+// With S the state before the chunk and L[t, s] the product of a channel's decays after token s up to t; sums go over
 // channels:
 //
 //   p[t, s] = scale sum q[t] L[t, s] k[s]     s <= t: the scores
@@ -134,13 +134,13 @@ struct alignas(64) ChunkKeys {
   using Rows = std::array<float, kChunk * kMaxStateKeys>;
   using Square = std::array<float, kChunk * kChunk>;
 
-  Range tokens;
   Rows query, key, decay;                               // scale q, k, exp(log_decay)
   std::array<float, 2 * kChunk * kMaxStateKeys> reads;  // of the state before: L[t, before] scale q, then of k
   Rows writes;                                          // L[last, t] k
   std::array<float, kMaxStateKeys> carry;               // L[last, before]
-  Square scores, found;                                 // p, a: zeros where s > t, s >= t
+  Square scores, overlaps;                              // p, a: zeros where s > t, s >= t
   std::array<float, kChunk> beta;
+  Range tokens;
 
   template <typename A>
   void load(const StateHead<A>& head, Range of) {
@@ -185,7 +185,7 @@ struct alignas(64) ChunkKeys {
 
   void compare(int64_t stride, bool erases) {
     scores = {};
-    found = {};
+    overlaps = {};
     alignas(64) std::array<float, kMaxStateKeys> decayed;
     for (int64_t s = 0; s < tokens.count; ++s) {
       copy_vectors(key.data() + s * stride, stride, decayed.data());
@@ -198,10 +198,10 @@ struct alignas(64) ChunkKeys {
             store_vector(decayed.data() + i, row);
           }
           score += row * load_vector(query.data() + t * stride + i);
-          overlap += row * load_vector(key.data() + t * stride + i);
+          if (erases) overlap += row * load_vector(key.data() + t * stride + i);
         }
         scores[t * kChunk + s] = sum_of_lanes(score);
-        if (erases && t > s) found[t * kChunk + s] = sum_of_lanes(overlap);
+        if (erases && t > s) overlaps[t * kChunk + s] = sum_of_lanes(overlap);
       }
     }
   }
@@ -231,7 +231,7 @@ struct alignas(64) ChunkValues {
         if (erases) {
           Vector finds = load_vector(found.data() + t * stride + c);
           for (int64_t s = 0; s < t; ++s)
-            finds += keys.found[t * kChunk + s] * load_vector(written.data() + s * stride + c);
+            finds += keys.overlaps[t * kChunk + s] * load_vector(written.data() + s * stride + c);
           store_vector(found.data() + t * stride + c, finds);
           value -= finds;
         }

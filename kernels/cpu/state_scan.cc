@@ -48,19 +48,27 @@ void scan_columns(const StateScanForward& args, const StateHead<A>& head, StateC
   store_state(s.state.data(), keys, values, columns, args.final.as<float>() + head.number() * elements);
 }
 
+// Columns of a piece: fewer where streams and heads alone are too few for the team. No result depends on it.
+int64_t columns_of_a_piece(int64_t heads, int64_t values, int threads) {
+  int64_t columns = kStateColumns;
+  while (columns > kChunk && heads * ((values + columns - 1) / columns) < threads) columns /= 2;
+  return columns;
+}
+
 template <typename A>
 void scan(const Queue& queue, const StateScanForward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t values = args.inputs.v.shape[3];
-#pragma omp parallel num_threads(threads_for(queue, q.elements() * values))
+  const int threads = threads_for(queue, q.elements() * values);
+  const int64_t width = columns_of_a_piece(q[0] * q[2], values, threads);
+#pragma omp parallel num_threads(threads)
   {
     const auto scratch = std::make_unique_for_overwrite<ForwardScratch>();
 #pragma omp for collapse(3) schedule(static)
     for (int64_t b = 0; b < q[0]; ++b) {
       for (int64_t n = 0; n < q[2]; ++n) {
-        for (int64_t first = 0; first < values; first += kStateColumns)
-          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(kStateColumns, values - first)},
-                       *scratch);
+        for (int64_t first = 0; first < values; first += width)
+          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(width, values - first)}, *scratch);
       }
     }
   }
@@ -83,10 +91,10 @@ struct alignas(64) ChunkGradients {
   }
 };
 
-// What the tokens of a chunk receive: rows [padded K]. A key finds what is there, later than it was written, and is
-// found, earlier than it is read.
+// What the tokens of a chunk receive, rows [padded K]. A key does so as what looks into the state, decayed up to its
+// token, and as what later tokens find there, decayed after it.
 struct TokenGradients {
-  ChunkKeys::Rows query, finding, found, decay;
+  ChunkKeys::Rows query, looking, found, decay;
 };
 
 struct alignas(64) BackwardScratch {
@@ -95,7 +103,7 @@ struct alignas(64) BackwardScratch {
   std::array<StateTile, kChunksApart> states;  // before each chunk
   std::array<ChunkGradients, kChunksApart> sums;
   StateTile gradient;
-  std::array<float, 2 * kChunk * kStateColumns> arrived;     // do, then -dv where the head erases
+  std::array<float, 2 * kChunk * kStateColumns> arrived;     // do, then -dv, read where the head erases
   std::array<float, 2 * kChunk * kStateColumns> arrived_by;  // the same, a column for every token
   ChunkValues::Rows written_by, dwritten;                    // u so, du
   TokenGradients tokens;
@@ -245,7 +253,7 @@ class BackwardScan {
         Vector value = load_vector(dfound + at);
         if (head_.erases()) {
           for (int64_t later = t + 1; later < keys.tokens.count; ++later)
-            dwritten += keys.found[later * kChunk + t] * load_vector(dfound + later * stride + c);
+            dwritten += keys.overlaps[later * kChunk + t] * load_vector(dfound + later * stride + c);
           if (t < keys.tokens.count) value -= load_vector(values.found.data() + at);
         }
         products += dwritten * value;
@@ -271,40 +279,52 @@ class BackwardScan {
     TokenGradients& to = s_.tokens;
     transpose(sums.reads.data(), rows_, kChunk, 2 * kChunk, to.query.data(), rows_);
     if (head_.erases()) {
-      transpose(sums.reads.data() + kChunk, rows_, kChunk, 2 * kChunk, to.finding.data(), rows_);
+      transpose(sums.reads.data() + kChunk, rows_, kChunk, 2 * kChunk, to.looking.data(), rows_);
     } else {
-      std::fill_n(to.finding.data(), kChunk * rows_, 0.0F);
+      std::fill_n(to.looking.data(), kChunk * rows_, 0.0F);
     }
     transpose(sums.writes.data(), rows_, kChunk, kChunk, to.found.data(), rows_);
     for (int64_t i = 0; i < rows_; i += kLanes) {
-      const Vector left = pass_decays(keys, sums, i);
+      pass_decays(keys, sums, i);
       pass_pairs(keys, sums, i);
-      if (!args_.dlog_decay.empty()) sum_decays(keys, left, i);
     }
     for (int64_t t = 0; t < keys.tokens.count; ++t) store_token(keys, sums, t);
   }
 
-  // From what reads the state before the chunk, and writes the one after it, to queries and keys. Returns what the
-  // logarithm of the product of all decays receives.
-  Vector pass_decays(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
+  // From what reads the state before the chunk, and writes the one after it, to queries and keys. A decay receives of
+  // what is read by its token and later ones, of what was written by earlier ones, and of what stays: never as a
+  // difference, which would lose those of heads that forget almost everything.
+  void pass_decays(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
     TokenGradients& to = s_.tokens;
-    const auto scale = [](float* at, Vector factor) { store_vector(at, factor * load_vector(at)); };
+    const auto scale = [](float* at, Vector factor) {
+      const Vector scaled = factor * load_vector(at);
+      store_vector(at, scaled);
+      return scaled;
+    };
+    const int64_t end = kChunk * rows_;
     Vector kept = Vector{} + 1.0F;
-    for (int64_t at = i; at < kChunk * rows_; at += rows_) {
+    for (int64_t at = i; at < end; at += rows_) {
       kept *= load_vector(keys.decay.data() + at);
-      scale(to.query.data() + at, kept);
-      scale(to.finding.data() + at, kept);
+      const Vector query = scale(to.query.data() + at, kept), key = scale(to.looking.data() + at, kept);
+      store_vector(to.decay.data() + at,
+                   query * load_vector(keys.query.data() + at) + key * load_vector(keys.key.data() + at));
     }
-    Vector left = kept * load_vector(sums.carry.data() + i);
+    Vector read = kept * load_vector(sums.carry.data() + i);
     kept = Vector{} + 1.0F;
-    for (int64_t at = i + (kChunk - 1) * rows_; at >= 0; at -= rows_) {
+    for (int64_t at = end - rows_ + i; at >= 0; at -= rows_) {
       scale(to.found.data() + at, kept);
-      left += load_vector(keys.key.data() + at) * load_vector(to.found.data() + at);
       kept *= load_vector(keys.decay.data() + at);
+      read += load_vector(to.decay.data() + at);
+      store_vector(to.decay.data() + at, read);
     }
-    return left;
+    Vector written = {};
+    for (int64_t at = i; at < end; at += rows_) {
+      store_vector(to.decay.data() + at, written + load_vector(to.decay.data() + at));
+      written += load_vector(keys.key.data() + at) * load_vector(to.found.data() + at);
+    }
   }
 
+  // The same of what tokens read of earlier ones of the chunk.
   void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
     const auto row = [&](const ChunkKeys::Rows& rows, int64_t t) { return load_vector(rows.data() + t * rows_ + i); };
     const auto add = [&](ChunkKeys::Rows& rows, int64_t t, Vector term) {
@@ -314,31 +334,22 @@ class BackwardScan {
     const float* dscores = sums.pairs.data();
     const float* doverlaps = dscores + kChunk * kChunk;
     for (int64_t s = 0; s < keys.tokens.count; ++s) {
-      Vector key = row(keys.key, s);
-      add(to.query, s, dscores[s * kChunk + s] * key);
+      std::array<Vector, kChunk> key;  // of s, decayed up to each token
+      key[s] = row(keys.key, s);
+      add(to.query, s, dscores[s * kChunk + s] * key[s]);
       for (int64_t t = s + 1; t < keys.tokens.count; ++t) {
-        key *= row(keys.decay, t);
-        add(to.query, t, dscores[t * kChunk + s] * key);
-        if (head_.erases()) add(to.finding, t, doverlaps[t * kChunk + s] * key);
+        key[t] = key[t - 1] * row(keys.decay, t);
+        add(to.query, t, dscores[t * kChunk + s] * key[t]);
+        if (head_.erases()) add(to.looking, t, doverlaps[t * kChunk + s] * key[t]);
       }
-      Vector arrived = {};
+      Vector from_later = {};
       for (int64_t t = keys.tokens.count - 1; t > s; --t) {
-        arrived += dscores[t * kChunk + s] * row(keys.query, t);
-        if (head_.erases()) arrived += doverlaps[t * kChunk + s] * row(keys.key, t);
-        arrived *= row(keys.decay, t);
+        from_later += dscores[t * kChunk + s] * row(keys.query, t);
+        if (head_.erases()) from_later += doverlaps[t * kChunk + s] * row(keys.key, t);
+        add(to.decay, t, from_later * key[t]);
+        from_later *= row(keys.decay, t);
       }
-      add(to.found, s, arrived + dscores[s * kChunk + s] * row(keys.query, s));
-    }
-  }
-
-  // A decay is a factor of all that later tokens read of earlier ones.
-  void sum_decays(const ChunkKeys& keys, Vector sum, int64_t i) {
-    TokenGradients& to = s_.tokens;
-    for (int64_t at = i + (kChunk - 1) * rows_; at >= 0; at -= rows_) {
-      const Vector finding = load_vector(to.finding.data() + at), found = load_vector(to.found.data() + at);
-      sum += load_vector(keys.query.data() + at) * load_vector(to.query.data() + at);
-      sum += load_vector(keys.key.data() + at) * (finding - found);
-      store_vector(to.decay.data() + at, sum);
+      add(to.found, s, from_later + dscores[s * kChunk + s] * row(keys.query, s));
     }
   }
 
@@ -346,7 +357,7 @@ class BackwardScan {
     TokenGradients& from = s_.tokens;
     const int64_t place = head_.place(keys.tokens.first + t);
     float* query = from.query.data() + t * rows_;
-    float* key = from.finding.data() + t * rows_;
+    float* key = from.looking.data() + t * rows_;
     for (int64_t i = 0; i < rows_; i += kLanes) {
       store_vector(query + i, head_.scale() * load_vector(query + i));
       store_vector(key + i, load_vector(key + i) + load_vector(from.found.data() + t * rows_ + i));
@@ -375,7 +386,8 @@ template <typename A>
 void scan_back(const Queue& queue, const StateScanBackward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t work = q.elements() * args.inputs.v.shape[3];
-#pragma omp parallel num_threads(threads_for(queue, work))
+  const int64_t threads = std::min<int64_t>(threads_for(queue, work), q[0] * q[2]);
+#pragma omp parallel num_threads(static_cast <int>(threads))
   {
     const auto scratch = std::make_unique_for_overwrite<BackwardScratch>();
 #pragma omp for collapse(2) schedule(static)
