@@ -63,12 +63,12 @@ void scan(const Queue& queue, const StateScanForward& args) {
   const int64_t width = columns_of_a_piece(q[0] * q[2], values, threads);
 #pragma omp parallel num_threads(threads)
   {
-    const auto scratch = std::make_unique_for_overwrite<ForwardScratch>();
+    ForwardScratch scratch;
 #pragma omp for collapse(3) schedule(static)
     for (int64_t b = 0; b < q[0]; ++b) {
       for (int64_t n = 0; n < q[2]; ++n) {
         for (int64_t first = 0; first < values; first += width)
-          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(width, values - first)}, *scratch);
+          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(width, values - first)}, scratch);
       }
     }
   }
@@ -108,6 +108,12 @@ struct alignas(64) BackwardScratch {
   ChunkValues::Rows written_by, dwritten;                    // u so, du
   TokenGradients tokens;
 };
+
+// Of this thread, for as long as it lives: a megabyte, more than a stack should lend, that no step allocates anew.
+BackwardScratch& backward_scratch() {
+  static thread_local const auto scratch = std::make_unique_for_overwrite<BackwardScratch>();
+  return *scratch;
+}
 
 void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to, int64_t to_stride) {
   for (int64_t r = 0; r < rows; r += kLanes) {
@@ -389,10 +395,10 @@ void scan_back(const Queue& queue, const StateScanBackward& args) {
   const int64_t threads = std::min<int64_t>(threads_for(queue, work), q[0] * q[2]);
 #pragma omp parallel num_threads(static_cast <int>(threads))
   {
-    const auto scratch = std::make_unique_for_overwrite<BackwardScratch>();
+    BackwardScratch& scratch = backward_scratch();
 #pragma omp for collapse(2) schedule(static)
     for (int64_t b = 0; b < q[0]; ++b) {
-      for (int64_t n = 0; n < q[2]; ++n) BackwardScan<A>(args, b, n, *scratch).run();
+      for (int64_t n = 0; n < q[2]; ++n) BackwardScan<A>(args, b, n, scratch).run();
     }
   }
 }

@@ -71,7 +71,8 @@ def test_state(program, device, *precision):
         check((forward["flops"], both["flops"]) == (2 * product, 6 * product), f"{decay}: {forward}, {both}")
         check(math.isclose(forward["tokens_per_second"] * forward["seconds"], 42), f"{decay}: {forward}")
         setting = result["setting"]
-        check(setting["state_bytes"] == 4 * 2 * 3 * 8 * 8 and setting["kept_bytes"] == 2 * setting["state_bytes"], f"{setting}")
+        kept = 1 if device == "cpu" else 2  # states: every 64 tokens of the CPU's, every 16 of a GPU's
+        check(setting["state_bytes"] == 4 * 2 * 3 * 8 * 8 and setting["kept_bytes"] == kept * setting["state_bytes"], f"{setting}")
         (erasing,) = bench(program, "state", *shape, "--decay", decay, "--erases", "--forward-only")["measurements"]
         check(erasing["flops"] == 3 * product, f"{decay}, erasing: {erasing}")
 
