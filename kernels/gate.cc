@@ -13,10 +13,10 @@ DType check_inputs(const Contract& contract, GateFormula formula, ConstTensorVie
                    ConstTensorView rate) {
   const DType a = contract.activation("x", x, 2);
   contract.floats("bias", bias, {x.shape[1]});
-  if (formula == GateFormula::kDecay) {
+  if (has_rate(formula)) {
     contract.floats("rate", rate, {x.shape[1]});
   } else {
-    contract.absent("rate", rate, "a decay alone has one");
+    contract.absent("rate", rate, "the formula has none");
   }
   return a;
 }
@@ -40,10 +40,10 @@ void gate_backward(Queue& queue, const GateBackward& args) {
   contract.disjoint("dx", args.dx, "x", args.x);
   contract.disjoint("dx", args.dx, "dgates", args.dgates);
   contract.floats("dbias", args.dbias, {args.x.shape[1]});
-  if (args.formula == GateFormula::kDecay) {
+  if (has_rate(args.formula)) {
     contract.floats("drate", args.drate, {args.x.shape[1]});
   } else {
-    contract.absent("drate", args.drate, "a decay alone has a rate");
+    contract.absent("drate", args.drate, "the formula has no rate");
   }
   if (args.x.elements() == 0) return;
   queue.operations().gate_backward(queue, args);

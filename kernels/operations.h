@@ -15,6 +15,7 @@
 #include "kernels/distance_curve.h"
 #include "kernels/dropout.h"
 #include "kernels/embedding.h"
+#include "kernels/feature_map.h"
 #include "kernels/feed_forward.h"
 #include "kernels/gate.h"
 #include "kernels/gradient_clip.h"
@@ -30,10 +31,12 @@
 #include "kernels/relative_attention.h"
 #include "kernels/rotary_scalars.h"
 #include "kernels/segment_memory.h"
+#include "kernels/short_convolution.h"
 #include "kernels/squared_difference.h"
 #include "kernels/state_scan.h"
 #include "kernels/token_clusters.h"
 #include "kernels/update_formulas.h"
+#include "kernels/weighted_average.h"
 
 // OPERATION(name, arguments) for each.
 #define SEGUE_OPERATIONS(OPERATION)                                 \
@@ -50,6 +53,8 @@
   OPERATION(dropout_forward, DropoutForward)                        \
   OPERATION(embedding_backward, EmbeddingBackward)                  \
   OPERATION(embedding_forward, EmbeddingForward)                    \
+  OPERATION(feature_map_backward, FeatureMapBackward)               \
+  OPERATION(feature_map_forward, FeatureMapForward)                 \
   OPERATION(feed_forward_backward, FeedForwardBackward)             \
   OPERATION(feed_forward_forward, FeedForwardForward)               \
   OPERATION(gate_backward, GateBackward)                            \
@@ -73,6 +78,8 @@
   OPERATION(relative_attention_received, RelativeAttentionReceived) \
   OPERATION(rotary, RotaryRows)                                     \
   OPERATION(segment_memory_update, SegmentMemoryUpdate)             \
+  OPERATION(short_convolution_backward, ShortConvolutionBackward)   \
+  OPERATION(short_convolution_forward, ShortConvolutionForward)     \
   OPERATION(squared_difference_backward, SquaredDifferenceBackward) \
   OPERATION(squared_difference_forward, SquaredDifferenceForward)   \
   OPERATION(state_scan_backward, StateScanBackward)                 \
@@ -81,7 +88,9 @@
   OPERATION(update_adagrad, AdagradUpdate)                          \
   OPERATION(update_adam, AdamUpdate)                                \
   OPERATION(update_momentum, MomentumUpdate)                        \
-  OPERATION(update_sgd, SgdUpdate)
+  OPERATION(update_sgd, SgdUpdate)                                  \
+  OPERATION(weighted_average_backward, WeightedAverageBackward)     \
+  OPERATION(weighted_average_forward, WeightedAverageForward)
 
 namespace segue::kernels {
 

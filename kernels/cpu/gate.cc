@@ -26,6 +26,7 @@ void gate_forward(Queue& queue, const GateForward& args) {
   const float* rate = data_of<float>(args.rate);
   float* gates = args.gates.as<float>();
   const bool is_share = args.formula == GateFormula::kShare;
+  const bool is_rest = args.formula == GateFormula::kRest;
   with_activations(args.x.dtype, [&]<typename A>() {
     const A* x = args.x.as<A>();
 #pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.x.elements()))
@@ -37,7 +38,8 @@ void gate_forward(Queue& queue, const GateForward& args) {
         if (is_share) {
           to[c] = sigmoid(shifted);
         } else {
-          to[c] = (rate == nullptr ? 1.0F : -scale_of(rate[c])) * softplus(shifted);
+          const float value = (rate == nullptr ? 1.0F : -scale_of(rate[c])) * softplus(shifted);
+          to[c] = is_rest ? -std::expm1(value) : value;
         }
       }
     }
@@ -52,6 +54,7 @@ void gate_backward(Queue& queue, const GateBackward& args) {
   float* dbias = args.dbias.as<float>();
   float* drate = data_of<float>(args.drate);
   const bool is_share = args.formula == GateFormula::kShare;
+  const bool is_rest = args.formula == GateFormula::kRest;
   with_activations(args.x.dtype, [&]<typename A>() {
     const A* x = args.x.as<A>();
     A* dx = args.dx.as<A>();
@@ -68,8 +71,11 @@ void gate_backward(Queue& queue, const GateBackward& args) {
                                float gradient = dgate * s * (is_share ? sigmoid(-shifted) : 1.0F);
                                if (rate != nullptr) {
                                  const float scale = scale_of(rate[column + c]);
-                                 gradient = -dgate * scale * s;
-                                 by_rate[c] -= dgate * scale * softplus(shifted);
+                                 const float decay = -scale * softplus(shifted);
+                                 // Of the decay that the gate is, or leaves.
+                                 const float ddecay = is_rest ? -dgate * exp_float(decay) : dgate;
+                                 gradient = -ddecay * scale * s;
+                                 by_rate[c] += ddecay * decay;
                                }
                                store(dx + first + c, gradient);
                                by_bias[c] += gradient;

@@ -1,4 +1,4 @@
-// exp and the normal distribution in float32, written so that the compiler vectorises them.
+// exp, sine and cosine, and the normal distribution in float32, written so that the compiler vectorises them.
 //
 // Straight-line code without branches, calls or tables: inside a loop under `#pragma omp simd` each of these becomes
 // vector instructions of the machine's full width. FMA is written out, so results do not depend on compiler options.
@@ -44,6 +44,37 @@ inline float exp_float(float x) {
   // In two factors, because n reaches from -150 to 128 and a float's exponent does not.
   const int32_t half = e.exponent >> 1;
   return e.power * power_of_two(half) * power_of_two(e.exponent - half);
+}
+
+// The sine and cosine of an angle of at most kLargestTurn, to 1e-7; NaN stays NaN.
+struct Turn {
+  float sine, cosine;
+};
+constexpr float kLargestTurn = 131072.0F;
+
+// n quarters of a turn are taken off: the first of the parts of pi / 2 without rounding, since n has few bits. The
+// polynomials are those of Cephes for at most half a quarter.
+inline Turn turn_of(float angle) {
+  constexpr float kRounder = 12582912.0F;  // as in exp_parts
+  const float rounded = std::fma(angle, 0.636619772F, kRounder);
+  const float n = rounded - kRounder;
+  float r = std::fma(n, -0x1.921fb6p+0F, angle);
+  r = std::fma(n, 0x1.777a5cp-25F, r);
+  r = std::fma(n, 0x1.ee59dap-50F, r);
+  const float square = r * r;
+  float sine = std::fma(-1.95152959e-4F, square, 8.33216087e-3F);
+  sine = std::fma(sine, square, -1.66666546e-1F);
+  sine = std::fma(sine * square, r, r);
+  float cosine = std::fma(2.44331571e-5F, square, -1.38873163e-3F);
+  cosine = std::fma(cosine, square, 4.16666457e-2F);
+  cosine = std::fma(cosine, square, -0.5F);
+  cosine = std::fma(cosine, square, 1.0F);
+  const auto quarters = std::bit_cast<uint32_t>(rounded);
+  const bool is_odd = (quarters & 1) != 0;
+  const auto turned = [](float value, uint32_t halves) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) ^ (halves & 2) << 30);
+  };
+  return {turned(is_odd ? cosine : sine, quarters), turned(is_odd ? sine : cosine, quarters + 1)};
 }
 
 inline float sigmoid(float x) {

@@ -14,29 +14,38 @@ __device__ __forceinline__ float softplus(float x) { return (x < 0.0F ? 0.0F : x
 
 __device__ __forceinline__ float scale_of(float rate) { return expf(rate > kLargestRate ? kLargestRate : rate); }
 
-// Of a gate: itself, and what its gradient is multiplied by on the way to x.
+// Of a gate: itself, and what its gradient is multiplied by on the way to x and to a rate.
 template <GateFormula kFormula>
 struct Gate {
   float value;
   float slope;
+  float rate_slope;
 
   // `scale`: of the step, -e^rate of a decay
   __device__ __forceinline__ Gate(float shifted, float scale)
       : value(kFormula == GateFormula::kShare ? sigmoid(shifted) : scale * softplus(shifted)),
-        slope(kFormula == GateFormula::kShare ? value * sigmoid(-shifted) : scale * sigmoid(shifted)) {}
+        slope(kFormula == GateFormula::kShare ? value * sigmoid(-shifted) : scale * sigmoid(shifted)),
+        rate_slope(value) {
+    if constexpr (kFormula == GateFormula::kRest) {
+      const float kept = expf(value);
+      slope *= -kept;
+      rate_slope *= -kept;
+      value = -expm1f(value);
+    }
+  }
 };
 
 template <typename Element>
 struct Inputs {
   const Element* x;
   const float* bias;
-  const float* rate;  // of decays
+  const float* rate;  // of formulas that have one
   int64_t columns;
 };
 
 template <GateFormula kFormula, typename Element>
 __device__ __forceinline__ Gate<kFormula> gate_at(const Inputs<Element>& in, float x, int64_t column) {
-  return Gate<kFormula>(x + in.bias[column], kFormula == GateFormula::kDecay ? -scale_of(in.rate[column]) : 1.0F);
+  return Gate<kFormula>(x + in.bias[column], has_rate(kFormula) ? -scale_of(in.rate[column]) : 1.0F);
 }
 
 template <typename Element>
@@ -78,7 +87,7 @@ __global__ void gate_backward_kernel(Backward<Element> args) {
 // Of the biases, and behind them of the rates.
 template <GateFormula kFormula, typename Element>
 struct ParameterTerms {
-  static constexpr int kSums = kFormula == GateFormula::kDecay ? 2 : 1;
+  static constexpr int kSums = has_rate(kFormula) ? 2 : 1;
   Inputs<Element> in;
   const float* dgates;
 
@@ -90,7 +99,7 @@ struct ParameterTerms {
     for (int k = 0; k < kWidth; ++k) {
       const Gate<kFormula> gate = gate_at<kFormula>(in, x[k], column + k);
       sums[0][k] += dgates[first + k] * gate.slope;
-      if constexpr (kFormula == GateFormula::kDecay) sums[1][k] += dgates[first + k] * gate.value;
+      if constexpr (has_rate(kFormula)) sums[1][k] += dgates[first + k] * gate.rate_slope;
     }
   }
 };
@@ -142,6 +151,8 @@ void with_formula(GateFormula formula, const Call& call) {
       return call.template operator()<GateFormula::kStep>();
     case GateFormula::kDecay:
       return call.template operator()<GateFormula::kDecay>();
+    case GateFormula::kRest:
+      return call.template operator()<GateFormula::kRest>();
   }
 }
 

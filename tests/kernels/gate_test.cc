@@ -10,7 +10,7 @@ namespace segue::kernels {
 
 namespace {
 
-constexpr std::array kFormulas = {GateFormula::kShare, GateFormula::kStep, GateFormula::kDecay};
+constexpr std::array kFormulas = {GateFormula::kShare, GateFormula::kStep, GateFormula::kDecay, GateFormula::kRest};
 
 struct Problem {
   GateFormula formula;
@@ -20,21 +20,21 @@ struct Problem {
       : formula(of),
         x(cast(random_tensor(shape, 1, 2.0), dtype)),
         bias(random_tensor({shape[1]}, 2)),
-        rate(of == GateFormula::kDecay ? random_tensor({shape[1]}, 3) : TestTensor()),
+        rate(has_rate(of) ? random_tensor({shape[1]}, 3) : TestTensor()),
         dgates(random_tensor(shape, 4)) {}
-  ConstTensorView rates() const { return formula == GateFormula::kDecay ? rate.view() : ConstTensorView{}; }
+  ConstTensorView rates() const { return has_rate(formula) ? rate.view() : ConstTensorView{}; }
 };
 
 struct Solution {
   TestTensor gates, dx, dbias, drate;
-  bool has_rate;
+  bool learns_rate;
 
   explicit Solution(const Problem& of)
       : gates(unset_tensor(of.x.shape())),
         dx(cast(unset_tensor(of.x.shape()), of.x.view().dtype)),
         dbias(filled_tensor({of.x.shape()[1]}, 1.0F)),
         drate(filled_tensor({of.x.shape()[1]}, 2.0F)),
-        has_rate(of.formula == GateFormula::kDecay) {}
+        learns_rate(has_rate(of.formula)) {}
 };
 
 Solution solve(const Problem& p, int threads = 2) {
@@ -50,7 +50,7 @@ Solution solve(const Problem& p, int threads = 2) {
                         .dgates = p.dgates.view(),
                         .dx = y.dx.view(),
                         .dbias = y.dbias.view(),
-                        .drate = y.has_rate ? y.drate.view() : TensorView{}});
+                        .drate = y.learns_rate ? y.drate.view() : TensorView{}});
   return y;
 }
 
@@ -72,7 +72,7 @@ TEST(GateTest, EqualsTheOracle) {
           expect_close("dx", y.dx.view(), expected.x, kElementwise);
         }
         expect_close("dbias", y.dbias.view(), expected.bias, kReduction, largest(expected.x));
-        if (y.has_rate) expect_close("drate", y.drate.view(), expected.rate, kReduction);
+        if (y.learns_rate) expect_close("drate", y.drate.view(), expected.rate, kReduction);
       }
     }
   }
@@ -84,7 +84,7 @@ TEST(GateTest, IsFiniteWhateverIsFinite) {
     for (int64_t r = 0; r < 4; ++r) {
       for (int64_t c = 0; c < 4; ++c) p.x.as<float>()[4 * r + c] = std::array{-1e30F, -200.0F, 200.0F, 1e20F}[c];
       p.bias.as<float>()[r] = 0.0F;
-      if (formula == GateFormula::kDecay) p.rate.as<float>()[r] = std::array{-1e30F, -100.0F, 1000.0F, 10.0F}[r];
+      if (has_rate(formula)) p.rate.as<float>()[r] = std::array{-1e30F, -100.0F, 1000.0F, 10.0F}[r];
     }
     const Solution y = solve(p);
     for (const TestTensor* tensor : {&y.gates, &y.dx, &y.dbias, &y.drate})
@@ -123,7 +123,7 @@ TEST(GateTest, ThreadsDoNotChangeABit) {
 
 TEST(GateTest, OraclesGradientsAreTheComplexStep) {
   for (const GateFormula formula : kFormulas) {
-    const bool decays = formula == GateFormula::kDecay;
+    const bool decays = has_rate(formula);
     const std::vector<double> x = values(random_tensor({3, 7}, 1)), bias = values(random_tensor({7}, 2)),
                               dgates = values(random_tensor({3, 7}, 4)),
                               rate = decays ? values(random_tensor({7}, 3)) : std::vector<double>();
@@ -160,7 +160,7 @@ TEST(GateTest, RefusesWhatItsContractForbids) {
                              .rate = bias.view(),
                              .gates = gates.view()});
       },
-      {"rate", "a decay alone has one"});
+      {"rate", "the formula has none"});
   expect_contract_error(
       [&] {
         gate_backward(queue, {.formula = GateFormula::kShare,

@@ -11,7 +11,7 @@ namespace segue::oracle {
 
 using kernels::GateFormula;
 
-// x [R, C], bias [C], rate [C] of decays, otherwise none -> [R, C]
+// x [R, C], bias [C], rate [C] of formulas that have one -> [R, C]
 template <typename Scalar>
 std::vector<Scalar> gates(GateFormula formula, const std::vector<Scalar>& x, const std::vector<Scalar>& bias,
                           const std::vector<Scalar>& rate) {
@@ -23,7 +23,8 @@ std::vector<Scalar> gates(GateFormula formula, const std::vector<Scalar>& x, con
       gates.push_back(1.0 / (1.0 + std::exp(-shifted)));
     } else {
       const Scalar step = std::log(1.0 + std::exp(shifted));
-      gates.push_back(rate.empty() ? step : -std::exp(rate[c]) * step);
+      const Scalar value = rate.empty() ? step : -std::exp(rate[c]) * step;
+      gates.push_back(formula == GateFormula::kRest ? 1.0 - std::exp(value) : value);
     }
   }
   return gates;
@@ -40,9 +41,13 @@ inline GateGradients gate_gradients(GateFormula formula, const std::vector<doubl
     const size_t c = e % bias.size();
     const double share = 1.0 / (1.0 + std::exp(-x[e] - bias[c]));
     const double slope = formula == GateFormula::kShare ? share * (1.0 - share) : share;
-    to.x.push_back(dgates[e] * (rate.empty() ? slope : -std::exp(rate[c]) * slope));
+    // Of the decay that a gate is, or leaves.
+    const bool is_rest = formula == GateFormula::kRest;
+    const double decay = is_rest ? -std::exp(rate[c]) * std::log(1.0 + std::exp(x[e] + bias[c])) : gate[e];
+    const double ddecay = is_rest ? -dgates[e] * std::exp(decay) : dgates[e];
+    to.x.push_back(rate.empty() ? dgates[e] * slope : -ddecay * std::exp(rate[c]) * slope);
     to.bias[c] += to.x.back();
-    if (!rate.empty()) to.rate[c] += dgates[e] * gate[e];
+    if (!rate.empty()) to.rate[c] += ddecay * decay;
   }
   return to;
 }

@@ -53,6 +53,21 @@ TEST(VectorMath, InALoopAsAlone) {
   for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], cpu::exp_float(x[i])) << x[i];
 }
 
+TEST(VectorMath, TurnsOfAllAngles) {
+  double worst = 0.0;
+  for (float size = 0.0F; size <= cpu::kLargestTurn; size = size * 1.00005F + 5e-5F) {
+    for (const float angle : {size, -size}) {
+      const cpu::Turn turn = cpu::turn_of(angle);
+      worst = std::max(worst, std::abs(static_cast<double>(turn.sine) - std::sin(static_cast<double>(angle))));
+      worst = std::max(worst, std::abs(static_cast<double>(turn.cosine) - std::cos(static_cast<double>(angle))));
+    }
+  }
+  EXPECT_LE(worst, 1e-7);
+  RecordProperty("worst_in_billionths", std::to_string(1e9 * worst));
+  EXPECT_TRUE(std::isnan(cpu::turn_of(NAN).sine));
+  EXPECT_TRUE(std::isnan(cpu::turn_of(NAN).cosine));
+}
+
 TEST(VectorMath, NormalDistribution) {
   double worst_cumulative = 0.0;
   double worst_density = 0.0;
