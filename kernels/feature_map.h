@@ -18,7 +18,7 @@
 //                 dx = dy without its last column
 //
 // Exponents are cut so that in float32 each product of two features, between e^-80 and e^60, and each sum of those over
-// a text is finite and above 0: the sum that divides never is 0. No maximum over tokens is taken out, since a later
+// a text is finite and above 0. No maximum over tokens is taken out, since a later
 // token would then change an earlier one.
 //
 // NaN stays within its row. Deterministic, also over thread counts. A: the dtype of activations, float32 or bfloat16,

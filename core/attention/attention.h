@@ -25,9 +25,9 @@ enum class Remembered : uint8_t {
 // A layer's view of earlier segments.
 struct LayerMemory {
   Remembered form = Remembered::kHiddenStates;
-  Value rows;        // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
-  Value distances;   // [P, N*H]: with a KV cache, what Position::distances made of the encoding
-  Value state = {};  // [B, N, H, H] float32: all that a layer with a state has
+  Value rows;                      // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
+  Value distances;                 // [P, N*H]: with a KV cache, what Position::distances made of the encoding
+  std::vector<Value> states = {};  // all that a layer with a state has: see carried_tensors
   std::vector<ReceivedAttention> received = {};  // wanted of those rows
 };
 

@@ -16,22 +16,28 @@ class StateAttention {
 
   void declare(std::vector<ParameterSpec>& specs) const;
 
-  // Records what x [B, T, D] reads, from the state before it [B, N, H, H] float32, and the state after it; the latter
-  // has a gradient where a later segment of the step reads it.
+  // Records what x [B, T, D] reads, from what the tokens before it handed on, and what it hands on itself, which has
+  // gradients where a later segment of the step reads it.
   struct Recorded {
-    Value output;  // [B, T, D]
-    Value state;   // [B, N, H, H] float32
+    Value output;               // [B, T, D]
+    std::vector<Value> states;  // those of carried_tensors
   };
-  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const Value& state, bool is_read_on) const;
+  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const std::vector<Value>& states,
+                  bool is_read_on) const;
 
  private:
-  Value feature_of(Tape& tape, const Value& x) const;
+  Value feature_of(Tape& tape, Parameters& parameters, const Value& x) const;
+  Value projections_of(Tape& tape, Parameters& parameters, const Value& rows) const;
+  Value with_weights(Tape& tape, const Value& v) const;
+  Value normed(Tape& tape, Parameters& parameters, const Value& read, const Value& gates) const;
   Value log_decay(Tape& tape, Parameters& parameters, const Value& x) const;
   Value strength(Tape& tape, Parameters& parameters, const Value& x) const;
 
   ScoreConfig score_;
   Shape heads_;  // N, H
+  Shape state_;  // N, K, V
   int64_t d_model_;
+  float scale_;  // of what is read
   float norm_epsilon_;
   std::string prefix_;  // of its parameters' names
 };

@@ -113,6 +113,38 @@ void check_segments(const Config& config, std::string_view source) {
                       source, segments, name_of_choice(config.training.loss_part));
 }
 
+void check_resets(const Config& config, std::string_view source) {
+  const ModelConfig& model = config.model;
+  if (config.training.reset_interval == 0 || model.mem_len > 0 || state_layers(model) > 0) return;
+  if (model.memory.kind == MemoryKind::kTokens || model.memory.kind == MemoryKind::kCompressed) return;
+  throw ConfigError(
+      "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
+      "nothing to reset, found {}",
+      source, config.training.reset_interval);
+}
+
+// Random features are drawn anew where no state is left that was written under the old ones.
+void check_redraws(const Config& config, std::string_view source) {
+  const TrainingConfig& training = config.training;
+  if (training.redraw_interval == 0) return;
+  if (!has_random_features(config.model))
+    throw ConfigError(
+        R"({}: training.redraw_interval: expected 0 without a layer of model.score.kind = "state" whose feature is )"
+        R"("performer" or "random_fourier", found {})",
+        source, training.redraw_interval);
+  if (training.reset_interval == 0)
+    throw ConfigError(
+        "{}: training.reset_interval: expected at least 1 with training.redraw_interval = {}, since a state was "
+        "written "
+        "under the features of its time, found 0",
+        source, training.redraw_interval);
+  if (training.redraw_interval % training.reset_interval != 0)
+    throw ConfigError(
+        "{}: training.redraw_interval: expected a multiple of training.reset_interval, since a state was written under "
+        "the features of its time, found {} with training.reset_interval = {}",
+        source, training.redraw_interval, training.reset_interval);
+}
+
 // Why a memory does not go with documents that end within segments; nothing where it does.
 std::string_view why_documents_mix(MemoryKind kind) {
   switch (kind) {
@@ -370,6 +402,8 @@ void check_combinations(const Config& config, std::string_view source) {
   check_lengths(config, source);
   check_stages(config, source);
   check_segments(config, source);
+  check_resets(config, source);
+  check_redraws(config, source);
   check_position_tables(config.model, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
   check_position_tables(config.model, evaluation, evaluation_tgt_len(config), source);

@@ -117,6 +117,17 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "shorter segments and memories that training begins with, one stage after another; from "
                               "the end of the last one on the lengths are training.tgt_len and model.mem_len. A step "
                               "of shorter segments, or of fewer, has fewer tokens"});
+  fields.optional("reset_interval", reset_interval,
+                  {.meaning = "memories begin anew after so many steps, besides where the text does; 0: only there",
+                   .unit = "steps",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
+  fields.optional("redraw_interval", redraw_interval,
+                  {.meaning = "random features are drawn anew after so many steps, a multiple of reset_interval, since "
+                              "a state was written under the old ones; 0: never",
+                   .unit = "steps",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
   fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment are learned from"});
   fields.optional("batch_chunk", batch_chunk,
                   {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",

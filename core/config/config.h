@@ -63,6 +63,8 @@ struct TrainingConfig {
   int64_t tgt_len = 128;
   int64_t segments_per_step = 1;
   std::vector<StageConfig> stages = {};  // in the order of their steps
+  int64_t reset_interval = 0;            // 0: only where text begins anew
+  int64_t redraw_interval = 0;           // 0: never
   LossPart loss_part = LossPart::kFull;
   int64_t batch_chunk = 1;
   int64_t max_step = 10000;

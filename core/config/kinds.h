@@ -191,23 +191,35 @@ inline const auto& table_of(ScoreKind) {
   return kTable;
 }
 
-enum class StateFeature : uint8_t { kSilu, kIdentity, kRelu, kEluPlusOne };
+enum class StateFeature : uint8_t { kSilu, kIdentity, kRelu, kEluPlusOne, kDpfp, kPerformer, kRandomFourier };
 inline const auto& table_of(StateFeature) {
   using enum StateFeature;
-  static constexpr ChoiceTable<StateFeature, 4> kTable(
+  static constexpr ChoiceTable<StateFeature, 7> kTable(
       {{kSilu, "silu", "x / (1 + e^-x)"},
        {kIdentity, "identity", "x"},
        {kRelu, "relu", "x where it is above zero, otherwise zero"},
-       {kEluPlusOne, "elu_plus_one", "x + 1 where x is above zero, otherwise e^x"}});
+       {kEluPlusOne, "elu_plus_one", "x + 1 where x is above zero, otherwise e^x"},
+       {kDpfp, "dpfp", "products of the rectified columns of x and -x with their neighbours (Schlag et al. 2021)"},
+       {kPerformer, "performer",
+        "exponentials of random projections, whose products estimate the weights of softmax attention (Choromanski et "
+        "al. 2021)"},
+       {kRandomFourier, "random_fourier",
+        "sines and cosines of random projections, which estimate a Gaussian of how far a query is from a key (Peng et "
+        "al. 2021, RFA)"}});
   return kTable;
 }
 
-enum class StateStrength : uint8_t { kShare, kStep, kFull };
+inline bool is_random(StateFeature feature) {
+  return feature == StateFeature::kPerformer || feature == StateFeature::kRandomFourier;
+}
+
+enum class StateStrength : uint8_t { kShare, kStep, kRest, kFull };
 inline const auto& table_of(StateStrength) {
   using enum StateStrength;
-  static constexpr ChoiceTable<StateStrength, 3> kTable(
+  static constexpr ChoiceTable<StateStrength, 4> kTable(
       {{kShare, "share", "a number between 0 and 1 that it says for each head"},
        {kStep, "step", "the step by which the state fades before it (Dao and Gu 2024, Mamba-2)"},
+       {kRest, "rest", "the share by which it fades, so that the state stays an average (Peng et al. 2021, gated RFA)"},
        {kFull, "full", "1"}});
   return kTable;
 }
@@ -221,6 +233,17 @@ inline const auto& table_of(StateDecay) {
        {kToken, "token", "a share that each token says for each head (Dao and Gu 2024, Mamba-2)"},
        {kChannel, "channel",
         "one that it says for each channel of keys (Yang et al. 2024, gated linear attention; Kimi Team 2025)"}});
+  return kTable;
+}
+
+enum class StateNorm : uint8_t { kHead, kWeights };
+inline const auto& table_of(StateNorm) {
+  using enum StateNorm;
+  static constexpr ChoiceTable<StateNorm, 2> kTable(
+      {{kHead, "head", "scaled to a mean square of 1, times a learned gain (Yang et al. 2024)"},
+       {kWeights, "weights",
+        "divided by the sum of the weights that tokens have for the query, so that it is an average of their values as "
+        "in softmax attention (Katharopoulos et al. 2020)"}});
   return kTable;
 }
 

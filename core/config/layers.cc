@@ -123,6 +123,49 @@ int64_t state_layers(const ModelConfig& model) {
   return count;
 }
 
+int64_t state_keys(const ModelConfig& model, const ScoreConfig& score) {
+  switch (score.feature) {
+    case StateFeature::kDpfp:
+      return 2 * model.d_head * score.shifts;
+    case StateFeature::kPerformer:
+      return score.random_features;
+    case StateFeature::kRandomFourier:
+      return 2 * score.random_features;
+    case StateFeature::kSilu:
+    case StateFeature::kIdentity:
+    case StateFeature::kRelu:
+    case StateFeature::kEluPlusOne:
+      break;
+  }
+  return model.d_head;
+}
+
+std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer) {
+  const ScoreConfig& score = score_of_layer(model, layer);
+  if (score.kind != ScoreKind::kState) return {};
+  const int64_t values = model.d_head + (score.output_norm == StateNorm::kWeights ? 1 : 0);
+  std::vector<CarriedTensor> carried{
+      {fmt::format("states.{}", layer), {model.n_head, state_keys(model, score), values}}};
+  if (score.convolution == 0) return carried;
+  for (const char* name : {"q", "k", "v"})
+    carried.push_back({fmt::format("tails.{}.{}", name, layer), {score.convolution - 1, model.n_head * model.d_head}});
+  return carried;
+}
+
+Shape of_streams(int64_t streams, const Shape& shape) {
+  Shape all{streams};
+  for (int i = 0; i < shape.rank(); ++i) all.append(shape[i]);
+  return all;
+}
+
+bool has_random_features(const ModelConfig& model) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const StateFeature feature = score_of_layer(model, layer).feature;
+    if (keeps_state(model, layer) && is_random(feature)) return true;
+  }
+  return false;
+}
+
 std::string position_key(const ModelConfig& model, int64_t layer) {
   const std::optional<size_t> own = position_override(model, layer);
   return own ? override_key(*own) + ".position" : "model.position";

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/tensor.h"
 #include "core/config/model_config.h"
 
 namespace segue {
@@ -18,6 +20,20 @@ const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer);
 // Whether a layer keeps a state, in place of attending to rows of memory; and how many layers do.
 bool keeps_state(const ModelConfig& model, int64_t layer);
 int64_t state_layers(const ModelConfig& model);
+
+// The features that a layer's state has for each head's keys.
+int64_t state_keys(const ModelConfig& model, const ScoreConfig& score);
+
+// What a layer that keeps a state hands on from segment to segment: tensors of float32, in this order.
+struct CarriedTensor {
+  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."
+  Shape shape;       // of a stream: a state [N, K, V], or the newest inputs [taps - 1, N*H]
+};
+std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer);
+Shape of_streams(int64_t streams, const Shape& shape);  // [B, of one stream]
+
+// Whether any layer's features are of random directions.
+bool has_random_features(const ModelConfig& model);
 
 // What says so of the first layer that does; empty when none does.
 std::string key_of_states(const ModelConfig& model);

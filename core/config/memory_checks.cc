@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "core/config/bounds.h"
 #include "core/config/layers.h"
 
 namespace segue {
@@ -55,20 +56,62 @@ void check_view(const ModelConfig& model, const std::string& as, std::string_vie
   }
 }
 
-// A decay for each head has one step; and what is erased as strongly as a step says, or under a key that is longer than
-// 1, may be more than there is, so that the state grows without limit.
+// A decay for each head has one step and one rest; and what is erased as strongly as a step says, or under a key that
+// is longer than 1, may be more than there is, so that the state grows without limit.
 void check_strength(const ModelConfig& model, int64_t layer, std::string_view source) {
   const ScoreConfig& score = score_of_layer(model, layer);
   const std::string key = score_key(model, layer);
   if (score.erases && !score.unit_keys)
     throw ConfigError("{}: {}.unit_keys: expected true with {}.erases = true, found false", source, key, key);
-  if (score.strength != StateStrength::kStep) return;
+  if (score.strength != StateStrength::kStep && score.strength != StateStrength::kRest) return;
   if (score.decay != StateDecay::kToken)
-    throw ConfigError(R"({}: {}.decay: expected "token" with {}.strength = "step", found "{}")", source, key, key,
-                      name_of_choice(score.decay));
-  if (score.erases)
+    throw ConfigError(R"({}: {}.decay: expected "token" with {}.strength = "{}", found "{}")", source, key, key,
+                      name_of_choice(score.strength), name_of_choice(score.decay));
+  if (score.erases && score.strength == StateStrength::kStep)
     throw ConfigError(R"({}: {}.erases: expected false with {}.strength = "step", which may be above 1; found true)",
                       source, key, key);
+}
+
+// What a key's features are made from, and what divides by their products.
+void check_features(const ModelConfig& model, int64_t layer, std::string_view source) {
+  const ScoreConfig& score = score_of_layer(model, layer);
+  const std::string key = score_key(model, layer);
+  const std::string_view feature = name_of_choice(score.feature);
+  const ScoreConfig defaults;
+  const auto refuse_unread = [&](std::string_view name, int64_t found, int64_t expected, std::string_view readers) {
+    if (found == expected) return;
+    throw ConfigError(R"({}: {}.{}: expected {}, the default, as only {} reads it, with {}.feature = "{}", found {})",
+                      source, key, name, expected, readers, key, feature, found);
+  };
+  if (!is_random(score.feature))
+    refuse_unread("random_features", score.random_features, defaults.random_features,
+                  R"("performer" or "random_fourier")");
+  if (score.feature != StateFeature::kDpfp) refuse_unread("shifts", score.shifts, defaults.shifts, R"("dpfp")");
+  if (score.feature == StateFeature::kDpfp && score.shifts >= 2 * model.d_head)
+    throw ConfigError("{}: {}.shifts: expected less than 2 * model.d_head = {}, found {}", source, key,
+                      2 * model.d_head, score.shifts);
+  if (const int64_t keys = state_keys(model, score); keys > kMostStateFeatures)
+    throw ConfigError(R"({}: {}.{}: expected at most {} features of a head with {}.feature = "{}" and model.d_head = )"
+                      R"({}, found {}, which makes {})",
+                      source, key, score.feature == StateFeature::kDpfp ? "shifts" : "random_features",
+                      kMostStateFeatures, key, feature, model.d_head,
+                      score.feature == StateFeature::kDpfp ? score.shifts : score.random_features, keys);
+  if (score.convolution == 1)
+    throw ConfigError("{}: {}.convolution: expected 0 or at least 2 tokens, found 1", source, key);
+  if (score.erases && score.feature == StateFeature::kPerformer)
+    throw ConfigError(R"({}: {}.erases: expected false with {}.feature = "performer", whose keys have any length, )"
+                      R"(found true)",
+                      source, key, key);
+  if (score.output_norm == StateNorm::kHead) return;
+  if (score.erases)
+    throw ConfigError(R"({}: {}.erases: expected false with {}.output_norm = "weights", which would be erased too, )"
+                      R"(found true)",
+                      source, key, key);
+  if (score.feature == StateFeature::kSilu || score.feature == StateFeature::kIdentity)
+    throw ConfigError(
+        R"({}: {}.feature: expected one whose products are weights ("relu", "elu_plus_one", "dpfp", "performer" or )"
+        R"("random_fourier") with {}.output_norm = "weights", found "{}")",
+        source, key, key, feature);
 }
 
 }  // namespace
@@ -102,6 +145,7 @@ void check_states(const ModelConfig& model, std::string_view source) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (!keeps_state(model, layer)) continue;
     check_strength(model, layer, source);
+    check_features(model, layer, source);
     const MemoryKind memory = model.memory.kind;
     if (memory != MemoryKind::kHiddenStates && memory != MemoryKind::kKeysValues)
       refuse_with(layer, "model.memory.kind", R"("hidden_states" or "keys_values")", quoted(name_of_choice(memory)));

@@ -13,6 +13,7 @@ constexpr double kMostLayers = 512;
 constexpr double kMostHeads = 1024;
 constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kMostDrawnBlocks = 256;
+constexpr double kMostTaps = 8;  // the limit of the convolution's kernel
 constexpr double kMostCompressed = 1024;
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
@@ -349,8 +350,25 @@ void BlockConfig::describe(JsonFields& fields) {
 void ScoreConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "how a token weighs others"});
   const Kinds states(ScoreKind::kState);
-  fields.optional("feature", feature,
-                  {.meaning = "what is done to queries and keys, column by column", .kinds = states});
+  fields.optional("feature", feature, {.meaning = "what queries and keys become before they meet", .kinds = states});
+  fields.optional("random_features", random_features,
+                  {.meaning = "how many directions performer and random_fourier project on, drawn from the seed and "
+                              "anew as training.redraw_interval says; random_fourier makes two features of each",
+                   .minimum = 1,
+                   .maximum = kMostStateFeatures,
+                   .kinds = states});
+  fields.optional("shifts", shifts,
+                  {.meaning = "how many neighbours dpfp multiplies each column with; each makes 2 d_head features",
+                   .minimum = 1,
+                   .maximum = kMostStateFeatures,
+                   .kinds = states});
+  fields.optional("convolution", convolution,
+                  {.meaning = "queries, keys and values first pass a convolution over so many tokens, up to their own, "
+                              "column by column, and silu; 0: none (as in Mamba-2 and Gated DeltaNet, with 4)",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kMostTaps,
+                   .kinds = states});
   fields.optional("unit_keys", unit_keys,
                   {.meaning = "queries and keys of a head are then scaled to length 1, so that erasing is stable",
                    .kinds = states});
@@ -360,6 +378,7 @@ void ScoreConfig::describe(JsonFields& fields) {
                               "delta rule: Schlag et al. 2021; with a decay, Yang et al. 2025)",
                    .kinds = states});
   fields.optional("strength", strength, {.meaning = "how strongly a token writes, and erases", .kinds = states});
+  fields.optional("output_norm", output_norm, {.meaning = "what a head reads is", .kinds = states});
   fields.optional(
       "output_gate", output_gate,
       {.meaning = "what a head reads is multiplied by a gate that the token says, behind its norm", .kinds = states});

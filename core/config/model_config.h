@@ -82,10 +82,14 @@ struct ScoreConfig {
   ScoreKind kind = ScoreKind::kSoftmax;
   // Read by states:
   StateFeature feature = StateFeature::kSilu;
+  int64_t random_features = 64;  // M: directions that performer and random_fourier project on
+  int64_t shifts = 1;            // of dpfp
+  int64_t convolution = 0;       // taps; 0: none
   bool unit_keys = true;
   StateDecay decay = StateDecay::kToken;
   bool erases = true;
   StateStrength strength = StateStrength::kShare;
+  StateNorm output_norm = StateNorm::kHead;
   bool output_gate = true;
   void describe(JsonFields& fields);
   bool operator==(const ScoreConfig&) const = default;

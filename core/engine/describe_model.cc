@@ -19,7 +19,7 @@ namespace {
 int64_t elements_of(const Parameters& parameters, const std::function<bool(const std::string&)>& counts) {
   int64_t elements = 0;
   for (const ParameterSpec& spec : parameters.specs()) {
-    if (counts(spec.name)) elements += spec.shape.elements();
+    if (spec.is_learned() && counts(spec.name)) elements += spec.shape.elements();
   }
   return elements;
 }

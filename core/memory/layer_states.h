@@ -1,4 +1,5 @@
-// The states of layers that keep one: what all tokens of a stream so far have written.
+// What layers that keep a state hand on: what all tokens of a stream so far have written, and convolutions' newest
+// inputs.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +16,22 @@ class LayerStates {
  public:
   LayerStates(const ModelConfig& model, int64_t streams, Device device);
 
-  bool empty() const { return layers_.empty(); }  // no layer keeps one
+  bool empty() const { return tensors_.empty(); }  // no layer keeps one
   void bind(SegmentTape& segment) const;
   void update(kernels::Queue& queue, const SegmentTape& segment);
   void reset();
   int64_t bytes() const;
 
-  std::vector<NamedTensor> state() const;  // "states.L" [B, N, H, H]
-  int64_t count() const { return std::ssize(layers_); }
+  std::vector<NamedTensor> state() const;  // those of carried_tensors, with a leading extent B
+  int64_t count() const { return std::ssize(tensors_); }
   // Throws CheckpointError when `saved`, of the CPU, are no such states.
   void check(std::span<const ConstTensorView> saved) const;
   void restore(std::span<const ConstTensorView> saved);
 
  private:
   Device device_;
-  std::vector<int64_t> numbers_;  // of those layers
-  std::vector<OwnedTensor> layers_;
+  std::vector<std::string> names_;
+  std::vector<OwnedTensor> tensors_;
 };
 
 // And, beside them, what the layers that attend remember.

@@ -21,13 +21,13 @@ struct LayerInputs {
 };
 
 // The outputs of a layer: the residual, what becomes its memory, and what a memory that compresses reads besides; of a
-// layer with a state, the residual and the state.
+// layer with a state, the residual and what it hands on.
 struct LayerOutputs {
   Residual residual;
-  Value fresh;       // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
-  Value input;       // [B, T, D]
-  Value qkv;         // [B, T, 3*N*H]: see Attention::Recorded
-  Value state = {};  // [B, N, H, H] float32
+  Value fresh;                     // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
+  Value input;                     // [B, T, D]
+  Value qkv;                       // [B, T, 3*N*H]: see Attention::Recorded
+  std::vector<Value> states = {};  // what it hands on: see carried_tensors
 };
 
 // One implementation per `model.block.kind`, one object per layer.

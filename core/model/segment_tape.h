@@ -55,7 +55,7 @@ struct SegmentTape {
                                 // encoder makes what all layers remember
   std::vector<Slot> distances;  // bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;      // kept: what becomes memory, see LayerOutputs
-  // Of those that keep a state, in their order, [B, N, H, H] float32:
+  // Of those that keep a state, in their order, with a leading extent B: see carried_tensors.
   std::vector<Slot> states;      // bound: before the segment
   std::vector<Slot> new_states;  // kept: after it
   std::vector<Slot> inputs;      // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]

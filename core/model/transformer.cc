@@ -181,7 +181,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const int64_t keys = remembered + read + count + written;
-    const bool attends = !memory.state.data.exists();
+    const bool attends = memory.states.empty();
     const LayerInputs inputs{.memory = memory,
                              .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
@@ -189,7 +189,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
                              .segment = number,
                              .is_read_on = !is_last};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
-    if (!attends) step.memories[layer].state = outputs.state;
+    if (!attends) step.memories[layer].states = outputs.states;
     if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
@@ -236,9 +236,10 @@ void Transformer::bind_memory(Step& step) const {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
     if (keeps_state(config_, layer)) {
-      const Shape state{shape.streams, config_.n_head, config_.d_head, config_.d_head};
-      memory.state = {.data = tape.bound(state, DType::kFloat32), .gradient = {}};
-      segment.states.push_back(memory.state.data);
+      for (const CarriedTensor& carried : carried_tensors(config_, layer)) {
+        segment.states.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
+        memory.states.push_back({.data = segment.states.back(), .gradient = {}});
+      }
       continue;
     }
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
@@ -270,10 +271,9 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
   for (const LayerMemory& memory : step.memories) {
-    if (!memory.state.data.exists()) continue;
-    tape.keep(memory.state.data);
-    step.segment.new_states.push_back(memory.state.data);
+    for (const Value& state : memory.states) step.segment.new_states.push_back(state.data);
   }
+  for (const Slot state : step.segment.new_states) tape.keep(state);
   if (step.segment.earlier.exists()) return;  // the tokens are
   for (std::vector<StreamRows>& rows : step.fresh) {
     if (rows.empty()) continue;  // of a layer with a state

@@ -47,8 +47,9 @@ class TransformerBlock : public Block {
  protected:
   // What a layer makes of x [B, T, D], which is behind its layer norm with pre_lnorm.
   struct Mixed {
-    Value output;                            // [B, T, D]
-    Value fresh = {}, qkv = {}, state = {};  // as of LayerOutputs
+    Value output;                    // [B, T, D]
+    Value fresh = {}, qkv = {};      // as of LayerOutputs
+    std::vector<Value> states = {};  // the same
   };
   virtual void declare_attention(std::vector<ParameterSpec>& specs) const = 0;
   virtual Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const = 0;
@@ -77,7 +78,7 @@ class TransformerBlock : public Block {
             .fresh = fresh(x, a, inputs.memory),
             .input = x,
             .qkv = a.qkv,
-            .state = a.state};
+            .states = a.states};
   }
 
   // x <- x + attention(LN(x), LN(memory)); x <- x + feed_forward(LN(x)). The last sum waits for the next layer norm.
@@ -91,11 +92,11 @@ class TransformerBlock : public Block {
             .fresh = fresh(x, a, inputs.memory),
             .input = x,
             .qkv = a.qkv,
-            .state = a.state};
+            .states = a.states};
   }
 
   static Value fresh(const Value& x, const Mixed& mixed, const LayerMemory& memory) {
-    if (mixed.state.data.exists()) return {};
+    if (!mixed.states.empty()) return {};
     return memory.form == Remembered::kHiddenStates ? x : mixed.fresh;
   }
 
@@ -179,8 +180,8 @@ class StateBlock : public TransformerBlock {
   void declare_attention(std::vector<ParameterSpec>& specs) const override { attention_.declare(specs); }
 
   Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override {
-    const StateAttention::Recorded a = attention_.record(tape, parameters, x, inputs.memory.state, inputs.is_read_on);
-    return {.output = a.output, .state = a.state};
+    const StateAttention::Recorded a = attention_.record(tape, parameters, x, inputs.memory.states, inputs.is_read_on);
+    return {.output = a.output, .states = a.states};
   }
 
  private:

@@ -40,7 +40,7 @@ ChunkTable make_chunks(const Parameters& parameters, const std::vector<Piece>& p
   return table;
 }
 
-// Chunks one after the other that decay, or do not: those of bounded parameters.
+// Chunks one after the other that decay, or do not.
 struct ChunkRun {
   Share chunks;
   bool is_decayed;
@@ -50,7 +50,7 @@ std::vector<ChunkRun> runs_of(const Parameters& parameters, const std::vector<in
   std::vector<ChunkRun> runs;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const int64_t count = starts[i + 1] - starts[i];
-    const bool is_decayed = !parameters.specs()[i].bounds;
+    const bool is_decayed = parameters.specs()[i].decays();
     if (count == 0) continue;
     if (runs.empty() || runs.back().is_decayed != is_decayed)
       runs.push_back({.chunks = {.first = starts[i], .count = 0}, .is_decayed = is_decayed});

@@ -15,7 +15,7 @@ struct DecayedPiece {
   bool is_decayed;
 };
 
-// Pieces cut where bounded parameters begin and end, which do not decay.
+// Pieces cut where parameters begin and end that do not decay.
 std::vector<DecayedPiece> decayed_apart(const Parameters& parameters, const std::vector<Piece>& pieces) {
   std::vector<DecayedPiece> cut;
   for (const Piece& piece : pieces) {
@@ -28,11 +28,12 @@ std::vector<DecayedPiece> decayed_apart(const Parameters& parameters, const std:
       done = end;
     };
     for (size_t i = 0; i < parameters.specs().size(); ++i) {
-      if (!parameters.specs()[i].bounds) continue;
-      const Share bounded = common_part({parameters.offset_of(i), parameters.specs()[i].shape.elements()}, piece.flat);
-      if (bounded.count == 0) continue;
-      add(bounded.first - piece.flat.first, true);
-      add(bounded.first + bounded.count - piece.flat.first, false);
+      if (parameters.specs()[i].decays()) continue;
+      const Share undecayed =
+          common_part({parameters.offset_of(i), parameters.specs()[i].shape.elements()}, piece.flat);
+      if (undecayed.count == 0) continue;
+      add(undecayed.first - piece.flat.first, true);
+      add(undecayed.first + undecayed.count - piece.flat.first, false);
     }
     add(piece.flat.count, true);
   }

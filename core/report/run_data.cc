@@ -141,7 +141,8 @@ void name_runs(std::vector<RunData>& runs) {
 
 int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
   int64_t count = 0;
-  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs()) count += spec.shape.elements();
+  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs())
+    count += spec.is_learned() ? spec.shape.elements() : 0;
   return count;
 }
 

@@ -2,6 +2,8 @@
 #include "core/tape/parameters.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/checksum.h"
@@ -25,11 +27,44 @@ double draw(const InitConfig& init, const ParameterSpec& spec, const RandomSeque
       return 1.0 + init.init_std * random_normal(random, element);
     case Initializer::kProjection:
       return init.proj_init_std * random_normal(random, element);
+    case Initializer::kTaps:
+      return (2.0 * random_uniform(random, element) - 1.0) / std::sqrt(static_cast<double>(spec.shape[1]));
+    case Initializer::kDirections:
+      throw ContractError("directions are not drawn one element at a time");
     case Initializer::kWeight:
       break;
   }
   if (init.kind == InitKind::kUniform) return init.init_range * (2.0 * random_uniform(random, element) - 1.0);
   return init.init_std * random_normal(random, element);
+}
+
+// Rows of normal numbers, made orthogonal to those before them in their block, at the length that they had.
+void draw_directions(const RandomSequence& random, TensorView directions) {
+  const int64_t count = directions.shape[0], width = directions.shape[1];
+  std::vector<double> block;  // rows of length 1
+  for (int64_t row = 0; row < count; ++row) {
+    if (row % width == 0) block.clear();
+    std::vector<double> drawn(width);
+    for (int64_t i = 0; i < width; ++i) drawn[i] = random_normal(random, static_cast<uint64_t>(row * width + i));
+    const auto length = [&] { return std::sqrt(std::inner_product(drawn.begin(), drawn.end(), drawn.begin(), 0.0)); };
+    const double kept = length();
+    for (int pass = 0; pass < 2; ++pass) {  // the second takes what rounding left
+      for (auto unit = block.begin(); unit != block.end(); unit += width) {
+        const double along = std::inner_product(drawn.begin(), drawn.end(), unit, 0.0);
+        for (int64_t i = 0; i < width; ++i) drawn[i] -= along * unit[i];
+      }
+    }
+    const double left = length();
+    for (int64_t i = 0; i < width; ++i) {
+      block.push_back(drawn[i] / left);
+      directions.as<float>()[row * width + i] = static_cast<float>(kept * block.back());
+    }
+  }
+}
+
+// Beyond any step, whose numbers are dropout's.
+RandomSequence sequence_of(const ParameterSpec& spec, uint64_t seed, uint64_t number) {
+  return {.seed = seed, .step = (hash_of(spec.name) + number) | uint64_t{1} << 63, .site = 0};
 }
 
 }  // namespace
@@ -56,8 +91,8 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
 
 void Parameters::initialize(const InitConfig& init, uint64_t seed) {
   for (size_t i = 0; i < specs_.size(); ++i) {
-    // Beyond any step, whose numbers are dropout's.
-    const RandomSequence random{.seed = seed, .step = hash_of(specs_[i].name) | uint64_t{1} << 63, .site = 0};
+    if (!specs_[i].is_learned()) continue;
+    const RandomSequence random = sequence_of(specs_[i], seed, 0);
     OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
     float* values = drawn.as<float>();
     for (int64_t e = 0; e < specs_[i].shape.elements(); ++e) {
@@ -65,7 +100,21 @@ void Parameters::initialize(const InitConfig& init, uint64_t seed) {
     }
     upload(values_.view(), i, drawn.view());
   }
+  redraw(seed, 0);
   refresh_compute_copy();
+}
+
+void Parameters::redraw(uint64_t seed, uint64_t number) {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i].is_learned()) continue;
+    OwnedTensor drawn(DType::kFloat32, specs_[i].shape);
+    draw_directions(sequence_of(specs_[i], seed, number), drawn.view());
+    upload(values_.view(), i, drawn.view());
+    if (copy_.view().empty()) continue;
+    OwnedTensor rounded(copy_.view().dtype, specs_[i].shape);
+    convert(rounded.view(), drawn.view());
+    upload(copy_.view(), i, rounded.view());
+  }
 }
 
 size_t Parameters::index_of(std::string_view name) const {
@@ -84,7 +133,7 @@ Parameter Parameters::operator[](std::string_view name) {
 
 int64_t Parameters::count() const {
   int64_t total = 0;
-  for (const ParameterSpec& spec : specs_) total += spec.shape.elements();
+  for (const ParameterSpec& spec : specs_) total += spec.is_learned() ? spec.shape.elements() : 0;
   return total;
 }
 

@@ -17,8 +17,10 @@
 namespace segue {
 
 // How a parameter is drawn at the start (transformer-xl initialisers: weights and tables by `model.init`, projections
-// with their own deviation, layer norm gains around one, biases zero; constants as their spec says).
-enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero, kConstant };
+// with their own deviation, layer norm gains around one, biases zero; constants as their spec says). Taps [C, S] of
+// convolutions are uniform within 1 / sqrt(S), as is usual.
+// Random directions [M, H] are as long as normal vectors, and orthogonal in every H of them (Choromanski et al. 2021).
+enum class Initializer : uint8_t { kWeight, kProjection, kGain, kZero, kConstant, kTaps, kDirections };
 
 // Of a parameter that is a choice rather than a weight: training keeps it in a range and lets no weight decay touch it.
 struct ParameterBounds {
@@ -34,6 +36,8 @@ struct ParameterSpec {
   float constant = 0.0F;
   std::vector<float> constants = {};  // one for each element, in place of one for all
   std::optional<ParameterBounds> bounds = {};
+  bool is_learned() const { return initializer != Initializer::kDirections; }  // others are drawn and kept
+  bool decays() const { return is_learned() && !bounds; }                      // whether weight decay touches it
   float constant_at(uint64_t element) const { return constants.empty() ? constant : constants[element]; }
 };
 
@@ -61,14 +65,18 @@ class Parameters {
   explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
   const Compute& compute() const { return compute_; }
 
-  // Draws every parameter as a pure function of (seed, its name, element): models of one seed begin alike in what they
-  // have alike, whatever else they have.
+  // Draws every parameter as a pure function of (seed, its name, its shape): models of one seed begin alike in what
+  // they have alike, whatever else they have.
   void initialize(const InitConfig& init, uint64_t seed);
+
+  // Draws what is not learned anew, as a pure function of (seed, its name, the number of the draw, 0 being the first).
+  // Waits for the device, which must be done with what it was.
+  void redraw(uint64_t seed, uint64_t number);
 
   Parameter operator[](std::string_view name);  // throws ContractError for an unknown name
   bool contains(std::string_view name) const;
   std::span<const ParameterSpec> specs() const { return specs_; }
-  int64_t count() const;                                     // scalars, without padding
+  int64_t count() const;                                     // learned scalars, without padding
   int64_t offset_of(size_t i) const { return offsets_[i]; }  // of parameter i in the flat blocks
 
   // The flat blocks, each parameter at a 64-byte boundary, zeros between and behind: for norms, optimizers and

@@ -2,7 +2,9 @@
 #include "core/tape/state_operations.h"
 
 #include "core/tape/rows.h"
+#include "kernels/short_convolution.h"
 #include "kernels/state_scan.h"
+#include "kernels/weighted_average.h"
 
 namespace segue {
 
@@ -96,13 +98,13 @@ Value gate(Tape& tape, const Value& x, const GateOperation& operation) {
 }
 
 ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
-  const Shape segment = tape.shape(in.q.data);
-  const int64_t streams = segment[0];
-  const int64_t tgt_len = segment[1];
-  const Shape heads{streams, tgt_len, in.heads[0], in.heads[1]};
-  const Shape states{streams, in.heads[0], in.heads[1], in.heads[1]};
-  const int64_t kept_states = kernels::kept_states(tgt_len, tape.device().kind);
-  const Shape kept_shape{streams, in.heads[0], kept_states, in.heads[1], in.heads[1]};
+  const Shape segment = tape.shape(in.v.data);
+  const int64_t streams = segment[0], tgt_len = segment[1];
+  const int64_t heads = in.state[0], keys = in.state[1], values = in.state[2];
+  const Shape of_keys{streams, tgt_len, heads, keys};
+  const Shape of_values{streams, tgt_len, heads, values};
+  const Shape states{streams, heads, keys, values};
+  const Shape kept_shape{streams, heads, kernels::kept_states(tgt_len, tape.device().kind), keys, values};
   const Value output = tape.new_value(segment);
   const Value state = new_floats(tape, states, in.is_read_on);
   const Slot kept = tape.training() ? tape.new_slot(kept_shape) : Slot{};
@@ -115,13 +117,12 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
   // The kernel has that of every state; nobody reads that of one that is given.
   const Slot unread = tape.training() && !dinitial.exists() ? tape.new_slot(states) : Slot{};
   const Shape decays = in.log_decay.data.exists() ? tape.shape(in.log_decay.data) : Shape{0};
-  const bool is_by_channel = decays.rank() == 3 && decays[2] == in.heads.elements();
-  const auto in_heads = [heads](auto view) { return view.reshaped(heads); };
-  const auto as_decays = [=](auto view) { return is_by_channel && !view.empty() ? view.reshaped(heads) : view; };
+  const bool is_by_channel = decays.rank() == 3 && decays[2] == heads * keys;
+  const auto as_decays = [=](auto view) { return is_by_channel && !view.empty() ? view.reshaped(of_keys) : view; };
   const auto inputs = [=, &tape] {
-    return kernels::StateScanInputs{.q = in_heads(tape.read(in.q.data)),
-                                    .k = in_heads(tape.read(in.k.data)),
-                                    .v = in_heads(tape.read(in.v.data)),
+    return kernels::StateScanInputs{.q = tape.read(in.q.data).reshaped(of_keys),
+                                    .k = tape.read(in.k.data).reshaped(of_keys),
+                                    .v = tape.read(in.v.data).reshaped(of_values),
                                     .log_decay = as_decays(tape.read(in.log_decay.data)),
                                     .beta = tape.read(in.strength.data),
                                     .initial = tape.read(in.initial.data),
@@ -129,7 +130,7 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
                                     .erases = in.erases};
   };
   // A token decays, writes and reads each element, and where it erases looks for it first.
-  const double elements = static_cast<double>(segment.elements()) * static_cast<double>(in.heads[1]);
+  const double elements = static_cast<double>(segment.elements()) * static_cast<double>(keys);
   const double once = elements * ((in.log_decay.data.exists() ? 1.0 : 0.0) + 4.0 + (in.erases ? 2.0 : 0.0));
   tape.record({
       .name = "state_scan",
@@ -138,7 +139,7 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
       .forward =
           [=, &tape](Queue& queue) {
             kernels::state_scan_forward(queue, {.inputs = inputs(),
-                                                .output = in_heads(tape.write(output.data)),
+                                                .output = tape.write(output.data).reshaped(of_values),
                                                 .final = tape.write(state.data),
                                                 .kept = tape.write(kept)});
           },
@@ -150,11 +151,11 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
             kernels::state_scan_backward(queue,
                                          {.inputs = inputs(),
                                           .kept = tape.read(kept),
-                                          .doutput = in_heads(tape.read(output.gradient)),
+                                          .doutput = tape.read(output.gradient).reshaped(of_values),
                                           .dfinal = tape.read(state.gradient),
-                                          .dq = in_heads(tape.write(dq)),
-                                          .dk = in_heads(tape.write(dk)),
-                                          .dv = in_heads(tape.write(dv)),
+                                          .dq = tape.write(dq).reshaped(of_keys),
+                                          .dk = tape.write(dk).reshaped(of_keys),
+                                          .dv = tape.write(dv).reshaped(of_values),
                                           .dlog_decay = as_decays(tape.write(dlog_decay)),
                                           .dbeta = tape.write(dstrength),
                                           .dinitial = dinitial.exists() ? tape.write(dinitial) : tape.write(unread)});
@@ -162,6 +163,102 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
       .flops = {.forward = once, .backward = 2.5 * once},
   });
   return {.output = output, .state = state};
+}
+
+Value feature_map(Tape& tape, const Value& x, const FeatureOperation& in) {
+  const Shape shape = tape.shape(x.data);
+  const int64_t projections = in.projections.data.exists() ? last_extent(tape.shape(in.projections.data)) : 0;
+  const int64_t features = kernels::features_of(in.formula, last_extent(shape), projections, in.shifts);
+  const bool reads_x = in.formula != kernels::FeatureFormula::kWave;
+  const Slot from = reads_x ? x.data : Slot{};
+  const Value y = tape.new_value(with_last_extent(shape, features));
+  const GradientUse dx = reads_x ? tape.overwrite_gradient(x) : GradientUse{};
+  const GradientUse dprojections = tape.overwrite_gradient(in.projections);
+  const auto inputs = [=, &tape] {
+    return kernels::FeatureMapInputs{.formula = in.formula,
+                                     .shifts = in.shifts,
+                                     .scale = in.scale,
+                                     .x = rows_of(tape.read(from)),
+                                     .projections = rows_of(tape.read(in.projections.data))};
+  };
+  tape.record({
+      .name = "feature_map",
+      .forward_slots = {from, in.projections.data, y.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::feature_map_forward(queue, {.inputs = inputs(), .y = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {from, in.projections.data, y.data, y.gradient, dx.slot, dprojections.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::feature_map_backward(queue, {.inputs = inputs(),
+                                                  .y = rows_of(tape.read(y.data)),
+                                                  .dy = rows_of(tape.read(y.gradient)),
+                                                  .dx = rows_of(tape.write(dx)),
+                                                  .dprojections = rows_of(tape.write(dprojections))});
+          },
+  });
+  return y;
+}
+
+Value weighted_average(Tape& tape, const Value& sums, float floor) {
+  const Shape shape = tape.shape(sums.data);
+  const Value y = tape.new_value(with_last_extent(shape, last_extent(shape) - 1));
+  const GradientUse dsums = tape.overwrite_gradient(sums);
+  tape.record({
+      .name = "weighted_average",
+      .forward_slots = {sums.data, y.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::weighted_average_forward(
+                queue, {.sums = rows_of(tape.read(sums.data)), .floor = floor, .y = rows_of(tape.write(y.data))});
+          },
+      .backward_slots = {sums.data, y.gradient, dsums.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::weighted_average_backward(queue, {.sums = rows_of(tape.read(sums.data)),
+                                                       .floor = floor,
+                                                       .dy = rows_of(tape.read(y.gradient)),
+                                                       .dsums = rows_of(tape.write(dsums))});
+          },
+  });
+  return y;
+}
+
+Convolved short_convolution(Tape& tape, const Value& x, const ConvolutionOperation& in) {
+  const Shape shape = tape.shape(x.data);
+  const Shape tail = tape.shape(in.before.data);
+  const Value y = tape.new_value(shape);
+  const Value after = new_floats(tape, tail, in.is_read_on);
+  const GradientUse dx = tape.overwrite_gradient(x);
+  const GradientUse dbefore = tape.overwrite_gradient(in.before);
+  const auto inputs = [=, &tape] {
+    return kernels::ShortConvolutionInputs{
+        .x = tape.read(x.data), .taps = in.taps.value, .before = tape.read(in.before.data)};
+  };
+  tape.record({
+      .name = "short_convolution",
+      .forward_slots = {x.data, in.before.data, y.data, after.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::short_convolution_forward(
+                queue, {.inputs = inputs(), .y = tape.write(y.data), .after = tape.write(after.data)});
+          },
+      .backward_slots = {x.data, in.before.data, y.gradient, after.gradient, dx.slot, dbefore.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::short_convolution_backward(queue, {.inputs = inputs(),
+                                                        .dy = tape.read(y.gradient),
+                                                        .dafter = tape.read(after.gradient),
+                                                        .dx = tape.write(dx),
+                                                        .dtaps = in.taps.gradient,
+                                                        .dbefore = tape.write(dbefore)});
+          },
+      .parameter_gradients = gradients_of({in.taps}),
+      .flops = {.forward = 2.0 * static_cast<double>(shape.elements() * (tail[1] + 1)),
+                .backward = 6.0 * static_cast<double>(shape.elements() * (tail[1] + 1))},
+  });
+  return {.output = y, .after = after};
 }
 
 }  // namespace segue

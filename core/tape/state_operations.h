@@ -3,6 +3,7 @@
 
 #include "core/tape/parameters.h"
 #include "core/tape/tape.h"
+#include "kernels/feature_map.h"
 #include "kernels/gate.h"
 #include "kernels/head_norm.h"
 
@@ -20,7 +21,7 @@ struct HeadNormOperation {
 };
 Value head_norm(Tape& tape, const Value& x, const HeadNormOperation& operation);
 
-// Of x [B, T, C], biases and rates [C], these of decays alone: [B, T, C] float32.
+// Of x [B, T, C], biases and rates [C], these where the formula has them: [B, T, C] float32.
 struct GateOperation {
   kernels::GateFormula formula;
   Parameter bias;
@@ -30,19 +31,44 @@ Value gate(Tape& tape, const Value& x, const GateOperation& operation);
 
 // What tokens read from states that they write: kernels/state_scan.h.
 struct StateScanOperation {
-  Shape heads;           // N, H
-  Value q, k, v;         // [B, T, N*H]
-  Value log_decay = {};  // [B, T, N] or [B, T, N*H] float32; or [N], without gradient; or none
+  Shape state;           // N, K, V
+  Value q, k;            // [B, T, N*K]
+  Value v;               // [B, T, N*V]
+  Value log_decay = {};  // [B, T, N] or [B, T, N*K] float32; or [N], without gradient; or none
   Value strength = {};   // [B, T, N] float32, or none
-  Value initial = {};    // [B, N, H, H] float32
+  Value initial = {};    // [B, N, K, V] float32
   float scale = 1.0F;
   bool erases = false;
   bool is_read_on = false;  // whether a later segment of the step learns through the state
 };
 struct ScannedState {
-  Value output;  // [B, T, N*H]
-  Value state;   // [B, N, H, H] float32, after the last token; has a gradient where it is read on
+  Value output;  // [B, T, N*V]
+  Value state;   // [B, N, K, V] float32, after the last token; has a gradient where it is read on
 };
 ScannedState state_scan(Tape& tape, const StateScanOperation& operation);
+
+// The features of rows x [B, R, H], of which exponentials and waves also have projections [B, R, M]: [B, R, K].
+struct FeatureOperation {
+  kernels::FeatureFormula formula;
+  int64_t shifts = 0;
+  float scale = 1.0F;
+  Value projections = {};
+};
+Value feature_map(Tape& tape, const Value& x, const FeatureOperation& operation);
+
+// Of sums [B, R, H + 1] those of values, divided by that of weights: [B, R, H].
+Value weighted_average(Tape& tape, const Value& sums, float floor);
+
+// x [B, T, C] over so many tokens, and silu: kernels/short_convolution.h.
+struct ConvolutionOperation {
+  Parameter taps;           // [C, taps]
+  Value before;             // [B, taps - 1, C] float32
+  bool is_read_on = false;  // whether a later segment of the step learns through what it hands on
+};
+struct Convolved {
+  Value output;  // [B, T, C]
+  Value after;   // [B, taps - 1, C] float32; has a gradient where it is read on
+};
+Convolved short_convolution(Tape& tape, const Value& x, const ConvolutionOperation& operation);
 
 }  // namespace segue

@@ -208,8 +208,15 @@ bool Trainer::goes_on(const StopSignal& stop) {
 
 void Trainer::train_step(const Segment& segment) {
   const auto start = std::chrono::steady_clock::now();
-  if (segment.starts_text) {
+  const auto begins_anew = [&](int64_t interval) {
+    return interval > 0 && state_.step > 0 && state_.step % interval == 0;
+  };
+  if (segment.starts_text || begins_anew(config_.training.reset_interval)) {
     for (StreamGroup& group : groups_) group.memory->reset();
+  }
+  if (begins_anew(config_.training.redraw_interval)) {
+    queue_.synchronize();
+    parameters_.redraw(static_cast<uint64_t>(config_.seed), static_cast<uint64_t>(state_.step));
   }
   const int64_t scored = forward_backward(segment);
   ++state_.step;

@@ -1,7 +1,7 @@
 """Every kind of state gives each token the loss that the plain functions of flash-linear-attention give it with the same
 weights: those over the whole text at once, Segue by segments that pass states on.
 
-What is around those functions (projections, gates, norms, the block) is written out below. Skipped where Python lacks
+What is around those functions (projections, convolutions, random features, gates, norms, the block) is written out below. Skipped where Python lacks
 torch, safetensors, einops or fla; run with torch 2.15.0 and fla-core 0.6.0.
 """
 
@@ -16,6 +16,7 @@ SKIPPED = 77
 warnings.simplefilter("ignore")
 try:
     import torch
+    from fla.modules.feature_map import DPFPFeatureMap
     from fla.ops.delta_rule.naive import delta_rule_recurrence
     from fla.ops.gated_delta_rule.naive import naive_chunk_gated_delta_rule, naive_recurrent_gated_delta_rule
     from fla.ops.gla.naive import naive_recurrent_gla
@@ -35,6 +36,7 @@ VOCABULARY = 60
 MODEL = {"n_layer": 2, "n_head": 4, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 0, "dropout": 0.0,
          "position": {"kind": "none"}, "init": {"init_std": 0.2}}
 PLAIN = {"unit_keys": False, "erases": False, "strength": "full"}
+AVERAGES = PLAIN | {"output_norm": "weights", "output_gate": False}
 
 
 def swapped(function):
@@ -61,13 +63,47 @@ KINDS = {
     "gated_delta": ({}, lambda q, k, v, g, b: naive_recurrent_gated_delta_rule(q, k, v, b, g)[0]),
     "gated_delta, in chunks": ({}, lambda q, k, v, g, b: naive_chunk_gated_delta_rule(q, k, v, g, b, chunk_size=16)[0]),
     "channel_delta": ({"decay": "channel"}, lambda q, k, v, g, b: naive_recurrent_kda(q, k, v, g, b)[0]),
+    "gated_delta, convolved": ({"convolution": 4, "feature": "identity"},
+                               lambda q, k, v, g, b: naive_recurrent_gated_delta_rule(q, k, v, b, g)[0]),
+    "delta, dpfp": ({"decay": "none", "feature": "dpfp", "shifts": 3},
+                    lambda q, k, v, g, b: swapped(delta_rule_recurrence)(q, k, v, b.unsqueeze(-1))),
+    "linear, averages": (AVERAGES | {"decay": "none", "feature": "elu_plus_one"},
+                         lambda q, k, v, g, b: naive_recurrent_linear_attn(q, k, v, normalize=True)[0]),
+    "performer": (AVERAGES | {"decay": "none", "feature": "performer", "random_features": 40},
+                  lambda q, k, v, g, b: naive_recurrent_linear_attn(q, k, v, normalize=True)[0]),
+    "random_fourier": (AVERAGES | {"decay": "token", "strength": "rest", "feature": "random_fourier", "unit_keys": True,
+                                   "random_features": 40},
+                       lambda q, k, v, g, b: averaged(q, k, v * b.unsqueeze(-1), b, g)),
 }
 
 
-def feature(score, x):
-    x = {"silu": F.silu, "identity": lambda y: y, "relu": F.relu, "elu_plus_one": lambda y: F.elu(y) + 1}[
-        score.get("feature", "silu")](x)
-    return x / torch.sqrt(x.square().sum(-1, keepdim=True) + 1e-6) if score.get("unit_keys", True) else x
+def averaged(q, k, v, b, g):
+    """What is read of v, already times b, over what is read of ones times b: nothing divides by less than 1e-3."""
+    read = lambda values: naive_recurrent_simple_gla(q, k, values, g, scale=1)[0]
+    weights = read(b.unsqueeze(-1).expand(v.shape).contiguous())
+    return read(v) / torch.where(weights.abs() < 1e-3, torch.where(weights < 0, -1e-3, 1e-3), weights)
+
+
+def feature(score, weights, x):
+    kind = score.get("feature", "silu")
+    unit = lambda y: y / torch.sqrt(y.square().sum(-1, keepdim=True) + 1e-6) if score.get("unit_keys", True) else y
+    if kind == "performer":
+        x = unit(x) * x.shape[-1] ** -0.25
+        return torch.exp(x @ weights["directions"].T - x.square().sum(-1, keepdim=True) / 2)
+    if kind == "random_fourier":
+        x = (unit(x) * weights["feature_gain"]) @ weights["directions"].T
+        return torch.cat([x.sin(), x.cos()], -1) * weights["directions"].shape[0] ** -0.5
+    if kind == "dpfp":
+        return unit(DPFPFeatureMap(x.shape[-1], score["shifts"])(x))
+    return unit({"silu": F.silu, "identity": lambda y: y, "relu": F.relu, "elu_plus_one": lambda y: F.elu(y) + 1}[kind](x))
+
+
+def convolved(weights, name, x):
+    if "convolution." + name not in weights:
+        return x
+    taps = weights["convolution." + name]
+    early = F.pad(x.transpose(1, 2), (taps.shape[1] - 1, 0))
+    return F.silu(F.conv1d(early, taps.unsqueeze(1), groups=taps.shape[0]).transpose(1, 2))
 
 
 def log_decay(score, weights, x, heads):
@@ -81,13 +117,16 @@ def log_decay(score, weights, x, heads):
 def mixed(score, function, weights, x):
     """What the tokens x [B, T, D] of a layer read."""
     heads = lambda y: y.unflatten(-1, (MODEL["n_head"], MODEL["d_head"]))
-    q, k, v = (heads(x @ weights[name].T) for name in "qkv")
+    q, k, v = (heads(convolved(weights, name, x @ weights[name].T)) for name in "qkv")
     decay = log_decay({"decay": "token"} | score, weights, x, heads)
     strength = (x @ weights["strength"].T + weights["strength_bias"]).sigmoid() if "strength" in weights else None
     if score.get("strength") == "step":
         strength = F.softplus(x @ weights["decay"].T + weights["decay_bias"])
-    read = function(feature(score, q), feature(score, k), v, decay, strength)
-    read = read / torch.sqrt(read.square().mean(-1, keepdim=True) + 1e-5) * weights["norm"]
+    if score.get("strength") == "rest":
+        strength = 1 - decay.exp()
+    read = function(feature(score, weights, q), feature(score, weights, k), v, decay, strength)
+    if "norm" in weights:
+        read = read / torch.sqrt(read.square().mean(-1, keepdim=True) + 1e-5) * weights["norm"]
     if "gate" in weights:
         read = read * F.silu(heads(x @ weights["gate"].T))
     return read.flatten(-2) @ weights["output"].T

@@ -2,12 +2,14 @@
 ranks and in any parts of a step, read alike from caches, and refused by name where they cannot be."""
 
 import json
+import os
 import random
 import shutil
 import time
 
 from job import Job, check_close, losses, metrics, newest_step, require
 from program import TINY_MODEL, check, check_same_run, refused, read_evaluation
+from tensor_files import read_safetensors
 
 USAGE, CONFIG = 2, 3
 STEPS = 60
@@ -19,6 +21,9 @@ SAVED_BY_RANKS = ("tokens", "compressed", "encoder", "hybrid")
 
 # Layers of these attend to no rows.
 STATES = ("state", "hybrid")
+
+PERFORMER = {"kind": "state", "feature": "performer", "random_features": 9, "convolution": 3, "decay": "channel",
+             "erases": False, "output_norm": "weights"}
 
 # Of each kind: its model, what training says, and a model of the same kind that cannot take over its state.
 KINDS = {
@@ -54,11 +59,12 @@ KINDS = {
               {"tgt_len": 5, "segments_per_step": 2, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0,
                                                                 "segments_per_step": 1}]},
               {"score": {"kind": "state", "decay": "channel"}, "mem_len": 0, "position": {"kind": "none"}}),
-    "hybrid": ({"layers": [{"only": [0], "score": {"kind": "state", "decay": "channel", "erases": False},
-                            "position": {"kind": "none"}}], "mem_len": 7, "position": {"kind": "rope"}},
-               {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
-               {"layers": [{"only": [1], "score": {"kind": "state", "decay": "channel", "erases": False},
-                            "position": {"kind": "none"}}], "mem_len": 7, "position": {"kind": "rope"}}),
+    "hybrid": ({"layers": [{"only": [0], "score": PERFORMER, "position": {"kind": "none"}}], "mem_len": 7,
+                "position": {"kind": "rope"}},
+               {"tgt_len": 5, "reset_interval": 8, "redraw_interval": 16,
+                "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+               {"layers": [{"only": [1], "score": PERFORMER, "position": {"kind": "none"}}], "mem_len": 7,
+                "position": {"kind": "rope"}}),
 }
 
 
@@ -286,6 +292,23 @@ def test_states_alone(job):
     check(abs(by_document[0] - by_document[1]) <= 1e-5, f"hybrid: documents evaluated {by_document} by 1 and 4 streams")
 
 
+def test_resets_and_redraws(job):
+    """Memories begin anew before the step after every reset_interval, random features after every redraw_interval."""
+    model, _, _ = KINDS["hybrid"]
+    runs = {name: train(job, 1, write_config(job, name, model, {"tgt_len": 5, "max_step": 17, **training},
+                                             checkpoint={"interval": 1}), name)
+            for name, training in (("going-on", {}), ("reset", {"reset_interval": 8}),
+                                   ("redrawn", {"reset_interval": 8, "redraw_interval": 16}))}
+    going_on, reset, redrawn = (losses(run) for run in runs.values())
+    check(going_on[:8] == reset[:8] and going_on[8] != reset[8], f"reset after 8 steps: {going_on[:9]}, {reset[:9]}")
+    check(reset[:16] == redrawn[:16] and reset[16] != redrawn[16], f"redrawn after 16: {reset[14:]}, {redrawn[14:]}")
+    directions = {}
+    for step in (15, 16, 17):
+        tensors = read_safetensors(os.path.join(runs["redrawn"], "checkpoints", f"step-{step:08d}", "weights.safetensors"))
+        directions[step] = tensors["layers.0.attention.directions"]
+    check(directions[15] == directions[16] != directions[17], "random features are drawn between steps 16 and 17")
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -297,6 +320,7 @@ def main():
     test_compression_alone(job)
     test_encoder_alone(job)
     test_states_alone(job)
+    test_resets_and_redraws(job)
     test_attention(job)
 
 

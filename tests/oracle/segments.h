@@ -116,7 +116,9 @@ inline Memory initial_memory(const ModelConfig& model) {
   if (encoder_layers(model) > 0) return Memory(1);
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    if (keeps_state(model, layer)) memory[layer].assign(model.n_head * model.d_head * model.d_head, 0.0);
+    if (keeps_state(model, layer)) memory[layer].clear();
+    for (const CarriedTensor& carried : carried_tensors(model, layer))
+      memory[layer].resize(memory[layer].size() + carried.shape.elements());
   }
   if (compresses) memory.emplace_back(compressed);
   if (memory_tokens(model) > 0) memory.emplace_back();

@@ -25,11 +25,16 @@ class StateAttention {
   StateAttention(const ModelConfig& layer, const std::map<std::string, Rows>& weights, std::string prefix)
       : layer_(layer), weights_(weights), prefix_(std::move(prefix)) {}
 
-  // x [T, D] -> [T, D]; `state` [N, H, H] is that before x, and becomes that after it.
-  Rows output(const Rows& x, Rows& state) const {
-    const Rows q = feature(projected("q", x)), k = feature(projected("k", x)), v = projected("v", x);
-    const Rows decays = log_decays(x);
+  // x [T, D] -> [T, D]; `states` [N, K, V], and [S - 1, N*H] of each convolution behind it, are those before x, and
+  // become those after it.
+  Rows output(const Rows& x, Rows& states) const {
     const int64_t tokens = std::ssize(x) / layer_.d_model, heads = layer_.n_head, width = layer_.d_head;
+    const bool averages = layer_.score.output_norm == StateNorm::kWeights;
+    const int64_t values = averages ? width + 1 : width;
+    const Rows q = features(convolved("q", 0, x, states)), k = features(convolved("k", 1, x, states));
+    const Rows v = with_ones(convolved("v", 2, x, states), values);
+    const int64_t keys = std::ssize(q) / (tokens * heads);
+    const Rows decays = log_decays(x, keys);
     const Rows strength = strengths(x, tokens * heads);
     Rows read(tokens * heads * width);
     for (int64_t n = 0; n < heads; ++n) {
@@ -41,29 +46,33 @@ class StateAttention {
         }
         return picked;
       };
-      const auto first = state.begin() + n * width * width;
-      const StateScanResults<Scalar> scanned = state_scan<Scalar>({.t = static_cast<size_t>(tokens),
-                                                                   .k_width = static_cast<size_t>(width),
-                                                                   .v_width = static_cast<size_t>(width),
-                                                                   .q = of_head(q, width),
-                                                                   .k = of_head(k, width),
-                                                                   .v = of_head(v, width),
-                                                                   .log_decay = of_head(decays, width),
-                                                                   .beta = of_head(strength, 1),
-                                                                   .initial = Rows(first, first + width * width),
-                                                                   .scale = 1.0 / std::sqrt(static_cast<double>(width)),
-                                                                   .erases = layer_.score.erases});
+      const auto first = states.begin() + n * keys * values;
+      const StateScanResults<Scalar> scanned =
+          state_scan<Scalar>({.t = static_cast<size_t>(tokens),
+                              .k_width = static_cast<size_t>(keys),
+                              .v_width = static_cast<size_t>(values),
+                              .q = of_head(q, keys),
+                              .k = of_head(k, keys),
+                              .v = of_head(v, values),
+                              .log_decay = of_head(decays, keys),
+                              .beta = of_head(strength, 1),
+                              .initial = Rows(first, first + keys * values),
+                              .scale = averages ? 1.0 : 1.0 / std::sqrt(static_cast<double>(keys)),
+                              .erases = layer_.score.erases});
       std::copy(scanned.last().begin(), scanned.last().end(), first);
       for (int64_t t = 0; t < tokens; ++t)
-        std::copy_n(scanned.output.begin() + t * width, width, read.begin() + (t * heads + n) * width);
+        for (int64_t i = 0; i < width; ++i) {
+          const Scalar sum = scanned.output[t * values + i];
+          read[(t * heads + n) * width + i] = averages ? sum / weight_of(scanned.output[t * values + width]) : sum;
+        }
     }
     const Rows normed =
         head_norm<Scalar>({.feature = kernels::Feature::kIdentity,
-                           .norm = kernels::HeadNorm::kRootMeanSquare,
+                           .norm = averages ? kernels::HeadNorm::kNone : kernels::HeadNorm::kRootMeanSquare,
                            .epsilon = static_cast<double>(static_cast<float>(layer_.block.layer_norm_epsilon)),
                            .width = static_cast<size_t>(width),
                            .x = read,
-                           .gain = weight("norm"),
+                           .gain = averages ? Rows() : weight("norm"),
                            .gate = layer_.score.output_gate ? projected("gate", x) : Rows()});
     return matmul({tokens, layer_.d_model, heads * width}, normed, false, weight("output"), true);
   }
@@ -78,27 +87,111 @@ class StateAttention {
   }
   Rows projected(const std::string& name, const Rows& x) const { return product(x, layer_.d_model, name); }
 
-  Rows feature(const Rows& x) const {
-    const auto kind = [this] {
-      switch (layer_.score.feature) {
-        case StateFeature::kSilu:
-          return kernels::Feature::kSilu;
-        case StateFeature::kRelu:
-          return kernels::Feature::kRelu;
-        case StateFeature::kEluPlusOne:
-          return kernels::Feature::kEluPlusOne;
-        case StateFeature::kIdentity:
-          break;
-      }
-      return kernels::Feature::kIdentity;
-    };
-    return head_norm<Scalar>({.feature = kind(),
+  // [T, N*H], over the tokens that convolution `number` has in the states and those before.
+  Rows convolved(const std::string& name, int64_t number, const Rows& x, Rows& states) const {
+    const Rows projections = projected(name, x);
+    const int64_t taps = layer_.score.convolution, width = layer_.n_head * layer_.d_head;
+    if (taps == 0) return projections;
+    const int64_t tail = (taps - 1) * width;
+    const auto first = states.end() - (3 - number) * tail;
+    Rows inputs(first, first + tail);
+    inputs.insert(inputs.end(), projections.begin(), projections.end());
+    const Rows& weights = weight("convolution." + name);
+    Rows y(projections.size());
+    for (int64_t i = 0; i < std::ssize(y); ++i) {
+      for (int64_t j = 0; j < taps; ++j) y[i] += weights[i % width * taps + j] * inputs[i + j * width];
+      y[i] = y[i] / (1.0 + std::exp(-y[i]));
+    }
+    std::copy(inputs.end() - tail, inputs.end(), first);
+    return y;
+  }
+
+  // A column of ones behind each head's, where a sum of weights is wanted.
+  Rows with_ones(const Rows& v, int64_t values) const {
+    Rows all;
+    for (auto head = v.begin(); head != v.end(); head += layer_.d_head) {
+      all.insert(all.end(), head, head + layer_.d_head);
+      all.resize(all.size() + values - layer_.d_head, Scalar(1.0));
+    }
+    return all;
+  }
+
+  // What divides in place of a sum of weights.
+  Scalar weight_of(Scalar sum) const {
+    const double of_waves = layer_.score.strength == StateStrength::kRest ? 1e-3 : 1e-2;
+    const double floor = layer_.score.feature == StateFeature::kRandomFourier ? of_waves : 1e-30;
+    if (std::abs(std::real(sum)) >= floor) return sum;
+    return Scalar(std::real(sum) < 0.0 ? -floor : floor);
+  }
+
+  // [T, N*K]
+  Rows features(const Rows& x) const {
+    switch (layer_.score.feature) {
+      case StateFeature::kSilu:
+        return normed(kernels::Feature::kSilu, layer_.d_head, x, {});
+      case StateFeature::kRelu:
+        return normed(kernels::Feature::kRelu, layer_.d_head, x, {});
+      case StateFeature::kEluPlusOne:
+        return normed(kernels::Feature::kEluPlusOne, layer_.d_head, x, {});
+      case StateFeature::kIdentity:
+        return normed(kernels::Feature::kIdentity, layer_.d_head, x, {});
+      case StateFeature::kDpfp:
+        return normed(kernels::Feature::kIdentity, 2 * layer_.d_head * layer_.score.shifts, products(x), {});
+      case StateFeature::kPerformer:
+        return exponentials(normed(kernels::Feature::kIdentity, layer_.d_head, x, {}));
+      case StateFeature::kRandomFourier:
+        break;
+    }
+    return waves(normed(kernels::Feature::kIdentity, layer_.d_head, x, weight("feature_gain")));
+  }
+
+  Rows normed(kernels::Feature activation, int64_t width, const Rows& x, const Rows& gain) const {
+    return head_norm<Scalar>({.feature = activation,
                               .norm = layer_.score.unit_keys ? kernels::HeadNorm::kUnit : kernels::HeadNorm::kNone,
                               .epsilon = static_cast<double>(1e-6F),
-                              .width = static_cast<size_t>(layer_.d_head),
+                              .width = static_cast<size_t>(width),
                               .x = x,
-                              .gain = {},
+                              .gain = gain,
                               .gate = {}});
+  }
+
+  Rows products(const Rows& x) const {
+    const int64_t width = layer_.d_head;
+    Rows all;
+    for (auto row = x.begin(); row != x.end(); row += width) {
+      Rows both;
+      for (const double sign : {1.0, -1.0}) {
+        for (int64_t i = 0; i < width; ++i) both.push_back(std::real(row[i]) * sign > 0.0 ? row[i] * sign : Scalar());
+      }
+      for (int64_t shift = 1; shift <= layer_.score.shifts; ++shift)
+        for (int64_t i = 0; i < 2 * width; ++i) all.push_back(both[i] * both[(i - shift + 2 * width) % (2 * width)]);
+    }
+    return all;
+  }
+
+  Rows exponentials(const Rows& x) const {
+    const int64_t width = layer_.d_head;
+    const double scale = std::pow(static_cast<double>(width), -0.25);
+    Rows all;
+    for (auto row = x.begin(); row != x.end(); row += width) {
+      Scalar square{};
+      for (int64_t i = 0; i < width; ++i) square += row[i] * row[i];
+      for (const Scalar& along : product(Rows(row, row + width), width, "directions"))
+        all.push_back(std::exp(scale * along - 0.5 * scale * scale * square));
+    }
+    return all;
+  }
+
+  Rows waves(const Rows& x) const {
+    const int64_t width = layer_.d_head;
+    Rows all;
+    for (auto row = x.begin(); row != x.end(); row += width) {
+      const Rows along = product(Rows(row, row + width), width, "directions");
+      const double root = std::sqrt(static_cast<double>(along.size()));
+      for (const Scalar& p : along) all.push_back(std::sin(p) / root);
+      for (const Scalar& p : along) all.push_back(std::cos(p) / root);
+    }
+    return all;
   }
 
   // [T, N], of which there are so many
@@ -108,15 +201,17 @@ class StateAttention {
         return gates(GateFormula::kShare, projected("strength", x), weight("strength_bias"), {});
       case StateStrength::kStep:
         return gates(GateFormula::kStep, projected("decay", x), weight("decay_bias"), {});
+      case StateStrength::kRest:
+        return gates(GateFormula::kRest, projected("decay", x), weight("decay_bias"), weight("decay_rate"));
       case StateStrength::kFull:
         break;
     }
     return Rows(count, 1.0);
   }
 
-  // [T, N, H]
-  Rows log_decays(const Rows& x) const {
-    const int64_t tokens = std::ssize(x) / layer_.d_model, heads = layer_.n_head, width = layer_.d_head;
+  // [T, N, K]
+  Rows log_decays(const Rows& x, int64_t width) const {
+    const int64_t tokens = std::ssize(x) / layer_.d_model, heads = layer_.n_head;
     if (layer_.score.decay == StateDecay::kChannel) {
       const Rows low = projected("decay_down", x);
       return gates(GateFormula::kDecay, product(low, std::ssize(low) / tokens, "decay"), weight("decay_bias"),

@@ -112,6 +112,60 @@ TEST(MemoryCombinations, AnEncoderSeesTokensBeforeAndAfterEach) {
             "of several documents together where these end; found \"a\"");
 }
 
+TEST(MemoryCombinations, FeaturesOfStates) {
+  const auto error = [](const std::string& score, const std::string& training = "training.tgt_len=128") {
+    return error_with({R"(model.score={"kind": "state", )" + score + "}", "model.position.kind=none", "model.mem_len=0",
+                       "model.n_head=4", "model.d_model=64", "model.d_head=16", training});
+  };
+  const std::string performer = R"("feature": "performer", "erases": false)";
+  EXPECT_EQ(error(performer), "no error");
+  EXPECT_EQ(error(performer + R"(, "output_norm": "weights")"), "no error");
+  EXPECT_EQ(error(R"("feature": "dpfp", "shifts": 8, "convolution": 4)"), "no error");
+  EXPECT_EQ(error(R"("feature": "random_fourier", "random_features": 128)"), "no error");
+  EXPECT_EQ(error(R"("random_features": 8)"),
+            "c: model.score.random_features: expected 64, the default, as only \"performer\" or \"random_fourier\" "
+            "reads it, with model.score.feature = \"silu\", found 8");
+  EXPECT_EQ(error(performer + R"(, "shifts": 2)"),
+            "c: model.score.shifts: expected 1, the default, as only \"dpfp\" reads it, with model.score.feature = "
+            "\"performer\", found 2");
+  EXPECT_EQ(error(R"("feature": "dpfp", "shifts": 32)"),
+            "c: model.score.shifts: expected less than 2 * model.d_head = 32, found 32");
+  EXPECT_EQ(error(R"("feature": "dpfp", "shifts": 9)"),
+            "c: model.score.shifts: expected at most 256 features of a head with model.score.feature = \"dpfp\" and "
+            "model.d_head = 16, found 9, which makes 288");
+  EXPECT_EQ(error(R"("feature": "random_fourier", "random_features": 129)"),
+            "c: model.score.random_features: expected at most 256 features of a head with model.score.feature = "
+            "\"random_fourier\" and model.d_head = 16, found 129, which makes 258");
+  EXPECT_EQ(error(R"("convolution": 1)"), "c: model.score.convolution: expected 0 or at least 2 tokens, found 1");
+  EXPECT_THAT(error(R"("convolution": 9)"), HasSubstr("model.score.convolution"));
+  EXPECT_EQ(
+      error(R"("feature": "performer")"),
+      "c: model.score.erases: expected false with model.score.feature = \"performer\", whose keys have any length, "
+      "found true");
+  EXPECT_EQ(error(R"("feature": "relu", "output_norm": "weights")"),
+            "c: model.score.erases: expected false with model.score.output_norm = \"weights\", which would be erased "
+            "too, found true");
+  EXPECT_EQ(error(R"("erases": false, "output_norm": "weights")"),
+            "c: model.score.feature: expected one whose products are weights (\"relu\", \"elu_plus_one\", \"dpfp\", "
+            "\"performer\" or \"random_fourier\") with model.score.output_norm = \"weights\", found \"silu\"");
+  EXPECT_EQ(error(performer, R"(training={"reset_interval": 5, "redraw_interval": 10})"), "no error");
+  EXPECT_EQ(error(performer, "training.redraw_interval=10"),
+            "c: training.reset_interval: expected at least 1 with training.redraw_interval = 10, since a state was "
+            "written under the features of its time, found 0");
+  EXPECT_EQ(
+      error_with({"model.mem_len=0", "training.reset_interval=5"}),
+      "c: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
+      "nothing to reset, found 5");
+  EXPECT_EQ(error_with({"training.reset_interval=5"}), "no error");
+  EXPECT_EQ(
+      error(performer, R"(training={"reset_interval": 4, "redraw_interval": 10})"),
+      "c: training.redraw_interval: expected a multiple of training.reset_interval, since a state was written under "
+      "the features of its time, found 10 with training.reset_interval = 4");
+  EXPECT_EQ(error(R"("decay": "none")", R"(training={"reset_interval": 5, "redraw_interval": 10})"),
+            "c: training.redraw_interval: expected 0 without a layer of model.score.kind = \"state\" whose feature is "
+            "\"performer\" or \"random_fourier\", found 10");
+}
+
 TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
   const std::string state = R"(model.score={"kind": "state", "decay": "channel"})";
   const std::string none = "model.position.kind=none";

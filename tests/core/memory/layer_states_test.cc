@@ -55,6 +55,19 @@ TEST(StateMemory, NamesLayersAndCountsWhatItKeeps) {
                    ->bytes());
 }
 
+TEST(StateMemory, HasTheTailsOfConvolutionsBehindTheState) {
+  ModelConfig model = hybrid();
+  model.layers[0].score->convolution = 3;
+  model.layers[0].score->output_norm = StateNorm::kWeights;
+  model.layers[0].score->feature = StateFeature::kPerformer;
+  model.layers[0].score->random_features = 7;
+  std::vector<std::string> found;
+  for (const NamedTensor& tensor : memory_of(model).state())
+    found.push_back(tensor.name + " " + tensor.tensor.shape.text());
+  EXPECT_THAT(found, ::testing::IsSupersetOf({"states.0 [2, 2, 7, 6]", "tails.q.0 [2, 2, 10]", "tails.k.0 [2, 2, 10]",
+                                              "tails.v.0 [2, 2, 10]", "states.2 [2, 2, 7, 6]"}));
+}
+
 TEST(StateMemory, ComesBackAndBeginsAgainWithZeros) {
   StateMemory memory = memory_of(hybrid());
   std::vector<OwnedTensor> saved = copies_of(memory.state());
@@ -78,11 +91,11 @@ TEST(StateMemory, RefusesOtherStates) {
   std::vector<OwnedTensor> saved = copies_of(memory.state());
   const auto error = [&] { return message_of<CheckpointError>([&] { memory.restore(as_saved(saved)); }); };
   saved.back() = OwnedTensor(DType::kFloat32, {kStateStreams, 2, 5, 4});
-  EXPECT_EQ(error(), "the state of layer 2 is float32 [2, 2, 5, 4], expected float32 [2, 2, 5, 5]");
+  EXPECT_EQ(error(), "states.2 is float32 [2, 2, 5, 4], expected float32 [2, 2, 5, 5]");
   saved.back() = OwnedTensor(DType::kInt32, {kStateStreams, 2, 5, 5});
-  EXPECT_EQ(error(), "the state of layer 2 is int32 [2, 2, 5, 5], expected float32 [2, 2, 5, 5]");
+  EXPECT_EQ(error(), "states.2 is int32 [2, 2, 5, 5], expected float32 [2, 2, 5, 5]");
   saved.erase(saved.begin(), saved.end() - 1);
-  EXPECT_EQ(error(), "states of 1 layers, expected 2");
+  EXPECT_EQ(error(), "expected 2 tensors of layers that keep states, found 1");
 }
 
 }  // namespace

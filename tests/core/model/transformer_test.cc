@@ -32,16 +32,24 @@ void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory
     const size_t number = tensor.name.find_last_of('.');
     return number == std::string::npos ? std::numeric_limits<int>::max() : std::stoi(tensor.name.substr(number + 1));
   });
-  for (size_t layer = 0; layer < state.size(); ++layer) {
+  size_t layer = 0, read = 0;  // a layer may have several tensors
+  for (const NamedTensor& tensor : state) {
+    const Shape& shape = tensor.tensor.shape;
+    const bool says_by_extents = shape[2] == 0;  // how many rows are compressed
+    const auto count =
+        says_by_extents ? expected[0][layer].size() : static_cast<size_t>(shape.elements() / std::ssize(expected));
     std::vector<double> streams;
-    for (const oracle::Memory& memory : expected)
-      streams.insert(streams.end(), memory[layer].begin(), memory[layer].end());
-    const Shape& shape = state[layer].tensor.shape;
-    if (shape[2] == 0) {  // which says by its extents how many rows are compressed
-      EXPECT_EQ(shape[0] * shape[1], std::ssize(streams)) << state[layer].name;
-      continue;
+    for (const oracle::Memory& memory : expected) {
+      ASSERT_LE(read + count, memory[layer].size()) << tensor.name;
+      const auto first = memory[layer].begin() + static_cast<int64_t>(read);
+      streams.insert(streams.end(), first, first + static_cast<int64_t>(count));
     }
-    expect_close(state[layer].name, state[layer].tensor, streams, kernels::kNetwork);
+    read += count;
+    if (read == expected[0][layer].size()) ++layer, read = 0;
+    if (says_by_extents)
+      EXPECT_EQ(shape[0] * shape[1], std::ssize(streams)) << tensor.name;
+    else
+      expect_close(tensor.name, tensor.tensor, streams, kernels::kNetwork);
   }
 }
 

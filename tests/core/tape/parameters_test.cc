@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/model/transformer.h"
@@ -68,6 +69,38 @@ TEST(Parameters, UniformStart) {
   EXPECT_NEAR(moments_of(weight).deviation, 0.3 / std::sqrt(3.0), 0.005);
   expect_normal(values_of(parameters, "projection"), 0.0, 0.01);
   expect_normal(values_of(parameters, "gain"), 1.0, 0.02);
+}
+
+// In every block of as many as they have columns; their lengths are those of normal vectors.
+TEST(Parameters, RandomDirectionsAreOrthogonalAndAsLongAsNormalVectors) {
+  constexpr int64_t kDirections = 600, kWidth = 24;
+  Parameters parameters({{"directions", {kDirections, kWidth}, Initializer::kDirections}});
+  parameters.initialize({}, 5);
+  const std::vector<double> all = values_of(parameters, "directions");
+  const auto product = [&](int64_t a, int64_t b) {
+    return std::inner_product(all.begin() + a * kWidth, all.begin() + (a + 1) * kWidth, all.begin() + b * kWidth, 0.0);
+  };
+  std::vector<double> squares;
+  for (int64_t a = 0; a < kDirections; ++a) {
+    squares.push_back(product(a, a));
+    for (int64_t b = a / kWidth * kWidth; b < a; ++b) ASSERT_NEAR(product(a, b), 0.0, 1e-4) << a << ", " << b;
+  }
+  // Chi-squared: mean H, variance 2 H, each known to four times its deviation of 600 draws.
+  const Moments found = moments_of(squares);
+  EXPECT_NEAR(found.mean, kWidth, 4.0 * std::sqrt(2.0 * kWidth / kDirections));
+  EXPECT_NEAR(found.deviation, std::sqrt(2.0 * kWidth), 0.15 * std::sqrt(2.0 * kWidth));
+}
+
+TEST(Parameters, WhatIsNotLearnedIsDrawnAnewAndNotCounted) {
+  Parameters parameters({{"weight", {3, 4}}, {"directions", {7, 4}, Initializer::kDirections}});
+  EXPECT_EQ(parameters.count(), 12);
+  parameters.initialize({}, 5);
+  const std::vector<double> weight = values_of(parameters, "weight"), first = values_of(parameters, "directions");
+  parameters.redraw(5, 1);
+  EXPECT_EQ(values_of(parameters, "weight"), weight);
+  EXPECT_NE(values_of(parameters, "directions"), first);
+  parameters.redraw(5, 0);
+  EXPECT_EQ(values_of(parameters, "directions"), first);
 }
 
 TEST(Parameters, StartDependsOnSeedAndName) {

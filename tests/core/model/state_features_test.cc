@@ -1,0 +1,116 @@
+// Where a state is what attention is: by estimates that come closer the more features there are, and exactly.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/core/model/model_problem.h"
+
+namespace segue {
+namespace {
+
+constexpr int64_t kStreams = 3, kLength = 24;
+
+ModelConfig softmax_attention() {
+  ModelConfig model = small_model();
+  model.d_head = 8;
+  model.mem_len = 0;
+  model.position.kind = PositionKind::kNone;
+  return model;
+}
+
+ModelConfig performer(int64_t features) {
+  ModelConfig model = softmax_attention();
+  model.score = {.kind = ScoreKind::kState,
+                 .feature = StateFeature::kPerformer,
+                 .random_features = features,
+                 .unit_keys = false,
+                 .decay = StateDecay::kNone,
+                 .erases = false,
+                 .strength = StateStrength::kFull,
+                 .output_norm = StateNorm::kWeights,
+                 .output_gate = false};
+  return model;
+}
+
+// The weights of softmax attention, whose queries and keys are short enough that an exponential of their product has a
+// mean which a few hundred draws find.
+void shorten_queries_and_keys(ModelProblem& attention) {
+  const int64_t width = attention.model.config().n_head * attention.model.config().d_head;
+  for (int64_t layer = 0; layer < attention.model.config().n_layer; ++layer) {
+    const TensorView qkv = attention.parameters["layers." + std::to_string(layer) + ".attention.qkv"].value;
+    for (int64_t i = 0; i < 2 * width * qkv.shape[1]; ++i) qkv.as<float>()[i] *= 0.4F;
+  }
+}
+
+// Gives `to` the weights that `from` has under the same names, and queries, keys and values of each layer.
+void take_over(ModelProblem& from, ModelProblem& to) {
+  const int64_t width = from.model.config().n_head * from.model.config().d_head;
+  for (size_t i = 0; i < to.parameters.specs().size(); ++i) {
+    const std::string& name = to.parameters.specs()[i].name;
+    if (from.parameters.contains(name)) {
+      to.parameters.upload(to.parameters.values(), i, from.parameters[name].value);
+      continue;
+    }
+    const size_t part = std::string("qkv").find(name.back());
+    if (!name.ends_with(std::string("attention.") + name.back()) || part == std::string::npos) continue;
+    const Parameter qkv = from.parameters[name.substr(0, name.size() - 1) + "qkv"];
+    to.parameters.upload(to.parameters.values(), i, qkv.rows(static_cast<int64_t>(part) * width, width).value);
+  }
+}
+
+std::vector<float> losses(ModelProblem& problem) {
+  SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(kStreams);
+  return problem.run(engine, 0, kLength, *memory);
+}
+
+// By how much losses are off those of softmax attention with the same weights, in the mean over tokens and draws.
+double error_with(int64_t features, const std::vector<float>& expected, ModelProblem& attention) {
+  constexpr uint64_t kDraws = 8;
+  ModelProblem problem(performer(features), kStreams, kLength);
+  take_over(attention, problem);
+  double error = 0.0;
+  for (uint64_t draw = 0; draw < kDraws; ++draw) {
+    problem.parameters.redraw(11, draw);
+    const std::vector<float> found = losses(problem);
+    for (size_t i = 0; i < found.size(); ++i) error += std::abs(found[i] - expected[i]);
+  }
+  return error / static_cast<double>(kDraws * expected.size());
+}
+
+// The error of an estimate falls with the root of the number of what it is the mean of.
+TEST(StateFeatures, PerformerComesCloserToSoftmaxByTheRootOfItsFeatures) {
+  ModelProblem attention(softmax_attention(), kStreams, kLength);
+  shorten_queries_and_keys(attention);
+  const std::vector<float> expected = losses(attention);
+  double before = 0.0, first = 0.0;
+  for (const int64_t features : {4, 16, 64, 256}) {
+    const double error = error_with(features, expected, attention);
+    RecordProperty("error_with_" + std::to_string(features), std::to_string(error));
+    if (first == 0.0) {
+      first = error;
+    } else {
+      EXPECT_LT(error, 0.75 * before) << features;
+    }
+    before = error;
+  }
+  EXPECT_NEAR(std::log2(first / before) / std::log2(256.0 / 4.0), 0.5, 0.15);
+}
+
+// With one token to see, whatever weighs it, an average is its value.
+TEST(StateFeatures, AnAverageOfOneTokenIsItsValue) {
+  ModelProblem attention(softmax_attention(), kStreams, 1);
+  ModelProblem state(performer(7), kStreams, 1);
+  take_over(attention, state);
+  const auto first_loss = [](ModelProblem& problem) {
+    SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+    return problem.run(engine, 0, 1, *problem.make_memory(kStreams));
+  };
+  const std::vector<float> expected = first_loss(attention), found = first_loss(state);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+}
+
+}  // namespace
+}  // namespace segue
