@@ -12,7 +12,7 @@ WEIGHTED_AVERAGE = "WeightedAverageTest.*"
 STATE_MUTATIONS = [
     kernel("gate", "biases left out", "x + in.bias[column]", "x", GATE),
     kernel("gate", "rates left out", "has_rate(kFormula) ? -scale_of(in.rate[column]) : 1.0F", "has_rate(kFormula) ? -1.0F : 1.0F", GATE),
-    kernel("gate", "what a decay leaves without its gradient's sign", "slope *= -kept;", "slope *= kept;", GATE),
+    kernel("gate", "what a decay leaves without its gradient's sign", "      slope *= -kept;", "      slope *= kept;", GATE),
     kernel("gate", "a rate's gradient as if the gate were the decay", "rate_slope *= -kept;", "", GATE),
     kernel("gate", "rates without a limit", "expf(rate > kLargestRate ? kLargestRate : rate)", "expf(rate)", GATE),
     kernel("gate", "the gradient of a share as if it were a decay's", "value * sigmoid(-shifted)", "value", GATE),
