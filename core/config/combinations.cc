@@ -113,6 +113,7 @@ void check_segments(const Config& config, std::string_view source) {
                       source, segments, name_of_choice(config.training.loss_part));
 }
 
+// Where nothing is remembered, nothing begins anew.
 void check_resets(const Config& config, std::string_view source) {
   const ModelConfig& model = config.model;
   if (config.training.reset_interval == 0 || model.mem_len > 0 || state_layers(model) > 0) return;
@@ -135,8 +136,7 @@ void check_redraws(const Config& config, std::string_view source) {
   if (training.reset_interval == 0)
     throw ConfigError(
         "{}: training.reset_interval: expected at least 1 with training.redraw_interval = {}, since a state was "
-        "written "
-        "under the features of its time, found 0",
+        "written under the features of its time, found 0",
         source, training.redraw_interval);
   if (training.redraw_interval % training.reset_interval != 0)
     throw ConfigError(
