@@ -299,6 +299,9 @@ TEST(FeatureMapTest, RefusesWhatItsContractForbids) {
   expect_refused({.formula = kWithOne, .x = x.view(), .projections = p.view()}, {"projections", "has none"});
   expect_refused({.formula = kWithOne, .x = wide.view()}, {"H", "at most 512"});
   expect_refused({.formula = kWithOne, .shifts = 1, .x = x.view()}, {"shifts", "0 but with kProducts"});
+  expect_refused({.formula = kExponential, .scale = 0.0F, .x = x.view(), .projections = p.view()},
+                 {"scale", "above 0"});
+  expect_refused({.formula = kWithOne, .scale = 2.0F, .x = x.view()}, {"scale", "1 but with kExponential"});
   expect_refused({.formula = kProducts, .x = x.view()}, {"shifts", "1 to 5", "found 0"});
   expect_refused({.formula = kProducts, .shifts = 6, .x = x.view()}, {"shifts", "1 to 5", "found 6"});
   expect_refused({.formula = kProducts, .shifts = 2, .x = x.view()}, {"y", "[2, 12]"});

@@ -34,13 +34,13 @@ ModelConfig performer(int64_t features) {
   return model;
 }
 
-// The weights of softmax attention, whose queries and keys are short enough that an exponential of their product has a
-// mean which a few hundred draws find.
+// The variance of an estimate grows as the exponential of the squared length of a query and a key together: with short
+// ones a few hundred features find the mean, and the error falls as that of means does.
 void shorten_queries_and_keys(ModelProblem& attention) {
   const int64_t width = attention.model.config().n_head * attention.model.config().d_head;
   for (int64_t layer = 0; layer < attention.model.config().n_layer; ++layer) {
     const TensorView qkv = attention.parameters["layers." + std::to_string(layer) + ".attention.qkv"].value;
-    for (int64_t i = 0; i < 2 * width * qkv.shape[1]; ++i) qkv.as<float>()[i] *= 0.4F;
+    for (int64_t i = 0; i < 2 * width * qkv.shape[1]; ++i) qkv.as<float>()[i] *= 0.2F;
   }
 }
 
@@ -92,11 +92,11 @@ TEST(StateFeatures, PerformerComesCloserToSoftmaxByTheRootOfItsFeatures) {
     if (first == 0.0) {
       first = error;
     } else {
-      EXPECT_LT(error, 0.75 * before) << features;
+      EXPECT_LT(error, 0.75 * before) << features;  // a half, but for the spread of a few draws
     }
     before = error;
   }
-  EXPECT_NEAR(std::log2(first / before) / std::log2(256.0 / 4.0), 0.5, 0.15);
+  EXPECT_NEAR(std::log2(first / before) / std::log2(256.0 / 4.0), 0.5, 0.1);  // that spread, of both ends
 }
 
 // With one token to see, whatever weighs it, an average is its value.
