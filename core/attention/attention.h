@@ -27,7 +27,7 @@ struct LayerMemory {
   Remembered form = Remembered::kHiddenStates;
   Value rows;                      // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
   Value distances;                 // [P, N*H]: with a KV cache, what Position::distances made of the encoding
-  std::vector<Value> states = {};  // all that a layer with a state has: see carried_tensors
+  std::vector<Value> states = {};  // see carried_tensors
   std::vector<ReceivedAttention> received = {};  // wanted of those rows
 };
 

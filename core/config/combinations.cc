@@ -102,8 +102,13 @@ void check_optimization(const Config& config, std::string_view source) {
 // Gradients pass from segment to segment through memory tokens and states.
 void check_segments(const Config& config, std::string_view source) {
   const int64_t segments = config.training.segments_per_step;
+  if (segments == 1 && associates(config.model))
+    throw ConfigError(
+        R"({}: training.segments_per_step: expected at least 2 with model.memory.kind = "associative", as what a segment )"
+        R"(writes is learned through a later one of the same step; found 1)",
+        source);
   if (segments == 1) return;
-  if (config.model.memory.kind != MemoryKind::kTokens && state_layers(config.model) == 0)
+  if (memory_tokens(config.model) == 0 && state_layers(config.model) == 0)
     throw ConfigError(
         R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
         R"(from segment to segment, and no layer that keeps a state; found {})",
@@ -117,7 +122,7 @@ void check_segments(const Config& config, std::string_view source) {
 void check_resets(const Config& config, std::string_view source) {
   const ModelConfig& model = config.model;
   if (config.training.reset_interval == 0 || model.mem_len > 0 || state_layers(model) > 0) return;
-  if (model.memory.kind == MemoryKind::kTokens || model.memory.kind == MemoryKind::kCompressed) return;
+  if (memory_tokens(model) > 0 || model.memory.kind == MemoryKind::kCompressed) return;
   throw ConfigError(
       "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
       "nothing to reset, found {}",
@@ -149,6 +154,7 @@ void check_redraws(const Config& config, std::string_view source) {
 std::string_view why_documents_mix(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::kTokens:
+    case MemoryKind::kAssociative:
       return "whose tokens are written once a segment, wherever documents end in it";
     case MemoryKind::kCompressed:
       return "whose rows are made of tokens of several documents where these end";

@@ -90,10 +90,10 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kCompressed, kEncoder };
+enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kAssociative, kCompressed, kEncoder };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 5> kTable(
+  static constexpr ChoiceTable<MemoryKind, 6> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
        {kKeysValues, "keys_values",
         "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
@@ -101,6 +101,10 @@ inline const auto& table_of(MemoryKind) {
        {kTokens, "tokens",
         "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
         "newest inputs of every layer, where model.mem_len is above 0"},
+       {kAssociative, "associative",
+        "in every layer a matrix of fixed size: every segment ends in memory tokens, which write into it by the delta "
+        "rule, each layer's what the layer made of them, and all later tokens read from it before the layer (Rodkin et "
+        "al. 2024, ARMT); and the newest inputs of every layer, where model.mem_len is above 0"},
        {kCompressed, "compressed",
         "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
         "into one, each a key as the others are (Rae et al. 2019)"},

@@ -141,6 +141,10 @@ int64_t state_keys(const ModelConfig& model, const ScoreConfig& score) {
 }
 
 std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer) {
+  if (associates(model)) {
+    const int64_t keys = 2 * model.d_head * model.memory.shifts;
+    return {{fmt::format("associations.{}", layer), {model.n_head, keys, model.d_head}}};
+  }
   const ScoreConfig& score = score_of_layer(model, layer);
   if (score.kind != ScoreKind::kState) return {};
   const int64_t values = model.d_head + (score.output_norm == StateNorm::kWeights ? 1 : 0);

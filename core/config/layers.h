@@ -24,9 +24,11 @@ int64_t state_layers(const ModelConfig& model);
 // The features that a layer's state has for each head's keys.
 int64_t state_keys(const ModelConfig& model, const ScoreConfig& score);
 
-// What a layer that keeps a state hands on from segment to segment: tensors of float32, in this order.
+// What a layer that keeps a state, or whose memory associates, hands on from segment to segment beside rows: tensors of
+// float32, in this order.
 struct CarriedTensor {
-  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."
+  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."; or
+                     // "associations.L"
   Shape shape;       // of a stream: a state [N, K, V], or the newest inputs [taps - 1, N*H]
 };
 std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer);

@@ -117,7 +117,16 @@ void check_features(const ModelConfig& model, int64_t layer, std::string_view so
 }  // namespace
 
 void check_memory_tokens(const ModelConfig& model, std::string_view source) {
-  if (model.memory.kind == MemoryKind::kTokens) check_view(model, "every token reads all memory tokens", source);
+  const MemoryConfig& memory = model.memory;
+  if (memory.kind == MemoryKind::kTokens) check_view(model, "every token reads all memory tokens", source);
+  if (memory.kind != MemoryKind::kAssociative) return;
+  check_view(model, "memory tokens read the whole segment", source);
+  const int64_t features = 2 * model.d_head * memory.shifts;
+  if (memory.shifts >= 2 * model.d_head || features > kMostStateFeatures)
+    throw ConfigError(
+        R"({}: model.memory.shifts: expected less than 2 * model.d_head = {} and at most {} features of a head, )"
+        R"(2 * model.d_head * shifts, with model.memory.kind = "associative", found {}, which makes {})",
+        source, 2 * model.d_head, kMostStateFeatures, memory.shifts, features);
 }
 
 void check_encoder(const ModelConfig& model, std::string_view source) {

@@ -300,9 +300,15 @@ void MemoryConfig::describe(JsonFields& fields) {
                   {.meaning = "memory tokens of a stream, each a vector of model.d_model",
                    .minimum = 1,
                    .maximum = kLongest,
-                   .kinds = Kinds(MemoryKind::kTokens)});
+                   .kinds = Kinds(MemoryKind::kTokens, MemoryKind::kAssociative)});
   fields.optional("written", written,
                   {.meaning = "what stands where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
+  fields.optional("shifts", shifts,
+                  {.meaning = "with how many neighbours each column of a key is multiplied (DPFP); each makes 2 d_head "
+                              "features, of which every layer's matrix has d_head values for each head",
+                   .minimum = 1,
+                   .maximum = kMostStateFeatures,
+                   .kinds = Kinds(MemoryKind::kAssociative)});
   const Kinds compressed(MemoryKind::kCompressed);
   fields.optional("compressed_len", compressed_len,
                   {.meaning = "compressed rows of every layer's memory, beside model.mem_len others",

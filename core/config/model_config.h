@@ -107,8 +107,9 @@ struct LayerOverride {
 struct MemoryConfig {
   MemoryKind kind = MemoryKind::kHiddenStates;
   InitialMemory initial = InitialMemory::kEmpty;
-  int64_t tokens = 8;  // read it through memory_tokens
-  WrittenTokens written = WrittenTokens::kRead;
+  int64_t tokens = 8;                            // read it through memory_tokens
+  WrittenTokens written = WrittenTokens::kRead;  // read it through writes_own_tokens
+  int64_t shifts = 1;                            // of the associative kind's features
   // Read by the compressed kind:
   int64_t compressed_len = 128;  // rows; read it and the rate through use_of
   int64_t compression_rate = 4;
@@ -178,8 +179,15 @@ struct ModelConfig {
 
 int64_t effective_d_embed(const ModelConfig& model);
 
-// Tokens that a segment reads of its memory before its own, and as many that it writes after them; 0 of other kinds.
+// Memory tokens that a segment writes after its own tokens, and that it reads before them; 0 of other kinds.
 int64_t memory_tokens(const ModelConfig& model);
+int64_t read_tokens(const ModelConfig& model);
+
+// Whether those that it writes begin as learned tokens of their own.
+bool writes_own_tokens(const ModelConfig& model);
+
+// Whether they write into a matrix of every layer.
+bool associates(const ModelConfig& model);
 
 // Layers of the encoder that reads the tokens of a memory; 0 of other kinds.
 int64_t encoder_layers(const ModelConfig& model);
@@ -211,13 +219,14 @@ struct ModelUse {
   int64_t layer = 0;   // for what is drawn for each layer
   bool ahead = false;  // whether queries see keys of the segment after their own, as visibility says it of those before
   InitialMemory initial_memory = InitialMemory::kEmpty;
-  int64_t memory_tokens = 0;  // that a segment reads before its own tokens, and writes after them: the model's
+  int64_t memory_tokens = 0;  // that a segment writes after its own tokens, and
+  int64_t read_tokens = 0;    // that it reads before them: the model's
   // Of a memory that compresses: compressed rows beside mem_len others, and of how many others each is made.
   int64_t compressed_len = 0;
   int64_t compression_rate = 1;
 
   // Of a segment of so many tokens: with those of its memory.
-  int64_t rows_of(int64_t tgt_len) const { return tgt_len + 2 * memory_tokens; }
+  int64_t rows_of(int64_t tgt_len) const { return read_tokens + tgt_len + memory_tokens; }
   // At most, in every layer: whole groups are compressed at a time, so that fewer than one wait beyond mem_len.
   int64_t uncompressed_rows() const { return mem_len + compression_rate - 1; }
   int64_t memory_rows() const { return compressed_len + uncompressed_rows(); }

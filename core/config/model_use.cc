@@ -24,6 +24,7 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
 ModelUse use_of(const ModelConfig& model) {
   ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
   use.memory_tokens = memory_tokens(model);
+  use.read_tokens = read_tokens(model);
   if (model.memory.kind == MemoryKind::kCompressed) {
     use.compressed_len = model.memory.compressed_len;
     use.compression_rate = model.memory.compression_rate;
@@ -51,8 +52,18 @@ int64_t rotary_width(const ModelConfig& model) {
 }
 
 int64_t memory_tokens(const ModelConfig& model) {
+  return model.memory.kind == MemoryKind::kTokens || associates(model) ? model.memory.tokens : 0;
+}
+
+int64_t read_tokens(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
 }
+
+bool writes_own_tokens(const ModelConfig& model) {
+  return associates(model) || model.memory.written == WrittenTokens::kOwn;
+}
+
+bool associates(const ModelConfig& model) { return model.memory.kind == MemoryKind::kAssociative; }
 
 int64_t encoder_layers(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kEncoder ? model.memory.encoder_layers : 0;

@@ -37,7 +37,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   frozen_->tape.forward(queue_);
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
-  if (use_.memory_tokens > 0) tokens_.emplace(model, streams, compute);
+  if (use_.read_tokens > 0) tokens_.emplace(model, streams, compute);
   if (frozen_->zeros.empty()) {
     queue_.synchronize();  // the tape is read no more
     frozen_.reset();       // the sinusoids of its distances are as large as a layer's rows of them
@@ -49,10 +49,10 @@ void KvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKvCache;
   shape.memory_length = capacity_;
   shape.distances = use_.mem_len + use_.rows_of(tgt_len_);
-  if (!tokens_) return;
+  if (use_.memory_tokens == 0) return;
   shape.opens = position_ == 0;
   shape.closes = position_ + shape.tgt_len == tgt_len_;
-  tokens_->fit(shape);
+  if (tokens_) tokens_->fit(shape);
 }
 
 void KvCache::bind(SegmentTape& segment) {

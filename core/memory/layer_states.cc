@@ -21,6 +21,7 @@ void LayerStates::bind(SegmentTape& segment) const {
 }
 
 void LayerStates::update(kernels::Queue& queue, const SegmentTape& segment) {
+  if (segment.new_states.empty()) return;  // of a segment that has not ended
   for (size_t i = 0; i < tensors_.size(); ++i) queue.copy(tensors_[i].view(), segment.tape.read(segment.new_states[i]));
 }
 

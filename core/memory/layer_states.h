@@ -1,5 +1,5 @@
-// What layers that keep a state hand on: what all tokens of a stream so far have written, and convolutions' newest
-// inputs.
+// What layers hand on that keep a state or associate: what all tokens of a stream so far have written, and
+// convolutions' newest inputs.
 #pragma once
 
 #include <cstdint>

@@ -21,6 +21,8 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
       return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
     case MemoryKind::kTokens:
       return std::make_unique<TokenMemory>(model, use, streams, compute);
+    case MemoryKind::kAssociative:
+      return std::make_unique<StateMemory>(model, use, streams, compute);
     case MemoryKind::kCompressed:
       return std::make_unique<CompressedMemory>(model, use, streams, compute);
     case MemoryKind::kEncoder:
@@ -33,6 +35,7 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
+    case MemoryKind::kAssociative:
     case MemoryKind::kKeysValues:
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
     case MemoryKind::kCompressed:

@@ -65,6 +65,7 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
     const LayerName name{layer, fmt::format("layers.{}.", layer)};
     layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, name));
     if (model.memory.kind == MemoryKind::kCompressed) compressors_.emplace_back(model, layer);
+    if (associates(model)) associations_.emplace_back(model, name);
   }
   if (encoder_layers(model) > 0) encoder_.emplace(model);
 }
@@ -74,12 +75,13 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   positions_.declare_shared(specs);
   declare_embedding(config_, vocab_size_, specs);
   const Shape tokens{memory_tokens(config_), config_.d_model};
-  if (tokens[0] > 0) specs.push_back({kInitialTokens, tokens});
-  if (tokens[0] > 0 && config_.memory.written == WrittenTokens::kOwn) specs.push_back({kWrittenTokens, tokens});
+  if (read_tokens(config_) > 0) specs.push_back({kInitialTokens, tokens});
+  if (tokens[0] > 0 && writes_own_tokens(config_)) specs.push_back({kWrittenTokens, tokens});
   if (encoder_) encoder_->declare(specs);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     layers_[layer]->declare(specs);
     if (!compressors_.empty()) compressors_[layer].declare(specs);
+    if (!associations_.empty()) associations_[layer].declare(specs);
   }
   if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
   declare_output(config_, vocab_size_, specs);
@@ -132,8 +134,10 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
                                                  const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool is_frozen = shape.remembered == Remembered::kKvCache;
-  const ModelUse reach{
-      .mem_len = is_frozen ? 0 : shape.memory_length, .clamp_len = use.clamp_len, .memory_tokens = use.memory_tokens};
+  const ModelUse reach{.mem_len = is_frozen ? 0 : shape.memory_length,
+                       .clamp_len = use.clamp_len,
+                       .memory_tokens = use.memory_tokens,
+                       .read_tokens = use.read_tokens};
   check_position_tables(config_, reach, shape.longest_segment(), "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
@@ -148,8 +152,8 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   Step step{.segment = *segment, .parameters = parameters, .use = use, .shape = shape};
   step.embedded = record_entry(step);
   bind_memory(step);
-  const bool writes_read = shape.closes && config_.memory.written == WrittenTokens::kRead;
-  if (memory_tokens(config_) > 0 && (shape.opens || writes_read)) step.memory_tokens = record_read_tokens(step);
+  const bool writes_read = shape.closes && !writes_own_tokens(config_);
+  if (read_tokens(config_) > 0 && (shape.opens || writes_read)) step.memory_tokens = record_read_tokens(step);
   std::vector<StreamRows> outputs;
   const int64_t segments = (shape.tgt_len + shape.longest_segment() - 1) / shape.longest_segment();
   for (int64_t number = 0; number < segments; ++number) outputs.push_back(record_segment(step, number));
@@ -168,20 +172,21 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   const int64_t first = number * shape.longest_segment();
   const int64_t count = std::min(shape.longest_segment(), shape.tgt_len - first);
   const bool is_last = first + count == shape.tgt_len;
-  const int64_t read = number > 0 || shape.opens ? memory_tokens(config_) : 0;
+  const int64_t read = number > 0 || shape.opens ? read_tokens(config_) : 0;
   const int64_t written = !is_last || shape.closes ? memory_tokens(config_) : 0;
   std::vector<StreamRows> rows{{step.embedded, first, count}};
   if (written > 0) {
-    const bool are_own = config_.memory.written == WrittenTokens::kOwn;
+    const bool are_own = writes_own_tokens(config_);
     rows.push_back({are_own ? learned_tokens(step, kWrittenTokens) : step.memory_tokens, 0, written});
   }
   if (read > 0) rows.insert(rows.begin(), {step.memory_tokens, 0, read});
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    if (!associations_.empty()) record_reading(step, layer, residual, !is_last);
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const int64_t keys = remembered + read + count + written;
-    const bool attends = memory.states.empty();
+    const bool attends = !keeps_state(config_, static_cast<int64_t>(layer));
     const LayerInputs inputs{.memory = memory,
                              .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
@@ -193,18 +198,39 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
     if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
+    if (!associations_.empty() && written > 0) record_writing(step, layer, residual, read + count, !is_last);
   }
   const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
-  if (written > 0) {
+  if (written > 0 && read_tokens(config_) > 0) {
     // What the last segment writes, nothing reads on this tape.
     const Value& from = is_last ? without_gradient(last) : last;
     step.memory_tokens = join_rows(tape, {{from, read + count, written}});
-  }
-  if (written > 0 && is_last) {
-    step.segment.written_tokens = step.memory_tokens.data;
-    tape.keep(step.segment.written_tokens);
+    if (is_last) {
+      step.segment.written_tokens = step.memory_tokens.data;
+      tape.keep(step.segment.written_tokens);
+    }
   }
   return {last, read, count};
+}
+
+// Adds to the input of a layer what it reads of its associations.
+void Transformer::record_reading(Step& step, size_t layer, Residual& residual, bool is_read_on) const {
+  Tape& tape = step.segment.tape;
+  Value& state = step.memories[layer].states.front();
+  const Value input = sum_of(tape, residual);
+  const Associations::Read read = associations_[layer].read(tape, step.parameters, input, state, is_read_on);
+  state = read.state;
+  residual = {.sum = add(tape, {.sum = input, .branch = read.output, .site = {}}), .branch = {}, .site = {}};
+}
+
+// Writes memory tokens, the rows of a layer's output from `first` on, into its associations.
+void Transformer::record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const {
+  Tape& tape = step.segment.tape;
+  Value& state = step.memories[layer].states.front();
+  residual = {.sum = sum_of(tape, residual), .branch = {}, .site = {}};
+  const Value from = is_read_on ? residual.sum : without_gradient(residual.sum);
+  const Value written = join_rows(tape, {{from, first, memory_tokens(config_)}});
+  state = associations_[layer].write(tape, step.parameters, written, state, is_read_on);
 }
 
 // What the encoder makes of tokens [B, M]: [B, M, D].
@@ -235,13 +261,11 @@ void Transformer::bind_memory(Step& step) const {
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
-    if (keeps_state(config_, layer)) {
-      for (const CarriedTensor& carried : carried_tensors(config_, layer)) {
-        segment.states.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
-        memory.states.push_back({.data = segment.states.back(), .gradient = {}});
-      }
-      continue;
+    for (const CarriedTensor& carried : carried_tensors(config_, layer)) {
+      segment.states.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
+      memory.states.push_back({.data = segment.states.back(), .gradient = {}});
     }
+    if (keeps_state(config_, layer)) continue;
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
     if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
     if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received.push_back(received_by(step));
@@ -270,7 +294,9 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
 // Keeps of every layer what may become its memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
+  const bool has_written = associations_.empty() || step.shape.closes;
   for (const LayerMemory& memory : step.memories) {
+    if (!has_written) break;
     for (const Value& state : memory.states) step.segment.new_states.push_back(state.data);
   }
   for (const Slot state : step.segment.new_states) tape.keep(state);
@@ -362,76 +388,6 @@ void Transformer::record_output(SegmentTape& segment, Parameters& parameters, co
   for (const Slot slot : segment.logits) tape.keep(slot);
 }
 
-std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use,
-                                                       int64_t streams, int64_t tgt_len) const {
-  check_position_tables(config_, use, tgt_len, "positions");
-  auto frozen = std::make_unique<FrozenTape>(arena, parameters.compute().activations);
-  Tape& tape = frozen->tape;
-  const auto keep = [&tape](const Value& value, std::vector<Slot>& slots) {
-    if (value.data.exists()) tape.keep(value.data);
-    slots.push_back(value.data);
-  };
-  const Remembered form = remembered_in_training(config_);
-  const int64_t rows = use.starts_full() ? use.mem_len : 0;
-  const OwnedTensor zeros(DType::kFloat32, {streams, rows, remembered_width(config_, form)});
-  const Value initial{.data = tape.constant(zeros, tape.activations()), .gradient = {}};
-  const LayerPositions::Encodings encodings = positions_.encode(
-      tape, use, use.memory_rows() + use.rows_of(tgt_len), [](const PositionTerms& offered) { return offered.rows; });
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const auto l = static_cast<size_t>(layer);
-    if (keeps_state(config_, layer)) continue;
-    keep(positions_.of_layer(layer).distances(tape, parameters, layer, encodings.layers[l]), frozen->distances);
-    if (!use.starts_full()) continue;
-    const ModelUse here = use_of_layer(config_, use, layer);
-    const bool is_made = form == Remembered::kHiddenStates;  // zeros stay what they are however they are turned
-    keep(is_made ? layers_[l]->keys_and_values(tape, parameters, initial, here) : initial, frozen->zeros);
-  }
-  tape.seal();
-  return frozen;
-}
-
-std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
-                                                       const SegmentShape& shape, int64_t layer) const {
-  auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
-  Tape& tape = memory->tape;
-  const auto l = static_cast<size_t>(layer);
-  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
-  const Value hidden{.data = memory->hidden, .gradient = {}};
-  memory->kv = layers_[l]->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
-  tape.keep(memory->kv);
-  tape.seal();
-  return memory;
-}
-
-std::unique_ptr<MemoryTape> Transformer::record_compressed(Arena& arena, Parameters& parameters,
-                                                           const SegmentShape& shape, int64_t layer) const {
-  auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
-  Tape& tape = memory->tape;
-  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
-  if (keeps_most_used(config_))
-    memory->received = tape.bound({shape.streams, config_.n_head, shape.pushed_out}, DType::kFloat32);
-  const Value rows = pushed_out_of(tape, {.data = memory->hidden, .gradient = {}}, shape);
-  memory->compressed = compressors_[static_cast<size_t>(layer)].compress(tape, parameters, rows, memory->received).data;
-  tape.keep(memory->compressed);
-  tape.seal();
-  return memory;
-}
-
-std::unique_ptr<EncodedTape> Transformer::record_encoded(Arena& arena, Parameters& parameters, const ModelUse& use,
-                                                         int64_t streams, int64_t rows) const {
-  auto encoded = std::make_unique<EncodedTape>(arena, parameters.compute().activations);
-  Tape& tape = encoded->tape;
-  encoded->tokens = tape.bound({streams, rows}, DType::kInt32);
-  const Value made = record_encoding(tape, parameters, encoded->tokens, use);
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const Block& block = *layers_[static_cast<size_t>(layer)];
-    encoded->kv.push_back(block.keys_and_values(tape, parameters, made, use_of_layer(config_, use, layer)).data);
-    tape.keep(encoded->kv.back());
-  }
-  tape.seal();
-  return encoded;
-}
-
 Flops Transformer::flops(Parameters& parameters, const ModelUse& use, const SegmentShape& shape) const {
   Arena unused(parameters.compute().device);
   return record(unused, Tape::Mode::kTraining, parameters, use, shape)->tape.flops();
@@ -469,6 +425,7 @@ Remembered remembered_in_training(const ModelConfig& model) {
   switch (model.memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
+    case MemoryKind::kAssociative:
     case MemoryKind::kCompressed:
     case MemoryKind::kEncoder:
       return Remembered::kHiddenStates;

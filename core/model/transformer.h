@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/attention/associations.h"
 #include "core/attention/layer_positions.h"
 #include "core/head/head.h"
 #include "core/model/block.h"
@@ -72,6 +73,8 @@ class Transformer {
   };
   const LayerPositions::Encodings& encodings_for(Step& step, int64_t keys) const;
   StreamRows record_segment(Step& step, int64_t number) const;
+  void record_reading(Step& step, size_t layer, Residual& residual, bool is_read_on) const;
+  void record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const;
   LayerMemory memory_of(const Step& step, size_t layer) const;
   void keep_fresh(Step& step) const;
   ReceivedAttention received_by(Step& step) const;
@@ -90,8 +93,9 @@ class Transformer {
   int64_t vocab_size_;
   LayerPositions positions_;
   std::vector<std::unique_ptr<Block>> layers_;
-  std::vector<Compressor> compressors_;   // of layers, if the memory compresses
-  std::optional<MemoryEncoder> encoder_;  // of its tokens, if that is its kind
+  std::vector<Compressor> compressors_;     // of layers, if the memory compresses
+  std::vector<Associations> associations_;  // of layers, if the memory associates
+  std::optional<MemoryEncoder> encoder_;    // of its tokens, if that is its kind
   std::unique_ptr<Head> head_;
 };
 

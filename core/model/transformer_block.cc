@@ -190,10 +190,14 @@ class StateBlock : public TransformerBlock {
 
 }  // namespace
 
+Value sum_of(Tape& tape, const Residual& residual) {
+  return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
+}
+
 Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
                        const std::string& norm) {
   if (block.final_norm) return normalise(tape, residual, layer_norm(parameters, norm, block.layer_norm_epsilon));
-  return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
+  return sum_of(tape, residual);
 }
 
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,

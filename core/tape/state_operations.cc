@@ -29,7 +29,8 @@ std::vector<ConstTensorView> gradients_of(std::initializer_list<Parameter> param
 Value head_norm(Tape& tape, const Value& x, const HeadNormOperation& operation) {
   const Shape shape = tape.shape(x.data);
   const Shape rows{shape.elements() / operation.width, operation.width};
-  const Value y = tape.new_value(shape);
+  const bool is_learned = x.gradient.exists() || !operation.gain.gradient.empty() || operation.gate.gradient.exists();
+  const Value y = tape.new_value(shape, is_learned);
   const Slot scale = operation.norm == kernels::HeadNorm::kNone ? Slot{} : tape.new_slot({rows[0]});
   const GradientUse dx = tape.overwrite_gradient(x);
   const GradientUse dgate = tape.overwrite_gradient(operation.gate);
@@ -61,13 +62,15 @@ Value head_norm(Tape& tape, const Value& x, const HeadNormOperation& operation) 
                                                 .dgate = in_rows(tape.write(dgate))});
           },
       .parameter_gradients = gradients_of({operation.gain}),
+      .is_learned = is_learned,
   });
   return y;
 }
 
 Value gate(Tape& tape, const Value& x, const GateOperation& operation) {
   const Shape shape = tape.shape(x.data);
-  const Value gates = new_floats(tape, shape, true);
+  const bool is_learned = x.gradient.exists() || !operation.bias.gradient.empty();
+  const Value gates = new_floats(tape, shape, is_learned);
   const GradientUse dx = tape.overwrite_gradient(x);
   tape.record({
       .name = "gate",
@@ -93,6 +96,7 @@ Value gate(Tape& tape, const Value& x, const GateOperation& operation) {
                                            .drate = operation.rate.gradient});
           },
       .parameter_gradients = gradients_of({operation.bias, operation.rate}),
+      .is_learned = is_learned,
   });
   return gates;
 }
@@ -105,17 +109,29 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
   const Shape of_values{streams, tgt_len, heads, values};
   const Shape states{streams, heads, keys, values};
   const Shape kept_shape{streams, heads, kernels::kept_states(tgt_len, tape.device().kind), keys, values};
-  const Value output = tape.new_value(segment);
+  const bool is_learned = in.is_read || in.is_read_on;
+  const Value output = tape.new_value(segment, in.is_read);
   const Value state = new_floats(tape, states, in.is_read_on);
-  const Slot kept = tape.training() ? tape.new_slot(kept_shape) : Slot{};
+  const bool goes_back = tape.training() && is_learned;
+  const Slot kept = goes_back ? tape.new_slot(kept_shape) : Slot{};
+  const Slot doutput = goes_back && !in.is_read
+                           ? tape.constant(OwnedTensor(DType::kFloat32, segment), tape.activations())
+                           : output.gradient;
   const GradientUse dq = tape.overwrite_gradient(in.q);
   const GradientUse dk = tape.overwrite_gradient(in.k);
   const GradientUse dv = tape.overwrite_gradient(in.v);
   const GradientUse dlog_decay = tape.overwrite_gradient(in.log_decay);
   const GradientUse dstrength = tape.overwrite_gradient(in.strength);
   const GradientUse dinitial = tape.overwrite_gradient(in.initial);
-  // The kernel has that of every state; nobody reads that of one that is given.
-  const Slot unread = tape.training() && !dinitial.exists() ? tape.new_slot(states) : Slot{};
+  // The kernel has those of all that it reads; nobody reads those of what is given.
+  const auto unread_of = [&](const GradientUse& use, Slot data, DType dtype) {
+    return goes_back && !use.exists() && data.exists() ? tape.new_slot(tape.shape(data), dtype) : Slot{};
+  };
+  const Slot unread_dq = unread_of(dq, in.q.data, tape.activations());
+  const Slot unread_dk = unread_of(dk, in.k.data, tape.activations());
+  const Slot unread_dv = unread_of(dv, in.v.data, tape.activations());
+  const Slot unread_dstrength = unread_of(dstrength, in.strength.data, DType::kFloat32);
+  const Slot unread_dinitial = goes_back && !dinitial.exists() ? tape.new_slot(states) : Slot{};
   const Shape decays = in.log_decay.data.exists() ? tape.shape(in.log_decay.data) : Shape{0};
   const bool is_by_channel = decays.rank() == 3 && decays[2] == heads * keys;
   const auto as_decays = [=](auto view) { return is_by_channel && !view.empty() ? view.reshaped(of_keys) : view; };
@@ -143,24 +159,28 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
                                                 .final = tape.write(state.data),
                                                 .kept = tape.write(kept)});
           },
-      .backward_slots = {in.q.data, in.k.data, in.v.data, in.log_decay.data, in.strength.data, in.initial.data, kept,
-                         output.gradient, state.gradient, dq.slot, dk.slot, dv.slot, dlog_decay.slot, dstrength.slot,
-                         dinitial.slot, unread},
+      .backward_slots = {in.q.data,       in.k.data, in.v.data,       in.log_decay.data, in.strength.data,
+                         in.initial.data, kept,      doutput,         state.gradient,    dq.slot,
+                         dk.slot,         dv.slot,   dlog_decay.slot, dstrength.slot,    dinitial.slot,
+                         unread_dq,       unread_dk, unread_dv,       unread_dstrength,  unread_dinitial},
       .backward =
           [=, &tape](Queue& queue) {
-            kernels::state_scan_backward(queue,
-                                         {.inputs = inputs(),
-                                          .kept = tape.read(kept),
-                                          .doutput = tape.read(output.gradient).reshaped(of_values),
-                                          .dfinal = tape.read(state.gradient),
-                                          .dq = tape.write(dq).reshaped(of_keys),
-                                          .dk = tape.write(dk).reshaped(of_keys),
-                                          .dv = tape.write(dv).reshaped(of_values),
-                                          .dlog_decay = as_decays(tape.write(dlog_decay)),
-                                          .dbeta = tape.write(dstrength),
-                                          .dinitial = dinitial.exists() ? tape.write(dinitial) : tape.write(unread)});
+            const auto write = [&tape](const GradientUse& use, Slot unread) {
+              return use.exists() ? tape.write(use) : tape.write(unread);
+            };
+            kernels::state_scan_backward(queue, {.inputs = inputs(),
+                                                 .kept = tape.read(kept),
+                                                 .doutput = tape.read(doutput).reshaped(of_values),
+                                                 .dfinal = tape.read(state.gradient),
+                                                 .dq = write(dq, unread_dq).reshaped(of_keys),
+                                                 .dk = write(dk, unread_dk).reshaped(of_keys),
+                                                 .dv = write(dv, unread_dv).reshaped(of_values),
+                                                 .dlog_decay = as_decays(tape.write(dlog_decay)),
+                                                 .dbeta = write(dstrength, unread_dstrength),
+                                                 .dinitial = write(dinitial, unread_dinitial)});
           },
       .flops = {.forward = once, .backward = 2.5 * once},
+      .is_learned = is_learned,
   });
   return {.output = output, .state = state};
 }
@@ -171,7 +191,8 @@ Value feature_map(Tape& tape, const Value& x, const FeatureOperation& in) {
   const int64_t features = kernels::features_of(in.formula, last_extent(shape), projections, in.shifts);
   const bool reads_x = in.formula != kernels::FeatureFormula::kWave;
   const Slot from = reads_x ? x.data : Slot{};
-  const Value y = tape.new_value(with_last_extent(shape, features));
+  const bool is_learned = x.gradient.exists() || in.projections.gradient.exists();
+  const Value y = tape.new_value(with_last_extent(shape, features), is_learned);
   const GradientUse dx = reads_x ? tape.overwrite_gradient(x) : GradientUse{};
   const GradientUse dprojections = tape.overwrite_gradient(in.projections);
   const auto inputs = [=, &tape] {
@@ -197,6 +218,7 @@ Value feature_map(Tape& tape, const Value& x, const FeatureOperation& in) {
                                                   .dx = rows_of(tape.write(dx)),
                                                   .dprojections = rows_of(tape.write(dprojections))});
           },
+      .is_learned = is_learned,
   });
   return y;
 }

@@ -39,10 +39,11 @@ struct StateScanOperation {
   Value initial = {};    // [B, N, K, V] float32
   float scale = 1.0F;
   bool erases = false;
-  bool is_read_on = false;  // whether a later segment of the step learns through the state
+  bool is_read = true;      // whether anything reads the output
+  bool is_read_on = false;  // whether something later in the step learns through the state
 };
 struct ScannedState {
-  Value output;  // [B, T, N*V]
+  Value output;  // [B, T, N*V]; has a gradient where it is read
   Value state;   // [B, N, K, V] float32, after the last token; has a gradient where it is read on
 };
 ScannedState state_scan(Tape& tape, const StateScanOperation& operation);

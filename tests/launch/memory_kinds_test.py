@@ -36,6 +36,10 @@ KINDS = {
                     "position": {"kind": "rope"}},
                    {"tgt_len": 6, "segments_per_step": 4},
                    {"memory": {"kind": "tokens", "tokens": 2}, "mem_len": 0, "position": {"kind": "rope"}}),
+    "associative": ({"memory": {"kind": "associative", "tokens": 2, "shifts": 2}, "mem_len": 6},
+                    {"tgt_len": 5, "segments_per_step": 3, "stages": [
+                        {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
+                    {"memory": {"kind": "associative", "tokens": 2, "shifts": 1}, "mem_len": 6}),
     "compressed": ({"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3}, "mem_len": 7},
                    {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 5}]},
                    {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 3}, "mem_len": 7}),
@@ -160,6 +164,7 @@ def test_beside_others(job):
     comparison = {"base": "base.json", "budget": {"kind": "tokens", "amount": 1000}, "seeds": [1, 2], "variants": [
         {"name": "xl"}, {"name": "kept", "set": ["model.memory.kind=keys_values"]},
         {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
+        {"name": "associative", "set": ["model.memory.kind=associative", "training.segments_per_step=4"]},
         {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
         {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
         {"name": "used", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5",
@@ -169,11 +174,11 @@ def test_beside_others(job):
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    names = ["xl", "kept", "tokens", "fives", "threes", "used", "encoder", "state"]
+    names = ["xl", "kept", "tokens", "associative", "fives", "threes", "used", "encoder", "state"]
     check([variant["name"] for variant in variants] == names, output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {name: 100 if name == "tokens" else 25 for name in names}, f"tokens a step: {found}")
+    check(found == {name: 100 if name in ("tokens", "associative") else 25 for name in names}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]

@@ -117,6 +117,7 @@ inline Memory initial_memory(const ModelConfig& model) {
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (keeps_state(model, layer)) memory[layer].clear();
+    if (associates(model)) continue;
     for (const CarriedTensor& carried : carried_tensors(model, layer))
       memory[layer].resize(memory[layer].size() + carried.shape.elements());
   }

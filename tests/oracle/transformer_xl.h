@@ -14,6 +14,7 @@
 
 #include "core/config/model_config.h"
 #include "core/tape/dropout_sites.h"
+#include "tests/oracle/associations.h"
 #include "tests/oracle/feed_forward.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/layers.h"
@@ -32,9 +33,9 @@ struct StreamRandom {
 };
 
 // Per layer [M, width], or the state of a layer that keeps one: constants, through which no derivative passes. Of a
-// model with memory tokens these follow as one element more, [K, D], or nothing where the stream begins; of a memory
-// that compresses one with as many numbers as there are compressed rows. With an encoder its only element are tokens
-// [M].
+// model with memory tokens these follow as one element more, [K, D], or the associations of all layers [L, N, F, H], or
+// nothing where the stream begins; of a memory that compresses one with as many numbers as there are compressed rows.
+// With an encoder its only element are tokens [M].
 using Memory = std::vector<std::vector<double>>;
 
 // Where a segment stands in a step of several.
@@ -73,7 +74,7 @@ class TransformerXl {
     Rows nll;                    // [T]
     std::vector<Rows> fresh;     // per layer [T, width]: what becomes memory; with rows of memory tokens; or
                                  // tokens [T]; of a layer with a state, that after the segment
-    Rows written;                // [K, D]: memory tokens for the next segment
+    Rows written;                // [K, D]: memory tokens for the next segment; or the associations of all layers
     std::vector<Rows> received;  // per layer [M]: the attention of rows of memory, where they are kept by it
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
@@ -83,25 +84,37 @@ class TransformerXl {
     return segment(tokens, targets, memory, sees, tgt_len, {read.begin(), read.end()}, {});
   }
 
-  // The same in a step of several segments, with the memory tokens that the one before it wrote.
+  // The same in a step of several segments, with what the one before it wrote.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
                   const std::vector<Visibility>& sees, int64_t tgt_len, const Rows& read,
                   const PlaceInStep& place) const {
     Segment out;
     Rows x = with_memory_tokens(embedded(tokens, tgt_len, place), read);
+    const int64_t memory_elements = memory_tokens(config_) * config_.d_model;
     const bool encodes = encoder_layers(config_) > 0;
     const Rows made = encodes ? encoded(memory.front()) : Rows();
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+      const Associations<Scalar> associations(config_, weights_, prefix_of(layer) + ".associations.");
+      Rows associated;  // in this layer
+      if (associates(config_)) {
+        associated.resize(associations.elements());
+        if (!read.empty())
+          std::copy_n(read.begin() + layer * std::ssize(associated), associated.size(), associated.begin());
+        x = sum_of(x, associations.read(x, associated));
+      }
       out.fresh.push_back(x);
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
       Rows* received = keeps_most_used(config_) ? &out.received.emplace_back() : nullptr;
       x = layer_output(layer, x, {rows, sees[layer], place.number, received}, out.fresh.back());
+      if (associates(config_)) {
+        associations.write(Rows(x.end() - memory_elements, x.end()), associated);
+        out.written.insert(out.written.end(), associated.begin(), associated.end());
+      }
     }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
     if (config_.block.final_norm) x = normalised(x, "final_norm");
-    const int64_t memory_elements = memory_tokens(config_) * config_.d_model;
-    out.written.assign(x.end() - memory_elements, x.end());
-    x.assign(x.begin() + memory_elements, x.end() - memory_elements);
+    if (!associates(config_)) out.written.assign(x.end() - memory_elements, x.end());
+    x.assign(x.begin() + read_tokens(config_) * config_.d_model, x.end() - memory_elements);
     out.nll = VocabularyClusters<Scalar>(config_, weights_)
                   .losses(dropped_in_step(std::move(x), kOutputDropoutSite, place), targets);
     return out;
@@ -139,8 +152,9 @@ class TransformerXl {
       for (Scalar& element : rows) element *= std::sqrt(static_cast<double>(config_.d_model));
       return rows;
     };
-    Rows rows = read.empty() ? learned("memory.initial") : read;
-    const Rows written = config_.memory.written == WrittenTokens::kOwn ? learned("memory.written") : rows;
+    Rows rows;
+    if (!associates(config_)) rows = read.empty() ? learned("memory.initial") : read;
+    const Rows written = writes_own_tokens(config_) ? learned("memory.written") : rows;
     rows.insert(rows.end(), own.begin(), own.end());
     rows.insert(rows.end(), written.begin(), written.end());
     return rows;

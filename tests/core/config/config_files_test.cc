@@ -73,6 +73,7 @@ TEST(ConfigFiles, EveryKeyMayBeWrittenWhateverTheKinds) {
       // Not all kinds of memory go with documents, or with stages that have none, or with every kind of position.
       std::vector<std::string> overrides{axis + ".kind=" + std::string(kind),
                                          "data.document_boundary=", "training.stages=[]"};
+      if (kind == name_of_choice(MemoryKind::kAssociative)) overrides.emplace_back("training.segments_per_step=2");
       if (kind == name_of_choice(MemoryKind::kEncoder)) overrides.emplace_back("model.position.kind=rope");
       EXPECT_NO_THROW(parse_config(seed, "every_key", overrides)) << overrides[0];
     }

@@ -48,6 +48,25 @@ TEST(MemoryCombinations, MemoryTokensAreReadByEveryTokenAndWrittenOnceASegment) 
       "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"tokens\", found \"masked\"");
 }
 
+TEST(MemoryCombinations, AssociationsAreLearnedThroughLaterSegments) {
+  const std::string associative = R"(model.memory={"kind": "associative", "tokens": 4})";
+  const std::string segments = "training.segments_per_step=2";
+  EXPECT_EQ(error_with({associative, segments}), "no error");
+  EXPECT_EQ(error_with({associative, segments, "model.mem_len=0"}), "no error");
+  EXPECT_EQ(error_with({associative}),
+            "c: training.segments_per_step: expected at least 2 with model.memory.kind = \"associative\", as what a "
+            "segment writes is learned through a later one of the same step; found 1");
+  EXPECT_EQ(error_with({associative, segments, "model.d_head=64", "model.memory.shifts=3"}),
+            "c: model.memory.shifts: expected less than 2 * model.d_head = 128 and at most 256 features of a head, 2 * "
+            "model.d_head * shifts, with model.memory.kind = \"associative\", found 3, which makes 384");
+  EXPECT_EQ(error_with({associative, segments, "model.visibility.kind=window", "model.visibility.window=9"}),
+            "c: model.visibility.kind: expected \"causal\", as memory tokens read the whole segment, with "
+            "model.memory.kind = \"associative\", found \"window\"");
+  EXPECT_THAT(error_with({associative, segments, "data.document_boundary=a"}), HasSubstr("written once a segment"));
+  EXPECT_THAT(error_with({associative, segments, "model.memory.written=own"}), HasSubstr("read by \"tokens\""));
+  EXPECT_THAT(error_with({R"(model.memory={"kind": "tokens", "shifts": 2})"}), HasSubstr("read by \"associative\""));
+}
+
 TEST(MemoryCombinations, CompressesRowsOfEarlierSegmentsInWholeGroups) {
   const std::string compressed = R"(model.memory={"kind": "compressed", "compressed_len": 9, "compression_rate": 5})";
   const std::string short_segments = "training.tgt_len=96";

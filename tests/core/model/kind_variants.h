@@ -237,6 +237,9 @@ inline std::vector<ModelVariant> state_variants() {
   return variants;
 }
 
+// Of few columns the products of neighbours may all be next to 0, which scaled to length 1 make much of rounding.
+constexpr int64_t kAssociatedHead = 8;
+
 // What remembers keys and values goes through all that places keys, or chooses among them; few memory tokens, of both
 // forms, with and without rows beside them; few compressed rows, and a memory that segments fit in.
 inline std::vector<ModelVariant> memory_variants() {
@@ -245,7 +248,8 @@ inline std::vector<ModelVariant> memory_variants() {
   for (ModelVariant& variant : variants) {
     variant.change = [kind = variant.change](ModelConfig& m) {
       kind(m);
-      if (m.memory.kind == MemoryKind::kTokens) m.memory.tokens = 3;
+      if (memory_tokens(m) > 0) m.memory.tokens = 3;
+      if (associates(m)) m.d_head = kAssociatedHead, m.memory.shifts = 3;
       if (m.memory.kind == MemoryKind::kEncoder) m.position = {.kind = kRope, .rotary_share = 0.8};
       if (m.memory.kind != MemoryKind::kCompressed) return;
       m.memory.compressed_len = 4;
@@ -274,6 +278,17 @@ inline std::vector<ModelVariant> memory_variants() {
                         m.memory = {.kind = MemoryKind::kTokens, .initial = InitialMemory::kZeros, .tokens = 1};
                         m.block = {.pre_lnorm = true, .final_norm = true};
                         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+                      }});
+  variants.push_back({"memory_associative_alone_pre_norm", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kAssociative, .tokens = 2, .shifts = 2};
+                        m.d_head = kAssociatedHead;
+                        m.block = {.pre_lnorm = true, .final_norm = true};
+                        m.mem_len = 0;
+                      }});
+  variants.push_back({"memory_associative_rope_zeros", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kAssociative, .initial = InitialMemory::kZeros, .tokens = 1};
+                        m.position = {.kind = PositionKind::kRope, .rotary_share = 0.5};
+                        m.d_head = kAssociatedHead;
                       }});
   variants.push_back({"memory_tokens_sinusoidal_adaptive", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};

@@ -148,9 +148,9 @@ inline std::vector<ModelVariant> next_token_variants() {
 // compressed into one, or tokens of several read together; states go on from one to the next.
 inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
   std::erase_if(variants, [](const ModelVariant& variant) {
-    const MemoryKind kind = variant.config().memory.kind;
-    return kind == MemoryKind::kTokens || kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder ||
-           state_layers(variant.config()) > 0;
+    const ModelConfig config = variant.config();
+    return memory_tokens(config) > 0 || config.memory.kind == MemoryKind::kCompressed || encoder_layers(config) > 0 ||
+           state_layers(config) > 0;
   });
   return variants;
 }

@@ -27,10 +27,11 @@ std::vector<double> losses_of_stream(const std::vector<float>& nll, int64_t stre
 
 void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory>& expected) {
   std::vector<NamedTensor> state = found.state();
-  // Rows of layers stand before the states of others, and what is no layer's after both.
+  // Rows of layers stand before the states of others; what is no layer's after both, or of all of them together.
   std::ranges::stable_sort(state, {}, [](const NamedTensor& tensor) {
     const size_t number = tensor.name.find_last_of('.');
-    return number == std::string::npos ? std::numeric_limits<int>::max() : std::stoi(tensor.name.substr(number + 1));
+    const bool is_no_layers = number == std::string::npos || tensor.name.starts_with("associations.");
+    return is_no_layers ? std::numeric_limits<int>::max() : std::stoi(tensor.name.substr(number + 1));
   });
   size_t layer = 0, read = 0;  // a layer may have several tensors
   for (const NamedTensor& tensor : state) {

@@ -1,0 +1,76 @@
+// Both are scans of a state: reading writes with a strength of zero, writing is read by nobody.
+#include "core/attention/associations.h"
+
+#include "core/config/layers.h"
+#include "core/tape/state_operations.h"
+
+namespace segue {
+
+Associations::Associations(const ModelConfig& model, const LayerName& layer)
+    : state_(carried_tensors(model, layer.number).front().shape),
+      d_model_(model.d_model),
+      shifts_(model.memory.shifts),
+      prefix_(layer.prefix + "associations.") {}
+
+// Values begin at zero, so that segments know nothing of one another until that is worth something.
+void Associations::declare(std::vector<ParameterSpec>& specs) const {
+  const int64_t heads = state_[0], width = heads * state_[2];
+  for (const char* name : {"q", "k"}) specs.push_back({prefix_ + name, {width, d_model_}});
+  specs.push_back({prefix_ + "v", {width, d_model_}, Initializer::kZero});
+  specs.push_back({prefix_ + "strength", {heads, d_model_}});
+  specs.push_back({prefix_ + "strength_bias", {heads}, Initializer::kZero});
+  specs.push_back({prefix_ + "output", {d_model_, width}});
+}
+
+// Of queries or keys [B, R, N*H]: [B, R, N*K], each head's of length 1.
+Value Associations::feature_of(Tape& tape, const Value& rows) const {
+  const Shape shape = tape.shape(rows.data);
+  const int64_t heads = state_[0], keys = state_[1];
+  const Value of_heads = reshaped(tape, rows, {shape[0], shape[1] * heads, state_[2]});
+  const Value products =
+      feature_map(tape, of_heads, {.formula = kernels::FeatureFormula::kProducts, .shifts = shifts_});
+  return head_norm(tape, reshaped(tape, products, {shape[0], shape[1], heads * keys}),
+                   {.norm = kernels::HeadNorm::kUnit, .width = keys});
+}
+
+Associations::Read Associations::read(Tape& tape, Parameters& parameters, const Value& x, const Value& state,
+                                      bool is_read_on) const {
+  const Shape rows = tape.shape(x.data);
+  const OwnedTensor nothing(DType::kFloat32, {rows[0], rows[1], state_[0]});
+  const Value q = feature_of(tape, linear(tape, x, parameters[prefix_ + "q"]));
+  // Whatever is written with no strength: it only has to be there.
+  const Value any = linear(tape, {.data = x.data, .gradient = {}}, parameters[prefix_ + "v"].constant());
+  const ScannedState scanned =
+      state_scan(tape, {.state = state_,
+                        .q = q,
+                        .k = {.data = q.data, .gradient = {}},
+                        .v = any,
+                        .strength = {.data = tape.constant(nothing, DType::kFloat32), .gradient = {}},
+                        .initial = state,
+                        .is_read_on = is_read_on});
+  return {.output = linear(tape, scanned.output, parameters[prefix_ + "output"]), .state = scanned.state};
+}
+
+Value Associations::write(Tape& tape, Parameters& parameters, const Value& tokens, const Value& state,
+                          bool is_read_on) const {
+  // Nothing learns from what no segment of the step reads.
+  const auto weight = [&](const char* name) {
+    const Parameter& learned = parameters[prefix_ + name];
+    return is_read_on ? learned : learned.constant();
+  };
+  const Value from{.data = tokens.data, .gradient = is_read_on ? tokens.gradient : Slot{}};
+  const Value k = feature_of(tape, linear(tape, from, weight("k")));
+  return state_scan(tape, {.state = state_,
+                           .q = {.data = k.data, .gradient = {}},
+                           .k = k,
+                           .v = linear(tape, from, weight("v")),
+                           .strength = gate(tape, linear(tape, from, weight("strength")),
+                                            {.formula = kernels::GateFormula::kShare, .bias = weight("strength_bias")}),
+                           .initial = state,
+                           .erases = true,
+                           .is_read = false,
+                           .is_read_on = is_read_on})
+      .state;
+}
+
+}  // namespace segue
