@@ -34,7 +34,8 @@ bool is_of_embedding(const std::string& name) { return name.starts_with("embeddi
 std::string parameter_table(const Parameters& parameters) {
   std::string text = fmt::format("{:<38} {:>18} {:>14}\n", "parameter", "shape", "elements");
   for (const ParameterSpec& spec : parameters.specs()) {
-    text += fmt::format("{:<38} {:>18} {:>14}\n", spec.name, spec.shape.text(), human_count(spec.shape.elements()));
+    text += fmt::format("{:<38} {:>18} {:>14}{}\n", spec.name, spec.shape.text(), human_count(spec.shape.elements()),
+                        spec.is_learned() ? "" : "  drawn, not learned, not counted");
   }
   const auto add_sum = [&](std::string_view name, int64_t elements) {
     text += fmt::format("{:<38} {:>18} {:>14}\n", name, "", human_count(elements));

@@ -281,6 +281,34 @@ def test_encoder_alone(job):
             says=["model.position.kind", "relative", "encoder"], leaves_nothing_at="no")
 
 
+def check_counts(job):
+    """Random directions are no parameters, wherever these are counted."""
+    output, _ = job.run("inspect", "hybrid.json")
+    rows = [line.split() for line in output[:output.index("\nall ")].splitlines() if "]" in line]
+    check([row[0] for row in rows if "drawn," in row] == ["layers.0.attention.directions"], f"drawn, not learned: {output}")
+    learned = sum(int(row[-1].replace(",", "")) for row in rows if "drawn," not in row)
+    counted = next(line for line in output.splitlines() if line.startswith("all ")).split()[-1]
+    check(f"{learned:,}" == counted, f"{learned:,} learned, counted {counted}")
+    _, errors = job.run("train", "hybrid.json", "--run", "counted", "--set", "training.max_step=1", "--set", "training.stages=[]")
+    check(f"{counted} parameters" in errors, f"{counted} parameters by inspect: {errors}")
+
+
+def test_associations_alone(job):
+    """What only they have: matrices beside rows, which one segment a step would never learn to write."""
+    run = "associative-whole"
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "associative", "no limit"])
+    output, _ = job.run("inspect", "associative.json")
+    check("without limit" in output and "2 memory tokens, associations of every layer" in output, output)
+    refused(job, CONFIG, "train", "associative.json", "--run", "no", "--set", "training.segments_per_step=1",
+            "--set", "training.stages=[]", says=["training.segments_per_step", "associative", "at least 2"], leaves_nothing_at="no")
+    refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.memory.kind", "associative"],
+            leaves_nothing_at="weights")
+    written = read_safetensors(os.path.join(job.path(run), "checkpoints", f"step-{STEPS:08d}", "weights.safetensors"))
+    check(any(written["layers.0.associations.v"][1]), "associations.v is as at the start")
+    longer = [evaluated(job, run, "--memory", memory, "--mem-len=11", "--tgt-len=7") for memory in ("as_trained", "kv_cache")]
+    check(abs(longer[0] - longer[1]) <= 1e-5, f"associative: evaluated {longer} in longer segments")
+
+
 def test_states_alone(job):
     """What only they have: a reach without limit, a state that no text lengthens, and what cannot be asked of them."""
     for kind, key in (("state", "model.score.kind"), ("hybrid", "model.layers[0].score.kind")):
@@ -291,6 +319,7 @@ def test_states_alone(job):
             says=["mem_len", "expected 0", "model.score.kind"])
     output, _ = job.run("inspect", "state.json")
     check("without limit" in output and "states of 2 layers" in output, output)
+    check_counts(job)
     lengths = [evaluated(job, "state-whole", "--tgt-len", str(length), "--batch-size", "1") for length in (1, 5, 64)]
     check(max(lengths) - min(lengths) <= 1e-5, f"state: evaluated {lengths} in segments of 1, 5 and 64 tokens")
     by_document = [evaluated(job, "hybrid-whole", "--document-boundary", "e", "--batch-size", size) for size in ("1", "4")]
@@ -325,6 +354,7 @@ def main():
     test_compression_alone(job)
     test_encoder_alone(job)
     test_states_alone(job)
+    test_associations_alone(job)
     test_resets_and_redraws(job)
     test_attention(job)
 
