@@ -257,10 +257,10 @@ def state_of(part: dict) -> str:
     return f"{done} of {cases} cases{left}" + (f"; FAILED: {problems}" if failed > 0 else "")
 
 
-def attention_rows(parts: dict) -> list[str]:
+def call_rows(part: dict) -> list[str]:
     return [f"| {name} | {found['name']} | {found['seconds'] * 1e3:.3f} | {found['flops_per_second'] / 1e12:.1f} | "
             f"{found['share_of_peak']:.1%} |"
-            for name, segue in parts["attention"]["results"].items() for found in segue["measurements"]]
+            for name, segue in part["results"].items() for found in segue["measurements"]]
 
 
 def attention_turn_rows(parts: dict) -> list[str]:
@@ -327,7 +327,9 @@ def markdown(data: dict) -> str:
              "| goal | found | met |", "|---|---:|---|",
              *(f"| {goal['goal']} | {goal['found']:.4g} | {'yes' if goal['met'] else 'no'} |" for goal in data["goals"]),
              *section("Attention in bf16, milliseconds; share of the peak measured with each.",
-                      "| shape | | ms | TFLOP/s | of peak |", "|---|---|---:|---:|---:|", attention_rows(parts)),
+                      "| shape | | ms | TFLOP/s | of peak |", "|---|---|---:|---:|---:|", call_rows(parts["attention"])),
+             *section("Scans of states in bf16, likewise.",
+                      "| kind and shape | | ms | TFLOP/s | of peak |", "|---|---|---:|---:|---:|", call_rows(parts["states"])),
              *section("The same by turns with PyTorch, in milliseconds, medians of the rounds; \"times\" is how many times as "
                       "fast Segue is: median, lowest and highest of the rounds. Flash attention knows no positions.",
                       "| shape | | Segue | eager | times | FlexAttention | times | flash | times |",

@@ -32,7 +32,7 @@ if words[0] != "bench":
 if words[1] == "attention" and after("--heads") == "{broken_heads}":
     sys.exit("segue: broken")
 print("matrix products on cuda:0 (NVIDIA Stand-In 1), bf16")
-found = [("forward", 5e-4), ("forward and backward", 15e-4)] if words[1] == "attention" else [("training step", 1e-2)]
+found = [("training step", 1e-2)] if words[1] == "step" else [("forward", 5e-4), ("forward and backward", 15e-4)]
 keys = int(after("--mem-len")) if "--mem-len" in words else 0
 result = {{"setting": {{"tensor_bytes": 100 * keys, "workspace_bytes": 7}},
           "measurements": [{{"name": name, "seconds": seconds, "flops_per_second": 1e14, "share_of_peak": 0.5,
@@ -144,6 +144,8 @@ def test_results_gather(program):
     check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 100.0 | 50.0% |" in table, table)
     check("| B 16 N 8 H 64 T 512 M 512 | forward | 0.500 | 5.000 | 10.00 (10.00 to 10.00) | 3.000 | 6.00 (6.00 to 6.00) | "
           "0.400 | 0.80 (0.80 to 0.80) |" in table, table)
+    gpu_check(program, "--part", "states", expect=0)
+    check("| gated delta, B 16 N 8 H 64 T 512 M 0 | forward | 0.500 | 100.0 | 50.0% |" in results(program)[1], results(program)[1])
     gpu_check(program, "--part", "step", "--part", "step_turns", "--python", torch(program), expect=0)
     found, table = results(program)
     check(len(found["parts"]["attention"]["results"]) == 9, "another part lost the attention's results")
