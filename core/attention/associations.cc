@@ -37,14 +37,14 @@ Associations::Read Associations::read(Tape& tape, Parameters& parameters, const 
                                       bool is_read_on) const {
   const Shape rows = tape.shape(x.data);
   const OwnedTensor nothing(DType::kFloat32, {rows[0], rows[1], state_[0]});
-  const Value q = feature_of(tape, linear(tape, x, parameters[prefix_ + "q"]));
-  // Whatever is written with no strength: it only has to be there.
-  const Value any = linear(tape, {.data = x.data, .gradient = {}}, parameters[prefix_ + "v"].constant());
+  const Value projected = linear(tape, x, parameters[prefix_ + "q"]);
+  const Value q = feature_of(tape, projected);
   const ScannedState scanned =
       state_scan(tape, {.state = state_,
                         .q = q,
+                        // Written with no strength, these only have to be there.
                         .k = {.data = q.data, .gradient = {}},
-                        .v = any,
+                        .v = {.data = projected.data, .gradient = {}},
                         .strength = {.data = tape.constant(nothing, DType::kFloat32), .gradient = {}},
                         .initial = state,
                         .is_read_on = is_read_on});

@@ -102,11 +102,6 @@ void check_optimization(const Config& config, std::string_view source) {
 // Gradients pass from segment to segment through memory tokens and states.
 void check_segments(const Config& config, std::string_view source) {
   const int64_t segments = config.training.segments_per_step;
-  if (segments == 1 && associates(config.model))
-    throw ConfigError(
-        R"({}: training.segments_per_step: expected at least 2 with model.memory.kind = "associative", as what a segment )"
-        R"(writes is learned through a later one of the same step; found 1)",
-        source);
   if (segments == 1) return;
   if (memory_tokens(config.model) == 0 && state_layers(config.model) == 0)
     throw ConfigError(

@@ -102,9 +102,9 @@ inline const auto& table_of(MemoryKind) {
         "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
         "newest inputs of every layer, where model.mem_len is above 0"},
        {kAssociative, "associative",
-        "in every layer a matrix of fixed size: every segment ends in memory tokens, which write into it by the delta "
-        "rule, each layer's what the layer made of them, and all later tokens read from it before the layer (Rodkin et "
-        "al. 2024, ARMT); and the newest inputs of every layer, where model.mem_len is above 0"},
+        "in every layer a matrix of fixed size for each head, read by all tokens of later segments before the layer; "
+        "every segment ends in learned memory tokens, and what the layer makes of these is written into it by the "
+        "delta rule (Rodkin et al. 2024, ARMT); and the newest inputs of every layer, where model.mem_len is above 0"},
        {kCompressed, "compressed",
         "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
         "into one, each a key as the others are (Rae et al. 2019)"},

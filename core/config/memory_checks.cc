@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -121,12 +122,16 @@ void check_memory_tokens(const ModelConfig& model, std::string_view source) {
   if (memory.kind == MemoryKind::kTokens) check_view(model, "every token reads all memory tokens", source);
   if (memory.kind != MemoryKind::kAssociative) return;
   check_view(model, "memory tokens read the whole segment", source);
-  const int64_t features = 2 * model.d_head * memory.shifts;
-  if (memory.shifts >= 2 * model.d_head || features > kMostStateFeatures)
-    throw ConfigError(
-        R"({}: model.memory.shifts: expected less than 2 * model.d_head = {} and at most {} features of a head, )"
-        R"(2 * model.d_head * shifts, with model.memory.kind = "associative", found {}, which makes {})",
-        source, 2 * model.d_head, kMostStateFeatures, memory.shifts, features);
+  const int64_t of_a_shift = 2 * model.d_head;
+  const int64_t most = std::min<int64_t>(of_a_shift - 1, kMostStateFeatures / of_a_shift);
+  if (most < 1)
+    refuse(source, "model.d_head",
+           fmt::format("at most {}, of which a shift makes {} features,", kMostStateFeatures / 2, kMostStateFeatures),
+           memory.kind, fmt::format("{}", model.d_head));
+  if (memory.shifts > most)
+    refuse(source, "model.memory.shifts",
+           fmt::format("at most {}, of {} features each and {} in all,", most, of_a_shift, kMostStateFeatures),
+           memory.kind, fmt::format("{}", memory.shifts));
 }
 
 void check_encoder(const ModelConfig& model, std::string_view source) {

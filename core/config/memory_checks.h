@@ -8,7 +8,8 @@
 
 namespace segue {
 
-// Every token of a segment reads all its memory tokens, and all that it reads is written.
+// Every token of a segment reads all memory tokens before it, and those behind it read the whole segment; associations
+// have a number of features that the scan of a state takes.
 void check_memory_tokens(const ModelConfig& model, std::string_view source);
 
 // An encoder sees tokens before and after each: positions that know no distance to keys ahead, and no objective that

@@ -297,15 +297,16 @@ void MemoryConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what is remembered"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
   fields.optional("tokens", tokens,
-                  {.meaning = "memory tokens of a stream, each a vector of model.d_model",
+                  {.meaning = "memory tokens of a stream, or of associative of a segment, each a vector of "
+                              "model.d_model",
                    .minimum = 1,
                    .maximum = kLongest,
                    .kinds = Kinds(MemoryKind::kTokens, MemoryKind::kAssociative)});
   fields.optional("written", written,
                   {.meaning = "what stands where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
   fields.optional("shifts", shifts,
-                  {.meaning = "with how many neighbours each column of a key is multiplied (DPFP); each makes 2 d_head "
-                              "features, of which every layer's matrix has d_head values for each head",
+                  {.meaning = "with how many neighbours each column of queries and keys is multiplied (DPFP); each "
+                              "makes 2 d_head features, for each of which a head's matrix has a row of d_head values",
                    .minimum = 1,
                    .maximum = kMostStateFeatures,
                    .kinds = Kinds(MemoryKind::kAssociative)});

@@ -7,7 +7,8 @@
 
 namespace segue {
 
-LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device) : device_(device) {
+LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device)
+    : device_(device), changes_at_ends_(associates(model)) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     for (const CarriedTensor& carried : carried_tensors(model, layer)) {
       names_.push_back(carried.name);
@@ -21,7 +22,9 @@ void LayerStates::bind(SegmentTape& segment) const {
 }
 
 void LayerStates::update(kernels::Queue& queue, const SegmentTape& segment) {
-  if (segment.new_states.empty()) return;  // of a segment that has not ended
+  if (segment.new_states.empty() && changes_at_ends_) return;  // of a segment that has not ended
+  if (segment.new_states.size() != tensors_.size())
+    throw ContractError("{} states for {} that layers hand on", segment.new_states.size(), tensors_.size());
   for (size_t i = 0; i < tensors_.size(); ++i) queue.copy(tensors_[i].view(), segment.tape.read(segment.new_states[i]));
 }
 
@@ -43,7 +46,7 @@ std::vector<NamedTensor> LayerStates::state() const {
 
 void LayerStates::check(std::span<const ConstTensorView> saved) const {
   if (saved.size() != tensors_.size())
-    throw CheckpointError("expected {} tensors of layers that keep states, found {}", tensors_.size(), saved.size());
+    throw CheckpointError("expected {} tensors of states or associations, found {}", tensors_.size(), saved.size());
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const Shape& expected = tensors_[i].shape();
     if (saved[i].dtype != DType::kFloat32 || saved[i].shape != expected)
@@ -89,7 +92,7 @@ std::vector<NamedTensor> StateMemory::state() const {
 void StateMemory::restore(std::span<const ConstTensorView> state) {
   const auto count = static_cast<size_t>(states_.count());
   if (state.size() < count)
-    throw CheckpointError("expected {} tensors of layers that keep states, found {}", count, state.size());
+    throw CheckpointError("expected {} tensors of states or associations, found {}", count, state.size());
   states_.check(state.last(count));
   rows_.restore(state.first(state.size() - count));
   states_.restore(state.last(count));

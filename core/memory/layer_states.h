@@ -30,6 +30,7 @@ class LayerStates {
 
  private:
   Device device_;
+  bool changes_at_ends_;  // of segments alone
   std::vector<std::string> names_;
   std::vector<OwnedTensor> tensors_;
 };

@@ -79,9 +79,9 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   if (tokens[0] > 0 && writes_own_tokens(config_)) specs.push_back({kWrittenTokens, tokens});
   if (encoder_) encoder_->declare(specs);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    if (!associations_.empty()) associations_[layer].declare(specs);
     layers_[layer]->declare(specs);
     if (!compressors_.empty()) compressors_[layer].declare(specs);
-    if (!associations_.empty()) associations_[layer].declare(specs);
   }
   if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
   declare_output(config_, vocab_size_, specs);
@@ -294,10 +294,9 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
 // Keeps of every layer what may become its memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
-  const bool has_written = associations_.empty() || step.shape.closes;
-  for (const LayerMemory& memory : step.memories) {
-    if (!has_written) break;
-    for (const Value& state : memory.states) step.segment.new_states.push_back(state.data);
+  if (associations_.empty() || step.shape.closes) {
+    for (const LayerMemory& memory : step.memories)
+      for (const Value& state : memory.states) step.segment.new_states.push_back(state.data);
   }
   for (const Slot state : step.segment.new_states) tape.keep(state);
   if (step.segment.earlier.exists()) return;  // the tokens are

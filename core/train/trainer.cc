@@ -449,9 +449,14 @@ void Trainer::log_memory(int64_t activations) {
                human_bytes(memory.activations));
 }
 
-// Steps end where a text does.
+// Steps end where a text does; and what is written is learned through a later segment of the same step.
 void Trainer::log_segments() const {
   const StageLengths last = last_lengths(config_);
+  const bool has_short = std::ranges::any_of(config_.training.stages, [](auto& s) { return s.segments_per_step == 1; });
+  if (associates(config_.model) && (last.segments == 1 || has_short))
+    warn(fmt::format(R"(training.{}segments_per_step: 1 with model.memory.kind = "associative", whose layers learn )"
+                     "to write through a later segment of the same step: nothing is learned of that{}",
+                     last.segments == 1 ? "" : "stages[].", last.segments == 1 ? "" : " meanwhile"));
   if (last.segments == 1) return;
   const std::string_view text = dataset_.split_info(config_.data.train_split).examples ? "an example" : "an epoch";
   const int64_t segments = (segments_.targets_per_text() + last.tgt_len - 1) / last.tgt_len;

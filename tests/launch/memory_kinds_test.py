@@ -17,7 +17,7 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "compressed", "encoder", "hybrid")
+SAVED_BY_RANKS = ("tokens", "associative", "compressed", "encoder", "hybrid")
 
 # Layers of these attend to no rows.
 STATES = ("state", "hybrid")
@@ -299,8 +299,11 @@ def test_associations_alone(job):
     refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "associative", "no limit"])
     output, _ = job.run("inspect", "associative.json")
     check("without limit" in output and "2 memory tokens, associations of every layer" in output, output)
-    refused(job, CONFIG, "train", "associative.json", "--run", "no", "--set", "training.segments_per_step=1",
-            "--set", "training.stages=[]", says=["training.segments_per_step", "associative", "at least 2"], leaves_nothing_at="no")
+    for more, key in (((), "training.stages[].segments_per_step: 1"),
+                      (("--set", "training.segments_per_step=1"), "training.segments_per_step: 1")):
+        _, errors = job.run("train", "associative.json", "--run", "warned", "--set", "training.max_step=21", *more)
+        check(key in errors and "nothing is learned of that" in errors, errors)
+        shutil.rmtree(job.path("warned"))
     refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.memory.kind", "associative"],
             leaves_nothing_at="weights")
     written = read_safetensors(os.path.join(job.path(run), "checkpoints", f"step-{STEPS:08d}", "weights.safetensors"))
