@@ -8,6 +8,14 @@ def text(x: float, y: float, words: str, anchor: str = "middle", extra: str = ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
 
 
+def length_name(length: int) -> str:
+    return f"{length // 1024}k" if length % 1024 == 0 else f"{length}"
+
+
+def value_name(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 class Panel:
     """Lines over a length, upwards from 0 or, `decades`, by powers of ten."""
 
@@ -30,10 +38,10 @@ class Panel:
         parts = [f'<path d="M{self.left} {self.TOP}V{bottom}H{self.left + self.WIDTH}" fill="none" stroke="#666"/>',
                  text(self.left, self.TOP - 12, self.title, "start"),
                  text(self.left + self.WIDTH / 2, bottom + 38, self.over)]
-        parts += [text(self.place(length, 1)[0], bottom + 18, f"{length}", extra='fill="#666"') for length in self.lengths]
+        parts += [text(self.place(length, 1)[0], bottom + 18, length_name(length), extra='fill="#666"') for length in self.lengths]
         ticks = ([10.0**power for power in range(int(self.low), int(self.high) + 1)] if self.decades
                  else [self.high * quarter / 4 for quarter in range(5)])
-        return parts + [text(self.left - 6, self.place(self.lengths[0], tick)[1] + 4, f"{tick:.3g}", "end", 'fill="#666"')
+        return parts + [text(self.left - 6, self.place(self.lengths[0], tick)[1] + 4, value_name(tick), "end", 'fill="#666"')
                         for tick in ticks]
 
     def line(self, points: list[tuple[int, float]], colour: str, dashes: str = "") -> list[str]:
