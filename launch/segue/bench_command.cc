@@ -293,6 +293,11 @@ void run_eval_speed(const EvalSpeedOptions& options) {
   if (kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder)
     throw ConfigError(R"({}: model.memory.kind: expected a kind that a window of keys can stand for, found "{}")",
                       options.config, name_of_choice(kind));
+  if (config.model.objective.is_masked())
+    throw ConfigError(
+        R"({}: model.objective.kind: expected "next_token", whose windows score the newest tokens, found )"
+        R"("masked")",
+        options.config);
   Workbench workbench = make_workbench(options);
   BenchReport result;
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);

@@ -277,6 +277,9 @@ def test_encoder_alone(job):
     refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.position.kind", "rope"],
             leaves_nothing_at="weights")
     refused(job, CONFIG, "bench", "eval-speed", "encoder.json", says=["model.memory.kind", "encoder"])
+    refused(job, CONFIG, "bench", "eval-speed", "encoder.json", "--set", "model.memory.kind=hidden_states",
+            "--set", "model.memory.encoder_layers=2", "--set", "model.objective.kind=masked",
+            "--set", "model.visibility.kind=full", says=["model.objective.kind", "masked"])
     refused(job, CONFIG, "train", "encoder.json", "--run", "no", "--set", "model.position.kind=relative",
             says=["model.position.kind", "relative", "encoder"], leaves_nothing_at="no")
 
