@@ -119,7 +119,7 @@ def main():
     rehearsal.complete = rehearsal.finish(program.path("complete"))
     rehearsal.seconds = time.monotonic() - start
     check_complete(rehearsal.complete, rehearsal.complete)
-    check(len(rehearsal.complete[0]["parts"]) == 8, "not all parts")
+    check(len(rehearsal.complete[0]["parts"]) == 9, "not all parts")
     draw, wanted = random.Random(1), int(sys.argv[3])
     kills = rounds = 0
     while kills < wanted:
