@@ -53,18 +53,17 @@ Associations::Read Associations::read(Tape& tape, Parameters& parameters, const 
 
 Value Associations::write(Tape& tape, Parameters& parameters, const Value& tokens, const Value& state,
                           bool is_read_on) const {
-  // Nothing learns from what no segment of the step reads.
+  // Nothing learns from what no segment of the step reads: weights are constants then, as the tokens are.
   const auto weight = [&](const char* name) {
     const Parameter& learned = parameters[prefix_ + name];
     return is_read_on ? learned : learned.constant();
   };
-  const Value from{.data = tokens.data, .gradient = is_read_on ? tokens.gradient : Slot{}};
-  const Value k = feature_of(tape, linear(tape, from, weight("k")));
+  const Value k = feature_of(tape, linear(tape, tokens, weight("k")));
   return state_scan(tape, {.state = state_,
                            .q = {.data = k.data, .gradient = {}},
                            .k = k,
-                           .v = linear(tape, from, weight("v")),
-                           .strength = gate(tape, linear(tape, from, weight("strength")),
+                           .v = linear(tape, tokens, weight("v")),
+                           .strength = gate(tape, linear(tape, tokens, weight("strength")),
                                             {.formula = kernels::GateFormula::kShare, .bias = weight("strength_bias")}),
                            .initial = state,
                            .erases = true,

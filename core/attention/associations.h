@@ -25,7 +25,7 @@ class Associations {
   Read read(Tape& tape, Parameters& parameters, const Value& x, const Value& state, bool is_read_on) const;
 
   // Records what becomes of them once memory tokens [B, M, D], as the layer leaves them, have been written. It has a
-  // gradient likewise.
+  // gradient likewise; where it has none, `tokens` come without one.
   Value write(Tape& tape, Parameters& parameters, const Value& tokens, const Value& state, bool is_read_on) const;
 
  private:
