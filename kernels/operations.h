@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/device.h"
+#include "kernels/blend.h"
 #include "kernels/bucket_bias.h"
 #include "kernels/clamp.h"
 #include "kernels/copy_block.h"
@@ -33,13 +34,17 @@
 #include "kernels/segment_memory.h"
 #include "kernels/short_convolution.h"
 #include "kernels/squared_difference.h"
+#include "kernels/state_read.h"
 #include "kernels/state_scan.h"
+#include "kernels/state_turn_scalars.h"
 #include "kernels/token_clusters.h"
 #include "kernels/update_formulas.h"
 #include "kernels/weighted_average.h"
 
 // OPERATION(name, arguments) for each.
 #define SEGUE_OPERATIONS(OPERATION)                                 \
+  OPERATION(blend_backward, BlendBackward)                          \
+  OPERATION(blend_forward, BlendForward)                            \
   OPERATION(bucket_bias_backward, BucketBiasBackward)               \
   OPERATION(bucket_bias_forward, BucketBiasForward)                 \
   OPERATION(clamp, Clamp)                                           \
@@ -82,8 +87,11 @@
   OPERATION(short_convolution_forward, ShortConvolutionForward)     \
   OPERATION(squared_difference_backward, SquaredDifferenceBackward) \
   OPERATION(squared_difference_forward, SquaredDifferenceForward)   \
+  OPERATION(state_read_backward, StateReadBackward)                 \
+  OPERATION(state_read_forward, StateReadForward)                   \
   OPERATION(state_scan_backward, StateScanBackward)                 \
   OPERATION(state_scan_forward, StateScanForward)                   \
+  OPERATION(state_turn, TurnedState)                                \
   OPERATION(token_clusters, TokenClusters)                          \
   OPERATION(update_adagrad, AdagradUpdate)                          \
   OPERATION(update_adam, AdamUpdate)                                \

@@ -9,20 +9,6 @@
 
 namespace segue::kernels {
 
-namespace {
-
-void check_turn(const Contract& contract, const RotaryTurn& turn, const Shape& shape) {
-  const int64_t widest = std::min(shape[3], kMaxRotaryWidth);
-  const auto number = [](int64_t n) { return static_cast<double>(n); };
-  contract.number("heads", number(turn.heads), turn.heads >= 0 && turn.heads <= shape[2], "in [0, {}]", shape[2]);
-  contract.number("width", number(turn.width), turn.width >= 0 && turn.width <= widest && turn.width % 2 == 0,
-                  "an even number in [0, {}]", widest);
-  contract.number("base", turn.base, turn.base >= 1.0 && std::isfinite(turn.base), "finite and at least 1");
-  contract.number("scaling", turn.scaling, turn.scaling >= 1.0 && std::isfinite(turn.scaling), "finite and at least 1");
-  contract.number("first_position", number(turn.first_position),
-                  std::max(turn.first_position, -turn.first_position) <= kFarthestRotaryPosition, "in [-2^52, 2^52]");
-}
-
 RotaryFrequencies frequencies_of(const RotaryTurn& turn) {
   RotaryFrequencies frequencies{};
   for (int64_t j = 0; j < turn.width / 2; ++j) {
@@ -30,6 +16,25 @@ RotaryFrequencies frequencies_of(const RotaryTurn& turn) {
     frequencies[static_cast<size_t>(j)] = std::pow(turn.base, exponent) / kFullTurn / turn.scaling;
   }
   return frequencies;
+}
+
+void check_angles(const Contract& contract, const RotaryTurn& turn, int64_t columns, std::string_view position) {
+  const int64_t widest = std::min(columns, kMaxRotaryWidth);
+  const auto number = [](int64_t n) { return static_cast<double>(n); };
+  contract.number("width", number(turn.width), turn.width >= 0 && turn.width <= widest && turn.width % 2 == 0,
+                  "an even number in [0, {}]", widest);
+  contract.number("base", turn.base, turn.base >= 1.0 && std::isfinite(turn.base), "finite and at least 1");
+  contract.number("scaling", turn.scaling, turn.scaling >= 1.0 && std::isfinite(turn.scaling), "finite and at least 1");
+  contract.number(position, number(turn.first_position),
+                  std::max(turn.first_position, -turn.first_position) <= kFarthestRotaryPosition, "in [-2^52, 2^52]");
+}
+
+namespace {
+
+void check_turn(const Contract& contract, const RotaryTurn& turn, const Shape& shape) {
+  contract.number("heads", static_cast<double>(turn.heads), turn.heads >= 0 && turn.heads <= shape[2], "in [0, {}]",
+                  shape[2]);
+  check_angles(contract, turn, shape[3], "first_position");
 }
 
 void run(Queue& queue, ConstTensorView from, const RotaryTurn& turn, TensorView to, float direction) {

@@ -8,17 +8,17 @@ namespace segue::kernels {
 
 namespace {
 
-struct Extents {
+struct StateExtents {
   int64_t b, t, n, k, v;
   Shape state() const { return {b, n, k, v}; }
   Shape kept(Device device) const { return {b, n, kept_states(t, device.kind), k, v}; }
 };
 
 // Returns the extents of the call and the dtype of its activations.
-std::pair<Extents, DType> check_inputs(const Contract& contract, const StateScanInputs& in) {
+std::pair<StateExtents, DType> check_inputs(const Contract& contract, const StateScanInputs& in) {
   const DType a = contract.activation("q", in.q, 4);
   contract.activation("v", in.v, 4);
-  const Extents e{in.q.shape[0], in.q.shape[1], in.q.shape[2], in.q.shape[3], in.v.shape[3]};
+  const StateExtents e{in.q.shape[0], in.q.shape[1], in.q.shape[2], in.q.shape[3], in.v.shape[3]};
   contract.tensor("k", in.k, a, in.q.shape);
   contract.tensor("v", in.v, a, {e.b, e.t, e.n, e.v});
   contract.number("T", static_cast<double>(e.t), e.t >= 1, "at least 1");

@@ -1,7 +1,5 @@
 // The angles of a position once, for the rows of all streams that stand there.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
@@ -13,25 +11,8 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-// Of each pair of columns.
-struct Angles {
-  std::array<float, kMaxRotaryWidth / 2> cosine, sine;
-};
-
-Angles angles_at(const RotaryRows& rows, double position) {
-  Angles angles;
-  for (size_t j = 0; j < static_cast<size_t>(rows.turn.width / 2); ++j) {
-    const double turns = position * rows.frequencies[j];
-    const double lost = std::fma(position, rows.frequencies[j], -turns);  // to rounding
-    const double angle = kFullTurn * (turns - std::nearbyint(turns) + lost);
-    angles.cosine[j] = static_cast<float>(std::cos(angle));
-    angles.sine[j] = rows.direction * static_cast<float>(std::sin(angle));
-  }
-  return angles;
-}
-
 template <typename A>
-void turn_vector(const A* from, A* to, const Angles& angles, int64_t width) {
+void turn_vector(const A* from, A* to, const RotaryAngles& angles, int64_t width) {
 #pragma omp simd
   for (int64_t j = 0; j < width / 2; ++j) {
     const float even = load(from + 2 * j);
@@ -50,7 +31,8 @@ void turn_rows(const Queue& queue, const RotaryRows& rows) {
   const bool in_place = rows.to.data == rows.from.data;
 #pragma omp parallel for schedule(static) num_threads(threads_for(queue, rows.from.elements()))
   for (int64_t i = 0; i < shape[1]; ++i) {
-    const Angles angles = angles_at(rows, static_cast<double>(rows.turn.first_position + i));
+    RotaryAngles angles = angles_at(static_cast<double>(rows.turn.first_position + i), rows.frequencies, width);
+    for (float& sine : angles.sine) sine *= rows.direction;
     for (int64_t b = 0; b < shape[0]; ++b) {
       const A* from = rows.from.as<A>() + (b * shape[1] + i) * row;
       A* to = rows.to.as<A>() + (b * shape[1] + i) * row;

@@ -86,6 +86,13 @@ struct StateColumns {
   int64_t stride() const { return padded(count); }
 };
 
+// Columns of a piece: fewer where streams and heads alone are too few for the team. No result depends on it.
+inline int64_t columns_of_a_piece(int64_t heads, int64_t values, int threads) {
+  int64_t columns = kStateColumns;
+  while (columns > kChunk && heads * ((values + columns - 1) / columns) < threads) columns /= 2;
+  return columns;
+}
+
 // Rows [kChunk, stride] of a [B, T, N, V] tensor; zeros where there is no token or column.
 template <typename A>
 void load_values(const StateHead<A>& head, const ConstTensorView& from, Range tokens, StateColumns columns,
@@ -108,6 +115,8 @@ void store_values(const StateHead<A>& head, const float* rows, Range tokens, Sta
     store_row(to.as<A>() + head.place(tokens.first + t) * head.values() + columns.first, rows, columns.count);
 }
 
+using StateTile = std::array<float, kMaxStateKeys * kStateColumns>;
+
 // Columns of a [K, V] matrix as a tile [padded K, stride], and back.
 inline void load_state(const float* from, int64_t keys, int64_t values, StateColumns columns, float* tile) {
   for (int64_t i = 0; i < padded(keys); ++i, tile += columns.stride()) {
@@ -119,6 +128,14 @@ inline void load_state(const float* from, int64_t keys, int64_t values, StateCol
 inline void store_state(const float* tile, int64_t keys, int64_t values, StateColumns columns, float* to) {
   for (int64_t i = 0; i < keys; ++i, tile += columns.stride())
     std::copy_n(tile, columns.count, to + i * values + columns.first);
+}
+
+inline void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
+                      int64_t to_stride) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    for (int64_t c = 0; c < columns; c += kLanes)
+      transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+  }
 }
 
 // Each row by its own factor.

@@ -15,8 +15,6 @@ constexpr int64_t kStatesApart = states_apart(DeviceKind::kCpu);
 constexpr int64_t kChunksApart = kStatesApart / kChunk;  // from one kept state to the next
 static_assert(kStatesApart % kChunk == 0);
 
-using StateTile = std::array<float, kMaxStateKeys * kStateColumns>;
-
 Range chunk_at(int64_t first, int64_t end) { return {first, std::min(kChunk, end - first)}; }
 
 struct alignas(64) ForwardScratch {
@@ -46,13 +44,6 @@ void scan_columns(const StateScanForward& args, const StateHead<A>& head, StateC
     s.values.advance(s.keys, s.state.data(), rows, stride);
   }
   store_state(s.state.data(), keys, values, columns, args.final.as<float>() + head.number() * elements);
-}
-
-// Columns of a piece: fewer where streams and heads alone are too few for the team. No result depends on it.
-int64_t columns_of_a_piece(int64_t heads, int64_t values, int threads) {
-  int64_t columns = kStateColumns;
-  while (columns > kChunk && heads * ((values + columns - 1) / columns) < threads) columns /= 2;
-  return columns;
 }
 
 template <typename A>
@@ -113,13 +104,6 @@ struct alignas(64) BackwardScratch {
 BackwardScratch& backward_scratch() {
   static thread_local const auto scratch = std::make_unique_for_overwrite<BackwardScratch>();
   return *scratch;
-}
-
-void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to, int64_t to_stride) {
-  for (int64_t r = 0; r < rows; r += kLanes) {
-    for (int64_t c = 0; c < columns; c += kLanes)
-      transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
-  }
 }
 
 template <typename A>

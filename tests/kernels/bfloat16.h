@@ -27,6 +27,31 @@ inline std::vector<double> rounded(std::vector<double> values) {
   return values;
 }
 
+// A number that is rounded to bfloat16 after every operation.
+class NaiveBFloat16 {
+ public:
+  NaiveBFloat16(double value = 0.0)
+      : value_(static_cast<double>(static_cast<float>(BFloat16(static_cast<float>(value))))) {}
+  explicit operator double() const { return value_; }
+
+  NaiveBFloat16 operator-() const { return {-value_}; }
+  friend NaiveBFloat16 operator+(NaiveBFloat16 a, NaiveBFloat16 b) { return {a.value_ + b.value_}; }
+  friend NaiveBFloat16 operator-(NaiveBFloat16 a, NaiveBFloat16 b) { return {a.value_ - b.value_}; }
+  friend NaiveBFloat16 operator*(NaiveBFloat16 a, NaiveBFloat16 b) { return {a.value_ * b.value_}; }
+  NaiveBFloat16& operator+=(NaiveBFloat16 other) { return *this = *this + other; }
+  NaiveBFloat16& operator*=(NaiveBFloat16 other) { return *this = *this * other; }
+  friend NaiveBFloat16 exp(NaiveBFloat16 x) { return {std::exp(x.value_)}; }
+
+ private:
+  double value_;
+};
+
+inline std::vector<double> widened(const std::vector<NaiveBFloat16>& values) {
+  std::vector<double> wide;
+  for (const NaiveBFloat16& value : values) wide.push_back(static_cast<double>(value));
+  return wide;
+}
+
 inline TestTensor random_bfloat16(const Shape& shape, uint16_t site, double deviation = 1.0) {
   return cast(random_tensor(shape, site, deviation), DType::kBFloat16);
 }

@@ -47,24 +47,6 @@ TEST(StateScan, EqualsTheOracle) {
   }
 }
 
-// A number that is rounded to bfloat16 after every operation.
-class Naive {
- public:
-  Naive(double value = 0.0) : value_(static_cast<double>(static_cast<float>(BFloat16(static_cast<float>(value))))) {}
-  explicit operator double() const { return value_; }
-
-  Naive operator-() const { return {-value_}; }
-  friend Naive operator+(Naive a, Naive b) { return {a.value_ + b.value_}; }
-  friend Naive operator-(Naive a, Naive b) { return {a.value_ - b.value_}; }
-  friend Naive operator*(Naive a, Naive b) { return {a.value_ * b.value_}; }
-  Naive& operator+=(Naive other) { return *this = *this + other; }
-  Naive& operator*=(Naive other) { return *this = *this * other; }
-  friend Naive exp(Naive x) { return {std::exp(x.value_)}; }
-
- private:
-  double value_;
-};
-
 TEST(StateScan, IsAsGoodAsNaiveBFloat16) {
   for (StateCase c : cases()) {
     if (c.t < 16) continue;  // too few sums for the naive way to be off
@@ -73,13 +55,10 @@ TEST(StateScan, IsAsGoodAsNaiveBFloat16) {
     const StateProblem x(c);
     const StateSolution y = solve(x);
     const ExpectedStates<> expected(x);
-    const ExpectedStates<Naive> naive(x);
+    const ExpectedStates<NaiveBFloat16> naive(x);
     const auto check = [](const char* what, const TestTensor& found, const std::vector<double>& is,
-                          const std::vector<Naive>& naive_is, double factor) {
-      std::vector<double> rounded_always;
-      for (const Naive& value : naive_is) rounded_always.push_back(static_cast<double>(value));
-      expect_near_as_naive(what, found.view(), is, rounded_always, factor);
-    };
+                          const std::vector<NaiveBFloat16>& naive_is,
+                          double factor) { expect_near_as_naive(what, found.view(), is, widened(naive_is), factor); };
     check("output", y.output, expected.output, naive.output, kBFloat16Output);
     check("final", y.final, expected.final, naive.final, kBFloat16Output);
     check("dq", y.dq, expected.dq, naive.dq, kBFloat16Gradient);
