@@ -1,4 +1,4 @@
-// Both are scans of a state: reading writes with a strength of zero, writing is read by nobody.
+// All tokens of a segment read the state before it; memory tokens scan it, which nobody reads meanwhile.
 #include "core/attention/associations.h"
 
 #include "core/config/layers.h"
@@ -33,22 +33,9 @@ Value Associations::feature_of(Tape& tape, const Value& rows) const {
                    {.norm = kernels::HeadNorm::kUnit, .width = keys});
 }
 
-Associations::Read Associations::read(Tape& tape, Parameters& parameters, const Value& x, const Value& state,
-                                      bool is_read_on) const {
-  const Shape rows = tape.shape(x.data);
-  const OwnedTensor nothing(DType::kFloat32, {rows[0], rows[1], state_[0]});
-  const Value projected = linear(tape, x, parameters[prefix_ + "q"]);
-  const Value q = feature_of(tape, projected);
-  const ScannedState scanned =
-      state_scan(tape, {.state = state_,
-                        .q = q,
-                        // Written with no strength, these only have to be there.
-                        .k = {.data = q.data, .gradient = {}},
-                        .v = {.data = projected.data, .gradient = {}},
-                        .strength = {.data = tape.constant(nothing, DType::kFloat32), .gradient = {}},
-                        .initial = state,
-                        .is_read_on = is_read_on});
-  return {.output = linear(tape, scanned.output, parameters[prefix_ + "output"]), .state = scanned.state};
+Value Associations::read(Tape& tape, Parameters& parameters, const Value& x, const Value& state) const {
+  const Value q = feature_of(tape, linear(tape, x, parameters[prefix_ + "q"]));
+  return linear(tape, state_read(tape, q, state), parameters[prefix_ + "output"]);
 }
 
 Value Associations::write(Tape& tape, Parameters& parameters, const Value& tokens, const Value& state,
@@ -60,12 +47,12 @@ Value Associations::write(Tape& tape, Parameters& parameters, const Value& token
   };
   const Value k = feature_of(tape, linear(tape, tokens, weight("k")));
   return state_scan(tape, {.state = state_,
-                           .q = {.data = k.data, .gradient = {}},
+                           .q = without_gradient(k),
                            .k = k,
                            .v = linear(tape, tokens, weight("v")),
                            .strength = gate(tape, linear(tape, tokens, weight("strength")),
                                             {.formula = kernels::GateFormula::kShare, .bias = weight("strength_bias")}),
-                           .initial = state,
+                           .initial = is_read_on ? state : without_gradient(state),
                            .erases = true,
                            .is_read = false,
                            .is_read_on = is_read_on})

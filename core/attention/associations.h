@@ -16,16 +16,11 @@ class Associations {
 
   void declare(std::vector<ParameterSpec>& specs) const;
 
-  // Records what x [B, R, D] reads of the associations [B, N, K, H] of earlier segments. What is written afterwards is
-  // written to `state`; it has a gradient where a later segment of the step learns through that.
-  struct Read {
-    Value output;  // [B, R, D]
-    Value state;   // [B, N, K, H]: the same associations
-  };
-  Read read(Tape& tape, Parameters& parameters, const Value& x, const Value& state, bool is_read_on) const;
+  // Records what x [B, R, D] reads of the associations [B, N, K, H] of earlier segments: [B, R, D].
+  Value read(Tape& tape, Parameters& parameters, const Value& x, const Value& state) const;
 
   // Records what becomes of them once memory tokens [B, M, D], as the layer leaves them, have been written. It has a
-  // gradient likewise; where it has none, `tokens` come without one.
+  // gradient where a later segment of the step learns through it; where it has none, `tokens` come without one.
   Value write(Tape& tape, Parameters& parameters, const Value& tokens, const Value& state, bool is_read_on) const;
 
  private:

@@ -15,6 +15,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
       dropatt_(model.dropatt),
       position_(position),
       span_(adaptive_span_of(model, layer.number)),
+      infini_(has_infini_memory(model) ? std::optional<InfiniMemory>({model, layer}) : std::nullopt),
       schedules_(std::move(schedules)),
       layer_(layer.number),
       prefix_(layer.prefix + "attention.") {}
@@ -23,17 +24,21 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
   specs.push_back({prefix_ + "qkv", {3 * heads_.elements(), d_model_}});
   position_.declare_layer(layer_, specs);
   if (span_) span_->declare(specs);
+  if (infini_) infini_->declare(specs);
   specs.push_back({prefix_ + "output", {d_model_, heads_.elements()}});
 }
 
-// Queries come from the segment only. Keys that are kept for other segments are taken before they are turned.
-Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory,
-                                      const Value& encoding, const QueryLimits& limits, const ModelUse& use,
-                                      int64_t segment) const {
+// Queries come from the segment only. What is kept for other segments is taken before it is turned.
+Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x,
+                                      const LayerInputs& inputs) const {
+  const auto& [memory, encoding, limits, use, segment, is_read_on] = inputs;
   const bool is_frozen = memory.form == Remembered::kKvCache;
   const Value made = linear(tape, x, parameters[prefix_ + "qkv"]);
-  const Value kept =
-      memory.form == Remembered::kKeysAndValues ? copy_of_columns(tape, made, heads_.elements()) : Value();
+  const Value kept = memory.form == Remembered::kKeysAndValues
+                         ? columns_of(tape, without_gradient(made), heads_.elements(), 2 * heads_.elements())
+                         : Value();
+  const std::optional<InfiniMemory::Read> read =
+      infini_ ? std::optional(infini_->read(tape, made, memory.states.front(), is_read_on)) : std::nullopt;
   const Value qkv = position_.turn(tape, made, 0, use);
   const Value memory_kv = remembered(tape, parameters, memory, use);
   const Value distances = is_frozen ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
@@ -49,23 +54,29 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                              : visible_pairs(use, heads_[0], tgt_len, keys - tgt_len);
   const DropoutSite dropatt{
       .p = dropatt_, .site = layer_dropout_site(layer_, LayerDropout::kAttentionScores), .segment = segment};
-  const Value attended = relative_attention(tape, {.heads = heads_,
-                                                   .qkv = qkv,
-                                                   .memory_kv = memory_kv,
-                                                   .r = distances,
-                                                   .u = biases.u,
-                                                   .w = biases.w,
-                                                   .bias = distance_biases,
-                                                   .gain = distance_gains,
-                                                   .window = visible_window(use),
-                                                   .tiles = tiles,
-                                                   .reach = limits.reach,
-                                                   .ahead = limits.ahead,
-                                                   .pairs = pairs,
-                                                   .dropatt = dropatt,
-                                                   .received = memory.received});
-  return {
-      .output = linear(tape, attended, parameters[prefix_ + "output"]), .fresh = is_frozen ? qkv : kept, .qkv = qkv};
+  Value attended = relative_attention(tape, {.heads = heads_,
+                                             .qkv = qkv,
+                                             .memory_kv = memory_kv,
+                                             .r = distances,
+                                             .u = biases.u,
+                                             .w = biases.w,
+                                             .bias = distance_biases,
+                                             .gain = distance_gains,
+                                             .window = visible_window(use),
+                                             .tiles = tiles,
+                                             .reach = limits.reach,
+                                             .ahead = limits.ahead,
+                                             .pairs = pairs,
+                                             .dropatt = dropatt,
+                                             .received = memory.received});
+  Recorded recorded{.output = {}, .fresh = is_frozen ? qkv : kept, .qkv = qkv, .states = {}};
+  if (infini_) {
+    attended = infini_->mixed(tape, parameters, *read, attended);
+    const Value& from = memory.begun.empty() ? memory.states.front() : memory.begun.front();
+    recorded.states = {infini_->write(tape, *read, from)};
+  }
+  recorded.output = linear(tape, attended, parameters[prefix_ + "output"]);
+  return recorded;
 }
 
 // The keys and values of a memory as this segment's queries meet them.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/attention/adaptive_span.h"
+#include "core/attention/infini_memory.h"
 #include "core/attention/position.h"
 #include "core/attention/relative_attention.h"
 #include "core/attention/schedules.h"
@@ -28,6 +29,7 @@ struct LayerMemory {
   Value rows;                      // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
   Value distances;                 // [P, N*H]: with a KV cache, what Position::distances made of the encoding
   std::vector<Value> states = {};  // see carried_tensors
+  std::vector<Value> begun = {};   // what they will be, as far as the segment has been read before; or none
   std::vector<ReceivedAttention> received = {};  // wanted of those rows
 };
 
@@ -43,6 +45,16 @@ struct QueryLimits {
   Slot ahead;  // [B, T] int32: how many keys after its own; or missing: none
 };
 
+// The inputs of a layer besides the residual.
+struct LayerInputs {
+  LayerMemory memory;
+  Value encoding;  // of its position
+  QueryLimits limits;
+  ModelUse use;
+  int64_t segment = 0;      // its number among those of a step
+  bool is_read_on = false;  // whether a later segment of the step learns through what the layer hands on
+};
+
 class Attention {
  public:
   // For a layer of the model; `position` outlives it. `schedules` are those of all layers.
@@ -56,11 +68,10 @@ class Attention {
     Value fresh;  // what it made of the segment, in the memory's form: keys and values [B, T, 2*N*H] as they were made,
                   // or of a KV cache behind queries [B, T, 3*N*H]; nothing of hidden states
     Value qkv;    // [B, T, 3*N*H]: queries, keys and values of the segment, turned by a position that turns them
+    std::vector<Value> states;  // what it hands on: see carried_tensors
   };
-  // Records attention from x [B, T, D] to itself and the memory, used like this. `encoding` is that of the positions,
-  // `segment` the number of x among the segments of a step.
-  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerMemory& memory, const Value& encoding,
-                  const QueryLimits& limits, const ModelUse& use, int64_t segment) const;
+  // Records attention from x [B, T, D] to itself and the memory.
+  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const;
 
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
@@ -81,7 +92,8 @@ class Attention {
   int64_t d_model_;
   double dropatt_;
   const Position& position_;
-  std::optional<AdaptiveSpan> span_;  // of the adaptive kind
+  std::optional<AdaptiveSpan> span_;    // of the adaptive kind
+  std::optional<InfiniMemory> infini_;  // of that kind of memory
   std::shared_ptr<Schedules> schedules_;
   int64_t layer_;
   std::string prefix_;  // of its parameters' names

@@ -66,6 +66,7 @@ StateAttention::StateAttention(const ModelConfig& model, const LayerName& layer)
       heads_{model.n_head, model.d_head},
       state_(carried_tensors(model, layer.number).front().shape),
       d_model_(model.d_model),
+      rotary_width_(rotary_width_of_layer(model, layer.number)),
       scale_(score_.output_norm == StateNorm::kWeights ? 1.0F : 1.0F / std::sqrt(static_cast<float>(state_[1]))),
       norm_epsilon_(static_cast<float>(model.block.layer_norm_epsilon)),
       prefix_(layer.prefix + "attention.") {}
@@ -195,31 +196,46 @@ Value StateAttention::strength(Tape& tape, Parameters& parameters, const Value& 
   throw ContractError("unknown strength of states");
 }
 
+kernels::RotaryTurn StateAttention::turn_of(const ModelUse& use, int64_t position) const {
+  return {.first_position = position,
+          .heads = heads_[0],
+          .width = rotary_width_,
+          .base = use.rotary_base,
+          .scaling = use.rotary_scaling};
+}
+
 StateAttention::Recorded StateAttention::record(Tape& tape, Parameters& parameters, const Value& x,
-                                                const std::vector<Value>& states, bool is_read_on) const {
+                                                const LayerInputs& inputs) const {
+  const LayerMemory& memory = inputs.memory;
   Recorded recorded{.output = {}, .states = {{}}};
   const auto projected = [&](const char* name) { return linear(tape, x, parameters[prefix_ + name]); };
   const auto convolved = [&](const char* name) {
     if (score_.convolution == 0) return projected(name);
     const Convolved made = short_convolution(tape, projected(name),
                                              {.taps = parameters[prefix_ + "convolution." + name],
-                                              .before = states[recorded.states.size()],
-                                              .is_read_on = is_read_on});
+                                              .before = memory.states[recorded.states.size()],
+                                              .is_read_on = inputs.is_read_on});
     recorded.states.push_back(made.after);
     return made.output;
   };
+  const auto turned = [&](const Value& rows) {
+    return rotary_width_ > 0 ? rotary(tape, rows, state_[1], turn_of(inputs.use, 0)) : rows;
+  };
   const Value q = convolved("q"), k = convolved("k"), v = convolved("v");
   const ScannedState scanned = state_scan(tape, {.state = state_,
-                                                 .q = feature_of(tape, parameters, q),
-                                                 .k = feature_of(tape, parameters, k),
+                                                 .q = turned(feature_of(tape, parameters, q)),
+                                                 .k = turned(feature_of(tape, parameters, k)),
                                                  .v = with_weights(tape, v),
                                                  .log_decay = log_decay(tape, parameters, x),
                                                  .strength = strength(tape, parameters, x),
-                                                 .initial = states.front(),
+                                                 .initial = memory.states.front(),
                                                  .scale = scale_,
                                                  .erases = score_.erases,
-                                                 .is_read_on = is_read_on});
-  recorded.states.front() = scanned.state;
+                                                 .is_read_on = inputs.is_read_on});
+  const bool begins_anew = rotary_width_ > 0 && memory.form != Remembered::kKvCache;
+  const int64_t tokens = tape.shape(x.data)[1];
+  recorded.states.front() =
+      begins_anew ? turned_state(tape, scanned.state, turn_of(inputs.use, -tokens)) : scanned.state;
   const Value gates = score_.output_gate ? projected("gate") : Value();
   recorded.output = linear(tape, normed(tape, parameters, scanned.output, gates), parameters[prefix_ + "output"]);
   return recorded;

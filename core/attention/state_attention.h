@@ -17,13 +17,13 @@ class StateAttention {
   void declare(std::vector<ParameterSpec>& specs) const;
 
   // Records what x [B, T, D] reads, from what the tokens before it handed on, and what it hands on itself, which has
-  // gradients where a later segment of the step reads it.
+  // gradients where a later segment of the step reads it. Positions are counted from x's first token, as those of what
+  // is handed on are from the next one's; with a KV cache from where the stream began.
   struct Recorded {
     Value output;               // [B, T, D]
     std::vector<Value> states;  // those of carried_tensors
   };
-  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const std::vector<Value>& states,
-                  bool is_read_on) const;
+  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const;
 
  private:
   Value feature_of(Tape& tape, Parameters& parameters, const Value& x) const;
@@ -33,11 +33,14 @@ class StateAttention {
   Value log_decay(Tape& tape, Parameters& parameters, const Value& x) const;
   Value strength(Tape& tape, Parameters& parameters, const Value& x) const;
 
+  kernels::RotaryTurn turn_of(const ModelUse& use, int64_t position) const;
+
   ScoreConfig score_;
   Shape heads_;  // N, H
   Shape state_;  // N, K, V
   int64_t d_model_;
-  float scale_;  // of what is read
+  int64_t rotary_width_;  // columns of queries and keys that positions turn; 0: none do
+  float scale_;           // of what is read
   float norm_epsilon_;
   std::string prefix_;  // of its parameters' names
 };

@@ -103,7 +103,7 @@ void check_optimization(const Config& config, std::string_view source) {
 void check_segments(const Config& config, std::string_view source) {
   const int64_t segments = config.training.segments_per_step;
   if (segments == 1) return;
-  if (memory_tokens(config.model) == 0 && state_layers(config.model) == 0)
+  if (memory_tokens(config.model) == 0 && !hands_on_states(config.model))
     throw ConfigError(
         R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
         R"(from segment to segment, and no layer that keeps a state; found {})",
@@ -116,7 +116,7 @@ void check_segments(const Config& config, std::string_view source) {
 // Where nothing is remembered, nothing begins anew.
 void check_resets(const Config& config, std::string_view source) {
   const ModelConfig& model = config.model;
-  if (config.training.reset_interval == 0 || model.mem_len > 0 || state_layers(model) > 0) return;
+  if (config.training.reset_interval == 0 || model.mem_len > 0 || hands_on_states(model)) return;
   if (memory_tokens(model) > 0 || model.memory.kind == MemoryKind::kCompressed) return;
   throw ConfigError(
       "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
@@ -151,6 +151,8 @@ std::string_view why_documents_mix(MemoryKind kind) {
     case MemoryKind::kTokens:
     case MemoryKind::kAssociative:
       return "whose tokens are written once a segment, wherever documents end in it";
+    case MemoryKind::kInfini:
+      return "which goes on from one document to the next";
     case MemoryKind::kCompressed:
       return "whose rows are made of tokens of several documents where these end";
     case MemoryKind::kEncoder:
@@ -353,6 +355,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_all_patterns(model, source);
   check_spans(model, source);
   check_memory_tokens(model, source);
+  check_infini_memory(model, source);
   check_encoder(model, source);
   check_states(model, source);
   check_objective(model, source);

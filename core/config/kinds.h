@@ -90,10 +90,10 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kAssociative, kCompressed, kEncoder };
+enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kAssociative, kInfini, kCompressed, kEncoder };
 inline const auto& table_of(MemoryKind) {
   using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 6> kTable(
+  static constexpr ChoiceTable<MemoryKind, 7> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
        {kKeysValues, "keys_values",
         "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
@@ -105,6 +105,11 @@ inline const auto& table_of(MemoryKind) {
         "in every layer a matrix of fixed size for each head, read by all tokens of later segments before the layer; "
         "every segment ends in learned memory tokens, and what the layer makes of these is written into it by the "
         "delta rule (Rodkin et al. 2024, ARMT); and the newest inputs of every layer, where model.mem_len is above 0"},
+       {kInfini, "infini",
+        "in every layer a matrix of fixed size for each head, into which the keys and values of all tokens go when "
+        "their segment ends; later segments read it by their queries, and a learned gate of each head mixes that with "
+        "what attention gets (Munkhdalai et al. 2024, Infini-attention); and the newest inputs of every layer, where "
+        "model.mem_len is above 0"},
        {kCompressed, "compressed",
         "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
         "into one, each a key as the others are (Rae et al. 2019)"},

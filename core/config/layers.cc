@@ -145,6 +145,8 @@ std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t lay
     const int64_t keys = 2 * model.d_head * model.memory.shifts;
     return {{fmt::format("associations.{}", layer), {model.n_head, keys, model.d_head}}};
   }
+  if (has_infini_memory(model))  // behind a head's values the weights of their keys
+    return {{fmt::format("infini.{}", layer), {model.n_head, model.d_head, model.d_head + 1}}};
   const ScoreConfig& score = score_of_layer(model, layer);
   if (score.kind != ScoreKind::kState) return {};
   const int64_t values = model.d_head + (score.output_norm == StateNorm::kWeights ? 1 : 0);
@@ -160,6 +162,20 @@ Shape of_streams(int64_t streams, const Shape& shape) {
   Shape all{streams};
   for (int i = 0; i < shape.rank(); ++i) all.append(shape[i]);
   return all;
+}
+
+bool hands_on_states(const ModelConfig& model) {
+  for (int64_t layer = 0; layer < model.n_layer; ++layer)
+    if (!carried_tensors(model, layer).empty()) return true;
+  return false;
+}
+
+bool changes_at_ends(const ModelConfig& model) { return associates(model) || has_infini_memory(model); }
+
+int64_t rotary_width_of_layer(const ModelConfig& model, int64_t layer) {
+  ModelConfig like_it = model;
+  like_it.position = position_of_layer(model, layer);
+  return like_it.position.kind == PositionKind::kRope ? rotary_width(like_it) : 0;
 }
 
 bool has_random_features(const ModelConfig& model) {

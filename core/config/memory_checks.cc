@@ -43,11 +43,16 @@ void check_sight(const ModelConfig& model, std::string_view source) {
 
 std::string quoted(std::string_view word) { return fmt::format(R"("{}")", word); }
 
+void check_next_token(const ModelConfig& model, std::string_view source) {
+  if (model.objective.is_masked())
+    refuse(source, "model.objective.kind", R"("next_token")", model.memory.kind,
+           quoted(name_of_choice(model.objective.kind)));
+}
+
 // What is remembered is seen by every token, which `as` says in words.
 void check_view(const ModelConfig& model, const std::string& as, std::string_view source) {
   const MemoryKind kind = model.memory.kind;
-  if (model.objective.is_masked())
-    refuse(source, "model.objective.kind", R"("next_token")", kind, quoted(name_of_choice(model.objective.kind)));
+  check_next_token(model, source);
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityConfig& seen = visibility_of_layer(model, layer);
     const std::string key = visibility_key(model, layer);
@@ -71,6 +76,25 @@ void check_strength(const ModelConfig& model, int64_t layer, std::string_view so
   if (score.erases && score.strength == StateStrength::kStep)
     throw ConfigError(R"({}: {}.erases: expected false with {}.strength = "step", which may be above 1; found true)",
                       source, key, key);
+}
+
+// A turn of keys passes through a state whose channels fade alike, and leaves no sum of weights what it was; features
+// that are made of several columns are turned as if each were one.
+void check_turns(const ModelConfig& model, int64_t layer, std::string_view source) {
+  if (position_of_layer(model, layer).kind != PositionKind::kRope) return;
+  const ScoreConfig& score = score_of_layer(model, layer);
+  const auto refuse_kind = [&](std::string_view name, std::string_view expected, std::string_view found) {
+    throw ConfigError(R"({}: {}.{}: expected {} with {}.kind = "rope", found "{}")", source, score_key(model, layer),
+                      name, expected, position_key(model, layer), found);
+  };
+  if (score.decay == StateDecay::kChannel)
+    refuse_kind("decay", R"("none", "fixed" or "token", by which all channels of a head fade alike,)",
+                name_of_choice(score.decay));
+  if (score.output_norm == StateNorm::kWeights)
+    refuse_kind("output_norm", R"("head", as turned weights may be below 0,)", name_of_choice(score.output_norm));
+  if (is_random(score.feature) || score.feature == StateFeature::kDpfp)
+    refuse_kind("feature", R"(one of single columns ("silu", "identity", "relu" or "elu_plus_one"))",
+                name_of_choice(score.feature));
 }
 
 // What a key's features are made from, and what divides by their products.
@@ -103,6 +127,7 @@ void check_features(const ModelConfig& model, int64_t layer, std::string_view so
     throw ConfigError(R"({}: {}.erases: expected false with {}.feature = "performer", whose keys have any length, )"
                       R"(found true)",
                       source, key, key);
+  check_turns(model, layer, source);
   if (score.output_norm == StateNorm::kHead) return;
   if (score.erases)
     throw ConfigError(R"({}: {}.erases: expected false with {}.output_norm = "weights", which would be erased too, )"
@@ -132,6 +157,10 @@ void check_memory_tokens(const ModelConfig& model, std::string_view source) {
     refuse(source, "model.memory.shifts",
            fmt::format("at most {}, of {} features each and {} in all,", most, of_a_shift, kMostStateFeatures),
            memory.kind, fmt::format("{}", memory.shifts));
+}
+
+void check_infini_memory(const ModelConfig& model, std::string_view source) {
+  if (has_infini_memory(model)) check_next_token(model, source);
 }
 
 void check_encoder(const ModelConfig& model, std::string_view source) {

@@ -12,6 +12,9 @@ namespace segue {
 // have a number of features that the scan of a state takes.
 void check_memory_tokens(const ModelConfig& model, std::string_view source);
 
+// What segments before have summed is of whole texts, and read by tokens that see none after them.
+void check_infini_memory(const ModelConfig& model, std::string_view source);
+
 // An encoder sees tokens before and after each: positions that know no distance to keys ahead, and no objective that
 // looks ahead by itself; and every token of a segment sees all that it makes.
 void check_encoder(const ModelConfig& model, std::string_view source);

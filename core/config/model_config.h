@@ -189,6 +189,9 @@ bool writes_own_tokens(const ModelConfig& model);
 // Whether they write into a matrix of every layer.
 bool associates(const ModelConfig& model);
 
+// Whether every layer sums keys and values of the segments before, and reads that beside its attention.
+bool has_infini_memory(const ModelConfig& model);
+
 // Layers of the encoder that reads the tokens of a memory; 0 of other kinds.
 int64_t encoder_layers(const ModelConfig& model);
 

@@ -65,6 +65,8 @@ bool writes_own_tokens(const ModelConfig& model) {
 
 bool associates(const ModelConfig& model) { return model.memory.kind == MemoryKind::kAssociative; }
 
+bool has_infini_memory(const ModelConfig& model) { return model.memory.kind == MemoryKind::kInfini; }
+
 int64_t encoder_layers(const ModelConfig& model) {
   return model.memory.kind == MemoryKind::kEncoder ? model.memory.encoder_layers : 0;
 }

@@ -32,7 +32,7 @@ PositionTerms accepted_by(ScoreKind kind) {
     case ScoreKind::kSoftmax:
       return {.vectors = true, .turns = true, .rows = true, .biases = true, .gains = true};
     case ScoreKind::kState:
-      return {};
+      return {.turns = true};
   }
   throw ContractError("unknown score kind");
 }

@@ -144,7 +144,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   if (settings_.recompute) check_windows(trained_.model, use);
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
             settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
-  const bool is_without_limit = use.memory_tokens > 0 || state_layers(trained_.model) > 0;
+  const bool is_without_limit = use.memory_tokens > 0 || hands_on_states(trained_.model);
   const ContextRule context{.tgt_len = lengths.tgt_len,
                             .mem_len = use.remembered_tokens(),
                             .windows = widest_reach(trained_.model, use),

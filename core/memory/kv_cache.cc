@@ -26,7 +26,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
       queue_(in_use.queue),
       tgt_len_(tgt_len),
       capacity_(capacity_of(use_.mem_len, use_.rows_of(tgt_len))),
-      states_(in_use.model.config(), streams, queue_.device()),
+      states_(in_use.model.config(), streams, queue_.device(), true),
       frozen_(in_use.model.record_frozen(in_use.arena, in_use.parameters, use_, streams, tgt_len)),
       positions_(tgt_len, streams, queue_.device()) {
   const Compute& compute = in_use.parameters.compute();
@@ -49,7 +49,7 @@ void KvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKvCache;
   shape.memory_length = capacity_;
   shape.distances = use_.mem_len + use_.rows_of(tgt_len_);
-  if (use_.memory_tokens == 0) return;
+  if (use_.memory_tokens == 0 && !states_.change_at_ends()) return;
   shape.opens = position_ == 0;
   shape.closes = position_ + shape.tgt_len == tgt_len_;
   if (tokens_) tokens_->fit(shape);

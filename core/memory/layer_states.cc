@@ -7,21 +7,25 @@
 
 namespace segue {
 
-LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device)
-    : device_(device), changes_at_ends_(associates(model)) {
+LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device, bool in_parts)
+    : device_(device), changes_at_ends_(segue::changes_at_ends(model)) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     for (const CarriedTensor& carried : carried_tensors(model, layer)) {
       names_.push_back(carried.name);
       tensors_.emplace_back(DType::kFloat32, of_streams(streams, carried.shape), device);
+      if (in_parts && has_infini_memory(model)) begun_.emplace_back(DType::kFloat32, tensors_.back().shape(), device);
     }
   }
 }
 
 void LayerStates::bind(SegmentTape& segment) const {
   for (size_t i = 0; i < tensors_.size(); ++i) segment.tape.bind(segment.states[i], tensors_[i].view());
+  for (size_t i = 0; i < segment.begun.size(); ++i) segment.tape.bind(segment.begun[i], begun_[i].view());
 }
 
 void LayerStates::update(kernels::Queue& queue, const SegmentTape& segment) {
+  for (size_t i = 0; i < segment.new_begun.size(); ++i)
+    queue.copy(begun_[i].view(), segment.tape.read(segment.new_begun[i]));
   if (segment.new_states.empty() && changes_at_ends_) return;  // of a segment that has not ended
   if (segment.new_states.size() != tensors_.size())
     throw ContractError("{} states for {} that layers hand on", segment.new_states.size(), tensors_.size());
@@ -35,6 +39,7 @@ void LayerStates::reset() {
 int64_t LayerStates::bytes() const {
   int64_t bytes = 0;
   for (const OwnedTensor& tensor : tensors_) bytes += tensor.view().bytes();
+  for (const OwnedTensor& tensor : begun_) bytes += tensor.view().bytes();
   return bytes;
 }
 
@@ -46,7 +51,7 @@ std::vector<NamedTensor> LayerStates::state() const {
 
 void LayerStates::check(std::span<const ConstTensorView> saved) const {
   if (saved.size() != tensors_.size())
-    throw CheckpointError("expected {} tensors of states or associations, found {}", tensors_.size(), saved.size());
+    throw CheckpointError("expected {} tensors of states, found {}", tensors_.size(), saved.size());
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const Shape& expected = tensors_[i].shape();
     if (saved[i].dtype != DType::kFloat32 || saved[i].shape != expected)
@@ -91,8 +96,7 @@ std::vector<NamedTensor> StateMemory::state() const {
 
 void StateMemory::restore(std::span<const ConstTensorView> state) {
   const auto count = static_cast<size_t>(states_.count());
-  if (state.size() < count)
-    throw CheckpointError("expected {} tensors of states or associations, found {}", count, state.size());
+  if (state.size() < count) throw CheckpointError("expected {} tensors of states, found {}", count, state.size());
   states_.check(state.last(count));
   rows_.restore(state.first(state.size() - count));
   states_.restore(state.last(count));

@@ -1,5 +1,5 @@
-// What layers hand on that keep a state or associate: what all tokens of a stream so far have written, and
-// convolutions' newest inputs.
+// What layers hand on beside rows of memory: what all tokens of a stream so far have written, and convolutions' newest
+// inputs.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,11 @@ namespace segue {
 // Of some streams, float32 whatever activations are. Zeros where a stream begins.
 class LayerStates {
  public:
-  LayerStates(const ModelConfig& model, int64_t streams, Device device);
+  // `in_parts`: segments may come so.
+  LayerStates(const ModelConfig& model, int64_t streams, Device device, bool in_parts = false);
 
-  bool empty() const { return tensors_.empty(); }  // no layer keeps one
+  bool empty() const { return tensors_.empty(); }           // no layer keeps one
+  bool change_at_ends() const { return changes_at_ends_; }  // of segments alone
   void bind(SegmentTape& segment) const;
   void update(kernels::Queue& queue, const SegmentTape& segment);
   void reset();
@@ -30,9 +32,10 @@ class LayerStates {
 
  private:
   Device device_;
-  bool changes_at_ends_;  // of segments alone
+  bool changes_at_ends_;
   std::vector<std::string> names_;
   std::vector<OwnedTensor> tensors_;
+  std::vector<OwnedTensor> begun_;  // what they will be, of a segment that has been read in part; none if none is
 };
 
 // And, beside them, what the layers that attend remember.

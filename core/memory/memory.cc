@@ -22,6 +22,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
     case MemoryKind::kTokens:
       return std::make_unique<TokenMemory>(model, use, streams, compute);
     case MemoryKind::kAssociative:
+    case MemoryKind::kInfini:
       return std::make_unique<StateMemory>(model, use, streams, compute);
     case MemoryKind::kCompressed:
       return std::make_unique<CompressedMemory>(model, use, streams, compute);
@@ -36,6 +37,7 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
     case MemoryKind::kAssociative:
+    case MemoryKind::kInfini:
     case MemoryKind::kKeysValues:
       return std::make_unique<KvCache>(in_use, streams, tgt_len);
     case MemoryKind::kCompressed:

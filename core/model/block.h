@@ -10,18 +10,8 @@
 
 namespace segue {
 
-// The inputs of a layer besides the residual.
-struct LayerInputs {
-  LayerMemory memory;
-  Value encoding;  // of its position
-  QueryLimits limits;
-  ModelUse use;
-  int64_t segment = 0;      // its number among those of a step
-  bool is_read_on = false;  // whether a later segment of the step learns through the layer's state
-};
-
-// The outputs of a layer: the residual, what becomes its memory, and what a memory that compresses reads besides; of a
-// layer with a state, the residual and what it hands on.
+// The outputs of a layer: the residual, what becomes its memory, what a memory that compresses reads besides, and what
+// the layer hands on.
 struct LayerOutputs {
   Residual residual;
   Value fresh;                     // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded

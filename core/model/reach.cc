@@ -26,7 +26,7 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
 
 // Whether what a token writes may be read however much later.
 bool is_without_limit(const ModelConfig& model, const ModelUse& use) {
-  return use.memory_tokens > 0 || keeps_most_used(model) || state_layers(model) > 0;
+  return use.memory_tokens > 0 || keeps_most_used(model) || hands_on_states(model);
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ struct SegmentShape {
   bool attention = false;       // wanted of the rows of memory, beside the losses
   int64_t most_remembered = 0;  // rows of memory that are kept from segment to segment, of several
   // Of a model with memory tokens: whether its first token begins a segment, before which they are read, and its last
-  // one ends one, after which they are written; and whether they are those that streams begin with.
+  // one ends one, after which they are written; and whether they are those that streams begin with. The first two also
+  // of a model whose states change where a segment ends.
   bool opens = true;
   bool closes = true;
   bool begins_streams = false;
@@ -55,9 +56,11 @@ struct SegmentTape {
                                 // encoder makes what all layers remember
   std::vector<Slot> distances;  // bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;      // kept: what becomes memory, see LayerOutputs
-  // Of those that keep a state, and of all where the memory associates, with a leading extent B: see carried_tensors.
+  // Of those that hand on states, with a leading extent B: see carried_tensors.
   std::vector<Slot> states;      // bound: before the segment
   std::vector<Slot> new_states;  // kept: after it; none where they change when a segment ends, and this one does not
+  std::vector<Slot> begun;       // bound: what they will be, as far as the segment has been read; none where it begins,
+  std::vector<Slot> new_begun;   // and, kept, none where it ends; both none where its own tokens do not go into them
   std::vector<Slot> inputs;      // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
   std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
   Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned

@@ -51,8 +51,6 @@ int64_t count_of(const std::vector<StreamRows>& rows) {
                          [](int64_t sum, const StreamRows& each) { return sum + each.count; });
 }
 
-Value without_gradient(const Value& value) { return {.data = value.data, .gradient = {}}; }
-
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
@@ -182,7 +180,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   if (read > 0) rows.insert(rows.begin(), {step.memory_tokens, 0, read});
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    if (!associations_.empty()) record_reading(step, layer, residual, !is_last);
+    if (!associations_.empty()) record_reading(step, layer, residual);
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const int64_t keys = remembered + read + count + written;
@@ -194,7 +192,10 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
                              .segment = number,
                              .is_read_on = !is_last};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
-    if (!attends) step.memories[layer].states = outputs.states;
+    if (!outputs.states.empty()) {
+      step.memories[layer].states = outputs.states;
+      step.memories[layer].begun.clear();
+    }
     if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
@@ -214,13 +215,11 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
 }
 
 // Adds to the input of a layer what it reads of its associations.
-void Transformer::record_reading(Step& step, size_t layer, Residual& residual, bool is_read_on) const {
+void Transformer::record_reading(Step& step, size_t layer, Residual& residual) const {
   Tape& tape = step.segment.tape;
-  Value& state = step.memories[layer].states.front();
   const Value input = sum_of(tape, residual);
-  const Associations::Read read = associations_[layer].read(tape, step.parameters, input, state, is_read_on);
-  state = read.state;
-  residual = {.sum = add(tape, {.sum = input, .branch = read.output, .site = {}}), .branch = {}, .site = {}};
+  const Value read = associations_[layer].read(tape, step.parameters, input, step.memories[layer].states.front());
+  residual = {.sum = add(tape, {.sum = input, .branch = read, .site = {}}), .branch = {}, .site = {}};
 }
 
 // Writes memory tokens, the rows of a layer's output from `first` on, into its associations.
@@ -264,6 +263,9 @@ void Transformer::bind_memory(Step& step) const {
     for (const CarriedTensor& carried : carried_tensors(config_, layer)) {
       segment.states.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
       memory.states.push_back({.data = segment.states.back(), .gradient = {}});
+      if (shape.opens || !has_infini_memory(config_)) continue;
+      segment.begun.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
+      memory.begun.push_back({.data = segment.begun.back(), .gradient = {}});
     }
     if (keeps_state(config_, layer)) continue;
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
@@ -282,23 +284,25 @@ void Transformer::bind_memory(Step& step) const {
 
 // What a layer remembers of the segments before the next one.
 LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
-  const LayerMemory& bound = step.memories[layer];
-  if (step.fresh[layer].empty()) return bound;
-  std::vector<StreamRows> rows{{bound.rows, 0, step.shape.memory_length}};
+  LayerMemory memory = step.memories[layer];
+  if (step.fresh[layer].empty()) return memory;
+  std::vector<StreamRows> rows{{memory.rows, 0, step.shape.memory_length}};
   rows.insert(rows.end(), step.fresh[layer].begin(), step.fresh[layer].end());
   rows = newest_of(std::move(rows), step.shape.most_remembered);
-  if (count_of(rows) == 0) return bound;
-  return {.form = bound.form, .rows = join_rows(step.segment.tape, std::move(rows)), .distances = {}};
+  if (count_of(rows) > 0) memory.rows = join_rows(step.segment.tape, std::move(rows));
+  return memory;
 }
 
 // Keeps of every layer what may become its memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
-  if (associations_.empty() || step.shape.closes) {
+  const bool has_new = step.shape.closes || !changes_at_ends(config_);
+  std::vector<Slot>& kept = has_new ? step.segment.new_states : step.segment.new_begun;
+  if (has_new || has_infini_memory(config_)) {
     for (const LayerMemory& memory : step.memories)
-      for (const Value& state : memory.states) step.segment.new_states.push_back(state.data);
+      for (const Value& state : memory.states) kept.push_back(state.data);
   }
-  for (const Slot state : step.segment.new_states) tape.keep(state);
+  for (const Slot state : kept) tape.keep(state);
   if (step.segment.earlier.exists()) return;  // the tokens are
   for (std::vector<StreamRows>& rows : step.fresh) {
     if (rows.empty()) continue;  // of a layer with a state
@@ -425,6 +429,7 @@ Remembered remembered_in_training(const ModelConfig& model) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
     case MemoryKind::kAssociative:
+    case MemoryKind::kInfini:
     case MemoryKind::kCompressed:
     case MemoryKind::kEncoder:
       return Remembered::kHiddenStates;
@@ -445,7 +450,7 @@ SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t
                      .memory_length = use.memory_rows(),
                      .scored = scored,
                      .remembered = remembered_in_training(model),
-                     .most_remembered = use.memory_tokens > 0 || state_layers(model) > 0 ? use.mem_len : 0};
+                     .most_remembered = use.memory_tokens > 0 || hands_on_states(model) ? use.mem_len : 0};
   shape.compressed = use.compressed_len;
   if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len);
   return shape;

@@ -73,7 +73,7 @@ class Transformer {
   };
   const LayerPositions::Encodings& encodings_for(Step& step, int64_t keys) const;
   StreamRows record_segment(Step& step, int64_t number) const;
-  void record_reading(Step& step, size_t layer, Residual& residual, bool is_read_on) const;
+  void record_reading(Step& step, size_t layer, Residual& residual) const;
   void record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const;
   LayerMemory memory_of(const Step& step, size_t layer) const;
   void keep_fresh(Step& step) const;

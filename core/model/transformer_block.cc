@@ -95,8 +95,8 @@ class TransformerBlock : public Block {
             .states = a.states};
   }
 
-  static Value fresh(const Value& x, const Mixed& mixed, const LayerMemory& memory) {
-    if (!mixed.states.empty()) return {};
+  Value fresh(const Value& x, const Mixed& mixed, const LayerMemory& memory) const {
+    if (keeps_state(model_, layer_)) return {};
     return memory.form == Remembered::kHiddenStates ? x : mixed.fresh;
   }
 
@@ -147,10 +147,10 @@ class AttentionBlock : public TransformerBlock {
 
   std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
                                  const std::vector<Value>& memories) const override {
-    Value qkv{.data = read.qkv.data, .gradient = {}};
+    Value qkv = without_gradient(read.qkv);
     if (attention_.turns())
       qkv = attention_.record_content(tape, parameters,
-                                      as_constants_read(tape, parameters, {.data = read.input.data, .gradient = {}}));
+                                      as_constants_read(tape, parameters, without_gradient(read.input)));
     std::vector<Value> contexts;
     for (const Value& memory : memories) contexts.push_back(as_constants_read(tape, parameters, memory));
     return attention_.record_of_content(tape, parameters, qkv, contexts);
@@ -160,11 +160,11 @@ class AttentionBlock : public TransformerBlock {
   void declare_attention(std::vector<ParameterSpec>& specs) const override { attention_.declare(specs); }
 
   Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override {
-    LayerMemory memory = inputs.memory;
+    LayerInputs as_attended = inputs;
+    LayerMemory& memory = as_attended.memory;
     if (memory.form == Remembered::kHiddenStates) memory.rows = as_read(tape, parameters, memory.rows);
-    const Attention::Recorded a =
-        attention_.record(tape, parameters, x, memory, inputs.encoding, inputs.limits, inputs.use, inputs.segment);
-    return {.output = a.output, .fresh = a.fresh, .qkv = a.qkv};
+    const Attention::Recorded a = attention_.record(tape, parameters, x, as_attended);
+    return {.output = a.output, .fresh = a.fresh, .qkv = a.qkv, .states = a.states};
   }
 
  private:
@@ -180,7 +180,7 @@ class StateBlock : public TransformerBlock {
   void declare_attention(std::vector<ParameterSpec>& specs) const override { attention_.declare(specs); }
 
   Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override {
-    const StateAttention::Recorded a = attention_.record(tape, parameters, x, inputs.memory.states, inputs.is_read_on);
+    const StateAttention::Recorded a = attention_.record(tape, parameters, x, inputs);
     return {.output = a.output, .states = a.states};
   }
 

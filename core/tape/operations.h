@@ -73,8 +73,9 @@ Value newest_rows(Tape& tape, const Value& x, int64_t count);
 // Such rows of one value, copied whatever they are.
 Value copied_rows(Tape& tape, const StreamRows& rows);
 
-// The columns of x from `first` on, copied and without a gradient: [B, T, D] -> [B, T, D - first].
-Value copy_of_columns(Tape& tape, const Value& x, int64_t first);
+// Columns [first, first + count) of x, copied: [B, T, D] -> [B, T, count]. Where x has a gradient, something recorded
+// later overwrites all of it.
+Value columns_of(Tape& tape, const Value& x, int64_t first, int64_t count);
 
 // The same elements in another shape and in their place, of a tensor that is not bound. No other use of x may have its
 // gradient.

@@ -84,12 +84,12 @@ Value join_rows(Tape& tape, std::vector<StreamRows> parts) {
 
 Value copied_rows(Tape& tape, const StreamRows& rows) { return record_join(tape, {rows}); }
 
-Value copy_of_columns(Tape& tape, const Value& x, int64_t first) {
+Value columns_of(Tape& tape, const Value& x, int64_t first, int64_t count) {
   const Shape shape = tape.shape(x.data);
-  const int64_t columns = shape[2] - first;
-  const Value y{.data = tape.new_slot({shape[0], shape[1], columns}, tape.activations()), .gradient = {}};
+  const Value y = tape.new_value({shape[0], shape[1], count}, x.gradient.exists());
+  const GradientUse dx = tape.use_gradient(x);
   tape.record({
-      .name = "copy_of_columns",
+      .name = "columns_of",
       .forward_slots = {x.data, y.data},
       .forward =
           [=, &tape](Queue& queue) {
@@ -97,10 +97,20 @@ Value copy_of_columns(Tape& tape, const Value& x, int64_t first) {
                                         .from_column = first,
                                         .to = tape.write(y.data),
                                         .rows = shape[1],
-                                        .columns = columns});
+                                        .columns = count});
           },
-      .backward_slots = {},
-      .backward = nullptr,
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            if (!tape.accumulates(dx)) throw ContractError("columns_of: nothing else has a gradient of what it copies");
+            kernels::copy_block(queue, {.from = tape.read(y.gradient),
+                                        .to = tape.write(dx),
+                                        .to_column = first,
+                                        .rows = shape[1],
+                                        .columns = count,
+                                        .accumulate = true});
+          },
+      .is_learned = x.gradient.exists(),
   });
   return y;
 }

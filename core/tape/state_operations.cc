@@ -2,8 +2,11 @@
 #include "core/tape/state_operations.h"
 
 #include "core/tape/rows.h"
+#include "kernels/blend.h"
 #include "kernels/short_convolution.h"
+#include "kernels/state_read.h"
 #include "kernels/state_scan.h"
+#include "kernels/state_turn.h"
 #include "kernels/weighted_average.h"
 
 namespace segue {
@@ -183,6 +186,103 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& in) {
       .is_learned = is_learned,
   });
   return {.output = output, .state = state};
+}
+
+Value state_read(Tape& tape, const Value& queries, const Value& state) {
+  const Shape segment = tape.shape(queries.data), extents = tape.shape(state.data);
+  const int64_t heads = extents[1], keys = extents[2], values = extents[3];
+  const Shape of_keys{segment[0], segment[1], heads, keys};
+  const Shape of_values{segment[0], segment[1], heads, values};
+  const bool is_learned = queries.gradient.exists() || state.gradient.exists();
+  const Value output = tape.new_value({segment[0], segment[1], heads * values}, is_learned);
+  const GradientUse dq = tape.overwrite_gradient(queries);
+  const GradientUse dstate = tape.use_gradient(state);
+  // The kernel has that of queries; nobody reads it of those that are given.
+  const Slot unread_dq =
+      tape.training() && is_learned && !dq.exists() ? tape.new_slot(segment, tape.activations()) : Slot{};
+  const double once = 2.0 * static_cast<double>(of_keys.elements() * values);
+  tape.record({
+      .name = "state_read",
+      .forward_slots = {queries.data, state.data, output.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::state_read_forward(queue, {.q = tape.read(queries.data).reshaped(of_keys),
+                                                .state = tape.read(state.data),
+                                                .output = tape.write(output.data).reshaped(of_values)});
+          },
+      .backward_slots = {queries.data, state.data, output.gradient, dq.slot, unread_dq, dstate.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            const TensorView to = dq.exists() ? tape.write(dq) : tape.write(unread_dq);
+            kernels::state_read_backward(queue, {.q = tape.read(queries.data).reshaped(of_keys),
+                                                 .state = tape.read(state.data),
+                                                 .doutput = tape.read(output.gradient).reshaped(of_values),
+                                                 .dq = to.reshaped(of_keys),
+                                                 .dstate = tape.write(dstate),
+                                                 .accumulate = tape.accumulates(dstate)});
+          },
+      .flops = {.forward = once, .backward = dstate.exists() ? 2.0 * once : once},
+      .is_learned = is_learned,
+  });
+  return output;
+}
+
+Value turned_state(Tape& tape, const Value& state, const kernels::RotaryTurn& turn) {
+  const bool is_learned = state.gradient.exists();
+  const Value turned = new_floats(tape, tape.shape(state.data), is_learned);
+  const GradientUse dstate = tape.overwrite_gradient(state);
+  const auto by = [=](ConstTensorView from, TensorView to, int64_t position) {
+    return kernels::StateTurn{
+        .from = from, .position = position, .width = turn.width, .base = turn.base, .scaling = turn.scaling, .to = to};
+  };
+  tape.record({
+      .name = "turned_state",
+      .forward_slots = {state.data, turned.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::state_turn(queue, by(tape.read(state.data), tape.write(turned.data), turn.first_position));
+          },
+      .backward_slots = {turned.gradient, dstate.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::state_turn(queue, by(tape.read(turned.gradient), tape.write(dstate), -turn.first_position));
+          },
+      .is_learned = is_learned,
+  });
+  return turned;
+}
+
+Value blend(Tape& tape, const Value& a, const Value& b, const Parameter& logits) {
+  const Shape shape = tape.shape(a.data);
+  const int64_t heads = logits.value.shape[0];
+  const Shape rows{shape[0] * shape[1], heads, shape[2] / heads};
+  const Value y = tape.new_value(shape);
+  const GradientUse da = tape.overwrite_gradient(a);
+  const GradientUse db = tape.overwrite_gradient(b);
+  tape.record({
+      .name = "blend",
+      .forward_slots = {a.data, b.data, y.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            kernels::blend_forward(queue, {.a = tape.read(a.data).reshaped(rows),
+                                           .b = tape.read(b.data).reshaped(rows),
+                                           .logits = logits.value,
+                                           .y = tape.write(y.data).reshaped(rows)});
+          },
+      .backward_slots = {a.data, b.data, y.gradient, da.slot, db.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::blend_backward(queue, {.a = tape.read(a.data).reshaped(rows),
+                                            .b = tape.read(b.data).reshaped(rows),
+                                            .logits = logits.value,
+                                            .dy = tape.read(y.gradient).reshaped(rows),
+                                            .da = tape.write(da).reshaped(rows),
+                                            .db = tape.write(db).reshaped(rows),
+                                            .dlogits = logits.gradient});
+          },
+      .parameter_gradients = gradients_of({logits}),
+  });
+  return y;
 }
 
 Value feature_map(Tape& tape, const Value& x, const FeatureOperation& in) {

@@ -6,6 +6,7 @@
 #include "kernels/feature_map.h"
 #include "kernels/gate.h"
 #include "kernels/head_norm.h"
+#include "kernels/rotary.h"
 
 namespace segue {
 
@@ -47,6 +48,15 @@ struct ScannedState {
   Value state;   // [B, N, K, V] float32, after the last token; has a gradient where it is read on
 };
 ScannedState state_scan(Tape& tape, const StateScanOperation& operation);
+
+// What queries [B, T, N*K] read of a state [B, N, K, V] that stays as it is: [B, T, N*V].
+Value state_read(Tape& tape, const Value& queries, const Value& state);
+
+// The keys of a state [B, N, K, V] turned by so many positions: kernels/state_turn.h.
+Value turned_state(Tape& tape, const Value& state, const kernels::RotaryTurn& turn);
+
+// Of each head of a [B, T, N*H] a share that it learns, and the rest of b: kernels/blend.h. [B, T, N*H]
+Value blend(Tape& tape, const Value& a, const Value& b, const Parameter& logits);
 
 // The features of rows x [B, R, H], of which exponentials and waves also have projections [B, R, M]: [B, R, K].
 struct FeatureOperation {

@@ -47,6 +47,7 @@ struct Value {
   Slot data;
   Slot gradient;
 };
+inline Value without_gradient(const Value& value) { return {.data = value.data, .gradient = {}}; }
 
 // A gradient written by one consumer of a value. Consumers run in reverse: the last recorded overwrites, the others
 // add.

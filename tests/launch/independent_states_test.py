@@ -34,7 +34,7 @@ TOLERANCE = 1e-5
 STREAMS, SEGMENTS, TGT_LEN, STEPS = 4, 6, 16, 10
 VOCABULARY = 60
 MODEL = {"n_layer": 2, "n_head": 4, "d_model": 32, "d_head": 12, "d_inner": 48, "mem_len": 0, "dropout": 0.0,
-         "position": {"kind": "none"}, "init": {"init_std": 0.2}}
+         "init": {"init_std": 0.2}}
 PLAIN = {"unit_keys": False, "erases": False, "strength": "full"}
 AVERAGES = PLAIN | {"output_norm": "weights", "output_gate": False}
 
@@ -47,11 +47,24 @@ def swapped(function):
     return call
 
 
+def turned(function):
+    """Of functions without positions: queries and keys, in pairs of columns, turned by angles that grow with their tokens'."""
+    def turn(x):
+        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+        speeds = 10000.0 ** -(torch.arange(pairs.shape[-1]) / pairs.shape[-1])
+        angles = torch.arange(x.shape[1]).view(-1, 1, 1) * speeds
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    return lambda q, k, v, g, b: function(turn(q), turn(k), v, g, b)
+
+
 # Of q, k, v [B, T, N, H], logarithms of decays g and strengths b: what is read.
 KINDS = {
     "linear": (PLAIN | {"decay": "none", "feature": "elu_plus_one", "output_gate": False},
                lambda q, k, v, g, b: naive_recurrent_linear_attn(q, k, v)[0]),
     "retention": (PLAIN | {"decay": "fixed", "feature": "identity"}, lambda q, k, v, g, b: swapped(naive_retention)(q, k, v)),
+    "retention, turned": (PLAIN | {"decay": "fixed", "feature": "identity"},
+                          turned(lambda q, k, v, g, b: swapped(naive_retention)(q, k, v))),
+    "gated_delta, turned": ({}, turned(lambda q, k, v, g, b: naive_recurrent_gated_delta_rule(q, k, v, b, g)[0])),
     "gated_linear": (PLAIN | {"decay": "channel", "feature": "identity"},
                      lambda q, k, v, g, b: naive_recurrent_gla(q, k, v, g)[0]),
     "step": ({"unit_keys": False, "erases": False, "strength": "step"},
@@ -157,7 +170,8 @@ def main():
     for number, (name, (score, function)) in enumerate(KINDS.items()):
         run = f"run-{number}"
         config = program.config(
-            "config.json", data={"path": "text"}, model=MODEL | {"score": {"kind": "state"} | score},
+            "config.json", data={"path": "text"}, model=MODEL | {
+                "score": {"kind": "state"} | score, "position": {"kind": "rope" if "turned" in name else "none"}},
             optimizer={"lr": 0.01}, evaluation={"interval": 0},
             training={"batch_size": STREAMS, "tgt_len": TGT_LEN, "max_step": STEPS}, checkpoint={"interval": 0})
         program.run("train", config, "--run", run)

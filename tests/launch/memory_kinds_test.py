@@ -17,13 +17,15 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "associative", "compressed", "encoder", "hybrid")
+SAVED_BY_RANKS = ("tokens", "associative", "infini", "compressed", "encoder", "hybrid")
 
 # Layers of these attend to no rows.
-STATES = ("state", "hybrid")
+STATES = ("state", "retention", "hybrid")
 
 PERFORMER = {"kind": "state", "feature": "performer", "random_features": 9, "convolution": 3, "decay": "channel",
              "erases": False, "output_norm": "weights"}
+
+RETENTION = {"kind": "state", "feature": "identity", "unit_keys": False, "decay": "fixed", "erases": False, "strength": "full"}
 
 # Of each kind: its model, what training says, and a model of the same kind that cannot take over its state.
 KINDS = {
@@ -40,6 +42,10 @@ KINDS = {
                     {"tgt_len": 5, "segments_per_step": 3, "stages": [
                         {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
                     {"memory": {"kind": "associative", "tokens": 2, "shifts": 1}, "mem_len": 6}),
+    "infini": ({"memory": {"kind": "infini"}, "mem_len": 6, "position": {"kind": "rope"}},
+               {"tgt_len": 5, "segments_per_step": 3, "reset_interval": 8, "stages": [
+                   {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
+               {"memory": {"kind": "infini"}, "mem_len": 6, "position": {"kind": "alibi"}}),
     "compressed": ({"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3}, "mem_len": 7},
                    {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 5}]},
                    {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 3}, "mem_len": 7}),
@@ -63,6 +69,10 @@ KINDS = {
               {"tgt_len": 5, "segments_per_step": 2, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0,
                                                                 "segments_per_step": 1}]},
               {"score": {"kind": "state", "decay": "channel"}, "mem_len": 0, "position": {"kind": "none"}}),
+    "retention": ({"score": RETENTION, "mem_len": 0, "position": {"kind": "rope"}},
+                  {"tgt_len": 5, "segments_per_step": 3, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0,
+                                                                    "segments_per_step": 1}]},
+                  {"score": RETENTION, "mem_len": 0, "position": {"kind": "none"}}),
     "hybrid": ({"layers": [{"only": [0], "score": PERFORMER, "position": {"kind": "none"}}], "mem_len": 7,
                 "position": {"kind": "rope"}},
                {"tgt_len": 5, "reset_interval": 8, "redraw_interval": 16,
@@ -165,6 +175,7 @@ def test_beside_others(job):
         {"name": "xl"}, {"name": "kept", "set": ["model.memory.kind=keys_values"]},
         {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
         {"name": "associative", "set": ["model.memory.kind=associative", "training.segments_per_step=4"]},
+        {"name": "infini", "set": ["model.memory.kind=infini", "training.segments_per_step=4"]},
         {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
         {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
         {"name": "used", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5",
@@ -174,11 +185,11 @@ def test_beside_others(job):
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    names = ["xl", "kept", "tokens", "associative", "fives", "threes", "used", "encoder", "state"]
+    names = ["xl", "kept", "tokens", "associative", "infini", "fives", "threes", "used", "encoder", "state"]
     check([variant["name"] for variant in variants] == names, output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {name: 100 if name in ("tokens", "associative") else 25 for name in names}, f"tokens a step: {found}")
+    check(found == {name: 100 if name in ("tokens", "associative", "infini") else 25 for name in names}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]

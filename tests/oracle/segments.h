@@ -117,16 +117,16 @@ inline Memory initial_memory(const ModelConfig& model) {
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (keeps_state(model, layer)) memory[layer].clear();
-    if (associates(model)) continue;
+    if (changes_at_ends(model)) continue;  // of all layers together
     for (const CarriedTensor& carried : carried_tensors(model, layer))
       memory[layer].resize(memory[layer].size() + carried.shape.elements());
   }
   if (compresses) memory.emplace_back(compressed);
-  if (memory_tokens(model) > 0) memory.emplace_back();
+  if (hands_on_more_than_rows(model)) memory.emplace_back();
   return memory;
 }
 
-// The newest `mem_len` rows of memory and segment, and the memory tokens that it wrote. Of a memory that compresses see
+// The newest `mem_len` rows of memory and segment, and what it wrote beside them. Of a memory that compresses see
 // below.
 inline void update_memory(const ModelConfig& model, const TransformerXl<double>::Segment& segment, Memory& memory) {
   for (size_t layer = 0; layer < segment.fresh.size(); ++layer) {
@@ -138,7 +138,7 @@ inline void update_memory(const ModelConfig& model, const TransformerXl<double>:
     const auto joined = static_cast<int64_t>(memory[layer].size() + fresh.size());
     memory[layer] = updated_memory(memory[layer], fresh, 1, std::min(joined, model.mem_len * memory_width(model)));
   }
-  if (memory_tokens(model) > 0) memory.back() = segment.written;
+  if (hands_on_more_than_rows(model)) memory.back() = segment.written;
 }
 
 // The memory of a model of any kind after a segment.

@@ -12,6 +12,7 @@
 #include "tests/oracle/gate.h"
 #include "tests/oracle/head_norm.h"
 #include "tests/oracle/matmul.h"
+#include "tests/oracle/rotary.h"
 #include "tests/oracle/state_scan.h"
 
 namespace segue::oracle {
@@ -31,7 +32,7 @@ class StateAttention {
     const int64_t tokens = std::ssize(x) / layer_.d_model, heads = layer_.n_head, width = layer_.d_head;
     const bool averages = layer_.score.output_norm == StateNorm::kWeights;
     const int64_t values = averages ? width + 1 : width;
-    const Rows q = features(convolved("q", 0, x, states)), k = features(convolved("k", 1, x, states));
+    const Rows q = turned(features(convolved("q", 0, x, states))), k = turned(features(convolved("k", 1, x, states)));
     const Rows v = with_ones(convolved("v", 2, x, states), values);
     const int64_t keys = std::ssize(q) / (tokens * heads);
     const Rows decays = log_decays(x, keys);
@@ -59,7 +60,8 @@ class StateAttention {
                               .initial = Rows(first, first + keys * values),
                               .scale = averages ? 1.0 : 1.0 / std::sqrt(static_cast<double>(keys)),
                               .erases = layer_.score.erases});
-      std::copy(scanned.last().begin(), scanned.last().end(), first);
+      const Rows left = as_next_finds_it(scanned.last(), keys, tokens);
+      std::copy(left.begin(), left.end(), first);
       for (int64_t t = 0; t < tokens; ++t)
         for (int64_t i = 0; i < width; ++i) {
           const Scalar sum = scanned.output[t * values + i];
@@ -79,6 +81,39 @@ class StateAttention {
 
  private:
   const Rows& weight(const std::string& name) const { return weights_.at(prefix_ + name); }
+
+  RotaryRows turn_of(int64_t head, int64_t position) const {
+    return {.vectors = 1,
+            .head = head,
+            .heads = 1,
+            .width = rotary_width(layer_),
+            .base = layer_.position.rotary_base,
+            .first_position = position,
+            .scaling = layer_.position.rotary_scaling};
+  }
+  bool turns() const { return layer_.position.kind == PositionKind::kRope; }
+
+  // Queries or keys [T, N, H].
+  Rows turned(const Rows& rows) const {
+    if (!turns()) return rows;
+    RotaryRows turn = turn_of(layer_.d_head, 0);
+    turn.vectors = turn.heads = layer_.n_head;
+    return rotary(rows, turn);
+  }
+
+  // A state [K, V], column by column, as a segment finds it that begins so many tokens later.
+  Rows as_next_finds_it(const Rows& state, int64_t keys, int64_t tokens) const {
+    if (!turns()) return state;
+    Rows later(state.size());
+    const int64_t values = std::ssize(state) / keys;
+    for (int64_t c = 0; c < values; ++c) {
+      Rows column;
+      for (int64_t i = 0; i < keys; ++i) column.push_back(state[i * values + c]);
+      column = rotary(column, turn_of(keys, -tokens));
+      for (int64_t i = 0; i < keys; ++i) later[i * values + c] = column[i];
+    }
+    return later;
+  }
 
   // x · Wᵀ of a weight [out, in].
   Rows product(const Rows& x, int64_t in, const std::string& name) const {

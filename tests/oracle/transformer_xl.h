@@ -16,6 +16,7 @@
 #include "core/tape/dropout_sites.h"
 #include "tests/oracle/associations.h"
 #include "tests/oracle/feed_forward.h"
+#include "tests/oracle/infini_memory.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"
@@ -34,7 +35,8 @@ struct StreamRandom {
 
 // Per layer [M, width], or the state of a layer that keeps one: constants, through which no derivative passes. Of a
 // model with memory tokens these follow as one element more, [K, D], or the associations of all layers [L, N, F, H], or
-// nothing where the stream begins; of a memory that compresses one with as many numbers as there are compressed rows.
+// nothing where the stream begins; likewise the sums of all layers [L, N, H, H + 1] of Infini-attention; of a memory
+// that compresses one with as many numbers as there are compressed rows.
 // With an encoder its only element are tokens [M].
 using Memory = std::vector<std::vector<double>>;
 
@@ -44,6 +46,10 @@ struct PlaceInStep {
   int64_t first = 0;   // token
   int64_t tokens = 0;  // of a stream in the step; 0: those of the segment
 };
+
+inline bool hands_on_more_than_rows(const ModelConfig& model) {
+  return memory_tokens(model) > 0 || has_infini_memory(model);
+}
 
 inline bool keeps_keys_and_values(const ModelConfig& model) { return model.memory.kind == MemoryKind::kKeysValues; }
 
@@ -74,13 +80,13 @@ class TransformerXl {
     Rows nll;                    // [T]
     std::vector<Rows> fresh;     // per layer [T, width]: what becomes memory; with rows of memory tokens; or
                                  // tokens [T]; of a layer with a state, that after the segment
-    Rows written;                // [K, D]: memory tokens for the next segment; or the associations of all layers
+    Rows written;                // [K, D]: memory tokens for the next segment; or the states of all layers
     std::vector<Rows> received;  // per layer [M]: the attention of rows of memory, where they are kept by it
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
                   const std::vector<Visibility>& sees, int64_t tgt_len = 0) const {
-    const std::vector<double> read = memory_tokens(config_) > 0 ? memory.back() : std::vector<double>();
+    const std::vector<double> read = hands_on_more_than_rows(config_) ? memory.back() : std::vector<double>();
     return segment(tokens, targets, memory, sees, tgt_len, {read.begin(), read.end()}, {});
   }
 
@@ -95,25 +101,22 @@ class TransformerXl {
     const Rows made = encodes ? encoded(memory.front()) : Rows();
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       const Associations<Scalar> associations(config_, weights_, prefix_of(layer) + ".associations.");
-      Rows associated;  // in this layer
-      if (associates(config_)) {
-        associated.resize(associations.elements());
-        if (!read.empty())
-          std::copy_n(read.begin() + layer * std::ssize(associated), associated.size(), associated.begin());
-        x = sum_of(x, associations.read(x, associated));
-      }
+      Rows state;  // of this layer
+      if (associates(config_)) state.resize(associations.elements());
+      if (has_infini_memory(config_)) state.resize(InfiniMemory<Scalar>::elements(config_));
+      if (!state.empty() && !read.empty())
+        std::copy_n(read.begin() + layer * std::ssize(state), state.size(), state.begin());
+      if (associates(config_)) x = sum_of(x, associations.read(x, state));
       out.fresh.push_back(x);
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
       Rows* received = keeps_most_used(config_) ? &out.received.emplace_back() : nullptr;
-      x = layer_output(layer, x, {rows, sees[layer], place.number, received}, out.fresh.back());
-      if (associates(config_)) {
-        associations.write(Rows(x.end() - memory_elements, x.end()), associated);
-        out.written.insert(out.written.end(), associated.begin(), associated.end());
-      }
+      x = layer_output(layer, x, {rows, sees[layer], place.number, received, &state}, out.fresh.back());
+      if (associates(config_)) associations.write(Rows(x.end() - memory_elements, x.end()), state);
+      out.written.insert(out.written.end(), state.begin(), state.end());
     }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
     if (config_.block.final_norm) x = normalised(x, "final_norm");
-    if (!associates(config_)) out.written.assign(x.end() - memory_elements, x.end());
+    if (read_tokens(config_) > 0) out.written.assign(x.end() - memory_elements, x.end());
     x.assign(x.begin() + read_tokens(config_) * config_.d_model, x.end() - memory_elements);
     out.nll = VocabularyClusters<Scalar>(config_, weights_)
                   .losses(dropped_in_step(std::move(x), kOutputDropoutSite, place), targets);
@@ -129,7 +132,7 @@ class TransformerXl {
     const Visibility all = [](int64_t, int64_t, int64_t) { return true; };
     for (int64_t layer = config_.n_layer; layer < std::ssize(layers_); ++layer) {
       Rows unused;
-      x = layer_output(layer, x, {Rows(), all, 0, nullptr}, unused);
+      x = layer_output(layer, x, {Rows(), all, 0, nullptr, nullptr}, unused);
     }
     return config_.block.final_norm ? normalised(x, "encoder.final_norm") : x;
   }
@@ -210,6 +213,7 @@ class TransformerXl {
     const Visibility& sees;
     int64_t segment;  // its number in the step
     Rows* received;   // or null: not wanted
+    Rows* state;      // of Infini-attention: before the segment, then after it
   };
 
   // `fresh` is x, and becomes what the memory takes in.
@@ -279,6 +283,7 @@ class TransformerXl {
     const int64_t keys = static_cast<int64_t>(projected.size()) / (3 * heads_width());
     const int64_t width = keeps_keys_and_values(config_) ? 2 * heads_width() : config_.d_model;
     const int64_t memory = static_cast<int64_t>(around.memory.size()) / width;
+    const Rows own(projected.begin() + memory * 3 * heads_width(), projected.end());
     const MaskedAttention<Scalar> heads{
         .memory = memory,
         .queries = keys - memory,
@@ -295,8 +300,13 @@ class TransformerXl {
     const std::vector<double> multipliers =
         stream_mask(config_.dropatt, layer_dropout_site(layer, LayerDropout::kAttentionScores),
                     config_.n_head * heads.queries * keys, around.segment);
-    return matmul({heads.queries, config_.d_model, heads_width()}, heads.output(around.sees, multipliers), false,
-                  weight(prefix + "output"), true);
+    Rows attended = heads.output(around.sees, multipliers);
+    if (has_infini_memory(config_)) {
+      const InfiniMemory<Scalar> infini(config_, weight(prefix + "infini.gate"));
+      attended = infini.mixed(std::move(attended), own, *around.state);
+      infini.write(own, *around.state);
+    }
+    return matmul({heads.queries, config_.d_model, heads_width()}, attended, false, weight(prefix + "output"), true);
   }
 
   Rows fed_forward(int64_t layer, const Rows& x, int64_t segment) const {

@@ -225,9 +225,6 @@ TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
       error_with({state, alone}),
       "c: model.position.kind: expected a kind without rows of distances with model.score.kind = \"state\", found "
       "\"relative\"");
-  EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "score": {"kind": "state"}}])", "model.position.kind=rope"}),
-            "c: model.position.kind: expected a kind without turned queries and keys with model.layers[0].score.kind = "
-            "\"state\", found \"rope\"");
   EXPECT_EQ(error_with({below, R"(model.memory={"kind": "tokens"})"}),
             "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.layers[0].score.kind = "
             "\"state\", found \"tokens\"");
@@ -248,6 +245,48 @@ TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
       error_with({below, "data.document_boundary=a"}),
       "c: data.document_boundary: expected \"\" with model.layers[0].score.kind = \"state\", which goes on from one "
       "document to the next; found \"a\"");
+}
+
+TEST(MemoryCombinations, TurnsPassThroughStatesWhoseChannelsFadeAlike) {
+  const auto error = [](const std::string& score, const std::string& position = R"("kind": "rope")") {
+    return error_with({R"(model.score={"kind": "state", )" + score + "}", "model.position={" + position + "}",
+                       "model.mem_len=0", "model.n_head=4", "model.d_model=64", "model.d_head=16"});
+  };
+  for (const char* decay : {"none", "fixed", "token"})
+    EXPECT_EQ(error(R"("decay": ")" + std::string(decay) + R"(", "convolution": 4)"), "no error");
+  EXPECT_EQ(error(R"("decay": "channel")"),
+            "c: model.score.decay: expected \"none\", \"fixed\" or \"token\", by which all channels of a head fade "
+            "alike, with model.position.kind = \"rope\", found \"channel\"");
+  EXPECT_EQ(
+      error(R"("feature": "relu", "erases": false, "output_norm": "weights")"),
+      "c: model.score.output_norm: expected \"head\", as turned weights may be below 0, with model.position.kind = "
+      "\"rope\", found \"weights\"");
+  for (const char* feature : {"dpfp", "random_fourier"})
+    EXPECT_EQ(error(R"("feature": ")" + std::string(feature) + R"(")"),
+              "c: model.score.feature: expected one of single columns (\"silu\", \"identity\", \"relu\" or "
+              "\"elu_plus_one\") with model.position.kind = \"rope\", found \"" +
+                  std::string(feature) + "\"");
+  EXPECT_THAT(error(R"("decay": "none")", R"("kind": "rope", "rotary_share": 0.3)"), HasSubstr("even number"));
+  EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "score": {"kind": "state"}}])", "model.position.kind=rope"}),
+            "no error");
+}
+
+TEST(MemoryCombinations, InfiniAttentionSumsTextAsItComes) {
+  const std::string infini = "model.memory.kind=infini";
+  EXPECT_EQ(error_with({infini}), "no error");
+  EXPECT_EQ(error_with({infini, "model.mem_len=0", "training.segments_per_step=3", "training.reset_interval=4"}),
+            "no error");
+  EXPECT_EQ(error_with({infini, "model.visibility.kind=window", "model.visibility.window=9"}), "no error");
+  EXPECT_EQ(
+      error_with({infini, "model.objective.kind=masked", "model.visibility.kind=full", "model.position.kind=rope"}),
+      "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"infini\", found \"masked\"");
+  EXPECT_EQ(error_with({infini, "data.document_boundary=a"}),
+            "c: data.document_boundary: expected \"\" with model.memory.kind = \"infini\", which goes on from one "
+            "document to the next; found \"a\"");
+  EXPECT_EQ(
+      error_with({infini, R"(model.layers=[{"only": [1], "position": {"kind": "none"}, "score": {"kind": "state"}}])"}),
+      "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.layers[0].score.kind = "
+      "\"state\", found \"infini\"");
 }
 
 TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {

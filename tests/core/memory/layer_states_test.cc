@@ -95,7 +95,7 @@ TEST(StateMemory, RefusesOtherStates) {
   saved.back() = OwnedTensor(DType::kInt32, {kStateStreams, 2, 5, 5});
   EXPECT_EQ(error(), "states.2 is int32 [2, 2, 5, 5], expected float32 [2, 2, 5, 5]");
   saved.erase(saved.begin(), saved.end() - 1);
-  EXPECT_EQ(error(), "expected 2 tensors of states or associations, found 1");
+  EXPECT_EQ(error(), "expected 2 tensors of states, found 1");
 }
 
 }  // namespace

@@ -196,6 +196,21 @@ inline std::vector<ModelVariant> state_variants() {
                                       .output_norm = StateNorm::kWeights})},
       {"state_random_fourier_channel_convolution",
        alone({.feature = StateFeature::kRandomFourier, .random_features = 6, .convolution = 2, .decay = kChannel})},
+      {"state_fixed_rope",
+       [alone](ModelConfig& m) {
+         alone({.feature = StateFeature::kIdentity,
+                .unit_keys = false,
+                .decay = kFixed,
+                .erases = false,
+                .strength = StateStrength::kFull})(m);
+         m.position = {.kind = PositionKind::kRope, .rotary_base = 30.0, .rotary_share = 0.8};
+       }},
+      {"state_erasing_rope_convolution_below_attention",
+       [](ModelConfig& m) {
+         ScoreConfig score{.kind = ScoreKind::kState, .convolution = 2};
+         const PositionConfig turns{.kind = PositionKind::kRope, .rotary_scaling = 2.5, .rotary_share = 0.4};
+         m.layers = {{.only = {0}, .position = turns, .score = score}};
+       }},
       {"state_below_attention", [layers = in_layer(0, {.decay = kNone})](ModelConfig& m) { m.layers = {layers}; }},
       {"state_above_keys_values_pre_norm",
        [layers = in_layer(1, {.decay = kFixed, .strength = StateStrength::kFull})](ModelConfig& m) {
@@ -289,6 +304,17 @@ inline std::vector<ModelVariant> memory_variants() {
                         m.memory = {.kind = MemoryKind::kAssociative, .initial = InitialMemory::kZeros, .tokens = 1};
                         m.position = {.kind = PositionKind::kRope, .rotary_share = 0.5};
                         m.d_head = kAssociatedHead;
+                      }});
+  variants.push_back({"memory_infini_alone_pre_norm_rope", [](ModelConfig& m) {
+                        m.memory.kind = MemoryKind::kInfini;
+                        m.block = {.pre_lnorm = true, .final_norm = true};
+                        m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+                        m.mem_len = 0;
+                      }});
+  variants.push_back({"memory_infini_window_shaw_zeros", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kInfini, .initial = InitialMemory::kZeros};
+                        m.position.kind = PositionKind::kShaw;
+                        m.visibility = {.kind = VisibilityKind::kWindow, .window = 4};
                       }});
   variants.push_back({"memory_tokens_sinusoidal_adaptive", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};

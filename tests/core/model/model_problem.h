@@ -18,7 +18,7 @@ namespace segue {
 
 // Of the gradients of such a model, in single precision.
 inline kernels::Tolerance gradient_tolerance(const ModelConfig& model) {
-  return state_layers(model) > 0 || associates(model) ? kernels::kStateGradient : kernels::kNetworkGradient;
+  return hands_on_states(model) ? kernels::kStateGradient : kernels::kNetworkGradient;
 }
 
 // Far from where training starts, so that every parameter matters: biases are not zero, gains not one, and attention

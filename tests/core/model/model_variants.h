@@ -150,7 +150,7 @@ inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> v
   std::erase_if(variants, [](const ModelVariant& variant) {
     const ModelConfig config = variant.config();
     return memory_tokens(config) > 0 || config.memory.kind == MemoryKind::kCompressed || encoder_layers(config) > 0 ||
-           state_layers(config) > 0;
+           hands_on_states(config);
   });
   return variants;
 }

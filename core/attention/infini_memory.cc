@@ -1,0 +1,65 @@
+// Read as linear attention reads, mix, add; positions are attention's alone.
+#include "core/attention/infini_memory.h"
+
+#include "core/attention/attention.h"
+#include "core/config/layers.h"
+#include "core/tape/operations.h"
+#include "core/tape/state_operations.h"
+
+namespace segue {
+
+namespace {
+
+constexpr float kLeastWeight = 1e-30F;  // before the second segment there is none, and nothing is read
+
+}  // namespace
+
+InfiniMemory::InfiniMemory(const ModelConfig& model, const LayerName& layer)
+    : state_(carried_tensors(model, layer.number).front().shape), prefix_(layer.prefix + "attention.infini.") {}
+
+// Heads begin with as much of the one as of the other.
+void InfiniMemory::declare(std::vector<ParameterSpec>& specs) const {
+  specs.push_back({prefix_ + "gate", {state_[0]}, Initializer::kZero});
+}
+
+// elu + 1, above 0.
+Value InfiniMemory::feature_of(Tape& tape, const Value& rows) const {
+  return head_norm(tape, rows, {.feature = kernels::Feature::kEluPlusOne, .width = state_[1]});
+}
+
+InfiniMemory::Read InfiniMemory::read(Tape& tape, const Value& qkv, const Value& state, bool is_read_on) const {
+  const int64_t heads = state_[0], width = heads * state_[1];
+  const Shape segment = tape.shape(qkv.data);
+  const Value q = columns_of(tape, qkv, 0, width);
+  const Value written = is_read_on ? qkv : without_gradient(qkv);
+  Read read{.output = {},
+            .keys = columns_of(tape, written, width, width),
+            .values = columns_of(tape, written, 2 * width, width)};
+  const Value sums = state_read(tape, feature_of(tape, q), state);
+  const Value of_heads = reshaped(tape, sums, {segment[0], segment[1] * heads, state_[2]});
+  read.output = reshaped(tape, weighted_average(tape, of_heads, kLeastWeight), {segment[0], segment[1], width});
+  return read;
+}
+
+Value InfiniMemory::mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended) const {
+  return blend(tape, read.output, attended, parameters[prefix_ + "gate"]);
+}
+
+Value InfiniMemory::write(Tape& tape, const Read& segment, const Value& state) const {
+  const bool is_read_on = segment.values.gradient.exists();
+  const int64_t heads = state_[0];
+  const Shape shape = tape.shape(segment.values.data);
+  const Value k = feature_of(tape, segment.keys);
+  const Value of_heads = reshaped(tape, segment.values, {shape[0], shape[1] * heads, state_[1]});
+  const Value weighted = feature_map(tape, of_heads, {.formula = kernels::FeatureFormula::kWithOne});
+  return state_scan(tape, {.state = state_,
+                           .q = without_gradient(k),
+                           .k = k,
+                           .v = reshaped(tape, weighted, {shape[0], shape[1], heads * state_[2]}),
+                           .initial = is_read_on ? state : without_gradient(state),
+                           .is_read = false,
+                           .is_read_on = is_read_on})
+      .state;
+}
+
+}  // namespace segue
