@@ -7,10 +7,11 @@
 #include <cstddef>
 #include <string_view>
 
-#include "kernels/check.h"
 #include "kernels/rotary.h"
 
 namespace segue::kernels {
+
+class Contract;
 
 constexpr double kFullTurn = 6.283185307179586476925;
 

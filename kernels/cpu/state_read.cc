@@ -15,7 +15,7 @@ using ValueRows = std::array<float, kStateColumns * kBlockTokens>;
 
 // The tokens of a scan that writes nothing.
 StateScanInputs read_inputs(ConstTensorView q, ConstTensorView values) {
-  return {.q = q, .k = {}, .v = values, .log_decay = {}, .beta = {}, .initial = {}};
+  return {.q = q, .k = q, .v = values, .log_decay = {}, .beta = {}, .initial = {}};
 }
 
 // Rows [kBlockTokens, stride]; zeros where there is no token or column.

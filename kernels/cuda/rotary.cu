@@ -24,12 +24,6 @@ struct Arguments {
   RotaryFrequencies frequencies;
 };
 
-// Of each pair of columns.
-struct Angles {
-  float cosine[kMaxRotaryWidth / 2];
-  float sine[kMaxRotaryWidth / 2];
-};
-
 // Columns at a time: a pair at least.
 template <int kWidth>
 constexpr int kPiece = kWidth < 2 ? 2 : kWidth;
@@ -56,7 +50,7 @@ __device__ __forceinline__ void store_piece(Element* to, bool has_second, const 
 }
 
 template <typename Element>
-__device__ __forceinline__ void find_angles(const Arguments<Element>& args, Angles& angles) {
+__device__ __forceinline__ void find_angles(const Arguments<Element>& args, RotaryAngles& angles) {
   const double position = static_cast<double>(args.first_position + simt::block());
   for (int j = simt::thread(); j < args.width / 2; j += kThreads) {
     const double turns = position * args.frequencies[j];
@@ -70,7 +64,7 @@ __device__ __forceinline__ void find_angles(const Arguments<Element>& args, Angl
 
 template <typename Element, int kWidth>
 __global__ void __launch_bounds__(kThreads) rotary_kernel(Arguments<Element> args) {
-  Angles& angles = simt::static_shared<Angles, 0>();
+  RotaryAngles& angles = simt::static_shared<RotaryAngles, 0>();
   find_angles(args, angles);
   const int64_t first = (simt::block_y() * args.rows + simt::block()) * args.vectors * args.head;
   const int pieces = (args.head + kPiece<kWidth> - 1) / kPiece<kWidth>;  // of a vector

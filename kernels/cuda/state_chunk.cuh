@@ -258,6 +258,35 @@ __device__ __forceinline__ float state_at(const StateInputs<Element>& in, const 
   return exists ? state[static_cast<int64_t>(key) * in.values + column] : 0.0F;
 }
 
+// Rows [column, column + 16) and keys [key, key + 16) of a state's transpose, from memory.
+template <typename Element>
+__device__ __forceinline__ FragmentA<Element> transposed_state(const StateInputs<Element>& in, const float* state,
+                                                               int key, int column) {
+  const LanePlace lane;
+  FragmentA<Element> operand;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int of = column + lane.group + i % 2 * 8;
+    const int row = key + lane.pair + i / 2 * 8;
+    split(operand.part, i, state_at(in, state, row, of), state_at(in, state, row + 1, of));
+  }
+  return operand;
+}
+
+// Keys [key, key + 16) and columns [column, column + 16) of a state, from memory.
+template <typename Element>
+__device__ __forceinline__ Accumulators<16> state_block(const StateInputs<Element>& in, const float* state, int key,
+                                                        int column) {
+  const LaneOfAccumulators lane;
+  Accumulators<16> block;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i)
+      block.value[half][i] = state_at(in, state, key + lane.row(i), column + lane.column(half, i));
+  }
+  return block;
+}
+
 // The values of a chunk's tokens, transposed: 16 columns from `column` on, [16, kChunk].
 template <typename Element>
 __device__ __forceinline__ Accumulators<kChunk> load_values(const StateInputs<Element>& in, int first, int column) {

@@ -1,15 +1,25 @@
-"""What mutation_check.py breaks of states: scans, gates, convolutions, features, averages, and what is done to heads."""
+"""What mutation_check.py breaks of states: scans, reads, turns, gates, blends, convolutions, features, averages, and what is
+done to heads."""
 
 from mutation import header, kernel
 
+BLEND = "BlendTest.*"
 GATE = "GateTest.*"
 HEAD_NORM = "HeadNormTest.*"
 SHORT_CONVOLUTION = "ShortConvolution*"
+STATE_READ = "StateRead.*"
 STATE_SCAN = "StateScan.*"
+STATE_TURN = "StateTurnTest.*"
 FEATURE_MAP = "FeatureMapTest.*"
 WEIGHTED_AVERAGE = "WeightedAverageTest.*"
 
 STATE_MUTATIONS = [
+    kernel("blend", "shares the other way round", "b[k] += share * (a[k] - b[k])", "b[k] += (1.0F - share) * (a[k] - b[k])", BLEND),
+    kernel("blend", "every head's logit the first one's", "args.logits[element / args.width % args.heads]", "args.logits[0]", BLEND),
+    kernel("blend", "a rest that rounding leaves of 1", "const float rest = sigmoid(-args.logits[head]);", "const float rest = 1.0F - share;", BLEND),
+    kernel("blend", "the sums of one part alone", "for (int part = simt::lane(); part < args.count; part += simt::kWarp)", "for (int part = simt::lane(); part < 1; part += simt::kWarp)", BLEND),
+    kernel("blend", "overwriting for adding", "args.dlogits[head] += sigmoid", "args.dlogits[head] = sigmoid", BLEND),
+    kernel("blend", "a part's sum of one thread alone", "sum = simt::reduce_block(sum, 0.0F, simt::Sum());", "", BLEND),
     kernel("gate", "biases left out", "x + in.bias[column]", "x", GATE),
     kernel("gate", "rates left out", "has_rate(kFormula) ? -scale_of(in.rate[column]) : 1.0F", "has_rate(kFormula) ? -1.0F : 1.0F", GATE),
     kernel("gate", "what a decay leaves without its gradient's sign", "      slope *= -kept;", "      slope *= kept;", GATE),
@@ -36,6 +46,19 @@ STATE_MUTATIONS = [
     header("state_chunk", "nothing erased within a chunk", "s < t ? beta[t] * overlap : 0.0F", "0.0F", STATE_SCAN, "state_scan_forward"),
     header("state_chunk", "an inverse of the first order", "overlaps[t * kChunk + s] * solved[s]", "overlaps[t * kChunk + s] * (s == column ? 1.0F : 0.0F)", STATE_SCAN, "state_scan_forward"),
     header("state_chunk", "a last chunk's missing tokens taken for tokens", "t >= count ? 0.0F : in.beta == nullptr", "in.beta == nullptr", STATE_SCAN, "state_scan_backward"),
+    header("state_chunk", "every row of a pair the first one", "state_at(in, state, row + 1, of)", "state_at(in, state, row, of)", STATE_READ, "state_read"),
+    kernel("state_read", "a state read by its columns on the way back too", "state_operand<kForward>(in", "state_operand<true>(in", STATE_READ),
+    kernel("state_read", "the first columns of every part", "in.place(first + t) * format.width + column", "in.place(first + t) * format.width", STATE_READ),
+    kernel("state_read", "tokens beyond a block at the first one's place", "const int first = simt::block() / blocks * kTokens;", "const int first = 0;", STATE_READ),
+    kernel("state_read", "other warps' tokens overwritten before they are read", "simt::sync_block();  // before the next tokens", "// before the next tokens", STATE_READ),
+    kernel("state_read", "other warps' columns overwritten before they are read", "simt::sync_block();  // before the next columns", "// before the next columns", STATE_READ),
+    kernel("state_read", "overwriting for adding", "args.accumulate ? *to + sums.value[block][i] : sums.value[block][i]", "sums.value[block][i]", STATE_READ),
+    kernel("state_read", "the gradients of 16 tokens of a tile", "load_a_transposed(operand, tiles.queries, place, t);", "load_a_transposed(operand, tiles.queries, place, 0);", STATE_READ),
+    kernel("state_turn", "the next pair's sine", "args.angles.sine[pair]", "args.angles.sine[pair + 1]", STATE_TURN),
+    kernel("state_turn", "a row beyond the share turned", "2 * pair < args.width", "2 * pair <= args.width", STATE_TURN),
+    kernel("state_turn", "an odd last row left out", "const int pairs = (args.keys + 1) / 2;", "const int pairs = args.keys / 2;", STATE_TURN),
+    kernel("state_turn", "turned the other way", "even[k] = x * cosine - odd[k] * sine;", "even[k] = x * cosine + odd[k] * sine;", STATE_TURN),
+    kernel("state_turn", "a row after the last", "2 * pair + 1 < args.keys", "true", STATE_TURN),
     kernel("state_scan_forward", "a text's parts apart", "args.initial == nullptr ? nullptr : args.initial + in.state()", "nullptr", STATE_SCAN),
     kernel("state_scan_forward", "a chunk's carry lost", "state.value[block][i] *= chunk.carry[lane.column(block, i)];", "state.value[block][i] = 0.0F;", STATE_SCAN),
     kernel("state_scan_forward", "nothing found of the chunks before", "news.value[block][i] -= found.value[block][i];", ";", STATE_SCAN),
