@@ -176,11 +176,27 @@ struct alignas(64) ChunkKeys {
       }
       beta[t] = t < of.count ? head.beta(of.first + t) : 0.0F;
     }
-    decay_rows(stride);
-    compare(stride, head.erases());
+    if (head.decay_rank() == 0) {
+      keep_rows(stride);
+    } else {
+      decay_rows(stride);
+    }
+    if (head.decay_rank() == 4) {
+      compare_by_channel(stride, head.erases());
+    } else {
+      compare_at_once(stride, head.erases());
+    }
   }
 
  private:
+  // What decay_rows makes where nothing fades.
+  void keep_rows(int64_t stride) {
+    copy_vectors(query.data(), kChunk * stride, reads.data());
+    copy_vectors(key.data(), kChunk * stride, reads.data() + kChunk * stride);
+    copy_vectors(key.data(), kChunk * stride, writes.data());
+    std::fill_n(carry.data(), stride, 1.0F);
+  }
+
   void decay_rows(int64_t stride) {
     for (int64_t i = 0; i < stride; i += kLanes) {
       Vector kept = Vector{} + 1.0F;
@@ -200,7 +216,34 @@ struct alignas(64) ChunkKeys {
     }
   }
 
-  void compare(int64_t stride, bool erases) {
+  // Where channels share their decays, which then come after the products.
+  void compare_at_once(int64_t stride, bool erases) {
+    alignas(64) std::array<float, kChunk * kMaxStateKeys> by_channel;
+    transpose(key.data(), kChunk, stride, stride, by_channel.data(), kChunk);
+    const auto products = [&](const Rows& rows, Square& square) {
+      tile_gemm({.rows = kChunk,
+                 .columns = kChunk,
+                 .depth = stride,
+                 .a = {rows.data(), stride, 1},
+                 .b = by_channel.data(),
+                 .b_stride = kChunk,
+                 .c = square.data(),
+                 .c_stride = kChunk});
+    };
+    products(query, scores);
+    if (erases) products(key, overlaps);
+    for (int64_t t = 0; t < kChunk; ++t) {
+      float kept = 1.0F;
+      for (int64_t s = kChunk - 1; s >= 0; --s) {
+        const int64_t at = t * kChunk + s;
+        if (s < t) kept *= decay[(s + 1) * stride];
+        scores[at] = s <= t ? kept * scores[at] : 0.0F;
+        overlaps[at] = erases && s < t ? kept * overlaps[at] : 0.0F;
+      }
+    }
+  }
+
+  void compare_by_channel(int64_t stride, bool erases) {
     scores = {};
     overlaps = {};
     alignas(64) std::array<float, kMaxStateKeys> decayed;
