@@ -38,10 +38,12 @@ void state_read_forward(Queue& queue, const StateReadForward& args) {
 void state_read_backward(Queue& queue, const StateReadBackward& args) {
   const Contract contract("state_read_backward");
   const DType a = check_inputs(contract, args.q, args.state, "doutput", args.doutput);
-  contract.tensor("dq", args.dq, a, args.q.shape);
-  contract.disjoint("dq", args.dq, "q", args.q);
-  contract.disjoint("dq", args.dq, "state", args.state);
-  contract.disjoint("dq", args.dq, "doutput", args.doutput);
+  if (!args.dq.empty()) {
+    contract.tensor("dq", args.dq, a, args.q.shape);
+    contract.disjoint("dq", args.dq, "q", args.q);
+    contract.disjoint("dq", args.dq, "state", args.state);
+    contract.disjoint("dq", args.dq, "doutput", args.doutput);
+  }
   if (!args.dstate.empty()) {
     contract.floats("dstate", args.dstate, args.state.shape);
     contract.disjoint("dstate", args.dstate, "state", args.state);

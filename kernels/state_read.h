@@ -25,7 +25,7 @@ struct StateReadBackward {
   ConstTensorView q;        // as in the forward
   ConstTensorView state;    // the same
   ConstTensorView doutput;  // [B, T, N, V] A in
-  TensorView dq;            // [B, T, N, K] A out, overwritten; not aliased
+  TensorView dq;            // [B, T, N, K] A out, overwritten; not aliased; or none
   TensorView dstate;        // [B, N, K, V] float32, or none: nothing wants it; not aliased
   bool accumulate = false;  // whether dstate is added to, or overwritten
 };

@@ -46,20 +46,12 @@ Value InfiniMemory::mixed(Tape& tape, Parameters& parameters, const Read& read, 
 }
 
 Value InfiniMemory::write(Tape& tape, const Read& segment, const Value& state) const {
-  const bool is_read_on = segment.values.gradient.exists();
   const int64_t heads = state_[0];
   const Shape shape = tape.shape(segment.values.data);
   const Value k = feature_of(tape, segment.keys);
   const Value of_heads = reshaped(tape, segment.values, {shape[0], shape[1] * heads, state_[1]});
   const Value weighted = feature_map(tape, of_heads, {.formula = kernels::FeatureFormula::kWithOne});
-  return state_scan(tape, {.state = state_,
-                           .q = without_gradient(k),
-                           .k = k,
-                           .v = reshaped(tape, weighted, {shape[0], shape[1], heads * state_[2]}),
-                           .initial = is_read_on ? state : without_gradient(state),
-                           .is_read = false,
-                           .is_read_on = is_read_on})
-      .state;
+  return state_write(tape, k, reshaped(tape, weighted, {shape[0], shape[1], heads * state_[2]}), state);
 }
 
 }  // namespace segue

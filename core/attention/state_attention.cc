@@ -234,8 +234,7 @@ StateAttention::Recorded StateAttention::record(Tape& tape, Parameters& paramete
                                                  .is_read_on = inputs.is_read_on});
   const bool begins_anew = rotary_width_ > 0 && memory.form != Remembered::kKvCache;
   const int64_t tokens = tape.shape(x.data)[1];
-  recorded.states.front() =
-      begins_anew ? turned_state(tape, scanned.state, turn_of(inputs.use, -tokens)) : scanned.state;
+  recorded.states.front() = begins_anew ? state_turn(tape, scanned.state, turn_of(inputs.use, -tokens)) : scanned.state;
   const Value gates = score_.output_gate ? projected("gate") : Value();
   recorded.output = linear(tape, normed(tape, parameters, scanned.output, gates), parameters[prefix_ + "output"]);
   return recorded;

@@ -227,7 +227,52 @@ Value state_read(Tape& tape, const Value& queries, const Value& state) {
   return output;
 }
 
-Value turned_state(Tape& tape, const Value& state, const kernels::RotaryTurn& turn) {
+// Written is what reading's gradient is: with a state in the place of its gradient, values in that of what outputs
+// receive. And its own gradients are what is read.
+Value state_write(Tape& tape, const Value& keys, const Value& values, const Value& state) {
+  const Shape segment = tape.shape(keys.data), extents = tape.shape(state.data);
+  const Shape of_keys{segment[0], segment[1], extents[1], extents[2]};
+  const Shape of_values{segment[0], segment[1], extents[1], extents[3]};
+  const bool is_learned = keys.gradient.exists();
+  const Value after = new_floats(tape, extents, is_learned);
+  const GradientUse dkeys = tape.overwrite_gradient(keys);
+  const GradientUse dvalues = tape.overwrite_gradient(values);
+  const GradientUse dstate = is_learned ? tape.overwrite_gradient(state) : GradientUse{};
+  const double once = 2.0 * static_cast<double>(of_keys.elements() * extents[3]);
+  tape.record({
+      .name = "state_write",
+      .forward_slots = {keys.data, values.data, state.data, after.data},
+      .forward =
+          [=, &tape](Queue& queue) {
+            queue.copy(tape.write(after.data), tape.read(state.data));
+            kernels::state_read_backward(queue, {.q = tape.read(keys.data).reshaped(of_keys),
+                                                 .state = tape.read(state.data),
+                                                 .doutput = tape.read(values.data).reshaped(of_values),
+                                                 .dq = {},
+                                                 .dstate = tape.write(after.data),
+                                                 .accumulate = true});
+          },
+      .backward_slots = {keys.data, values.data, after.gradient, dkeys.slot, dvalues.slot, dstate.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            const ConstTensorView arrived = tape.read(after.gradient);
+            kernels::state_read_backward(queue, {.q = tape.read(keys.data).reshaped(of_keys),
+                                                 .state = arrived,
+                                                 .doutput = tape.read(values.data).reshaped(of_values),
+                                                 .dq = tape.write(dkeys).reshaped(of_keys),
+                                                 .dstate = {}});
+            kernels::state_read_forward(queue, {.q = tape.read(keys.data).reshaped(of_keys),
+                                                .state = arrived,
+                                                .output = tape.write(dvalues).reshaped(of_values)});
+            if (dstate.exists()) queue.copy(tape.write(dstate), arrived);
+          },
+      .flops = {.forward = once, .backward = 2.0 * once},
+      .is_learned = is_learned,
+  });
+  return after;
+}
+
+Value state_turn(Tape& tape, const Value& state, const kernels::RotaryTurn& turn) {
   const bool is_learned = state.gradient.exists();
   const Value turned = new_floats(tape, tape.shape(state.data), is_learned);
   const GradientUse dstate = tape.overwrite_gradient(state);
@@ -236,7 +281,7 @@ Value turned_state(Tape& tape, const Value& state, const kernels::RotaryTurn& tu
         .from = from, .position = position, .width = turn.width, .base = turn.base, .scaling = turn.scaling, .to = to};
   };
   tape.record({
-      .name = "turned_state",
+      .name = "state_turn",
       .forward_slots = {state.data, turned.data},
       .forward =
           [=, &tape](Queue& queue) {

@@ -52,8 +52,12 @@ ScannedState state_scan(Tape& tape, const StateScanOperation& operation);
 // What queries [B, T, N*K] read of a state [B, N, K, V] that stays as it is: [B, T, N*V].
 Value state_read(Tape& tape, const Value& queries, const Value& state);
 
+// A state [B, N, K, V] with values [B, T, N*V] under keys [B, T, N*K], which have gradients both or neither. It has one
+// where these have; otherwise none is passed to the state.
+Value state_write(Tape& tape, const Value& keys, const Value& values, const Value& state);
+
 // The keys of a state [B, N, K, V] turned by so many positions: kernels/state_turn.h.
-Value turned_state(Tape& tape, const Value& state, const kernels::RotaryTurn& turn);
+Value state_turn(Tape& tape, const Value& state, const kernels::RotaryTurn& turn);
 
 // Of each head of a [B, T, N*H] a share that it learns, and the rest of b: kernels/blend.h. [B, T, N*H]
 Value blend(Tape& tape, const Value& a, const Value& b, const Parameter& logits);

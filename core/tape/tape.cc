@@ -75,7 +75,7 @@ void Tape::record(Operation operation) {
 void Tape::share(Slot slot, Slot owner) {
   if (state(slot).shape.elements() != state(owner).shape.elements() || state(slot).dtype != state(owner).dtype)
     throw ContractError("only tensors of one size share memory");
-  state(slot).owner = owner.index;
+  state(slot).owner = owner_of(owner).index;
 }
 
 Slot Tape::owner_of(Slot slot) const { return state(slot).owner < 0 ? slot : Slot{state(slot).owner}; }

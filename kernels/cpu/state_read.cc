@@ -172,7 +172,7 @@ void state_read_forward(Queue& queue, const StateReadForward& args) {
 
 void state_read_backward(Queue& queue, const StateReadBackward& args) {
   with_activations(args.q.dtype, [&]<typename A>() {
-    pass_to_queries<A>(queue, args);
+    if (!args.dq.empty()) pass_to_queries<A>(queue, args);
     if (!args.dstate.empty()) pass_to_state<A>(queue, args);
   });
 }

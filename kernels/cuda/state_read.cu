@@ -177,9 +177,10 @@ void state_read_backward(Queue& queue, const StateReadBackward& args) {
   simt::with_element(args.q.dtype, [&](auto element) {
     using Element = decltype(element);
     const StateInputs<Element> in = read_inputs<Element>(args.q, args.doutput);
-    multiply<false, Element>(
-        queue, "state_read_backward", args.q,
-        {.in = in, .state = args.state.as<float>(), .from = args.doutput.as<Element>(), .to = args.dq.as<Element>()});
+    if (!args.dq.empty())
+      multiply<false, Element>(
+          queue, "state_read_backward", args.q,
+          {.in = in, .state = args.state.as<float>(), .from = args.doutput.as<Element>(), .to = args.dq.as<Element>()});
     if (args.dstate.empty()) return;
     const int64_t blocks = simt::divide_up(in.keys, kRows) * simt::divide_up(in.values, kColumns);
     simt::launch(
