@@ -107,10 +107,10 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
   fields.optional("segments_per_step", segments_per_step,
                   {.meaning = "segments of a stream that a step reads one after another; gradients pass from each into "
-                              "what those before it, in the same step, wrote into memory tokens, associations or "
-                              "states. Above 1 only with model.memory.kind = \"tokens\" or \"associative\", which "
-                              "learns nothing with 1, or layers that keep a state. The last step of a text may have "
-                              "fewer",
+                              "what those before it, in the same step, wrote into memory tokens or states. Above 1 "
+                              "only with model.memory.kind = \"tokens\", \"infini\" or \"associative\", whose layers "
+                              "learn nothing of writing with 1, or layers that keep a state. The last step of a text "
+                              "may have fewer",
                    .unit = "segments",
                    .minimum = 1,
                    .maximum = kMostSegments});

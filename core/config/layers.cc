@@ -173,9 +173,9 @@ bool hands_on_states(const ModelConfig& model) {
 bool changes_at_ends(const ModelConfig& model) { return associates(model) || has_infini_memory(model); }
 
 int64_t rotary_width_of_layer(const ModelConfig& model, int64_t layer) {
-  ModelConfig like_it = model;
-  like_it.position = position_of_layer(model, layer);
-  return like_it.position.kind == PositionKind::kRope ? rotary_width(like_it) : 0;
+  ModelConfig with_its_position = model;
+  with_its_position.position = position_of_layer(model, layer);
+  return with_its_position.position.kind == PositionKind::kRope ? rotary_width(with_its_position) : 0;
 }
 
 bool has_random_features(const ModelConfig& model) {

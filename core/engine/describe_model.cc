@@ -82,7 +82,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
   if (associates(model)) tokens += ", associations of every layer";
-  if (has_infini_memory(model)) tokens += ", sums of every layer";
+  if (has_infini_memory(model)) tokens += ", sums of keys and values in every layer";
   if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
   if (state_layers(model) > 0) tokens += fmt::format(", states of {} layers", state_layers(model));
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",

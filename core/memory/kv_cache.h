@@ -3,7 +3,7 @@
 //
 // A segment may also come in parts, token by token when text is generated: each part sees the memory that its segment
 // began with and what came of the segment so far, as if the segment had been read whole. Memory tokens are read with
-// its first part and written with its last.
+// its first part and written with its last; states that change where a segment ends wait for that.
 #pragma once
 
 #include <cstdint>

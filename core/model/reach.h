@@ -12,8 +12,8 @@ namespace segue {
 // more when M is not a multiple of T, as the oldest row of a memory has seen its own segment from the start. At most so
 // many where strides pass by the oldest token or blocks are drawn, or where a memory that compresses has fewer than c -
 // 1 rows waiting to be compressed. With an encoder just to the oldest token that it reads, through any number of
-// layers. None where there is no limit: memory tokens may hand on what the first segment of a stream wrote, and which
-// rows are used most depends on all that stood in memory beside them, chosen likewise.
+// layers. None where there is no limit: memory tokens and states may hand on what the first segment of a stream wrote,
+// and which rows are used most depends on all that stood in memory beside them, chosen likewise.
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len);
 
 // How many tokens before a segment its losses depend on, rounded up to whole segments. None without a limit; nor where

@@ -42,7 +42,7 @@ KINDS = {
                     {"tgt_len": 5, "segments_per_step": 3, "stages": [
                         {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
                     {"memory": {"kind": "associative", "tokens": 2, "shifts": 1}, "mem_len": 6}),
-    "infini": ({"memory": {"kind": "infini"}, "mem_len": 6, "position": {"kind": "rope"}},
+    "infini": ({"memory": {"kind": "infini"}, "mem_len": 6},
                {"tgt_len": 5, "segments_per_step": 3, "reset_interval": 8, "stages": [
                    {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
                {"memory": {"kind": "infini"}, "mem_len": 6, "position": {"kind": "alibi"}}),
@@ -326,6 +326,18 @@ def test_associations_alone(job):
     check(abs(longer[0] - longer[1]) <= 1e-5, f"associative: evaluated {longer} in longer segments")
 
 
+def test_infini_alone(job):
+    """What only it has: matrices beside rows, of which segments of any length read what those before them wrote."""
+    run = "infini-whole"
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "infini", "no limit"])
+    output, _ = job.run("inspect", "infini.json")
+    check("without limit" in output and "sums of keys and values in every layer" in output, output)
+    refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.memory.kind", "infini"],
+            leaves_nothing_at="weights")
+    longer = [evaluated(job, run, "--memory", memory, "--mem-len=11", "--tgt-len=7") for memory in ("as_trained", "kv_cache")]
+    check(abs(longer[0] - longer[1]) <= 1e-5, f"infini: evaluated {longer} in longer segments")
+
+
 def test_states_alone(job):
     """What only they have: a reach without limit, a state that no text lengthens, and what cannot be asked of them."""
     for kind, key in (("state", "model.score.kind"), ("hybrid", "model.layers[0].score.kind")):
@@ -337,8 +349,9 @@ def test_states_alone(job):
     output, _ = job.run("inspect", "state.json")
     check("without limit" in output and "states of 2 layers" in output, output)
     check_counts(job)
-    lengths = [evaluated(job, "state-whole", "--tgt-len", str(length), "--batch-size", "1") for length in (1, 5, 64)]
-    check(max(lengths) - min(lengths) <= 1e-5, f"state: evaluated {lengths} in segments of 1, 5 and 64 tokens")
+    for kind in ("state", "retention"):
+        lengths = [evaluated(job, f"{kind}-whole", "--tgt-len", str(length), "--batch-size", "1") for length in (1, 5, 64)]
+        check(max(lengths) - min(lengths) <= 1e-5, f"{kind}: evaluated {lengths} in segments of 1, 5 and 64 tokens")
     by_document = [evaluated(job, "hybrid-whole", "--document-boundary", "e", "--batch-size", size) for size in ("1", "4")]
     check(abs(by_document[0] - by_document[1]) <= 1e-5, f"hybrid: documents evaluated {by_document} by 1 and 4 streams")
 
@@ -372,6 +385,7 @@ def main():
     test_encoder_alone(job)
     test_states_alone(job)
     test_associations_alone(job)
+    test_infini_alone(job)
     test_resets_and_redraws(job)
     test_attention(job)
 

@@ -163,6 +163,45 @@ TEST_P(StepsOfSegments, GradientsEqualComplexStepsThroughFourSegments) {
 
 TEST_P(StepsOfSegments, GradientsReachWhatStreamsBeginWith) { expect_gradients_of_step(tiny(GetParam()), 0); }
 
+std::vector<ModelVariant> state_variants_alone() {
+  std::vector<ModelVariant> variants = state_variants();
+  std::erase_if(variants, [](const ModelVariant& variant) {
+    const ModelConfig config = variant.config();
+    return config.mem_len > 0 || state_layers(config) < config.n_layer;
+  });
+  return variants;
+}
+
+class StatesOfSegments : public testing::TestWithParam<ModelVariant> {};
+INSTANTIATE_TEST_SUITE_P(All, StatesOfSegments, testing::ValuesIn(state_variants_alone()), name_of_variant);
+
+// Where states are all that goes from segment to segment, a step of four, the last of them short, is as one of all its
+// tokens, whose gradients gradient_test compares with the formulas: they pass through states, whatever turns these.
+TEST_P(StatesOfSegments, GradientsOfAStepAreThoseOfOneSegment) {
+  StepProblem problem(GetParam().config(), 2 * kTgtLen + StepLoss::kTokens);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  const ReplayInfo info{.loss_scale = 1.0F / (2.0F * StepLoss::kTokens)};
+  const auto gradients = [&](const auto& run) {
+    const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
+    problem.step(engine, 0, 2 * kTgtLen, *memory);
+    problem.parameters.clear_gradients(problem.queue);
+    run(*memory);
+    std::vector<std::vector<double>> found;
+    for (size_t i = 0; i < problem.parameters.specs().size(); ++i)
+      found.push_back(kernels::oracle_values(problem.parameters.part_of(problem.parameters.gradients(), i)));
+    return found;
+  };
+  const auto by_segments =
+      gradients([&](Memory& memory) { problem.step(engine, 2 * kTgtLen, StepLoss::kTokens, memory, info); });
+  const auto at_once =
+      gradients([&](Memory& memory) { problem.run(engine, 2 * kTgtLen, StepLoss::kTokens, memory, info); });
+  for (size_t i = 0; i < by_segments.size(); ++i) {
+    const std::string& name = problem.parameters.specs()[i].name;
+    EXPECT_EQ(kernels::largest(at_once[i]) > 0.0, !name.ends_with("directions")) << name;  // those are not learned
+    kernels::expect_close(name, by_segments[i], at_once[i], kernels::kStateGradient);
+  }
+}
+
 // What a step of one segment wrote is a constant of the next.
 TEST(MemoryTokens, GradientsOfWritingStopAtTheStep) {
   ModelConfig config = model_variant("memory_tokens_of_their_own_alone").config();
