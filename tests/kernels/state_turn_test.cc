@@ -108,7 +108,9 @@ TEST(StateTurnTest, TurnsWhatIsWrittenAsItsKeyWouldBeTurned) {
       queue,
       {.x = key.view(), .turn = {.first_position = -40, .heads = 1, .width = kWidth, .base = kBase}, .y = row.view()});
   const Case c{{1, 1, kKeys, 1}, -40, kWidth};
-  expect_identical("to", turned(c, copy_of(key.view().reshaped(c.shape))).view(), row.view().reshaped(c.shape));
+  // To rounding: compilers fuse products and sums of the two kernels as the instructions of a level allow.
+  const TestTensor found = turned(c, copy_of(key.view().reshaped(c.shape)));
+  expect_close("to", found.view(), oracle_values(row.view()), kElementwise);
 }
 
 TEST(StateTurnTest, NaNStaysInItsPairAndColumn) {
