@@ -13,6 +13,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
     : heads_{model.n_head, model.d_head},
       d_model_(model.d_model),
       dropatt_(model.dropatt),
+      own_projections_(projects_global_tokens(model) ? model.global_stream.tokens : 0),
       position_(position),
       span_(adaptive_span_of(model, layer.number)),
       infini_(has_infini_memory(model) ? std::optional<InfiniMemory>({model, layer}) : std::nullopt),
@@ -22,6 +23,7 @@ Attention::Attention(const ModelConfig& model, const Position& position, std::sh
 
 void Attention::declare(std::vector<ParameterSpec>& specs) const {
   specs.push_back({prefix_ + "qkv", {3 * heads_.elements(), d_model_}});
+  if (own_projections_ > 0) specs.push_back({prefix_ + "global_qkv", {3 * heads_.elements(), d_model_}});
   position_.declare_layer(layer_, specs);
   if (span_) span_->declare(specs);
   if (infini_) infini_->declare(specs);
@@ -33,7 +35,7 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                       const LayerInputs& inputs) const {
   const auto& [memory, encoding, limits, use, segment, is_read_on] = inputs;
   const bool is_frozen = memory.form == Remembered::kKvCache;
-  const Value made = linear(tape, x, parameters[prefix_ + "qkv"]);
+  const Value made = projected(tape, parameters, x);
   const Value kept = memory.form == Remembered::kKeysAndValues
                          ? columns_of(tape, without_gradient(made), heads_.elements(), 2 * heads_.elements())
                          : Value();
@@ -77,6 +79,17 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   }
   recorded.output = linear(tape, attended, parameters[prefix_ + "output"]);
   return recorded;
+}
+
+// Queries, keys and values of a segment's rows.
+Value Attention::projected(Tape& tape, Parameters& parameters, const Value& x) const {
+  const Parameter qkv = parameters[prefix_ + "qkv"];
+  if (own_projections_ == 0) return linear(tape, x, qkv);
+  const int64_t rows = tape.shape(x.data)[1];
+  const Value global = copied_rows(tape, {x, 0, own_projections_});
+  const Value tokens = copied_rows(tape, {x, own_projections_, rows - own_projections_});
+  return join_rows(tape, {{linear(tape, global, parameters[prefix_ + "global_qkv"]), 0, own_projections_},
+                          {linear(tape, tokens, qkv), 0, rows - own_projections_}});
 }
 
 // The keys and values of a memory as this segment's queries meet them.

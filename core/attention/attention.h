@@ -42,7 +42,7 @@ struct LayerName {
 // How far each query sees in its text.
 struct QueryLimits {
   Slot reach;  // [B, T] int32: the farthest distance; or missing: no limit
-  Slot ahead;  // [B, T] int32: how many keys after its own; or missing: none
+  Slot ahead;  // [B, T] int32: how many keys after its own; or missing: none. T counts all rows of a segment
 };
 
 // The inputs of a layer besides the residual.
@@ -86,11 +86,13 @@ class Attention {
                                        const std::vector<Value>& contexts) const;
 
  private:
+  Value projected(Tape& tape, Parameters& parameters, const Value& x) const;
   Value remembered(Tape& tape, Parameters& parameters, const LayerMemory& memory, const ModelUse& use) const;
 
   Shape heads_;  // N, H
   int64_t d_model_;
   double dropatt_;
+  int64_t own_projections_;  // of so many first rows of a segment, the global stream's
   const Position& position_;
   std::optional<AdaptiveSpan> span_;    // of the adaptive kind
   std::optional<InfiniMemory> infini_;  // of that kind of memory

@@ -26,6 +26,7 @@ ModelUse use_of(const ScheduledLayer& layer) {
   use.patterns = layer.patterns;
   use.layer = layer.layer;
   use.ahead = layer.ahead;
+  use.global_tokens = layer.global_tokens;
   return use;
 }
 
@@ -50,6 +51,7 @@ ScheduledLayer scheduled_layer(const ModelUse& use, int64_t heads, int64_t tgt_l
   return {.patterns = use.patterns,
           .layer = std::ranges::any_of(use.patterns, draws) ? use.layer : 0,
           .ahead = use.ahead,
+          .global_tokens = use.global_tokens,
           .heads = heads,
           .tgt_len = tgt_len,
           .device = device};

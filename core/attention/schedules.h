@@ -28,6 +28,7 @@ struct ScheduledLayer {
   std::vector<PatternConfig> patterns = {};
   int64_t layer = 0;  // if something is drawn for it; so layers that see the same are equal
   bool ahead = false;
+  int64_t global_tokens = 0;  // before its own
   bool memory_alone = false;  // all of it, and nothing of the segment, whatever patterns say
   int64_t heads = 0;
   int64_t tgt_len = 0;

@@ -93,10 +93,8 @@ kernels::TileSchedule tiles_of(const ModelUse& use, int64_t groups, int64_t firs
                                int64_t first_position) {
   return {tgt_len, memory, groups,
           [&](int64_t group, int64_t query, uint64_t* keys) {
-            const int64_t ahead = use.ahead ? tgt_len - 1 - query : 0;
-            const int64_t count = memory + query + 1;
-            see_keys(use, first_head + group, first_position + query, count,
-                     {keys, static_cast<size_t>((count + ahead + 63) / 64)}, ahead);
+            const auto words = static_cast<size_t>((memory + (use.ahead ? tgt_len : query + 1) + 63) / 64);
+            see_keys_of_row(use, first_head + group, query, tgt_len, memory, first_position, {keys, words});
           },
           use.ahead};
 }
@@ -115,6 +113,18 @@ void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys,
     const DrawnFor whom{.layer = use.layer, .pattern = static_cast<int64_t>(i), .head = head};
     if (names(use.patterns[i], head)) see_pattern(use.patterns[i], whom, position, seen);
   }
+}
+
+void see_keys_of_row(const ModelUse& use, int64_t head, int64_t row, int64_t rows, int64_t memory,
+                     int64_t first_position, std::span<uint64_t> bits) {
+  const int64_t ahead = use.ahead ? rows - 1 - row : 0;
+  const int64_t global = use.global_tokens;
+  if (global == 0) return see_keys(use, head, first_position + row, memory + row + 1, bits, ahead);
+  if (row < global) return set_bits(bits, 0, memory + row + ahead);
+  const int64_t own = row - global;
+  std::vector<uint64_t> others(static_cast<size_t>((memory + own + ahead) / 64 + 1));
+  see_keys(use, head, first_position + own, memory + own + 1, others, ahead);
+  insert_set_bits(others, memory, global, bits);
 }
 
 int64_t repeats_after(const ModelUse& use) {
@@ -148,6 +158,7 @@ int64_t visible_window(const ModelUse& use) {
 }
 
 int64_t keys_in_reach(const ModelUse& use, int64_t position) {
+  if (use.global_tokens > 0) return 0;  // which have seen all
   if (use.patterns.empty()) return visible_window(use);
   int64_t keys = 0;
   for (const PatternConfig& pattern : use.patterns) {

@@ -14,8 +14,14 @@ namespace segue {
 // Says which keys a head's query sees of the `keys` up to its own, the last, and of the `ahead` after that: sets bit
 // k % 64 of word k / 64 for key k. `position` is the query's in its stream, or any that lies whole periods before it.
 // What one layer's use says, in every kind: kernels are given the same in other words. Without use.ahead none ahead.
+// Those of a global stream are not among them.
 void see_keys(const ModelUse& use, int64_t head, int64_t position, int64_t keys, std::span<uint64_t> bits,
               int64_t ahead = 0);
+
+// The same of row `row` of the `rows` of a segment, the first token of which stands at `first_position`, and of
+// `memory` keys. The rows of a global stream lie between memory and tokens, see all, and are seen by all.
+void see_keys_of_row(const ModelUse& use, int64_t head, int64_t row, int64_t rows, int64_t memory,
+                     int64_t first_position, std::span<uint64_t> bits);
 
 // What patterns say is the same for positions so many tokens apart.
 int64_t repeats_after(const ModelUse& use);
@@ -48,11 +54,12 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
 // Tiles of 64 queries and 64 keys that hold some of them, likewise.
 double visible_tiles(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory);
 
-// The tiles of what one head sees of `memory` keys and such a segment, whatever says it: one group.
+// The tiles of what one head sees of `memory` keys and such a segment, whatever says it: one group. Here and below
+// `tgt_len` counts the rows of a global stream before the segment's own.
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory);
 
-// The tiles of what the heads of a layer see by its patterns, of `memory` keys and `tgt_len` queries, the first of them
-// at `first_position` of its stream; one group when all see the same. Nothing where patterns say nothing.
+// The tiles of what the heads of a layer see by its patterns, of `memory` keys and `tgt_len` queries, the first token
+// of them at `first_position` of its stream; one group when all see the same. Nothing where patterns say nothing.
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory,
                                                  int64_t first_position = 0);
 

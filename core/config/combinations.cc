@@ -177,6 +177,11 @@ void check_documents(const Config& config, std::string_view source) {
         R"({}: data.document_boundary: expected "" with {}.kind = "state", which goes on from one document to the )"
         R"(next; found "{}")",
         source, states, config.data.document_boundary);
+  if (!config.data.document_boundary.empty() && config.model.global_stream.tokens > 0)
+    throw ConfigError(
+        R"({}: data.document_boundary: expected "" with model.global_stream.tokens = {}, which see the whole segment, )"
+        R"(whatever documents it holds; found "{}")",
+        source, config.model.global_stream.tokens, config.data.document_boundary);
   if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));
@@ -290,6 +295,28 @@ void check_objective(const ModelConfig& model, std::string_view source) {
   }
 }
 
+// Its tokens see the whole segment, and what a memory keeps of a segment is of its own tokens.
+void check_global_stream(const ModelConfig& model, std::string_view source) {
+  const GlobalStreamConfig& stream = model.global_stream;
+  if (stream.tokens == 0) {
+    if (stream.projections == StreamProjections::kShared) return;
+    throw ConfigError(
+        R"({}: model.global_stream.projections: expected "shared" with model.global_stream.tokens = 0, found "{}")",
+        source, name_of_choice(stream.projections));
+  }
+  if (!model.objective.is_masked())
+    throw ConfigError(
+        R"({}: model.global_stream.tokens: expected 0 with model.objective.kind = "{}", as they see the whole segment; )"
+        "found {}",
+        source, name_of_choice(model.objective.kind), stream.tokens);
+  const MemoryKind memory = model.memory.kind;
+  if (memory != MemoryKind::kHiddenStates && memory != MemoryKind::kKeysValues)
+    throw ConfigError(
+        R"({}: model.memory.kind: expected "hidden_states" or "keys_values" with model.global_stream.tokens = {}, )"
+        R"(found "{}")",
+        source, stream.tokens, name_of_choice(memory));
+}
+
 void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
     throw ConfigError(
@@ -359,6 +386,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_encoder(model, source);
   check_states(model, source);
   check_objective(model, source);
+  check_global_stream(model, source);
   check_compression(model, source);
   check_head(model, source);
   check_same_length(model, use_of(model), "model.mem_len", source);

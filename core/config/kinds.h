@@ -158,6 +158,14 @@ inline const auto& table_of(WrittenTokens) {
   return kTable;
 }
 
+enum class StreamProjections : uint8_t { kShared, kOwn };
+inline const auto& table_of(StreamProjections) {
+  using enum StreamProjections;
+  static constexpr ChoiceTable<StreamProjections, 2> kTable(
+      {{kShared, "shared", "those of the segment's tokens"}, {kOwn, "own", "others, of every layer"}});
+  return kTable;
+}
+
 enum class InitialMemory : uint8_t { kEmpty, kZeros };
 inline const auto& table_of(InitialMemory) {
   using enum InitialMemory;

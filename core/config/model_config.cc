@@ -339,6 +339,16 @@ void MemoryConfig::describe(JsonFields& fields) {
                    .kinds = Kinds(MemoryKind::kEncoder)});
 }
 
+void GlobalStreamConfig::describe(JsonFields& fields) {
+  fields.optional("tokens", tokens,
+                  {.meaning = "learned tokens before each segment, the same of every one: they see all of its tokens "
+                              "and of its memory, and all of its tokens see them, whatever model.visibility says; "
+                              "no memory remembers them. With the masked objective alone; 0: none",
+                   .minimum = 0,
+                   .maximum = kLongest});
+  fields.optional("projections", projections, {.meaning = "what makes queries, keys and values of them"});
+}
+
 void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
 
 void BlockConfig::describe(JsonFields& fields) {
@@ -458,6 +468,8 @@ void ModelConfig::describe(JsonFields& fields) {
   fields.optional("position", position, {.meaning = "axis: positions"});
   fields.optional("visibility", visibility, {.meaning = "axis: which keys a query sees"});
   fields.optional("memory", memory, {.meaning = "axis: what is kept of earlier segments"});
+  fields.optional("global_stream", global_stream,
+                  {.meaning = "a second stream beside the tokens (Ainslie et al. 2020, ETC)"});
   fields.optional("depth", depth, {.meaning = "axis: how many layers a token passes"});
   fields.optional("block", block, {.meaning = "axis: what a layer is"});
   fields.optional("score", score, {.meaning = "axis: how a token weighs others"});

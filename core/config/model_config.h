@@ -120,6 +120,14 @@ struct MemoryConfig {
   void describe(JsonFields& fields);
 };
 
+// A second stream beside a segment's tokens: learned tokens that see all of them and its memory, and that all of them
+// see, whatever visibility says (Ainslie et al. 2020, "ETC").
+struct GlobalStreamConfig {
+  int64_t tokens = 0;
+  StreamProjections projections = StreamProjections::kShared;  // read it through projects_global_tokens
+  void describe(JsonFields& fields);
+};
+
 struct DepthConfig {
   DepthKind kind = DepthKind::kFixed;
   void describe(JsonFields& fields);
@@ -168,6 +176,7 @@ struct ModelConfig {
   PositionConfig position = {};
   VisibilityConfig visibility = {};
   MemoryConfig memory = {};
+  GlobalStreamConfig global_stream = {};
   DepthConfig depth = {};
   BlockConfig block = {};
   ScoreConfig score = {};
@@ -186,7 +195,10 @@ int64_t read_tokens(const ModelConfig& model);
 // Whether those that it writes begin as learned tokens of their own.
 bool writes_own_tokens(const ModelConfig& model);
 
-// Whether they write into a matrix of every layer.
+// Whether tokens of the global stream, if there are such, have projections of their own.
+bool projects_global_tokens(const ModelConfig& model);
+
+// Whether memory tokens write into a matrix of every layer.
 bool associates(const ModelConfig& model);
 
 // Whether every layer sums keys and values of the segments before, and reads that beside its attention.
@@ -208,8 +220,8 @@ bool keeps_most_used(const ModelConfig& model);
 int64_t rotary_width(const ModelConfig& model);
 
 // How weights are used, which may differ from one use of the same weights to another, as between training and an
-// evaluation. Nothing of it shapes a parameter but the number of memory tokens, which never differs. What it says of
-// positions and visibility is of layers without axis objects of their own.
+// evaluation. Nothing of it shapes a parameter but the numbers of memory tokens and global tokens, which never differ.
+// What it says of positions and visibility is of layers without axis objects of their own.
 struct ModelUse {
   int64_t mem_len = 0;     // tokens of memory, in every layer
   int64_t clamp_len = -1;  // distances beyond this one count as this one; none unless above 0
@@ -224,12 +236,13 @@ struct ModelUse {
   InitialMemory initial_memory = InitialMemory::kEmpty;
   int64_t memory_tokens = 0;  // that a segment writes after its own tokens, and
   int64_t read_tokens = 0;    // that it reads before them: the model's
+  int64_t global_tokens = 0;  // of the second stream, before a segment's own: the model's
   // Of a memory that compresses: compressed rows beside mem_len others, and of how many others each is made.
   int64_t compressed_len = 0;
   int64_t compression_rate = 1;
 
-  // Of a segment of so many tokens: with those of its memory.
-  int64_t rows_of(int64_t tgt_len) const { return read_tokens + tgt_len + memory_tokens; }
+  // Of a segment of so many tokens: with those of its memory and of the second stream.
+  int64_t rows_of(int64_t tgt_len) const { return global_tokens + read_tokens + tgt_len + memory_tokens; }
   // At most, in every layer: whole groups are compressed at a time, so that fewer than one wait beyond mem_len.
   int64_t uncompressed_rows() const { return mem_len + compression_rate - 1; }
   int64_t memory_rows() const { return compressed_len + uncompressed_rows(); }

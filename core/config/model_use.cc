@@ -25,6 +25,7 @@ ModelUse use_of(const ModelConfig& model) {
   ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
   use.memory_tokens = memory_tokens(model);
   use.read_tokens = read_tokens(model);
+  use.global_tokens = model.global_stream.tokens;
   if (model.memory.kind == MemoryKind::kCompressed) {
     use.compressed_len = model.memory.compressed_len;
     use.compression_rate = model.memory.compression_rate;
@@ -61,6 +62,10 @@ int64_t read_tokens(const ModelConfig& model) {
 
 bool writes_own_tokens(const ModelConfig& model) {
   return associates(model) || model.memory.written == WrittenTokens::kOwn;
+}
+
+bool projects_global_tokens(const ModelConfig& model) {
+  return model.global_stream.tokens > 0 && model.global_stream.projections == StreamProjections::kOwn;
 }
 
 bool associates(const ModelConfig& model) { return model.memory.kind == MemoryKind::kAssociative; }

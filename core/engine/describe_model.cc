@@ -84,6 +84,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   if (associates(model)) tokens += ", associations of every layer";
   if (has_infini_memory(model)) tokens += ", sums of keys and values in every layer";
   if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
+  if (use.global_tokens > 0) tokens += fmt::format(", {} global tokens", use.global_tokens);
   if (state_layers(model) > 0) tokens += fmt::format(", states of {} layers", state_layers(model));
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
                       reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,

@@ -45,11 +45,12 @@ SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   if (in_use_.queue.device().is_cuda()) {
     const bool has_targets = fresh.segment->targets.exists();
     const Shape tokens{shape.streams, shape.tgt_len};
-    fresh.staging.emplace(SegmentStaging::Shapes{.tokens = tokens,
-                                                 .targets = {has_targets ? shape.streams : 0, shape.scored},
-                                                 .reach = {shape.documents ? shape.streams : 0, shape.tgt_len},
-                                                 .ahead = {shape.bounded_ahead ? shape.streams : 0, shape.tgt_len}},
-                          in_use_.queue.device());
+    fresh.staging.emplace(
+        SegmentStaging::Shapes{.tokens = tokens,
+                               .targets = {has_targets ? shape.streams : 0, shape.scored},
+                               .reach = {shape.documents ? shape.streams : 0, shape.tgt_len},
+                               .ahead = {shape.bounded_ahead ? shape.streams : 0, in_use_.use.rows_of(shape.tgt_len)}},
+        in_use_.queue.device());
     Tape& tape = fresh.segment->tape;
     tape.bind(fresh.segment->tokens, fresh.staging->tokens());
     if (has_targets) tape.bind(fresh.segment->targets, fresh.staging->targets());

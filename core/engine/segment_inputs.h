@@ -17,7 +17,8 @@ struct SegmentInputs {
   ConstTensorView targets;  // [B, S] int32: of the S newest tokens; those of -1 are not scored
   ReplayInfo info;
   ConstTensorView reach = {};  // [B, T] int32: the farthest distance that queries see; or empty: no limit
-  // [B, T] int32: how many keys after their own queries see that look ahead; or empty: the rest of the segment.
+  // [B, T] int32: how many keys after their own queries see that look ahead; or empty: the rest of the segment. T here
+  // counts the rows of a global stream too.
   ConstTensorView ahead = {};
   int64_t segment_length = 0;  // of the segments of a step, if it has several
   bool margins = false;        // wanted beside the losses, where the head can tell them

@@ -132,7 +132,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
     if (listeners.ready) {
       bytes = engine_.prepare(largest_segment(plan, run.mine.count, source.has_marks()), *run.memory);
     }
-    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_);
+    run.reader.emplace(std::move(source), run.mine.count, plan.tgt_len(), masking_, in_use_.use.global_tokens);
   }
   if (listeners.ready) listeners.ready(bytes);
   for (int64_t group = 0; group < plan.groups(); ++group) {

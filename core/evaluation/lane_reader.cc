@@ -13,12 +13,14 @@ constexpr int64_t kWindowTokens = 32768;
 
 }  // namespace
 
-LaneReader::LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::optional<Masking> masking)
+LaneReader::LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::optional<Masking> masking,
+                       int64_t global_tokens)
     : source_(std::move(source)),
       masking_(masking),
+      global_tokens_(global_tokens),
       tokens_(DType::kInt32, {lanes, tgt_len}),
       targets_(DType::kInt32, {lanes, tgt_len}),
-      ahead_(DType::kInt32, {masking ? lanes : 0, tgt_len}) {}
+      ahead_(DType::kInt32, {masking ? lanes : 0, global_tokens + tgt_len}) {}
 
 void LaneReader::enter(std::span<const Lane> lanes) {
   lanes_.assign(lanes.begin(), lanes.end());
@@ -37,7 +39,7 @@ LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
     std::fill(tokens + count, tokens + length, 0);
     std::fill(targets, targets + scored, 0);
     if (masking_) {
-      for (int64_t place = 0; place < length; ++place)
+      for (int64_t place = -global_tokens_; place < length; ++place)
         *ahead++ = static_cast<int32_t>(std::max<int64_t>(count - 1 - place, 0));
     }
     if (count == 0) continue;
@@ -56,7 +58,7 @@ LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
   };
   return {.tokens = view(tokens_, length),
           .targets = view(targets_, scored),
-          .ahead = masking_ ? view(ahead_, length) : ConstTensorView()};
+          .ahead = masking_ ? view(ahead_, global_tokens_ + length) : ConstTensorView()};
 }
 
 }  // namespace segue

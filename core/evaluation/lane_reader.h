@@ -15,16 +15,17 @@ namespace segue {
 class LaneReader {
  public:
   // Serves at most `lanes` lanes and segments of `tgt_len` rows; with `masking`, as a masked model reads them
-  // (data_pipeline/segment_streams.h).
-  LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::optional<Masking> masking = {});
+  // (data_pipeline/segment_streams.h), and with so many rows of a global stream before the tokens of a segment.
+  LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::optional<Masking> masking = {},
+             int64_t global_tokens = 0);
 
   // Turns to these lanes of a group.
   void enter(std::span<const Lane> lanes);
 
   // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length], and the targets
   // [lanes, scored] of the newest of them, -1 (kUnscoredTarget) of those that are not scored; token 0 where a lane has
-  // no such rows. For a masked model, of each row how many of its lane are after it, [lanes, length]. Valid until the
-  // next call.
+  // no such rows. For a masked model, of each row how many of its lane are after it, [lanes, global tokens + length].
+  // Valid until the next call.
   struct Rows {
     ConstTensorView tokens;
     ConstTensorView targets;
@@ -35,6 +36,7 @@ class LaneReader {
  private:
   TokenSource source_;
   std::optional<Masking> masking_;
+  int64_t global_tokens_;
   std::vector<Lane> lanes_;
   std::vector<TokenWindow> windows_;
   OwnedTensor tokens_;

@@ -33,6 +33,7 @@ std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, c
 }
 
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
+  if (in_use.use.global_tokens > 0) throw ContractError("a KV cache has no place for a global stream");
   switch (in_use.model.config().memory.kind) {
     case MemoryKind::kHiddenStates:
     case MemoryKind::kTokens:
@@ -49,7 +50,7 @@ std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64
 }
 
 bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use) {
-  return asked == EvaluationMemory::kKvCache && use.mem_len > 0;
+  return asked == EvaluationMemory::kKvCache && use.mem_len > 0 && use.global_tokens == 0;
 }
 
 std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,

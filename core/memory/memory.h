@@ -61,14 +61,15 @@ class FrozenMemory : public Memory {
 
 struct ModelInUse;
 
-// For segments of `tgt_len` tokens: what can be made once of what the kind remembers is.
+// For segments of `tgt_len` tokens: what can be made once of what the kind remembers is. Of models without a global
+// stream.
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
 // What an evaluation keeps of earlier segments.
 enum class EvaluationMemory : uint8_t { kAsTrained, kKvCache };
 
 // Whether an evaluation keeps the frozen form: if it is asked for and the model has a memory, without which there is
-// nothing to make once for several segments.
+// nothing to make once for several segments, and no global stream, which comes between memory and segment.
 bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use);
 
 // Makes the memory of an evaluation: the frozen form, or that of training.

@@ -49,7 +49,7 @@ struct SegmentTape {
   Slot tokens;     // [B, T] int32, bound
   Slot targets;    // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
   Slot reach;      // [B, T] int32, bound: the farthest distance that queries see; none without documents
-  Slot ahead;      // [B, T] int32, bound where texts end: keys that queries see after their own, if any
+  Slot ahead;      // [B, rows of T] int32, bound where texts end: keys that queries see after their own, if any
   Slot positions;  // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
   // Of the layers that attend, in their order:
   std::vector<Slot> memories;   // bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]; none where an

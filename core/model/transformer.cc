@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kFinalNorm = "final_norm";
 constexpr const char* kInitialTokens = "memory.initial";
 constexpr const char* kWrittenTokens = "memory.written";
+constexpr const char* kGlobalTokens = "global_stream.tokens";
 
 // [B, T] int32: 0 .. period-1 in every stream, and again.
 OwnedTensor numbers(const Shape& shape, int64_t period) {
@@ -75,6 +76,8 @@ std::vector<ParameterSpec> Transformer::parameter_specs() const {
   const Shape tokens{memory_tokens(config_), config_.d_model};
   if (read_tokens(config_) > 0) specs.push_back({kInitialTokens, tokens});
   if (tokens[0] > 0 && writes_own_tokens(config_)) specs.push_back({kWrittenTokens, tokens});
+  const int64_t global_tokens = config_.global_stream.tokens;
+  if (global_tokens > 0) specs.push_back({kGlobalTokens, {global_tokens, config_.d_model}});
   if (encoder_) encoder_->declare(specs);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     if (!associations_.empty()) associations_[layer].declare(specs);
@@ -110,10 +113,9 @@ const LayerPositions::Encodings& Transformer::encodings_for(Step& step, int64_t 
   return step.encodings[keys] = positions_.encode(step.segment.tape, step.use, keys, is_read);
 }
 
-// Memory tokens that are learned, the same of every stream.
-Value Transformer::learned_tokens(Step& step, const char* name) const {
+// Tokens that are learned, the same of every stream.
+Value Transformer::learned_tokens(Step& step, const char* name, int64_t count) const {
   Tape& tape = step.segment.tape;
-  const int64_t count = memory_tokens(config_);
   const auto scale = static_cast<float>(std::sqrt(static_cast<double>(config_.d_model)));  // as that of other tokens
   const Slot rows = tape.constant(numbers({step.shape.streams, count}, count), DType::kInt32);
   return embed(tape, rows, step.parameters[name], {.scale = scale});
@@ -121,7 +123,7 @@ Value Transformer::learned_tokens(Step& step, const char* name) const {
 
 // The memory tokens that the first segment reads.
 Value Transformer::record_read_tokens(Step& step) const {
-  if (step.shape.begins_streams) return learned_tokens(step, kInitialTokens);
+  if (step.shape.begins_streams) return learned_tokens(step, kInitialTokens, memory_tokens(config_));
   Tape& tape = step.segment.tape;
   const Shape tokens{step.shape.streams, memory_tokens(config_), config_.d_model};
   step.segment.read_tokens = tape.bound(tokens, tape.activations());
@@ -135,7 +137,8 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   const ModelUse reach{.mem_len = is_frozen ? 0 : shape.memory_length,
                        .clamp_len = use.clamp_len,
                        .memory_tokens = use.memory_tokens,
-                       .read_tokens = use.read_tokens};
+                       .read_tokens = use.read_tokens,
+                       .global_tokens = use.global_tokens};
   check_position_tables(config_, reach, shape.longest_segment(), "positions");
   Tape& tape = segment->tape;
   segment->tokens = tape.bound({shape.streams, shape.tgt_len}, DType::kInt32);
@@ -143,9 +146,11 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
     segment->targets = tape.bound({shape.streams, shape.scored_tokens()}, DType::kInt32);
   const Shape rows{shape.streams, shape.tgt_len};
   if (shape.documents) segment->reach = tape.bound(rows, DType::kInt32);
-  if (use.ahead)
+  if (use.ahead) {
+    const Shape of_all{shape.streams, use.rows_of(shape.tgt_len)};
     segment->ahead =
-        shape.bounded_ahead ? tape.bound(rows, DType::kInt32) : tape.constant(rest_of_segment(rows), DType::kInt32);
+        shape.bounded_ahead ? tape.bound(of_all, DType::kInt32) : tape.constant(rest_of_segment(of_all), DType::kInt32);
+  }
 
   Step step{.segment = *segment, .parameters = parameters, .use = use, .shape = shape};
   step.embedded = record_entry(step);
@@ -162,8 +167,8 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   return segment;
 }
 
-// A segment is read as so many rows: the memory tokens, its own, and where memory tokens are written. Returns the rows
-// of its own in the model's output.
+// A segment is read as so many rows: the memory tokens or the global stream, its own, and where memory tokens are
+// written. Returns the rows of its own in the model's output.
 StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   Tape& tape = step.segment.tape;
   const SegmentShape& shape = step.shape;
@@ -175,15 +180,17 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   std::vector<StreamRows> rows{{step.embedded, first, count}};
   if (written > 0) {
     const bool are_own = writes_own_tokens(config_);
-    rows.push_back({are_own ? learned_tokens(step, kWrittenTokens) : step.memory_tokens, 0, written});
+    rows.push_back({are_own ? learned_tokens(step, kWrittenTokens, written) : step.memory_tokens, 0, written});
   }
   if (read > 0) rows.insert(rows.begin(), {step.memory_tokens, 0, read});
+  const int64_t global = config_.global_stream.tokens;
+  if (global > 0) rows.insert(rows.begin(), {learned_tokens(step, kGlobalTokens, global), 0, global});
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     if (!associations_.empty()) record_reading(step, layer, residual);
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
-    const int64_t keys = remembered + read + count + written;
+    const int64_t keys = remembered + global + read + count + written;
     const bool attends = !keeps_state(config_, static_cast<int64_t>(layer));
     const LayerInputs inputs{.memory = memory,
                              .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
@@ -196,7 +203,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
       step.memories[layer].states = outputs.states;
       step.memories[layer].begun.clear();
     }
-    if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), 0, read + count + written});
+    if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), global, read + count + written});
     if (!compressors_.empty()) record_compression(step, layer, outputs);
     residual = outputs.residual;
     if (!associations_.empty() && written > 0) record_writing(step, layer, residual, read + count, !is_last);
@@ -211,7 +218,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
       tape.keep(step.segment.written_tokens);
     }
   }
-  return {last, read, count};
+  return {last, global + read, count};
 }
 
 // Adds to the input of a layer what it reads of its associations.
@@ -308,7 +315,8 @@ void Transformer::keep_fresh(Step& step) const {
     if (rows.empty()) continue;  // of a layer with a state
     const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
     if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
-    const Slot fresh = is_cut ? join_rows(tape, rows).data : rows.back().from.data;
+    const bool is_part = is_cut || config_.global_stream.tokens > 0;
+    const Slot fresh = is_part ? join_rows(tape, rows).data : rows.back().from.data;
     tape.keep(fresh);
     step.segment.fresh.push_back(fresh);
   }
@@ -401,10 +409,11 @@ int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& sha
   int64_t words = 0;
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const ModelUse here = use_of_layer(config_, use, layer);
-    ScheduledLayer layer_seen = scheduled_layer(here, config_.n_head, shape.tgt_len, {});
+    const int64_t rows = use.rows_of(shape.tgt_len);
+    ScheduledLayer layer_seen = scheduled_layer(here, config_.n_head, rows, {});
     if (here.patterns.empty() || std::ranges::find(counted, layer_seen) != counted.end()) continue;
     counted.push_back(std::move(layer_seen));
-    words += std::ssize(schedule_of(here, config_.n_head, shape.tgt_len, shape.memory_length)->words());
+    words += std::ssize(schedule_of(here, config_.n_head, rows, shape.memory_length)->words());
   }
   return words * bytes_of(DType::kInt64);
 }

@@ -84,7 +84,7 @@ class Transformer {
   Value record_entry(Step& step) const;
   void bind_memory(Step& step) const;
   Value record_encoding(Tape& tape, Parameters& parameters, Slot tokens, const ModelUse& use) const;
-  Value learned_tokens(Step& step, const char* name) const;
+  Value learned_tokens(Step& step, const char* name, int64_t count) const;
   Value record_read_tokens(Step& step) const;
   void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
                      const SegmentShape& shape) const;

@@ -85,7 +85,7 @@ Runs keys_seen(const ModelUse& use, int64_t head, int64_t first, int64_t count, 
   const int64_t memory = use.memory_rows();
   std::vector<uint64_t> bits(static_cast<size_t>((memory + tgt_len + 63) / 64));
   for (int64_t token = first; token < first + count; ++token)
-    see_keys(use, head, token, memory + token + 1, bits, tgt_len - 1 - token);
+    see_keys_of_row(use, head, token, tgt_len, memory, 0, bits);
   Runs runs;
   for (int64_t key = 0; key < memory + tgt_len; ++key) {
     if ((bits[static_cast<size_t>(key / 64)] >> (key % 64) & 1) == 0) continue;
@@ -126,7 +126,7 @@ std::string text_of(const Way& way, const ModelConfig& model) {
 
 }  // namespace
 
-// Memory tokens are rows of a segment, before and behind its own.
+// Memory tokens are rows of a segment, before and behind its own, and those of a global stream before it.
 std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tokens, const std::string& name) {
   const int64_t tgt_len = use_of(model).rows_of(tokens);
   std::vector<VisiblePairs> drawings;
@@ -154,7 +154,7 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tokens) {
   const int64_t tgt_len = use_of(model).rows_of(tokens);
   const int64_t memory = use_of(model).memory_rows();
   const kernels::TileSchedule causal = tiles_seen({.mem_len = memory}, 0, tgt_len, memory);
-  const std::string more = tgt_len > tokens ? fmt::format(", {} with memory tokens,", tgt_len) : "";
+  const std::string more = tgt_len > tokens ? fmt::format(", {} with memory or global tokens,", tgt_len) : "";
   std::string text = fmt::format("seen by a head of one stream, of segment {}{} and memory {}\n", tokens, more, memory);
   text += fmt::format("{:<14} {:<14} {:>14} {:>10} {:>12} {:>10}\n", "layers", "heads", "pairs", "of causal", "tiles",
                       "of causal");

@@ -30,5 +30,20 @@ TEST(Bits, AreTakenFromAnywhere) {
   EXPECT_EQ(bits_from(words, 128), 0U);
 }
 
+TEST(Bits, MakeRoomForSetOnes) {
+  const std::array<uint64_t, 2> words{0xF0F0F0F012345679U, 0x8000000000000003U};
+  for (const int64_t first : {0, 1, 5, 63, 64, 65, 100, 128}) {
+    for (const int64_t count : {0, 1, 2, 63, 64, 65}) {
+      std::array<uint64_t, 4> found{};
+      insert_set_bits(words, first, count, found);
+      for (int64_t bit = 0; bit < 128 + count; ++bit) {
+        const bool is_old = bit < first || bit >= first + count;
+        const uint64_t old = bits_from(words, bit < first ? bit : bit - count) & 1;
+        ASSERT_EQ(bits_from(found, bit) & 1, is_old ? old : 1U) << bit << ' ' << first << ' ' << count;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace segue

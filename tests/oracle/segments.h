@@ -86,12 +86,21 @@ inline Visibility segment_mask(const VisibilityConfig& visibility, int64_t mem_l
   };
 }
 
+// With so many rows of a global stream before the segment's own, which see all and which all see.
+inline Visibility with_global_stream(Visibility own, int64_t rows) {
+  return [own = std::move(own), rows](int64_t head, int64_t query, int64_t key) {
+    if (query < rows || (key >= 0 && key < rows)) return true;
+    return own(head, query - rows, key < 0 ? key : key - rows);
+  };
+}
+
 // That of every layer.
 inline std::vector<Visibility> segment_masks(const ModelConfig& model) {
   std::vector<Visibility> masks;
   for (const ModelConfig& layer : layers_of(model))
-    masks.push_back(
-        segment_mask(layer.visibility, model.mem_len, static_cast<int64_t>(masks.size()), model.objective.is_masked()));
+    masks.push_back(with_global_stream(
+        segment_mask(layer.visibility, model.mem_len, static_cast<int64_t>(masks.size()), model.objective.is_masked()),
+        model.global_stream.tokens));
   return masks;
 }
 

@@ -114,10 +114,17 @@ class TransformerXl {
       if (associates(config_)) associations.write(Rows(x.end() - memory_elements, x.end()), state);
       out.written.insert(out.written.end(), state.begin(), state.end());
     }
+    const int64_t global_elements = config_.global_stream.tokens * config_.d_model;
+    for (Rows& fresh : out.fresh) {  // of the segment's own tokens
+      const auto tokens_and_global = static_cast<int64_t>(tokens.size()) + config_.global_stream.tokens;
+      if (global_elements > 0)
+        fresh.erase(fresh.begin(),
+                    fresh.begin() + std::ssize(fresh) / tokens_and_global * config_.global_stream.tokens);
+    }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
     if (config_.block.final_norm) x = normalised(x, "final_norm");
     if (read_tokens(config_) > 0) out.written.assign(x.end() - memory_elements, x.end());
-    x.assign(x.begin() + read_tokens(config_) * config_.d_model, x.end() - memory_elements);
+    x.assign(x.begin() + read_tokens(config_) * config_.d_model + global_elements, x.end() - memory_elements);
     out.nll = VocabularyClusters<Scalar>(config_, weights_)
                   .losses(dropped_in_step(std::move(x), kOutputDropoutSite, place), targets);
     return out;
@@ -147,15 +154,20 @@ class TransformerXl {
     return "encoder.layers." + std::to_string(layer - config_.n_layer);
   }
 
+  Rows learned(const std::string& name) const {
+    Rows rows = weight(name);
+    for (Scalar& element : rows) element *= std::sqrt(static_cast<double>(config_.d_model));
+    return rows;
+  }
+
   // Before and after the rows of the segment's own tokens.
   Rows with_memory_tokens(const Rows& own, const Rows& read) const {
-    if (memory_tokens(config_) == 0) return own;
-    const auto learned = [this](const std::string& name) {
-      Rows rows = weight(name);
-      for (Scalar& element : rows) element *= std::sqrt(static_cast<double>(config_.d_model));
-      return rows;
-    };
     Rows rows;
+    if (config_.global_stream.tokens > 0) rows = learned("global_stream.tokens");
+    if (memory_tokens(config_) == 0) {
+      rows.insert(rows.end(), own.begin(), own.end());
+      return rows;
+    }
     if (!associates(config_)) rows = read.empty() ? learned("memory.initial") : read;
     const Rows written = writes_own_tokens(config_) ? learned("memory.written") : rows;
     rows.insert(rows.end(), own.begin(), own.end());
@@ -236,7 +248,7 @@ class TransformerXl {
       if (!keeps_keys_and_values(config_)) context = around.memory;
       context.insert(context.end(), x.begin(), x.end());
       if (pre) context = norm(".attention", context);
-      Rows projected = projections(layer, context);
+      Rows projected = projections(layer, context, row_count(context) - row_count(x));
       if (keeps_keys_and_values(config_)) {
         fresh = without_queries(projected);
         projected = with_memory(around.memory, projected);
@@ -252,10 +264,19 @@ class TransformerXl {
 
   int64_t heads_width() const { return config_.n_head * config_.d_head; }
 
-  // [R, D] -> [R, 3, N, H]
-  Rows projections(int64_t layer, const Rows& rows) const {
-    return matmul({row_count(rows), 3 * heads_width(), config_.d_model}, rows, false,
-                  weight(prefix_of(layer) + ".attention.qkv"), true);
+  // [R, D] -> [R, 3, N, H], of so many rows of memory and those of a segment.
+  Rows projections(int64_t layer, const Rows& rows, int64_t memory) const {
+    const auto projected = [&](const char* name) {
+      return matmul({row_count(rows), 3 * heads_width(), config_.d_model}, rows, false,
+                    weight(prefix_of(layer) + ".attention." + name), true);
+    };
+    Rows all = projected("qkv");
+    if (projects_global_tokens(config_)) {
+      const int64_t width = 3 * heads_width();
+      std::copy_n(projected("global_qkv").begin() + memory * width, config_.global_stream.tokens * width,
+                  all.begin() + memory * width);
+    }
+    return all;
   }
 
   // [T, 3, N, H] -> [T, 2, N, H]

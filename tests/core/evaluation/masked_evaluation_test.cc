@@ -49,6 +49,7 @@ class MaskedEvaluation : public testing::TestWithParam<ModelVariant> {
   ModelProblem problem_{GetParam().config(), 1, 1};
 };
 INSTANTIATE_TEST_SUITE_P(Variants, MaskedEvaluation, testing::ValuesIn(masked_variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(GlobalStreams, MaskedEvaluation, testing::ValuesIn(global_stream_variants()), name_of_variant);
 
 void expect_near(const std::vector<float>& found, const std::vector<float>& expected) {
   for (size_t i = 0; i < found.size(); ++i) {

@@ -18,8 +18,14 @@ constexpr int64_t kTgtLen = 6;  // patterns of the variants repeat in it
 constexpr int64_t kStreams = 2;
 constexpr double kSameNumber = 1e-5;  // of losses that differ by the order of sums alone
 
+// A global stream would come between a cache and the segment.
+std::vector<ModelVariant> that_have_a_cache(std::vector<ModelVariant> variants) {
+  std::erase_if(variants, [](const ModelVariant& variant) { return variant.config().global_stream.tokens > 0; });
+  return variants;
+}
+
 class KvCacheVariants : public testing::TestWithParam<ModelVariant> {};
-INSTANTIATE_TEST_SUITE_P(All, KvCacheVariants, testing::ValuesIn(model_variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(All, KvCacheVariants, testing::ValuesIn(that_have_a_cache(model_variants())), name_of_variant);
 
 // Of models that say what comes next, whose tokens need nothing after them.
 class NextTokenVariants : public testing::TestWithParam<ModelVariant> {};

@@ -61,6 +61,38 @@ inline std::vector<ModelVariant> masked_variants() {
   };
 }
 
+// Such models with a second stream beside their tokens.
+inline std::vector<ModelVariant> global_stream_variants() {
+  return {
+      {"global_stream_full_rope_zeros",
+       [](ModelConfig& m) {
+         mask(m);
+         m.global_stream.tokens = 2;
+         m.memory.initial = InitialMemory::kZeros;
+       }},
+      {"global_stream_window_own_pre_norm",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.window = 2}}));
+         m.global_stream = {.tokens = 3, .projections = StreamProjections::kOwn};
+         m.block.pre_lnorm = true;
+       }},
+      {"global_stream_blocks_by_head_keys_values",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.kind = PatternKind::kBlocks, .heads = {0, 1}, .block = 2, .before = 1},
+                         {.heads = {2}, .window = 3}}));
+         m.global_stream = {.tokens = 1, .projections = StreamProjections::kOwn};
+         m.memory.kind = MemoryKind::kKeysValues;
+       }},
+      {"global_stream_learned_no_memory",
+       [](ModelConfig& m) {
+         mask(m, sparse({{.window = 2}}));
+         m.global_stream.tokens = 2;
+         m.position = {.kind = PositionKind::kLearned};
+         m.mem_len = 0;
+       }},
+  };
+}
+
 // Layers with axis objects of their own, in models of two layers.
 inline std::vector<ModelVariant> layer_variants() {
   using enum PositionKind;
@@ -125,6 +157,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     const auto append = [&all](std::vector<ModelVariant> kinds) { all.insert(all.end(), kinds.begin(), kinds.end()); };
     append(layer_variants());
     append(masked_variants());
+    append(global_stream_variants());
     append(position_variants());
     append(visibility_variants());
     append(memory_variants());
@@ -145,12 +178,13 @@ inline std::vector<ModelVariant> next_token_variants() {
 }
 
 // Those that may tell documents apart: memory tokens are written once a segment, and rows of several documents may be
-// compressed into one, or tokens of several read together; states go on from one to the next.
+// compressed into one, or tokens of several read together; states go on from one to the next, and a global stream sees
+// all of a segment.
 inline std::vector<ModelVariant> that_tell_documents(std::vector<ModelVariant> variants) {
   std::erase_if(variants, [](const ModelVariant& variant) {
     const ModelConfig config = variant.config();
-    return memory_tokens(config) > 0 || config.memory.kind == MemoryKind::kCompressed || encoder_layers(config) > 0 ||
-           hands_on_states(config);
+    return memory_tokens(config) > 0 || config.global_stream.tokens > 0 ||
+           config.memory.kind == MemoryKind::kCompressed || encoder_layers(config) > 0 || hands_on_states(config);
   });
   return variants;
 }

@@ -105,6 +105,41 @@ TEST_P(ReachTest, IsWhatTheModelSays) {
   }
 }
 
+// In two layers a token matters by way of it to all of its segment and of the next, however narrow a window is.
+TEST(ReachOfAGlobalStream, IsTheSegmentAndItsMemory) {
+  constexpr int64_t kTgtLen = 8, kLength = 24, kChanged = 7;
+  const auto changed = [](int64_t global_tokens) {
+    ModelConfig model = small_model();
+    model.n_layer = 2;
+    model.mem_len = kTgtLen;
+    mask(model, sparse({{.window = 2}}));
+    model.global_stream.tokens = global_tokens;
+    ModelProblem problem(model, 1, kLength);
+    SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+    const auto losses = [&] {
+      const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+      std::vector<float> all;
+      for (int64_t begin = 0; begin < kLength; begin += kTgtLen) {
+        const std::vector<float> nll = problem.run(engine, begin, kTgtLen, *memory);
+        all.insert(all.end(), nll.begin(), nll.end());
+      }
+      return all;
+    };
+    const std::vector<float> before = losses();
+    int32_t& token = problem.tokens.as<int32_t>()[kChanged];
+    token = (token + 5) % static_cast<int32_t>(ModelProblem::kVocabulary);
+    const std::vector<float> after = losses();
+    std::vector<int64_t> places;
+    for (int64_t t = 0; t < kLength; ++t)
+      if (after[t] != before[t]) places.push_back(t);
+    return places;
+  };
+  EXPECT_EQ(changed(0), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+  std::vector<int64_t> both_segments(2 * kTgtLen);
+  std::iota(both_segments.begin(), both_segments.end(), 0);
+  EXPECT_EQ(changed(1), both_segments);
+}
+
 using enum PatternKind;
 constexpr VisibilityConfig kSameLength{.same_length = true};
 constexpr VisibilityConfig kWindowOf3{.kind = VisibilityKind::kWindow, .window = 3};

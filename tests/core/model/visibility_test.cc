@@ -232,6 +232,33 @@ TEST(Visibility, PatternsNameKeysAhead) {
   EXPECT_EQ(seen_of_twelve({.kind = kGlobal, .period = 6, .columns = 1}, 6).size(), 12U);
 }
 
+TEST(Visibility, TilesHoldAGlobalStreamThatSeesAllAndIsSeen) {
+  ModelUse use = patterns_of({{.kind = kBlocks, .block = 10, .before = 5}, {.heads = {1}, .window = 30}});
+  use.ahead = true;
+  const oracle::Visibility own =
+      oracle::segment_mask({.kind = VisibilityKind::kSparse, .patterns = use.patterns}, 0, 0, true);
+  for (const int64_t global : {1, 3, 64, 70}) {
+    use.global_tokens = global;
+    const oracle::Visibility sees = oracle::with_global_stream(own, global);
+    EXPECT_EQ(keys_in_reach(use, 0), 0);
+    for (const int64_t tokens : {1, 10, 70}) {
+      for (const int64_t memory : {0, 1, 63, 100}) {
+        const int64_t rows = global + tokens;
+        const auto schedule = schedule_of(use, 2, rows, memory);
+        ASSERT_TRUE(schedule.has_value());
+        const kernels::VisibleTiles tiles = schedule->tiles_at(schedule->words().data());
+        for (int64_t head = 0; head < 2; ++head) {
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < memory + rows; ++j)
+              ASSERT_EQ(bit_of(tiles, head, i, j) != 0, sees(head, i, j - memory))
+                  << head << ' ' << i << ' ' << j << " of " << rows << " and " << memory << " and " << global;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Visibility, HasNoTilesWithoutPatterns) { EXPECT_FALSE(schedule_of({.window = 3}, 3, 5, 5).has_value()); }
 
 TEST(Visibility, CountsPairs) {
