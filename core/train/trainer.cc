@@ -14,6 +14,7 @@
 #include "core/model/stored_tokenizer.h"
 #include "core/optimizer/schedule.h"
 #include "core/train/replicas.h"
+#include "core/train/stages.h"
 #include "core/train/training_plan.h"
 
 namespace segue {
@@ -30,24 +31,6 @@ Optimizer optimizer_of(const Config& config, Parameters& parameters, kernels::Qu
                        Collectives& collectives) {
   if (buckets.parts() == 1) return {config.optimizer, parameters, queue};
   return {config.optimizer, parameters, queue, buckets, collectives};
-}
-
-// Those that all streams still train on.
-double tokens_after(const Config& config, int64_t step) {
-  double per_stream = 0.0;
-  const auto go_on = [&](int64_t last_step, const StageLengths& lengths) {
-    per_stream += static_cast<double>(std::max<int64_t>(last_step - step, 0)) * static_cast<double>(lengths.tokens());
-    step = std::max(step, last_step);
-  };
-  for (const StageConfig& stage : config.training.stages) go_on(stage.until_step, lengths_of(stage));
-  go_on(config.training.max_step, last_lengths(config));
-  return per_stream * static_cast<double>(config.training.batch_size);
-}
-
-int64_t longest_memory(const Config& config) {
-  int64_t longest = config.model.mem_len;
-  for (const StageConfig& stage : config.training.stages) longest = std::max(longest, stage.mem_len);
-  return longest;
 }
 
 }  // namespace
