@@ -14,6 +14,7 @@
 #include "base/json_fields.h"
 #include "base/json_text.h"
 #include "core/config/bounds.h"
+#include "core/config/layers.h"
 #include "core/model/transformer.h"
 #include "core/train/scored_targets.h"
 
@@ -137,6 +138,7 @@ Config timing_of(const Config& config, const StageLengths& lengths, int64_t voca
   const double steps = std::ceil(kWork / flops_of_step(config, vocab_size, lengths) / kLines);
   const int64_t logged = std::clamp(static_cast<int64_t>(steps), kFewest / kLines, kMost / kLines);
   Config timing = config;
+  timing.model = narrowed(config.model, lengths.window_share);
   timing.model.mem_len = lengths.mem_len;
   // It counts keys by the memory's length, which is another here; the work is about the same.
   if (lengths.mem_len < config.model.mem_len) timing.model.visibility.same_length = false;

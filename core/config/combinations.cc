@@ -63,7 +63,8 @@ void check_stages(const Config& config, std::string_view source) {
     use.mem_len = stage.mem_len;
     const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
     check_same_length(config.model, use, mem_len_key, source);
-    check_window(config.model, stage.mem_len, mem_len_key, source);
+    check_window_share(config.model, stage.window_share, fmt::format("training.stages[{}].window_share", i), source);
+    check_window(config.model, stage.mem_len, mem_len_key, source, stage.window_share);
     const std::string tgt_len_key = fmt::format("training.stages[{}].tgt_len", i);
     check_periods(config.model, stage.tgt_len, tgt_len_key, source);
     check_compressed_lengths(config.model, stage.mem_len, mem_len_key, stage.tgt_len, tgt_len_key, source);

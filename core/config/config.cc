@@ -5,6 +5,17 @@
 #include "core/config/bounds.h"
 
 namespace segue {
+namespace {
+
+// The stage of a step; none once they are over.
+const StageConfig* stage_at(const Config& config, int64_t step) {
+  for (const StageConfig& stage : config.training.stages)
+    if (step <= stage.until_step) return &stage;
+  return nullptr;
+}
+
+}  // namespace
+
 void DataConfig::describe(JsonFields& fields) {
   fields.required("path", path, {.meaning = "directory of the prepared dataset"});
   fields.optional("train_split", train_split, {.meaning = "split to train on"});
@@ -28,7 +39,8 @@ void OptimizerConfig::describe(JsonFields& fields) {
       kind,
       {.meaning = "adam; adamw, which adds decoupled weight decay; lamb, whose steps are as long as the tensor that "
                   "they change; adagrad; sgd, with momentum or without"});
-  fields.optional("lr", lr, {.meaning = "highest learning rate", .above = 0, .maximum = 1000});
+  fields.optional("lr", lr,
+                  {.meaning = "highest learning rate, before the lr_factor of a stage", .above = 0, .maximum = 1000});
   using enum OptimizerKind;
   const Kinds with_moments(kAdam, kAdamw, kLamb);
   fields.optional("beta1", beta1,
@@ -95,6 +107,15 @@ void StageConfig::describe(JsonFields& fields) {
                    .unit = "segments",
                    .minimum = 1,
                    .maximum = kMostSegments});
+  fields.optional("window_share", window_share,
+                  {.meaning = "share of their windows that layers see meanwhile, of visibility of kind window and of "
+                              "patterns of kinds window and dilated, to the nearest key, 1 at least; evaluations see "
+                              "all of them",
+                   .above = 0,
+                   .maximum = 1});
+  fields.optional(
+      "lr_factor", lr_factor,
+      {.meaning = "what the schedule's learning rate is multiplied by meanwhile", .above = 0, .maximum = 1000});
 }
 
 void TrainingConfig::describe(JsonFields& fields) {
@@ -114,10 +135,11 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .unit = "segments",
                    .minimum = 1,
                    .maximum = kMostSegments});
-  fields.optional("stages", stages,
-                  {.meaning = "shorter segments and memories that training begins with, one stage after another; from "
-                              "the end of the last one on the lengths are training.tgt_len and model.mem_len. A step "
-                              "of shorter segments, or of fewer, has fewer tokens"});
+  fields.optional(
+      "stages", stages,
+      {.meaning = "shorter segments and memories, and smaller windows, that training begins with, one stage "
+                  "after another; from the end of the last one on they are what training.tgt_len and model "
+                  "say. A step of shorter segments, or of fewer, has fewer tokens"});
   fields.optional("reset_interval", reset_interval,
                   {.meaning = "memories begin anew after so many steps, besides where the text does; 0: only there",
                    .unit = "steps",
@@ -236,7 +258,10 @@ double effective_epsilon(const OptimizerConfig& optimizer) {
 }
 
 StageLengths lengths_of(const StageConfig& stage) {
-  return {.tgt_len = stage.tgt_len, .mem_len = stage.mem_len, .segments = stage.segments_per_step};
+  return {.tgt_len = stage.tgt_len,
+          .mem_len = stage.mem_len,
+          .segments = stage.segments_per_step,
+          .window_share = stage.window_share};
 }
 
 StageLengths last_lengths(const Config& config) {
@@ -246,9 +271,8 @@ StageLengths last_lengths(const Config& config) {
 }
 
 StageLengths lengths_at(const Config& config, int64_t step) {
-  for (const StageConfig& stage : config.training.stages)
-    if (step <= stage.until_step) return lengths_of(stage);
-  return last_lengths(config);
+  const StageConfig* const stage = stage_at(config, step);
+  return stage != nullptr ? lengths_of(*stage) : last_lengths(config);
 }
 
 std::vector<StageLengths> all_lengths(const Config& config) {
@@ -256,6 +280,11 @@ std::vector<StageLengths> all_lengths(const Config& config) {
   for (const StageConfig& stage : config.training.stages) lengths.push_back(lengths_of(stage));
   lengths.push_back(last_lengths(config));
   return lengths;
+}
+
+double lr_factor_at(const Config& config, int64_t step) {
+  const StageConfig* const stage = stage_at(config, step);
+  return stage != nullptr ? stage->lr_factor : 1.0;
 }
 
 int64_t scored_tokens(const TrainingConfig& training, int64_t length) {

@@ -49,12 +49,14 @@ struct ScheduleConfig {
 };
 
 // Lengths that training has before its last ones, which are training.tgt_len, model.mem_len and
-// training.segments_per_step.
+// training.segments_per_step; and what it sees of windows and does with the schedule's learning rate meanwhile.
 struct StageConfig {
   int64_t until_step = 0;  // the last step that has them
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
   int64_t segments_per_step = 1;
+  double window_share = 1.0;  // see use_of_layer
+  double lr_factor = 1.0;
   void describe(JsonFields& fields);
 };
 
@@ -110,11 +112,12 @@ struct Config {
   void describe(JsonFields& fields);
 };
 
-// The lengths of the segments and of the memory, and how many segments a step has.
+// The lengths of the segments, of the memory and of windows, and how many segments a step has.
 struct StageLengths {
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
   int64_t segments = 1;
+  double window_share = 1.0;                                                   // of what the model's config says
   int64_t tokens() const { return segments * tgt_len; }                        // of a stream in a step
   int64_t length_among_several() const { return segments > 1 ? tgt_len : 0; }  // as SegmentShape::segment_length
   bool operator==(const StageLengths&) const = default;
@@ -125,6 +128,9 @@ StageLengths last_lengths(const Config& config);
 StageLengths lengths_at(const Config& config, int64_t step);
 // Those of its stages, then the last ones.
 std::vector<StageLengths> all_lengths(const Config& config);
+
+// What the learning rate of the schedule is multiplied by in step `step`, counted from 1.
+double lr_factor_at(const Config& config, int64_t step);
 
 // The newest tokens of a segment of `length` that training learns from.
 int64_t scored_tokens(const TrainingConfig& training, int64_t length);

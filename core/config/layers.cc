@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,18 @@ std::optional<size_t> visibility_override(const ModelConfig& model, int64_t laye
 std::optional<size_t> score_override(const ModelConfig& model, int64_t layer) {
   const std::optional<size_t> own = override_of(model, layer);
   return own && model.layers[*own].score ? own : std::nullopt;
+}
+
+// Of a visibility, or of how one is used.
+template <typename Seen>
+void narrow(VisibilityKind kind, double share, Seen& seen) {
+  const auto narrow_one = [share](int64_t& window) {
+    window = std::max<int64_t>(std::llround(share * static_cast<double>(window)), 1);
+  };
+  if (kind == VisibilityKind::kWindow) narrow_one(seen.window);
+  if (kind != VisibilityKind::kSparse) return;
+  for (PatternConfig& pattern : seen.patterns)
+    if (pattern.kind == PatternKind::kWindow || pattern.kind == PatternKind::kDilated) narrow_one(pattern.window);
 }
 
 void check_names_of_layers(const ModelConfig& model, size_t index, std::string_view source) {
@@ -208,12 +221,20 @@ std::string key_of_states(const ModelConfig& model) {
   return "";
 }
 
-ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer) {
+ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer, double window_share) {
   ModelUse here = use;
   if (position_override(model, layer)) take_over(position_of_layer(model, layer), here);
   if (visibility_override(model, layer)) take_over(visibility_of_layer(model, layer), here);
+  narrow(visibility_of_layer(model, layer).kind, window_share, here);
   here.layer = layer;
   return here;
+}
+
+ModelConfig narrowed(ModelConfig model, double window_share) {
+  narrow(model.visibility.kind, window_share, model.visibility);
+  for (LayerOverride& layers : model.layers)
+    if (layers.visibility) narrow(layers.visibility->kind, window_share, *layers.visibility);
+  return model;
 }
 
 void name_position_rows(ModelConfig& model, int64_t tgt_len) {

@@ -48,7 +48,12 @@ bool has_random_features(const ModelConfig& model);
 std::string key_of_states(const ModelConfig& model);
 
 // How layer `layer` is used when the model is used like this: what its own axis objects say of that, they go on saying.
-ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer);
+// A stage of training sees a share of windows, and of those of window and dilated patterns: to the nearest number of
+// keys, one at least.
+ModelUse use_of_layer(const ModelConfig& model, const ModelUse& use, int64_t layer, double window_share = 1.0);
+
+// The model whose windows are that share.
+ModelConfig narrowed(ModelConfig model, double window_share);
 
 // The keys that lead to them: "model.position" or "model.layers[2].position", and so on.
 std::string position_key(const ModelConfig& model, int64_t layer);

@@ -21,16 +21,22 @@ struct Farthest {
   std::string because = {};
 };
 
-Farthest farthest_of(const VisibilityConfig& seen, const std::string& key) {
+Farthest farthest_of(const ModelConfig& model, int64_t layer, double window_share) {
+  const VisibilityConfig& seen = visibility_of_layer(model, layer);
+  const ModelUse use = use_of_layer(model, use_of(model), layer, window_share);
+  const std::string key = visibility_key(model, layer);
+  const std::string share = window_share < 1.0 ? fmt::format(" with a window_share of {}", window_share) : "";
   if (seen.kind == VisibilityKind::kWindow)
-    return {seen.window - 1, fmt::format(R"(one less than {}.window, with {}.kind = "window")", key, key)};
+    return {use.window - 1, fmt::format(R"(one less than {}.window{}, with {}.kind = "window")", key, share, key)};
   if (seen.kind == VisibilityKind::kAdaptive)
     return {seen.span + seen.ramp - 1,
             fmt::format(R"(one less than {}.span + {}.ramp, with {}.kind = "adaptive")", key, key, key)};
   Farthest farthest;
+  if (seen.kind != VisibilityKind::kSparse) return farthest;
   for (size_t i = 0; i < seen.patterns.size(); ++i) {
-    const int64_t distance = seen.patterns[i].farthest_distance(0).value_or(0);
-    if (distance > farthest.distance) farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees", key, i)};
+    const int64_t distance = use.patterns[i].farthest_distance(0).value_or(0);
+    if (distance > farthest.distance)
+      farthest = {distance, fmt::format("as far back as {}.patterns[{}] sees{}", key, i, share)};
   }
   return farthest;
 }
@@ -98,17 +104,29 @@ void check_same_length(const ModelConfig& model, const ModelUse& use, std::strin
   }
 }
 
-void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source) {
+void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source,
+                  double window_share) {
   if (model.objective.is_masked()) return;
   Farthest farthest;
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const Farthest of_layer = farthest_of(visibility_of_layer(model, layer), visibility_key(model, layer));
+    const Farthest of_layer = farthest_of(model, layer, window_share);
     if (of_layer.distance > farthest.distance) farthest = of_layer;
   }
   if (mem_len >= farthest.distance) return;
   throw ConfigError(
       "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
       source, key, farthest.distance, farthest.because, mem_len);
+}
+
+void check_window_share(const ModelConfig& model, double window_share, std::string_view key, std::string_view source) {
+  if (window_share == 1.0) return;
+  const ModelUse use = use_of(model);
+  for (int64_t layer = 0; layer < model.n_layer; ++layer)
+    if (use_of_layer(model, use, layer, window_share) != use_of_layer(model, use, layer)) return;
+  throw ConfigError(
+      R"({}: {}: expected 1, or a share that makes some layer's window smaller, of model.visibility.kind = "window", )"
+      R"(of patterns of kinds "window" and "dilated", or of such in model.layers; found {})",
+      source, key, window_share);
 }
 
 void check_all_patterns(const ModelConfig& model, std::string_view source) {

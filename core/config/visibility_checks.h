@@ -13,8 +13,13 @@ namespace segue {
 void check_same_length(const ModelConfig& model, const ModelUse& use, std::string_view key, std::string_view source);
 
 // The first tokens of a segment see a whole window through the memory alone. Those of a masked model see less at both
-// of its ends, whatever the memory. `key` says where its length comes from.
-void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source);
+// of its ends, whatever the memory. `key` says where its length comes from; a stage of training sees a share of
+// windows.
+void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source,
+                  double window_share = 1.0);
+
+// A share below 1 makes the windows of some layer smaller. `key` is what says it.
+void check_window_share(const ModelConfig& model, double window_share, std::string_view key, std::string_view source);
 
 // Patterns that do something, in every layer and for every head.
 void check_all_patterns(const ModelConfig& model, std::string_view source);

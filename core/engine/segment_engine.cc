@@ -105,7 +105,8 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
                            .margins = inputs.margins,
                            .documents = !inputs.reach.empty(),
                            .bounded_ahead = !inputs.ahead.empty(),
-                           .attention = inputs.attention};
+                           .attention = inputs.attention,
+                           .window_share = inputs.window_share};
   Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;

@@ -23,6 +23,7 @@ struct SegmentInputs {
   int64_t segment_length = 0;  // of the segments of a step, if it has several
   bool margins = false;        // wanted beside the losses, where the head can tell them
   bool attention = false;      // wanted of the memory's rows
+  double window_share = 1.0;   // of windows, that layers see
 };
 
 // The inputs of a segment and its step at addresses of the GPU that never change, so that recorded work finds them. The

@@ -27,6 +27,7 @@ struct SegmentShape {
   bool documents = false;       // whether queries have a reach
   bool bounded_ahead = false;   // whether those that see ahead are told how far
   bool attention = false;       // wanted of the rows of memory, beside the losses
+  double window_share = 1.0;    // of windows, that layers see: see use_of_layer
   int64_t most_remembered = 0;  // rows of memory that are kept from segment to segment, of several
   // Of a model with memory tokens: whether its first token begins a segment, before which they are read, and its last
   // one ends one, after which they are written; and whether they are those that streams begin with. The first two also

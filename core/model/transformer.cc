@@ -195,7 +195,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
     const LayerInputs inputs{.memory = memory,
                              .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
                              .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
-                             .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer)),
+                             .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer), shape.window_share),
                              .segment = number,
                              .is_read_on = !is_last};
     const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
@@ -408,7 +408,7 @@ int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& sha
   std::vector<ScheduledLayer> counted;
   int64_t words = 0;
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const ModelUse here = use_of_layer(config_, use, layer);
+    const ModelUse here = use_of_layer(config_, use, layer, shape.window_share);
     const int64_t rows = use.rows_of(shape.tgt_len);
     ScheduledLayer layer_seen = scheduled_layer(here, config_.n_head, rows, {});
     if (here.patterns.empty() || std::ranges::find(counted, layer_seen) != counted.end()) continue;

@@ -72,4 +72,9 @@ double learning_rate(const ScheduleConfig& schedule, double lr, int64_t max_step
   return lr;
 }
 
+double learning_rate(const Config& config, int64_t update, const PlateauState& plateau) {
+  return lr_factor_at(config, update) *
+         learning_rate(config.schedule, config.optimizer.lr, config.training.max_step, update, plateau);
+}
+
 }  // namespace segue

@@ -34,4 +34,7 @@ void follow_loss(const ScheduleConfig& schedule, double lr, int64_t step, double
 double learning_rate(const ScheduleConfig& schedule, double lr, int64_t max_step, int64_t update,
                      const PlateauState& plateau = {});
 
+// The one that a run of such a config has: times lr_factor in a stage that says so. `plateau` never holds the factor.
+double learning_rate(const Config& config, int64_t update, const PlateauState& plateau);
+
 }  // namespace segue

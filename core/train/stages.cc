@@ -1,6 +1,8 @@
 // Sums and maxima over stages.
 #include "core/train/stages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace segue {
@@ -20,6 +22,19 @@ int64_t longest_memory(const Config& config) {
   int64_t longest = config.model.mem_len;
   for (const StageConfig& stage : config.training.stages) longest = std::max(longest, stage.mem_len);
   return longest;
+}
+
+std::string describe_stage(const Config& config, int64_t step) {
+  const StageLengths now = lengths_at(config, step);
+  const std::string segments = now.segments == 1 ? "segments" : fmt::format("{} segments a step", now.segments);
+  std::string text = fmt::format("{} of {} tokens, a memory of {}", segments, now.tgt_len, now.mem_len);
+  const auto changes = [&](auto value) {
+    return std::ranges::any_of(config.training.stages, [&](auto& stage) { return stage.*value != 1.0; });
+  };
+  if (changes(&StageConfig::window_share)) text += fmt::format(", windows times {}", now.window_share);
+  if (changes(&StageConfig::lr_factor))
+    text += fmt::format(", the schedule's learning rate times {}", lr_factor_at(config, step));
+  return text;
 }
 
 }  // namespace segue

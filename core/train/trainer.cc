@@ -131,13 +131,14 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
 
 void Trainer::enter_stage_of(int64_t step) {
   const StageLengths now = lengths_at(config_, step);
-  if (now == lengths_) return;
+  const double lr_factor = lr_factor_at(config_, step);
+  if (now == lengths_ && lr_factor == lr_factor_) return;
   segments_.set_segment_length(now.tokens());
   for (StreamGroup& group : groups_) group.memory->limit(queue_, now.mem_len);
   lengths_ = now;
+  lr_factor_ = lr_factor;
   flops_per_token_ = measure_flops_per_token();
-  const std::string segments = now.segments == 1 ? "segments" : fmt::format("{} segments a step", now.segments);
-  logger_.info("from step {} on: {} of {} tokens, a memory of {}", step, segments, now.tgt_len, now.mem_len);
+  logger_.info("from step {} on: {}", step, describe_stage(config_, step));
 }
 
 void Trainer::open_logs() {
@@ -205,8 +206,7 @@ void Trainer::train_step(const Segment& segment) {
   ++state_.step;
   // A segment in which nothing is scored is read and remembered; there is nothing to learn from it.
   if (scored > 0) {
-    learning_rate_ =
-        learning_rate(config_.schedule, config_.optimizer.lr, config_.training.max_step, state_.step, state_.plateau);
+    learning_rate_ = learning_rate(config_, state_.step, state_.plateau);
     optimizer_.step(learning_rate_);
     reports_.end_step(queue_, state_.step, scored, optimizer_.outcome());
   } else {
@@ -253,7 +253,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                .reach = reach,
                                .ahead = ahead,
                                .segment_length = lengths_.length_among_several(),
-                               .margins = segments_.scores_some()};
+                               .margins = segments_.scores_some(),
+                               .window_share = lengths_.window_share};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
@@ -474,8 +475,8 @@ void Trainer::log_plan() const {
   log_segments();
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
-        "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the learning rate "
-        "stays below {}",
+        "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the schedule's learning "
+        "rate stays below {}",
         config_.schedule.warmup_step, config_.training.max_step, config_.optimizer.lr));
 }
 

@@ -118,6 +118,7 @@ class Trainer {
   std::vector<StreamGroup> groups_;
   SegmentStreams segments_;
   StageLengths lengths_;  // of its segments and of the groups' memories
+  double lr_factor_ = 1.0;
   ScoredTargets scored_targets_;
   StepReports reports_;
   LossWatch loss_watch_;

@@ -95,6 +95,35 @@ TEST_F(ComparisonTest, StagesSpendByTheirLengths) {
   EXPECT_EQ(steps_within({.amount = 80.0 + 64.0}, config, kVocabulary), 12);
 }
 
+// A stage of small windows costs what a model of such windows does, and is timed as one.
+TEST_F(ComparisonTest, StagesOfSmallWindowsSpendLess) {
+  const BudgetConfig budget{.kind = BudgetKind::kFlops, .amount = 1e8};
+  Config config;
+  config.model = {.n_layer = 1, .n_head = 1, .d_model = 8, .d_head = 8, .d_inner = 16, .mem_len = 64};
+  config.model.visibility = {.kind = VisibilityKind::kWindow, .window = 64};
+  config.training = {.batch_size = 4, .tgt_len = 8};
+  const auto steps = [&] { return steps_within(budget, config, kVocabulary); };
+  const int64_t whole = steps();
+  config.model.visibility.window = 8;
+  const int64_t small = steps();
+  EXPECT_GT(small, whole);
+  config.training.stages = {{.until_step = 10000, .tgt_len = 8, .mem_len = 64, .window_share = 0.125}};
+  config.model.visibility.window = 64;
+  EXPECT_EQ(steps(), small);
+  config.training.stages[0].until_step = small / 2;
+  EXPECT_LT(steps(), small);
+  EXPECT_GT(steps(), whole);
+
+  const std::string variants = R"([{"name": "a"}, {"name": "b", "set": ["model.visibility.window=16",
+      "model.visibility.kind=window", "training.stages=[{\"until_step\": 10, \"tgt_len\": 2, \"mem_len\": 3, )"
+                               R"(\"window_share\": 0.25, \"lr_factor\": 2}]"]}])";
+  const ComparisonPlan seconds = plan(load(R"(, "budget": {"kind": "seconds", "amount": 6}, "seeds": [1])", variants));
+  const std::vector<ComparedRun> timings = timings_of(seconds);
+  ASSERT_EQ(timings.size(), 3);
+  EXPECT_EQ(timings[1].config.model.visibility.window, 4);
+  EXPECT_EQ(timings[2].config.model.visibility.window, 16);
+}
+
 TEST_F(ComparisonTest, AskedForWhatCannotBeComparedItSaysSo) {
   const auto error = [this](const std::string& rest, const std::string& variants) {
     return error_of([&] { load(rest, variants); });

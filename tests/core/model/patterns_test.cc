@@ -98,5 +98,61 @@ TEST(Transformer, PatternsOfAllKeysAreCausalToTheBit) {
   EXPECT_NE(losses(sparse({{.kind = kBlockwise, .block = 32, .shift = 0}}), 0), losses({}, 0));
 }
 
+// What a step of training that sees a share of windows makes of two segments: losses, gradients and FLOPs.
+struct TrainedWindows {
+  std::vector<float> values;
+  double flops = 0.0;
+};
+TrainedWindows train_windows(const ModelConfig& config, double window_share) {
+  constexpr int64_t kTgtLen = 64;
+  ModelProblem problem(config, 2, 2 * kTgtLen);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
+  problem.parameters.clear_gradients(problem.queue);
+  TrainedWindows trained;
+  for (int64_t begin = 0; begin < problem.length(); begin += kTgtLen) {
+    const OwnedTensor tokens = columns_of(problem.tokens, begin, kTgtLen);
+    const OwnedTensor targets = columns_of(problem.targets, begin, kTgtLen);
+    const auto nll =
+        engine
+            .run({.tokens = tokens.view(), .targets = targets.view(), .info = {}, .window_share = window_share},
+                 *memory)
+            .nll;
+    trained.values.insert(trained.values.end(), nll.begin(), nll.end());
+  }
+  const ConstTensorView gradients = problem.parameters.gradients();
+  trained.values.insert(trained.values.end(), gradients.as<float>(), gradients.as<float>() + gradients.elements());
+  SegmentShape shape = full_segment(config, use_of(config), 2, kTgtLen, kTgtLen);
+  shape.window_share = window_share;
+  const Flops flops = problem.model.flops(problem.parameters, use_of(config), shape);
+  trained.flops = flops.forward + flops.backward;
+  return trained;
+}
+
+// In layers of windows and of patterns, and where queries look ahead.
+TEST(Transformer, AShareOfWindowsIsTheModelOfSmallerWindowsToTheBit) {
+  using enum PatternKind;
+  ModelConfig windows = small_model();
+  windows.n_layer = 3;
+  windows.mem_len = 80;
+  windows.visibility = {.kind = VisibilityKind::kWindow, .window = 80};
+  windows.layers = {{.only = {1},
+                     .visibility = sparse({{.heads = {0}, .window = 70},
+                                           {.kind = kDilated, .heads = {1, 2}, .window = 24, .stride = 3}})},
+                    {.only = {2}, .visibility = sparse({{.window = 33}, {.kind = kStrided, .stride = 8}})}};
+  ModelConfig masked = windows;
+  masked.visibility = sparse({{.window = 40}});
+  mask(masked, masked.visibility);
+  for (const ModelConfig& config : {windows, masked}) {
+    const TrainedWindows share = train_windows(config, 0.25);
+    const TrainedWindows small = train_windows(narrowed(config, 0.25), 1.0);
+    const TrainedWindows whole = train_windows(config, 1.0);
+    EXPECT_EQ(share.values, small.values);
+    EXPECT_NE(share.values, whole.values);
+    EXPECT_EQ(share.flops, small.flops);
+    EXPECT_LT(share.flops, whole.flops);
+  }
+}
+
 }  // namespace
 }  // namespace segue

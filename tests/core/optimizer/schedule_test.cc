@@ -134,5 +134,24 @@ TEST(Plateau, BeginsBehindTheWarmup) {
   expect_points(schedule, {{1, 0.4}, {2, 0.04}, {11, 0.4}, {51, 0.4}});  // before any evaluation
 }
 
+// Of every kind, with a warm-up; a factor that is a power of two rounds nothing.
+TEST(Schedule, AStageMultipliesIt) {
+  Config config;
+  config.optimizer.lr = kLr;
+  config.training.max_step = kMaxStep;
+  config.training.stages = {{.until_step = 5, .lr_factor = 4.0}, {.until_step = 20, .lr_factor = 0.5}};
+  const PlateauState plateau{.rate = 0.125};
+  for (const ScheduleKind kind : {ScheduleKind::kCosine, ScheduleKind::kLinear, ScheduleKind::kInvSqrt,
+                                  ScheduleKind::kConstant, ScheduleKind::kPlateau}) {
+    config.schedule = {.kind = kind, .warmup_step = kWarmup};
+    const auto expected = [&](int64_t update, double factor) {
+      return factor * learning_rate(config.schedule, kLr, kMaxStep, update, plateau);
+    };
+    for (const int64_t update : {1, 2, 5}) EXPECT_EQ(learning_rate(config, update, plateau), expected(update, 4.0));
+    for (const int64_t update : {6, 11, 20}) EXPECT_EQ(learning_rate(config, update, plateau), expected(update, 0.5));
+    for (const int64_t update : {21, 50}) EXPECT_EQ(learning_rate(config, update, plateau), expected(update, 1.0));
+  }
+}
+
 }  // namespace
 }  // namespace segue
