@@ -219,7 +219,8 @@ class World(Job):
 
     def copy_config(self, source):
         config = json.loads(source.read_text())
-        is_as_it_stands = source.name.endswith(".schema.json") or ROOT / "configs/tasks" in source.parents
+        kept = (ROOT / "configs/tasks", ROOT / "configs/family/published")  # no page trains these
+        is_as_it_stands = source.name.endswith(".schema.json") or any(parent in kept for parent in source.parents)
         self.write(str(source.relative_to(ROOT)), json.dumps(config if is_as_it_stands else small(config)))
 
     def write_texts(self):

@@ -187,7 +187,8 @@ TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
   const Comparison comparison = load_comparison(family / "comparison.json");
   std::vector<std::string> presets;
   for (const auto& entry : std::filesystem::directory_iterator(family)) {
-    if (entry.path().filename() != "comparison.json") presets.push_back(entry.path().stem().string());
+    if (entry.is_regular_file() && entry.path().filename() != "comparison.json")
+      presets.push_back(entry.path().stem().string());
   }
   std::vector<std::string> variants;
   std::set<std::string_view> positions;
