@@ -93,6 +93,18 @@ inline int64_t columns_of_a_piece(int64_t heads, int64_t values, int threads) {
   return columns;
 }
 
+// Heads of a stream that a piece takes: as many as leave every thread as much to do.
+inline int64_t heads_of_a_piece(int64_t streams, int64_t heads, int threads) {
+  constexpr int64_t kRounds = 4;  // in which no thread waits long for another
+  int64_t together = heads;
+  const auto is_even = [&] {
+    const int64_t pieces = streams * ((heads + together - 1) / together);
+    return pieces % threads == 0 || pieces >= kRounds * threads;
+  };
+  while (together > 1 && !is_even()) together = (together + 1) / 2;
+  return together;
+}
+
 // Rows [kChunk, stride] of a [B, T, N, V] tensor; zeros where there is no token or column.
 template <typename A>
 void load_values(const StateHead<A>& head, const ConstTensorView& from, Range tokens, StateColumns columns,
@@ -158,10 +170,12 @@ struct alignas(64) ChunkKeys {
   Square scores, overlaps;                              // p, a: zeros where s > t, s >= t
   std::array<float, kChunk> beta;
   Range tokens;
+  bool fades;  // whether anything does
 
   template <typename A>
   void load(const StateHead<A>& head, Range of) {
     tokens = of;
+    fades = head.decay_rank() > 0;
     const int64_t stride = head.stride();
     for (int64_t t = 0; t < kChunk; ++t) {
       const int64_t row = t * stride;
@@ -176,10 +190,10 @@ struct alignas(64) ChunkKeys {
       }
       beta[t] = t < of.count ? head.beta(of.first + t) : 0.0F;
     }
-    if (head.decay_rank() == 0) {
-      keep_rows(stride);
-    } else {
+    if (fades) {
       decay_rows(stride);
+    } else {
+      keep_rows(stride);
     }
     if (head.decay_rank() == 4) {
       compare_by_channel(stride, head.erases());
@@ -315,7 +329,7 @@ struct alignas(64) ChunkValues {
 
   // From the state before the chunk to the one after it.
   void advance(const ChunkKeys& keys, float* state, int64_t rows, int64_t stride) const {
-    scale_rows(keys.carry.data(), rows, stride, state);
+    if (keys.fades) scale_rows(keys.carry.data(), rows, stride, state);
     tile_gemm({.rows = rows,
                .columns = stride,
                .depth = keys.tokens.count,

@@ -23,18 +23,24 @@ struct alignas(64) ForwardScratch {
   ChunkValues values;
 };
 
+// The tokens of part `part`, from where the state was kept before it to where it is kept after.
 template <typename A>
-void scan_columns(const StateScanForward& args, const StateHead<A>& head, StateColumns columns, ForwardScratch& s) {
+void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColumns columns, int64_t part,
+               ForwardScratch& s) {
   const int64_t keys = head.keys(), values = head.values(), rows = head.stride(), stride = columns.stride();
   const int64_t elements = keys * values;
-  const float* initial = data_of<float>(args.inputs.initial);
-  load_state(initial == nullptr ? nullptr : initial + head.number() * elements, keys, values, columns, s.state.data());
-  float* kept = data_of<float>(args.kept);
-  if (kept != nullptr) kept += head.number() * kept_states(head.tokens(), DeviceKind::kCpu) * elements;
-  for (int64_t first = 0; first < head.tokens(); first += kChunk) {
-    if (kept != nullptr && first % kStatesApart == 0)
-      store_state(s.state.data(), keys, values, columns, kept + first / kStatesApart * elements);
-    s.keys.load(head, chunk_at(first, head.tokens()));
+  const int64_t begin = part * kStatesApart, end = std::min(begin + kStatesApart, head.tokens());
+  float* state = args.final.as<float>() + head.number() * elements;
+  const float* before = state;
+  if (part == 0)
+    before = args.inputs.initial.empty() ? nullptr : args.inputs.initial.as<float>() + head.number() * elements;
+  load_state(before, keys, values, columns, s.state.data());
+  if (!args.kept.empty()) {
+    float* kept = args.kept.as<float>() + head.number() * kept_states(head.tokens(), DeviceKind::kCpu) * elements;
+    store_state(s.state.data(), keys, values, columns, kept + part * elements);
+  }
+  for (int64_t first = begin; first < end; first += kChunk) {
+    s.keys.load(head, chunk_at(first, end));
     load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
     s.values.read_queries(s.keys, s.state.data(), rows, stride);
     if (head.erases()) s.values.read_keys(s.keys, s.state.data(), rows, stride);
@@ -43,23 +49,31 @@ void scan_columns(const StateScanForward& args, const StateHead<A>& head, StateC
     store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
     s.values.advance(s.keys, s.state.data(), rows, stride);
   }
-  store_state(s.state.data(), keys, values, columns, args.final.as<float>() + head.number() * elements);
+  store_state(s.state.data(), keys, values, columns, state);
 }
 
+// Heads whose rows lie side by side pass through a part of the tokens one after another before the next part comes:
+// the memory that they read then is one piece of some pages, which the first of them brings into the cache.
 template <typename A>
 void scan(const Queue& queue, const StateScanForward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t values = args.inputs.v.shape[3];
   const int threads = threads_for(queue, q.elements() * values);
   const int64_t width = columns_of_a_piece(q[0] * q[2], values, threads);
+  const int64_t together = heads_of_a_piece(q[0], q[2], threads);
 #pragma omp parallel num_threads(threads)
   {
     ForwardScratch scratch;
 #pragma omp for collapse(3) schedule(static)
     for (int64_t b = 0; b < q[0]; ++b) {
-      for (int64_t n = 0; n < q[2]; ++n) {
-        for (int64_t first = 0; first < values; first += width)
-          scan_columns(args, StateHead<A>(args.inputs, b, n), {first, std::min(width, values - first)}, scratch);
+      for (int64_t first_head = 0; first_head < q[2]; first_head += together) {
+        for (int64_t first = 0; first < values; first += width) {
+          const StateColumns columns{first, std::min(width, values - first)};
+          for (int64_t part = 0; part < kept_states(q[1], DeviceKind::kCpu); ++part) {
+            for (int64_t n = first_head; n < std::min(first_head + together, q[2]); ++n)
+              scan_part(args, StateHead<A>(args.inputs, b, n), columns, part, scratch);
+          }
+        }
       }
     }
   }
@@ -73,11 +87,9 @@ struct alignas(64) ChunkGradients {
   std::array<float, 2 * kChunk * kChunk> pairs;  // of p, then of a
   std::array<float, kChunk> beta;
 
+  // Of those that are added to; the products of the first columns begin the others.
   void clear(int64_t rows) {
-    std::fill_n(reads.data(), 2 * kChunk * rows, 0.0F);
-    std::fill_n(writes.data(), kChunk * rows, 0.0F);
     std::fill_n(carry.data(), rows, 0.0F);
-    pairs = {};
     beta = {};
   }
 };
@@ -86,6 +98,7 @@ struct alignas(64) ChunkGradients {
 // token, and as what later tokens find there, decayed after it.
 struct TokenGradients {
   ChunkKeys::Rows query, looking, found, decay;
+  std::array<float, kChunk> shared_decay;  // what all channels receive together of what tokens read of earlier ones
 };
 
 struct alignas(64) BackwardScratch {
@@ -117,33 +130,38 @@ class BackwardScan {
         rows_(head_.stride()),
         s_(scratch) {}
 
-  void run() {
-    float* gradient = args_.dinitial.as<float>() + head_.number() * keys_ * values_;
+  // Before all parts: the gradient of the last state.
+  void begin() {
+    float* gradient = state_gradient();
     const float* last = data_of<float>(args_.dfinal);
     if (last == nullptr) {
       std::fill_n(gradient, keys_ * values_, 0.0F);
     } else if (last != args_.dinitial.as<float>()) {
       std::copy_n(last + head_.number() * keys_ * values_, keys_ * values_, gradient);
     }
-    for (int64_t part = kept_states(head_.tokens(), DeviceKind::kCpu) - 1; part >= 0; --part) {
-      const int64_t first = part * kStatesApart, end = std::min(first + kStatesApart, head_.tokens());
-      const int64_t chunks = (end - first + kChunk - 1) / kChunk;
-      for (int64_t i = 0; i < chunks; ++i) {
-        s_.keys[i].load(head_, chunk_at(first + i * kChunk, end));
-        s_.sums[i].clear(rows_);
-      }
-      for (int64_t column = 0; column < values_; column += kStateColumns) {
-        const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
-        remake(part, chunks, columns);
-        load_state(gradient, keys_, values_, columns, s_.gradient.data());
-        for (int64_t i = chunks - 1; i >= 0; --i) go_back(i, columns);
-        store_state(s_.gradient.data(), keys_, values_, columns, gradient);
-      }
-      for (int64_t i = 0; i < chunks; ++i) finish(s_.keys[i], s_.sums[i]);
+  }
+
+  // From the gradient of the state after a part of the tokens to that of the one before it.
+  void run(int64_t part) {
+    const int64_t first = part * kStatesApart, end = std::min(first + kStatesApart, head_.tokens());
+    const int64_t chunks = (end - first + kChunk - 1) / kChunk;
+    for (int64_t i = 0; i < chunks; ++i) {
+      s_.keys[i].load(head_, chunk_at(first + i * kChunk, end));
+      s_.sums[i].clear(rows_);
     }
+    for (int64_t column = 0; column < values_; column += kStateColumns) {
+      const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
+      remake(part, chunks, columns);
+      load_state(state_gradient(), keys_, values_, columns, s_.gradient.data());
+      for (int64_t i = chunks - 1; i >= 0; --i) go_back(i, columns);
+      store_state(s_.gradient.data(), keys_, values_, columns, state_gradient());
+    }
+    for (int64_t i = 0; i < chunks; ++i) finish(s_.keys[i], s_.sums[i]);
   }
 
  private:
+  float* state_gradient() const { return args_.dinitial.as<float>() + head_.number() * keys_ * values_; }
+
   void remake(int64_t part, int64_t chunks, StateColumns columns) {
     const int64_t stride = columns.stride();
     const float* kept = args_.kept.as<float>() +
@@ -198,7 +216,7 @@ class BackwardScan {
                .b_stride = 2 * kChunk,
                .c = sums.reads.data(),
                .c_stride = 2 * kChunk,
-               .accumulate = true});
+               .accumulate = columns.first > 0});
     tile_gemm({.rows = rows_,
                .columns = kChunk,
                .depth = columns.count,
@@ -207,7 +225,7 @@ class BackwardScan {
                .b_stride = kChunk,
                .c = sums.writes.data(),
                .c_stride = kChunk,
-               .accumulate = true});
+               .accumulate = columns.first > 0});
     tile_gemm({.rows = arrivals,
                .columns = kChunk,
                .depth = columns.count,
@@ -216,9 +234,9 @@ class BackwardScan {
                .b_stride = kChunk,
                .c = sums.pairs.data(),
                .c_stride = kChunk,
-               .accumulate = true});
+               .accumulate = columns.first > 0});
     if (!args_.dlog_decay.empty()) add_carry(state, stride, sums);
-    scale_rows(keys.carry.data(), rows_, stride, s_.gradient.data());
+    if (keys.fades) scale_rows(keys.carry.data(), rows_, stride, s_.gradient.data());
     tile_gemm({.rows = rows_,
                .columns = stride,
                .depth = arrivals,
@@ -274,9 +292,11 @@ class BackwardScan {
       std::fill_n(to.looking.data(), kChunk * rows_, 0.0F);
     }
     transpose(sums.writes.data(), rows_, kChunk, kChunk, to.found.data(), rows_);
-    for (int64_t i = 0; i < rows_; i += kLanes) {
-      pass_decays(keys, sums, i);
-      pass_pairs(keys, sums, i);
+    for (int64_t i = 0; head_.decay_rank() > 0 && i < rows_; i += kLanes) pass_decays(keys, sums, i);
+    if (head_.decay_rank() == 4) {
+      for (int64_t i = 0; i < rows_; i += kLanes) pass_pairs(keys, sums, i);
+    } else {
+      pass_pairs_at_once(keys, sums);
     }
     for (int64_t t = 0; t < keys.tokens.count; ++t) store_token(keys, sums, t);
   }
@@ -343,6 +363,47 @@ class BackwardScan {
     }
   }
 
+  // Where channels share their decays: as products of tiles.
+  void pass_pairs_at_once(const ChunkKeys& keys, const ChunkGradients& sums) {
+    alignas(64) ChunkKeys::Square dscores = {}, doverlaps = {};  // of products without decays
+    TokenGradients& to = s_.tokens;
+    to.shared_decay = {};
+    for (int64_t t = 0; t < keys.tokens.count; ++t) {
+      const float* of_scores = sums.pairs.data() + t * kChunk;
+      const float* of_overlaps = of_scores + kChunk * kChunk;
+      dscores[t * kChunk + t] = of_scores[t];
+      float kept = 1.0F;
+      for (int64_t s = t - 1; s >= 0; --s) {
+        kept *= keys.decay[(s + 1) * rows_];
+        dscores[t * kChunk + s] = kept * of_scores[s];
+        if (head_.erases()) doverlaps[t * kChunk + s] = kept * of_overlaps[s];
+      }
+      float earlier = 0.0F;  // of all that was written before `by`
+      for (int64_t by = 1; by <= t; ++by) {
+        const int64_t s = by - 1;
+        earlier += of_scores[s] * keys.scores[t * kChunk + s];
+        if (head_.erases()) earlier += of_overlaps[s] * keys.overlaps[t * kChunk + s];
+        to.shared_decay[by] += earlier;
+      }
+    }
+    const auto add = [&](TileOperand pairs, const ChunkKeys::Rows& rows, ChunkKeys::Rows& sum) {
+      tile_gemm({.rows = kChunk,
+                 .columns = rows_,
+                 .depth = kChunk,
+                 .a = pairs,
+                 .b = rows.data(),
+                 .b_stride = rows_,
+                 .c = sum.data(),
+                 .c_stride = rows_,
+                 .accumulate = true});
+    };
+    add(square(dscores.data()), keys.key, to.query);
+    add(square(dscores.data()).transposed(), keys.query, to.found);
+    if (!head_.erases()) return;
+    add(square(doverlaps.data()), keys.key, to.looking);
+    add(square(doverlaps.data()).transposed(), keys.key, to.found);
+  }
+
   void store_token(const ChunkKeys& keys, const ChunkGradients& sums, int64_t t) {
     TokenGradients& from = s_.tokens;
     const int64_t place = head_.place(keys.tokens.first + t);
@@ -362,7 +423,7 @@ class BackwardScan {
     } else {
       Vector sum = {};
       for (int64_t i = 0; i < rows_; i += kLanes) sum += load_vector(decay + i);
-      args_.dlog_decay.as<float>()[place] = sum_of_lanes(sum);
+      args_.dlog_decay.as<float>()[place] = sum_of_lanes(sum) + from.shared_decay[t];
     }
   }
 
@@ -376,13 +437,20 @@ template <typename A>
 void scan_back(const Queue& queue, const StateScanBackward& args) {
   const Shape& q = args.inputs.q.shape;
   const int64_t work = q.elements() * args.inputs.v.shape[3];
-  const int64_t threads = std::min<int64_t>(threads_for(queue, work), q[0] * q[2]);
-#pragma omp parallel num_threads(static_cast <int>(threads))
+  const auto threads = static_cast<int>(std::min<int64_t>(threads_for(queue, work), q[0] * q[2]));
+  const int64_t together = heads_of_a_piece(q[0], q[2], threads);
+#pragma omp parallel num_threads(threads)
   {
     BackwardScratch& scratch = backward_scratch();
 #pragma omp for collapse(2) schedule(static)
     for (int64_t b = 0; b < q[0]; ++b) {
-      for (int64_t n = 0; n < q[2]; ++n) BackwardScan<A>(args, b, n, scratch).run();
+      for (int64_t first_head = 0; first_head < q[2]; first_head += together) {
+        const int64_t end = std::min(first_head + together, q[2]);
+        for (int64_t n = first_head; n < end; ++n) BackwardScan<A>(args, b, n, scratch).begin();
+        for (int64_t part = kept_states(q[1], DeviceKind::kCpu) - 1; part >= 0; --part) {
+          for (int64_t n = first_head; n < end; ++n) BackwardScan<A>(args, b, n, scratch).run(part);
+        }
+      }
     }
   }
 }
