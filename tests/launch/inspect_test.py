@@ -42,6 +42,8 @@ EXPERIMENTS = [
     ("family/published/adaptive_span_enwik8", (), 38066528, 37804128, 131072),
     ("family/published/adaptive_span_enwik8_large", (), 208202176, 207808704, 196608),
     ("family/published/bigbird_base", (), 126889399, 85017600, 41821440),
+    ("family/published/etc_base", (), 129900091, 106251264, 23441664),
+    ("family/published/etc_base", ("--set", "model.global_stream.projections=shared"), 108666427, 85017600, 23441664),
     ("family/published/blockwise_base_512", (), 108883003, 85017600, 23834880),
     ("family/published/blockwise_base_1024", (), 109275451, 85017600, 24227328),
 ]
