@@ -38,6 +38,10 @@ class SeenKeys {
     const int64_t last = keys_ - 1 - std::max(nearest, -ahead_);
     if (first <= last) set_bits(bits_, first, last);
   }
+  void see_one(int64_t distance) {
+    const int64_t key = keys_ - 1 - distance;
+    bits_[static_cast<size_t>(key / 64)] |= uint64_t{1} << (key % 64);
+  }
   void see_all() { see(-ahead_, keys_ - 1); }
 
   // Those of the block so many blocks before the query's, of which the query is at `phase`.
@@ -68,9 +72,9 @@ void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t pos
     case kStrided: {
       const int64_t end = pattern.farthest_distance(position).value_or(keys.keys() + keys.ahead()) + 1;
       for (int64_t distance = 0; distance < std::min(end, keys.keys()); distance += pattern.stride)
-        keys.see(distance, distance);
+        keys.see_one(distance);
       for (int64_t distance = 0; distance < std::min(end, keys.ahead() + 1); distance += pattern.stride)
-        keys.see(-distance, -distance);
+        keys.see_one(-distance);
       return;
     }
     case kBlocks:
@@ -158,7 +162,6 @@ int64_t visible_window(const ModelUse& use) {
 }
 
 int64_t keys_in_reach(const ModelUse& use, int64_t position) {
-  if (use.global_tokens > 0) return 0;  // which have seen all
   if (use.patterns.empty()) return visible_window(use);
   int64_t keys = 0;
   for (const PatternConfig& pattern : use.patterns) {

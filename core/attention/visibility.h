@@ -34,9 +34,9 @@ struct DrawnFor {
 std::vector<int64_t> drawn_blocks(const PatternConfig& pattern, const DrawnFor& whom, int64_t block_of_queries);
 
 // The number of newest keys a query sees, its own included; 0: all of memory and segment before it, or what patterns
-// say. A window has as many whatever the memory; with `same_length` every query sees the same number, `mem_len` keys as
-// in the authors' PyTorch code or one more as in their TensorFlow code (same_length_extra_key). Throws ConfigError when
-// that would be none.
+// say, beside a global stream. A window has as many whatever the memory; with `same_length` every query sees the same
+// number, `mem_len` keys as in the authors' PyTorch code or one more as in their TensorFlow code
+// (same_length_extra_key). Throws ConfigError when that would be none.
 int64_t visible_window(const ModelUse& use);
 
 // As many newest keys hold all that a query at this position of its stream sees; 0: all of memory and segment. Drawn

@@ -72,7 +72,9 @@ void ScheduleConfig::describe(JsonFields& fields) {
   fields.optional(
       "warmup_step", warmup_step,
       {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
-  fields.optional("eta_min", eta_min, {.meaning = "lowest learning rate, of cosine, linear and plateau", .minimum = 0});
+  fields.optional("eta_min", eta_min,
+                  {.meaning = "lowest learning rate, of cosine, linear and plateau, before the lr_factor of a stage",
+                   .minimum = 0});
   const Kinds plateau(ScheduleKind::kPlateau);
   fields.optional(
       "decay_rate", decay_rate,
@@ -137,9 +139,10 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .maximum = kMostSegments});
   fields.optional(
       "stages", stages,
-      {.meaning = "shorter segments and memories, and smaller windows, that training begins with, one stage "
-                  "after another; from the end of the last one on they are what training.tgt_len and model "
-                  "say. A step of shorter segments, or of fewer, has fewer tokens"});
+      {.meaning =
+           "shorter segments and memories, smaller windows and other learning rates that training begins with, "
+           "one stage after another; from the end of the last one on all are what the rest of the config says. A "
+           "step of shorter segments, or of fewer, has fewer tokens"});
   fields.optional("reset_interval", reset_interval,
                   {.meaning = "memories begin anew after so many steps, besides where the text does; 0: only there",
                    .unit = "steps",

@@ -84,7 +84,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
       "memory", memory,
       {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made and placed once, "
                   "or as_trained, what model.memory.kind says, slower, and of hidden states smaller; the "
-                  "same numbers up to rounding"});
+                  "same numbers up to rounding; models with a global stream have as_trained alone"});
   fields.optional("document_boundary", document_boundary,
                   {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
                               "read from empty memory; empty: the split is one text"});

@@ -10,16 +10,20 @@ namespace segue {
 
 namespace {
 
-// The position of the oldest token that reaches a query, both counted from the first of the query's segment.
+// The position of the oldest token that reaches a query, both counted from the first of the query's segment. A token
+// sees the global stream of its segment, if there is one, and that sees all of its memory in the layer below.
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
   if (encoder_layers(model) > 0) return -use.mem_len;
   int64_t oldest = query;
+  std::optional<int64_t> streams_back;  // segments back, of the oldest global stream that reaches the query
   for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
     const int64_t segments_back = (tgt_len - 1 - oldest) / tgt_len;
+    const auto oldest_key = [&](int64_t back) { return -back * tgt_len - use.remembered_tokens(); };
     // Segments begin where periods do.
     const int64_t seen = keys_in_reach(use_of_layer(model, use, layer), oldest + segments_back * tgt_len);
-    const int64_t oldest_key = -segments_back * tgt_len - use.remembered_tokens();
-    oldest = seen > 0 ? std::max(oldest_key, oldest - seen + 1) : oldest_key;
+    oldest = seen > 0 ? std::max(oldest_key(segments_back), oldest - seen + 1) : oldest_key(segments_back);
+    if (streams_back) oldest = std::min(oldest, oldest_key(*streams_back));
+    if (use.global_tokens > 0) streams_back = segments_back;
   }
   return oldest;
 }

@@ -315,8 +315,9 @@ void Transformer::keep_fresh(Step& step) const {
     if (rows.empty()) continue;  // of a layer with a state
     const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
     if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
-    const bool is_part = is_cut || config_.global_stream.tokens > 0;
-    const Slot fresh = is_part ? join_rows(tape, rows).data : rows.back().from.data;
+    // Of a segment's rows a memory takes the newest; those of a global stream only where it has room for more.
+    const bool is_part = rows.back().first > 0 && step.use.mem_len > rows.back().count;
+    const Slot fresh = is_cut || is_part ? join_rows(tape, rows).data : rows.back().from.data;
     tape.keep(fresh);
     step.segment.fresh.push_back(fresh);
   }

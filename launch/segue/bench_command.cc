@@ -435,7 +435,10 @@ void add_bench_command(CLI::App& app) {
   add_command(*bench, "state", "The scan of a state that tokens write and read, forward and backward", "", run_state);
   add_command(*bench, "head", "The adaptive softmax: projections, loss and gradient", "", run_head);
   add_command(*bench, "step", "A training step with full memory, on random tokens; also by operation", "", run_step);
-  add_command(*bench, "eval", "Evaluation of the config's training segments with a full KV cache", "", run_evaluation);
+  add_command(*bench, "eval",
+              "Evaluation of the config's training segments with a full KV cache, or with what training keeps where "
+              "there is none",
+              "", run_evaluation);
   add_command(*bench, "eval-speed", "Evaluation with memory against recomputing every context", "", run_eval_speed);
   CLI::App& exchange =
       add_command(*bench, "exchange", "What the ranks of a job add to a training step", "", run_exchange);

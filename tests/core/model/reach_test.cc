@@ -140,6 +140,38 @@ TEST(ReachOfAGlobalStream, IsTheSegmentAndItsMemory) {
   EXPECT_EQ(changed(1), both_segments);
 }
 
+// The oldest token that matters to the last one, several segments on.
+TEST(ReachOfAGlobalStream, IsWhatTheModelSays) {
+  constexpr int64_t kTgtLen = 6, kLength = 48;
+  for (const int64_t n_layer : {1, 2, 3, 4, 5}) {
+    for (const int64_t mem_len : {0, 4, 6, 9}) {
+      ModelConfig model = small_model();
+      model.n_layer = n_layer;
+      model.mem_len = mem_len;
+      mask(model, sparse({{.window = 2}}));
+      model.global_stream.tokens = 2;
+      ModelProblem problem(model, 1, kLength);
+      SegmentEngine engine = problem.engine(Tape::Mode::kEvaluation);
+      const auto last_loss = [&] {
+        const std::unique_ptr<TrainingMemory> memory = problem.make_memory(1);
+        float last = 0.0F;
+        for (int64_t begin = 0; begin < kLength; begin += kTgtLen)
+          last = problem.run(engine, begin, kTgtLen, *memory).back();
+        return last;
+      };
+      const float before = last_loss();
+      int64_t oldest = 0;
+      for (bool matters = false; !matters && oldest < kLength; oldest += matters ? 0 : 1) {
+        int32_t& token = problem.tokens.as<int32_t>()[oldest];
+        const int32_t original = std::exchange(token, (token + 5) % static_cast<int32_t>(ModelProblem::kVocabulary));
+        matters = last_loss() != before;
+        token = original;
+      }
+      EXPECT_EQ(reach_in_tokens(model, use_of(model), kTgtLen), kLength - 1 - oldest) << n_layer << ' ' << mem_len;
+    }
+  }
+}
+
 using enum PatternKind;
 constexpr VisibilityConfig kSameLength{.same_length = true};
 constexpr VisibilityConfig kWindowOf3{.kind = VisibilityKind::kWindow, .window = 3};
