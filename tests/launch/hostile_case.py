@@ -3,7 +3,10 @@
 import json
 import os
 import shutil
+import struct
 
+ESCAPE = "\x1b[2J\x1b]0;owned\x07\x9b31m"
+LARGE = 2**63 - 1
 OK, USAGE, CONFIG, DATA, CHECKPOINT, FILE, DEVICE = 0, 2, 3, 4, 5, 6, 7
 
 
@@ -65,3 +68,9 @@ def made_by(*names_and_steps):
         for step in names_and_steps:
             place.copy(step) if isinstance(step, str) else step(place)
     return make
+
+
+def write_header(place, path, header, data=bytes(4)):
+    """A safetensors file: its header as JSON, then the bytes of tensors."""
+    text = json.dumps(header).encode()
+    place.write(path, struct.pack("<Q", len(text)) + text + data)
