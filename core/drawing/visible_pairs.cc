@@ -83,7 +83,9 @@ class Painter {
     if (pairs_.memory > 0)
       svg.text({0.0, baseline}, length_text(static_cast<double>(pairs_.memory)) + " in memory",
                {.size = sizes_.font, .tone = Tone::kQuiet});
-    svg.text({sizes_.width, baseline}, length_text(tokens) + " in the segment",
+    const auto global = static_cast<double>(pairs_.global_tokens);
+    svg.text({sizes_.width, baseline},
+             (global > 0.0 ? length_text(global) + " global, " : "") + length_text(tokens - global) + " in the segment",
              {.size = sizes_.font, .anchor = Anchor::kEnd, .tone = Tone::kQuiet});
   }
 

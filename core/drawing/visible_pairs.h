@@ -20,7 +20,8 @@ struct VisiblePairs {
     int64_t last = 0;
     bool operator==(const Keys&) const = default;
   };
-  int64_t segment = 0;                       // tokens
+  int64_t segment = 0;                       // tokens, those of a global stream first
+  int64_t global_tokens = 0;                 // of them
   std::vector<std::vector<Keys>> rows = {};  // of runs, in increasing order; all are of as many tokens, up to rounding
   int64_t colour = 0;
 };

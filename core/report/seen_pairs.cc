@@ -141,6 +141,7 @@ std::vector<VisiblePairs> seen_pairs(const ModelConfig& model, int64_t tokens, c
           fmt::format("{}one of {} draws", drawing.title.empty() ? "" : "; ", way.layers.size() * way.heads.size());
     drawing.memory = use.memory_rows();
     drawing.segment = tgt_len;
+    drawing.global_tokens = use.global_tokens;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t first = tgt_len * row / rows;
       const int64_t count = tgt_len * (row + 1) / rows - first;

@@ -383,6 +383,9 @@ TEST(VisiblePairsTest, DrawsRunsApartWhereTheyCanBeTold) {
   const std::string both = draw(std::vector{pairs, fine}, {}, "both");
   expect_numbers_within(both, Width::kWide);
   EXPECT_EQ(count(both, "in the segment"), 2);
+  EXPECT_EQ(count(both, "8,000 in the segment"), 1);
+  fine.global_tokens = 3;
+  EXPECT_EQ(count(draw(fine, {}), "3 global, 7,997 in the segment"), 1);
 }
 
 }  // namespace

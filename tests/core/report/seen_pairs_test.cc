@@ -37,6 +37,19 @@ TEST(SeenPairs, HeadsThatDrawShareAPicture) {
   EXPECT_EQ(drawings[0].title, "model; one of 4 draws");
 }
 
+TEST(SeenPairs, OfAGlobalStreamAreItsRowsBeforeTheSegments) {
+  ModelConfig model{.n_layer = 1, .n_head = 2, .mem_len = 4};
+  model.objective.kind = ObjectiveKind::kMasked;
+  model.visibility = {.kind = VisibilityKind::kSparse, .patterns = {{.window = 2}}};
+  model.global_stream.tokens = 3;
+  const auto drawings = seen_pairs(model, 5, "");
+  ASSERT_EQ(drawings.size(), 1U);
+  EXPECT_EQ(drawings[0].segment, 3 + 5);
+  EXPECT_EQ(drawings[0].global_tokens, 3);
+  EXPECT_EQ(drawings[0].rows[1], (Keys{{-4, 7}}));
+  EXPECT_EQ(drawings[0].rows[5], (Keys{{0, 2}, {4, 6}}));
+}
+
 TEST(SeenPairs, OfAMemoryThatCompressesAreAllItsRows) {
   ModelConfig model{.n_layer = 2, .n_head = 2, .mem_len = 4};
   model.memory = {.kind = MemoryKind::kCompressed, .compressed_len = 5, .compression_rate = 3};
