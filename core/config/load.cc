@@ -81,7 +81,9 @@ Config load_config(const std::filesystem::path& path, std::span<const std::strin
   return parse_config(read_file(path, kLargestOverridden), path.string(), overrides);
 }
 
-ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
+namespace {
+
+ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
   Json document{{"model", Json(write_fields(model))}};
   const OrderedJson schema = schema_of<Config>();
   for (const std::string& override_text : overrides) {
@@ -89,9 +91,19 @@ ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides
     check_roles(part, schema, "", override_source(override_text, given));
     document.merge_patch(part);
   }
-  const auto changed = read_fields<ConfigError, ModelConfig>(document["model"], given);
+  return read_fields<ConfigError, ModelConfig>(document["model"], given);
+}
+
+}  // namespace
+
+ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
+  const ModelConfig changed = with_overrides(model, overrides, given);
   check_kinds<ConfigError>(changed.visibility, given, "model.visibility");
   return use_of(changed);
+}
+
+void check_use_overrides(std::span<const std::string> overrides, std::string_view given) {
+  static_cast<void>(with_overrides(ModelConfig{}, overrides, given));
 }
 
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {

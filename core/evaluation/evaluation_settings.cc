@@ -22,17 +22,12 @@ namespace {
 constexpr double kMostTokens = 1e15;
 constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
-// The keys and their bounds, whatever the model.
-void check_keys_of_overrides(std::span<const std::string> overrides, std::string_view given) {
-  static_cast<void>(use_of(ModelConfig{}, overrides, given));
-}
-
 // Refuses what is said twice, and what a window, which has no memory, would not read: all but positions.
 void check_overrides(const EvaluationSettings& settings) {
   if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
   if (settings.clamp_len) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
   if (settings.same_length) refuse_override(settings.set, "model.visibility.same_length", "same_length");
-  check_keys_of_overrides(settings.set, "--set");
+  check_use_overrides(settings.set);
   for (const std::string& key : overridden_keys(settings.set)) {
     if (settings.recompute && !key.starts_with("model.position."))
       throw ConfigError(
@@ -116,7 +111,7 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
   const std::string source = path.string();
   auto settings =
       read_fields<ConfigError, EvaluationSettings>(parse_json<ConfigError>(read_file(path), source), source);
-  check_keys_of_overrides(settings.set, source + ": set");
+  check_use_overrides(settings.set, source + ": set");
   return settings;
 }
 

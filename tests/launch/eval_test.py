@@ -97,6 +97,7 @@ def test_a_model_is_used_otherwise(program):
                            ("model.mem_length=3", ["did you mean model.mem_len"]),
                            ("model.mem_len=-1", ["model.mem_len", ">= 0", "-1"]),
                            ("model={}", ["--set model={}", "how weights are used"]),
+                           ("model.visibility.window=8", ["model.visibility.window", 'model.visibility.kind = "causal"', "found 8"]),
                            ("model.mem_len", ["KEY=VALUE"])):
         refused(program, CONFIG, "eval", *given("--set", override), says=says)
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=8", "--mem-len", 8),

@@ -54,6 +54,19 @@ TEST(Layers, KeepTheirUseWhenTheModelIsUsedOtherwise) {
               HasSubstr("model.layers: expected a key that says how weights are used"));
 }
 
+TEST(Layers, AreUsedOtherwiseByKeysOfTheirModelsKinds) {
+  const std::vector<std::string> narrower{"model.visibility.window=3"};
+  const std::vector<std::string> none{"model.visibility.window=0"};
+  check_use_overrides(narrower);  // which some models read
+  EXPECT_THAT(message_of<ConfigError>([&] { check_use_overrides(none); }), HasSubstr("model.visibility.window"));
+  EXPECT_EQ(use_of(parse_config(R"({"data": {"path": "d"}, "model": {"visibility": {"kind": "window"}}})", "c").model,
+                   narrower)
+                .window,
+            3);
+  EXPECT_THAT(message_of<ConfigError>([&] { use_of(ModelConfig{}, narrower); }),
+              HasSubstr(R"(model.visibility.window: expected 128 with model.visibility.kind = "causal")"));
+}
+
 TEST(Layers, AreWrittenAndReadAgain) {
   const std::string list = R"([{"only":[0,2],"position":{"kind":"none"}},{"only":[3],"visibility":{"kind":"window",)"
                            R"("window":9}}])";
