@@ -153,7 +153,7 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 // override behind `given`, where it was found, and when its key does not say how weights are used.
 ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given = "--set");
 
-// The same of their keys and bounds alone, whatever the model, and which kinds it has.
+// Throws likewise for their keys and bounds alone, before a model says by its kinds which keys it reads.
 void check_use_overrides(std::span<const std::string> overrides, std::string_view given = "--set");
 
 // The keys with which an evaluation or a generation asks for another use than the model's config does, in words for

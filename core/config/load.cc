@@ -67,6 +67,18 @@ void check_roles(const Json& part, const OrderedJson& schema, const std::string&
   }
 }
 
+// The model that overrides make of it, before its kinds say which keys it reads.
+ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
+  Json document{{"model", Json(write_fields(model))}};
+  const OrderedJson schema = schema_of<Config>();
+  for (const std::string& override_text : overrides) {
+    const Json part = parse_config_override(override_text, given);
+    check_roles(part, schema, "", override_source(override_text, given));
+    document.merge_patch(part);
+  }
+  return read_fields<ConfigError, ModelConfig>(document["model"], given);
+}
+
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
@@ -80,21 +92,6 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
   return parse_config(read_file(path, kLargestOverridden), path.string(), overrides);
 }
-
-namespace {
-
-ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
-  Json document{{"model", Json(write_fields(model))}};
-  const OrderedJson schema = schema_of<Config>();
-  for (const std::string& override_text : overrides) {
-    const Json part = parse_config_override(override_text, given);
-    check_roles(part, schema, "", override_source(override_text, given));
-    document.merge_patch(part);
-  }
-  return read_fields<ConfigError, ModelConfig>(document["model"], given);
-}
-
-}  // namespace
 
 ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {
   const ModelConfig changed = with_overrides(model, overrides, given);
