@@ -28,8 +28,28 @@ inline namespace SEGUE_CPU_LEVEL {
 constexpr int64_t kChunk = 16;
 constexpr int64_t kStateColumns = 64;  // of values, at a time
 
+constexpr int64_t kStatesApart = states_apart(DeviceKind::kCpu);
+static_assert(kStatesApart % kChunk == 0);
+
+// Of T tokens those of part `part`, from one kept state to the next; of a part its chunks. None beyond the last.
+inline Range part_of(int64_t part, int64_t tokens) {
+  const int64_t first = std::min(part * kStatesApart, tokens);
+  return {first, std::min(kStatesApart, tokens - first)};
+}
+inline int64_t chunks_of(Range part) { return (part.count + kChunk - 1) / kChunk; }
+inline Range chunk_of(Range part, int64_t number) {
+  const int64_t first = std::min(number * kChunk, part.count);
+  return {part.first + first, std::min(kChunk, part.count - first)};
+}
+
 // Of [kChunk, kChunk] tiles.
 constexpr TileOperand square(const float* tile) { return {tile, kChunk, 1}; }
+
+// Some of the values of a head, and their padded number.
+struct StateColumns {
+  int64_t first, count;
+  int64_t stride() const { return padded(count); }
+};
 
 // One stream and head of what a scan reads.
 template <typename A>
@@ -53,13 +73,13 @@ class StateHead {
   // Of a token, zeros after the last channel: scale q, k.
   void load_query(int64_t t, float* row) const { load_channels(in_.q, t, in_.scale, row); }
   void load_key(int64_t t, float* row) const { load_channels(in_.k, t, 1.0F, row); }
-  // What a token leaves of each channel, 1 after the last.
+  // What a token leaves of all channels alike.
+  float decay(int64_t t) const {
+    if (decay_rank_ == 0) return 1.0F;
+    return exp_float(in_.log_decay.as<float>()[decay_rank_ == 1 ? n_ : place(t)]);
+  }
+  // Of each channel by itself, 1 after the last.
   void load_decays(int64_t t, float* row) const {
-    if (decay_rank_ < 4) {
-      const float* from = data_of<float>(in_.log_decay);
-      std::fill_n(row, stride(), decay_rank_ == 0 ? 1.0F : exp_float(from[decay_rank_ == 1 ? n_ : place(t)]));
-      return;
-    }
     const float* from = in_.log_decay.as<float>() + place(t) * keys();
 #pragma omp simd
     for (int64_t i = 0; i < keys(); ++i) row[i] = exp_float(from[i]);
@@ -67,7 +87,27 @@ class StateHead {
   }
   float beta(int64_t t) const { return in_.beta.empty() ? 1.0F : in_.beta.as<float>()[place(t)]; }
 
+  // Asks for rows ahead of their use: a head's lie too far apart for the processor to foresee them. A few at a time,
+  // between products, since it has few requests under way at once.
+  void prefetch_queries(Range tokens) const { prefetch_rows<A>(in_.q, tokens, {0, keys()}); }
+  void prefetch_keys(Range tokens) const { prefetch_rows<A>(in_.k, tokens, {0, keys()}); }
+  void prefetch_decays(Range tokens) const {
+    if (decay_rank_ == 4) prefetch_rows<float>(in_.log_decay, tokens, {0, keys()});
+  }
+  void prefetch_values(const ConstTensorView& of, Range tokens, StateColumns columns) const {
+    prefetch_rows<A>(of, tokens, {columns.first, columns.count});
+  }
+
  private:
+  template <typename Element>
+  void prefetch_rows(const ConstTensorView& of, Range tokens, Range columns) const {
+    constexpr int64_t kLine = 64 / sizeof(Element);
+    for (int64_t t = tokens.first; t < tokens.first + tokens.count; ++t) {
+      const Element* row = of.as<Element>() + place(t) * of.shape[3] + columns.first;
+      for (int64_t i = 0; i < columns.count; i += kLine) __builtin_prefetch(row + i);
+    }
+  }
+
   void load_channels(const ConstTensorView& from, int64_t t, float factor, float* row) const {
     const A* elements = from.as<A>() + place(t) * keys();
 #pragma omp simd
@@ -78,12 +118,6 @@ class StateHead {
   const StateScanInputs& in_;
   int64_t b_, n_;
   int decay_rank_;
-};
-
-// Some of the values of a head, and their padded number.
-struct StateColumns {
-  int64_t first, count;
-  int64_t stride() const { return padded(count); }
 };
 
 // Columns of a piece: fewer where streams and heads alone are too few for the team. No result depends on it.
@@ -157,128 +191,145 @@ inline void scale_rows(const float* factors, int64_t rows, int64_t columns, floa
   }
 }
 
+// L[t, .] of a chunk from L[t - 1, .], where all channels decay alike: zeros after t.
+inline void decay_to(int64_t t, float decay, std::array<float, kChunk>& left) {
+#pragma omp simd
+  for (int64_t s = 0; s < kChunk; ++s) left[s] = s < t ? decay * left[s] : static_cast<float>(s == t);
+}
+
 // What the tokens of a chunk are to each other and to the state, whatever their values. Rows [padded K]; those of
-// tokens beyond the last are zeros, and keep everything.
-struct alignas(64) ChunkKeys {
+// tokens beyond the last are zeros, and keep everything. What is equal lies in the cache once: where nothing fades,
+// queries and keys are what reads and writes the state.
+class alignas(64) ChunkKeys {
+ public:
   using Rows = std::array<float, kChunk * kMaxStateKeys>;
   using Square = std::array<float, kChunk * kChunk>;
 
-  Rows query, key, decay;                               // scale q, k, exp(log_decay)
-  std::array<float, 2 * kChunk * kMaxStateKeys> reads;  // of the state before: L[t, before] scale q, then of k
-  Rows writes;                                          // L[last, t] k
-  std::array<float, kMaxStateKeys> carry;               // L[last, before]
-  Square scores, overlaps;                              // p, a: zeros where s > t, s >= t
+  Square scores, overlaps;  // p, a: zeros where s > t, s >= t; a of heads that erase
   std::array<float, kChunk> beta;
   Range tokens;
   bool fades;  // whether anything does
 
+  const float* query() const { return rows_.data(); }  // scale q
+  const float* key() const { return rows_.data() + kChunk * stride_; }
+  // Of the state before: L[t, before] scale q of all tokens, then L[t, before] k.
+  const float* reads() const { return fades ? reads_.data() : rows_.data(); }
+  const float* writes() const { return fades ? writes_.data() : key(); }  // L[last, t] k
+  // Where something fades: L[last, before]; exp(log_decay) of all channels alike; of kLanes channels from i on.
+  const float* carry() const { return carry_.data(); }
+  float decay(int64_t t) const { return decay_[t]; }
+  Vector decays(int64_t t, int64_t i) const {
+    return by_channel_ ? load_vector(decays_.data() + t * stride_ + i) : Vector{} + decay_[t];
+  }
+
   template <typename A>
   void load(const StateHead<A>& head, Range of) {
     tokens = of;
+    stride_ = head.stride();
     fades = head.decay_rank() > 0;
-    const int64_t stride = head.stride();
+    by_channel_ = head.decay_rank() == 4;
     for (int64_t t = 0; t < kChunk; ++t) {
-      const int64_t row = t * stride;
+      float* query = rows_.data() + t * stride_;
+      float* key = query + kChunk * stride_;
+      float* decays = decays_.data() + t * stride_;
       if (t < of.count) {
-        head.load_query(of.first + t, query.data() + row);
-        head.load_key(of.first + t, key.data() + row);
-        head.load_decays(of.first + t, decay.data() + row);
+        head.load_query(of.first + t, query);
+        head.load_key(of.first + t, key);
+        if (by_channel_) head.load_decays(of.first + t, decays);
       } else {
-        std::fill_n(query.data() + row, stride, 0.0F);
-        std::fill_n(key.data() + row, stride, 0.0F);
-        std::fill_n(decay.data() + row, stride, 1.0F);
+        std::fill_n(query, stride_, 0.0F);
+        std::fill_n(key, stride_, 0.0F);
+        if (by_channel_) std::fill_n(decays, stride_, 1.0F);
       }
       beta[t] = t < of.count ? head.beta(of.first + t) : 0.0F;
+      decay_[t] = t < of.count && !by_channel_ ? head.decay(of.first + t) : 1.0F;
     }
-    if (fades) {
-      decay_rows(stride);
+    if (fades) decay_rows();
+    if (by_channel_) {
+      compare_by_channel(head.erases());
     } else {
-      keep_rows(stride);
-    }
-    if (head.decay_rank() == 4) {
-      compare_by_channel(stride, head.erases());
-    } else {
-      compare_at_once(stride, head.erases());
+      compare_at_once(head.erases());
     }
   }
 
  private:
-  // What decay_rows makes where nothing fades.
-  void keep_rows(int64_t stride) {
-    copy_vectors(query.data(), kChunk * stride, reads.data());
-    copy_vectors(key.data(), kChunk * stride, reads.data() + kChunk * stride);
-    copy_vectors(key.data(), kChunk * stride, writes.data());
-    std::fill_n(carry.data(), stride, 1.0F);
-  }
-
-  void decay_rows(int64_t stride) {
-    for (int64_t i = 0; i < stride; i += kLanes) {
+  void decay_rows() {
+    for (int64_t i = 0; i < stride_; i += kLanes) {
       Vector kept = Vector{} + 1.0F;
       for (int64_t t = 0; t < kChunk; ++t) {
-        const int64_t at = t * stride + i;
-        kept *= load_vector(decay.data() + at);
-        store_vector(reads.data() + at, kept * load_vector(query.data() + at));
-        store_vector(reads.data() + kChunk * stride + at, kept * load_vector(key.data() + at));
+        const int64_t of_query = t * stride_ + i, of_key = of_query + kChunk * stride_;
+        kept *= decays(t, i);
+        store_vector(reads_.data() + of_query, kept * load_vector(rows_.data() + of_query));
+        store_vector(reads_.data() + of_key, kept * load_vector(rows_.data() + of_key));
       }
-      store_vector(carry.data() + i, kept);
+      store_vector(carry_.data() + i, kept);
       kept = Vector{} + 1.0F;
       for (int64_t t = kChunk - 1; t >= 0; --t) {
-        const int64_t at = t * stride + i;
-        store_vector(writes.data() + at, kept * load_vector(key.data() + at));
-        kept *= load_vector(decay.data() + at);
+        const int64_t at = t * stride_ + i;
+        store_vector(writes_.data() + at, kept * load_vector(key() + at));
+        kept *= decays(t, i);
       }
     }
   }
 
   // Where channels share their decays, which then come after the products.
-  void compare_at_once(int64_t stride, bool erases) {
-    alignas(64) std::array<float, kChunk * kMaxStateKeys> by_channel;
-    transpose(key.data(), kChunk, stride, stride, by_channel.data(), kChunk);
-    const auto products = [&](const Rows& rows, Square& square) {
+  void compare_at_once(bool erases) {
+    alignas(64) Rows keys_by;  // a column for every token
+    transpose(key(), kChunk, stride_, stride_, keys_by.data(), kChunk);
+    const auto products = [&](const float* rows, Square& square) {
       tile_gemm({.rows = kChunk,
                  .columns = kChunk,
-                 .depth = stride,
-                 .a = {rows.data(), stride, 1},
-                 .b = by_channel.data(),
+                 .depth = stride_,
+                 .a = {rows, stride_, 1},
+                 .b = keys_by.data(),
                  .b_stride = kChunk,
                  .c = square.data(),
                  .c_stride = kChunk});
     };
-    products(query, scores);
-    if (erases) products(key, overlaps);
+    products(query(), scores);
+    if (erases) products(key(), overlaps);
+    alignas(64) std::array<float, kChunk> left = {};
     for (int64_t t = 0; t < kChunk; ++t) {
-      float kept = 1.0F;
-      for (int64_t s = kChunk - 1; s >= 0; --s) {
-        const int64_t at = t * kChunk + s;
-        if (s < t) kept *= decay[(s + 1) * stride];
-        scores[at] = s <= t ? kept * scores[at] : 0.0F;
-        overlaps[at] = erases && s < t ? kept * overlaps[at] : 0.0F;
-      }
+      decay_to(t, decay_[t], left);
+      float* of_scores = scores.data() + t * kChunk;
+      float* of_overlaps = overlaps.data() + t * kChunk;
+#pragma omp simd
+      for (int64_t s = 0; s < kChunk; ++s) of_scores[s] = s <= t ? left[s] * of_scores[s] : 0.0F;
+      if (!erases) continue;
+#pragma omp simd
+      for (int64_t s = 0; s < kChunk; ++s) of_overlaps[s] = s < t ? left[s] * of_overlaps[s] : 0.0F;
     }
   }
 
-  void compare_by_channel(int64_t stride, bool erases) {
+  void compare_by_channel(bool erases) {
     scores = {};
     overlaps = {};
     alignas(64) std::array<float, kMaxStateKeys> decayed;
     for (int64_t s = 0; s < tokens.count; ++s) {
-      copy_vectors(key.data() + s * stride, stride, decayed.data());
+      copy_vectors(key() + s * stride_, stride_, decayed.data());
       for (int64_t t = s; t < tokens.count; ++t) {
         Vector score = {}, overlap = {};
-        for (int64_t i = 0; i < stride; i += kLanes) {
+        for (int64_t i = 0; i < stride_; i += kLanes) {
           Vector row = load_vector(decayed.data() + i);
           if (t > s) {
-            row *= load_vector(decay.data() + t * stride + i);
+            row *= load_vector(decays_.data() + t * stride_ + i);
             store_vector(decayed.data() + i, row);
           }
-          score += row * load_vector(query.data() + t * stride + i);
-          if (erases) overlap += row * load_vector(key.data() + t * stride + i);
+          score += row * load_vector(query() + t * stride_ + i);
+          if (erases) overlap += row * load_vector(key() + t * stride_ + i);
         }
         scores[t * kChunk + s] = sum_of_lanes(score);
         if (erases && t > s) overlaps[t * kChunk + s] = sum_of_lanes(overlap);
       }
     }
   }
+
+  std::array<float, 2 * kChunk * kMaxStateKeys> rows_, reads_;
+  Rows writes_, decays_;
+  std::array<float, kMaxStateKeys> carry_;
+  std::array<float, kChunk> decay_;
+  int64_t stride_;
+  bool by_channel_;
 };
 
 // Some columns of what a chunk's tokens read and write, rows [stride].
@@ -291,10 +342,10 @@ struct alignas(64) ChunkValues {
 
   // What queries and, where the head erases, keys read of a state [rows, stride].
   void read_queries(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride) {
-    read_state(keys, keys.reads.data(), state, rows, stride, read);
+    read_state(keys, keys.reads(), state, rows, stride, read);
   }
   void read_keys(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride) {
-    read_state(keys, keys.reads.data() + kChunk * rows, state, rows, stride, found);
+    read_state(keys, keys.reads() + kChunk * rows, state, rows, stride, found);
   }
 
   // From values in `written` to what is written of them; `found` is what keys read of the state.
@@ -329,11 +380,11 @@ struct alignas(64) ChunkValues {
 
   // From the state before the chunk to the one after it.
   void advance(const ChunkKeys& keys, float* state, int64_t rows, int64_t stride) const {
-    if (keys.fades) scale_rows(keys.carry.data(), rows, stride, state);
+    if (keys.fades) scale_rows(keys.carry(), rows, stride, state);
     tile_gemm({.rows = rows,
                .columns = stride,
                .depth = keys.tokens.count,
-               .a = TileOperand{keys.writes.data(), rows, 1}.transposed(),
+               .a = TileOperand{keys.writes(), rows, 1}.transposed(),
                .b = written.data(),
                .b_stride = stride,
                .c = state,

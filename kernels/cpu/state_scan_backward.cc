@@ -1,5 +1,4 @@
-// Chunk after chunk, for a few columns of a head's state that stay in the cache; back again from the states that were
-// kept, several chunks from one to the next.
+// Back from the states that the forward kept, several chunks from one to the next.
 #include <memory>
 
 #include "kernels/cpu/operations.h"
@@ -11,73 +10,7 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
-constexpr int64_t kStatesApart = states_apart(DeviceKind::kCpu);
 constexpr int64_t kChunksApart = kStatesApart / kChunk;  // from one kept state to the next
-static_assert(kStatesApart % kChunk == 0);
-
-Range chunk_at(int64_t first, int64_t end) { return {first, std::min(kChunk, end - first)}; }
-
-struct alignas(64) ForwardScratch {
-  StateTile state;
-  ChunkKeys keys;
-  ChunkValues values;
-};
-
-// The tokens of part `part`, from where the state was kept before it to where it is kept after.
-template <typename A>
-void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColumns columns, int64_t part,
-               ForwardScratch& s) {
-  const int64_t keys = head.keys(), values = head.values(), rows = head.stride(), stride = columns.stride();
-  const int64_t elements = keys * values;
-  const int64_t begin = part * kStatesApart, end = std::min(begin + kStatesApart, head.tokens());
-  float* state = args.final.as<float>() + head.number() * elements;
-  const float* before = state;
-  if (part == 0)
-    before = args.inputs.initial.empty() ? nullptr : args.inputs.initial.as<float>() + head.number() * elements;
-  load_state(before, keys, values, columns, s.state.data());
-  if (!args.kept.empty()) {
-    float* kept = args.kept.as<float>() + head.number() * kept_states(head.tokens(), DeviceKind::kCpu) * elements;
-    store_state(s.state.data(), keys, values, columns, kept + part * elements);
-  }
-  for (int64_t first = begin; first < end; first += kChunk) {
-    s.keys.load(head, chunk_at(first, end));
-    load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
-    s.values.read_queries(s.keys, s.state.data(), rows, stride);
-    if (head.erases()) s.values.read_keys(s.keys, s.state.data(), rows, stride);
-    s.values.write(s.keys, head.erases(), stride);
-    s.values.read_written(s.keys, stride);
-    store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
-    s.values.advance(s.keys, s.state.data(), rows, stride);
-  }
-  store_state(s.state.data(), keys, values, columns, state);
-}
-
-// Heads whose rows lie side by side pass through a part of the tokens one after another before the next part comes:
-// the memory that they read then is one piece of some pages, which the first of them brings into the cache.
-template <typename A>
-void scan(const Queue& queue, const StateScanForward& args) {
-  const Shape& q = args.inputs.q.shape;
-  const int64_t values = args.inputs.v.shape[3];
-  const int threads = threads_for(queue, q.elements() * values);
-  const int64_t width = columns_of_a_piece(q[0] * q[2], values, threads);
-  const int64_t together = heads_of_a_piece(q[0], q[2], threads);
-#pragma omp parallel num_threads(threads)
-  {
-    ForwardScratch scratch;
-#pragma omp for collapse(3) schedule(static)
-    for (int64_t b = 0; b < q[0]; ++b) {
-      for (int64_t first_head = 0; first_head < q[2]; first_head += together) {
-        for (int64_t first = 0; first < values; first += width) {
-          const StateColumns columns{first, std::min(width, values - first)};
-          for (int64_t part = 0; part < kept_states(q[1], DeviceKind::kCpu); ++part) {
-            for (int64_t n = first_head; n < std::min(first_head + together, q[2]); ++n)
-              scan_part(args, StateHead<A>(args.inputs, b, n), columns, part, scratch);
-          }
-        }
-      }
-    }
-  }
-}
 
 // The sums over all columns, of one chunk. Those of keys have a column for every token.
 struct alignas(64) ChunkGradients {
@@ -143,20 +76,24 @@ class BackwardScan {
 
   // From the gradient of the state after a part of the tokens to that of the one before it.
   void run(int64_t part) {
-    const int64_t first = part * kStatesApart, end = std::min(first + kStatesApart, head_.tokens());
-    const int64_t chunks = (end - first + kChunk - 1) / kChunk;
+    const Range tokens = part_of(part, head_.tokens());
+    const int64_t chunks = chunks_of(tokens);
     for (int64_t i = 0; i < chunks; ++i) {
-      s_.keys[i].load(head_, chunk_at(first + i * kChunk, end));
+      s_.keys[i].load(head_, chunk_of(tokens, i));
       s_.sums[i].clear(rows_);
     }
     for (int64_t column = 0; column < values_; column += kStateColumns) {
       const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
       remake(part, chunks, columns);
       load_state(state_gradient(), keys_, values_, columns, s_.gradient.data());
-      for (int64_t i = chunks - 1; i >= 0; --i) go_back(i, columns);
+      const bool is_last = column + kStateColumns >= values_;
+      for (int64_t i = chunks - 1; i >= 0; --i) {
+        if (i > 0) head_.prefetch_values(args_.doutput, s_.keys[i - 1].tokens, columns);
+        go_back(i, columns);
+        if (is_last) finish(s_.keys[i], s_.sums[i]);
+      }
       store_state(s_.gradient.data(), keys_, values_, columns, state_gradient());
     }
-    for (int64_t i = 0; i < chunks; ++i) finish(s_.keys[i], s_.sums[i]);
   }
 
  private:
@@ -171,6 +108,7 @@ class BackwardScan {
       const ChunkKeys& keys = s_.keys[i];
       ChunkValues& values = s_.values[i];
       load_values(head_, args_.inputs.v, keys.tokens, columns, values.written.data());
+      if (i + 1 < chunks) head_.prefetch_values(args_.inputs.v, s_.keys[i + 1].tokens, columns);
       if (head_.erases()) values.read_keys(keys, s_.states[i].data(), rows_, stride);
       values.write(keys, head_.erases(), stride);
       if (i + 1 == chunks) continue;
@@ -198,7 +136,7 @@ class BackwardScan {
     tile_gemm({.rows = kChunk,
                .columns = stride,
                .depth = keys_,
-               .a = {keys.writes.data(), rows_, 1},
+               .a = {keys.writes(), rows_, 1},
                .b = s_.gradient.data(),
                .b_stride = stride,
                .c = s_.dwritten.data(),
@@ -236,11 +174,11 @@ class BackwardScan {
                .c_stride = kChunk,
                .accumulate = columns.first > 0});
     if (!args_.dlog_decay.empty()) add_carry(state, stride, sums);
-    if (keys.fades) scale_rows(keys.carry.data(), rows_, stride, s_.gradient.data());
+    if (keys.fades) scale_rows(keys.carry(), rows_, stride, s_.gradient.data());
     tile_gemm({.rows = rows_,
                .columns = stride,
                .depth = arrivals,
-               .a = TileOperand{keys.reads.data(), rows_, 1}.transposed(),
+               .a = TileOperand{keys.reads(), rows_, 1}.transposed(),
                .b = s_.arrived.data(),
                .b_stride = stride,
                .c = s_.gradient.data(),
@@ -311,97 +249,105 @@ class BackwardScan {
       store_vector(at, scaled);
       return scaled;
     };
-    const int64_t end = kChunk * rows_;
     Vector kept = Vector{} + 1.0F;
-    for (int64_t at = i; at < end; at += rows_) {
-      kept *= load_vector(keys.decay.data() + at);
+    for (int64_t t = 0; t < kChunk; ++t) {
+      const int64_t at = t * rows_ + i;
+      kept *= keys.decays(t, i);
       const Vector query = scale(to.query.data() + at, kept), key = scale(to.looking.data() + at, kept);
-      store_vector(to.decay.data() + at,
-                   query * load_vector(keys.query.data() + at) + key * load_vector(keys.key.data() + at));
+      store_vector(to.decay.data() + at, query * load_vector(keys.query() + at) + key * load_vector(keys.key() + at));
     }
     Vector read = kept * load_vector(sums.carry.data() + i);
     kept = Vector{} + 1.0F;
-    for (int64_t at = end - rows_ + i; at >= 0; at -= rows_) {
+    for (int64_t t = kChunk - 1; t >= 0; --t) {
+      const int64_t at = t * rows_ + i;
       scale(to.found.data() + at, kept);
-      kept *= load_vector(keys.decay.data() + at);
+      kept *= keys.decays(t, i);
       read += load_vector(to.decay.data() + at);
       store_vector(to.decay.data() + at, read);
     }
     Vector written = {};
-    for (int64_t at = i; at < end; at += rows_) {
+    for (int64_t at = i; at < kChunk * rows_; at += rows_) {
       store_vector(to.decay.data() + at, written + load_vector(to.decay.data() + at));
-      written += load_vector(keys.key.data() + at) * load_vector(to.found.data() + at);
+      written += load_vector(keys.key() + at) * load_vector(to.found.data() + at);
     }
   }
 
   // The same of what tokens read of earlier ones of the chunk.
   void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
-    const auto row = [&](const ChunkKeys::Rows& rows, int64_t t) { return load_vector(rows.data() + t * rows_ + i); };
+    const auto row = [&](const float* rows, int64_t t) { return load_vector(rows + t * rows_ + i); };
     const auto add = [&](ChunkKeys::Rows& rows, int64_t t, Vector term) {
-      store_vector(rows.data() + t * rows_ + i, row(rows, t) + term);
+      store_vector(rows.data() + t * rows_ + i, row(rows.data(), t) + term);
     };
     TokenGradients& to = s_.tokens;
     const float* dscores = sums.pairs.data();
     const float* doverlaps = dscores + kChunk * kChunk;
     for (int64_t s = 0; s < keys.tokens.count; ++s) {
       std::array<Vector, kChunk> key;  // of s, decayed up to each token
-      key[s] = row(keys.key, s);
+      key[s] = row(keys.key(), s);
       add(to.query, s, dscores[s * kChunk + s] * key[s]);
       for (int64_t t = s + 1; t < keys.tokens.count; ++t) {
-        key[t] = key[t - 1] * row(keys.decay, t);
+        key[t] = key[t - 1] * keys.decays(t, i);
         add(to.query, t, dscores[t * kChunk + s] * key[t]);
         if (head_.erases()) add(to.looking, t, doverlaps[t * kChunk + s] * key[t]);
       }
       Vector from_later = {};
       for (int64_t t = keys.tokens.count - 1; t > s; --t) {
-        from_later += dscores[t * kChunk + s] * row(keys.query, t);
-        if (head_.erases()) from_later += doverlaps[t * kChunk + s] * row(keys.key, t);
+        from_later += dscores[t * kChunk + s] * row(keys.query(), t);
+        if (head_.erases()) from_later += doverlaps[t * kChunk + s] * row(keys.key(), t);
         add(to.decay, t, from_later * key[t]);
-        from_later *= row(keys.decay, t);
+        from_later *= keys.decays(t, i);
       }
-      add(to.found, s, from_later + dscores[s * kChunk + s] * row(keys.query, s));
+      add(to.found, s, from_later + dscores[s * kChunk + s] * row(keys.query(), s));
     }
+  }
+
+  // Row t of `square`: that of `pairs` up to token `last`, by how much is left of each.
+  static void decay_row(const std::array<float, kChunk>& left, const float* pairs, int64_t t, int64_t last,
+                        ChunkKeys::Square& square) {
+#pragma omp simd
+    for (int64_t s = 0; s < kChunk; ++s) square[t * kChunk + s] = s <= last ? left[s] * pairs[t * kChunk + s] : 0.0F;
+  }
+  static void add_products(const float* pairs, const ChunkKeys::Square& square, int64_t t,
+                           std::array<float, kChunk>& sums) {
+#pragma omp simd
+    for (int64_t s = 0; s < kChunk; ++s) sums[s] += s < t ? pairs[t * kChunk + s] * square[t * kChunk + s] : 0.0F;
   }
 
   // Where channels share their decays: as products of tiles.
   void pass_pairs_at_once(const ChunkKeys& keys, const ChunkGradients& sums) {
     alignas(64) ChunkKeys::Square dscores = {}, doverlaps = {};  // of products without decays
     TokenGradients& to = s_.tokens;
-    to.shared_decay = {};
+    const float* dpairs = sums.pairs.data();
+    alignas(64) std::array<float, kChunk> left = {}, read = {};  // L[t, .]; what tokens from t on read of each
     for (int64_t t = 0; t < keys.tokens.count; ++t) {
-      const float* of_scores = sums.pairs.data() + t * kChunk;
-      const float* of_overlaps = of_scores + kChunk * kChunk;
-      dscores[t * kChunk + t] = of_scores[t];
-      float kept = 1.0F;
-      for (int64_t s = t - 1; s >= 0; --s) {
-        kept *= keys.decay[(s + 1) * rows_];
-        dscores[t * kChunk + s] = kept * of_scores[s];
-        if (head_.erases()) doverlaps[t * kChunk + s] = kept * of_overlaps[s];
-      }
-      float earlier = 0.0F;  // of all that was written before `by`
-      for (int64_t by = 1; by <= t; ++by) {
-        const int64_t s = by - 1;
-        earlier += of_scores[s] * keys.scores[t * kChunk + s];
-        if (head_.erases()) earlier += of_overlaps[s] * keys.overlaps[t * kChunk + s];
-        to.shared_decay[by] += earlier;
-      }
+      decay_to(t, keys.decay(t), left);
+      decay_row(left, dpairs, t, t, dscores);
+      if (head_.erases()) decay_row(left, dpairs + kChunk * kChunk, t, t - 1, doverlaps);
     }
-    const auto add = [&](TileOperand pairs, const ChunkKeys::Rows& rows, ChunkKeys::Rows& sum) {
+    for (int64_t t = keys.tokens.count - 1; !args_.dlog_decay.empty() && t >= 0; --t) {
+      add_products(dpairs, keys.scores, t, read);
+      if (head_.erases()) add_products(dpairs + kChunk * kChunk, keys.overlaps, t, read);
+      float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+      for (int64_t s = 0; s < kChunk; ++s) sum += s < t ? read[s] : 0.0F;
+      to.shared_decay[t] = sum;
+    }
+    const auto add = [&](TileOperand pairs, const float* rows, ChunkKeys::Rows& sum) {
       tile_gemm({.rows = kChunk,
                  .columns = rows_,
                  .depth = kChunk,
                  .a = pairs,
-                 .b = rows.data(),
+                 .b = rows,
                  .b_stride = rows_,
                  .c = sum.data(),
                  .c_stride = rows_,
                  .accumulate = true});
     };
-    add(square(dscores.data()), keys.key, to.query);
-    add(square(dscores.data()).transposed(), keys.query, to.found);
+    add(square(dscores.data()), keys.key(), to.query);
+    add(square(dscores.data()).transposed(), keys.query(), to.found);
     if (!head_.erases()) return;
-    add(square(doverlaps.data()), keys.key, to.looking);
-    add(square(doverlaps.data()).transposed(), keys.key, to.found);
+    add(square(doverlaps.data()), keys.key(), to.looking);
+    add(square(doverlaps.data()).transposed(), keys.key(), to.found);
   }
 
   void store_token(const ChunkKeys& keys, const ChunkGradients& sums, int64_t t) {
@@ -456,10 +402,6 @@ void scan_back(const Queue& queue, const StateScanBackward& args) {
 }
 
 }  // namespace
-
-void state_scan_forward(Queue& queue, const StateScanForward& args) {
-  with_activations(args.inputs.q.dtype, [&]<typename A>() { scan<A>(queue, args); });
-}
 
 void state_scan_backward(Queue& queue, const StateScanBackward& args) {
   with_activations(args.inputs.q.dtype, [&]<typename A>() { scan_back<A>(queue, args); });
