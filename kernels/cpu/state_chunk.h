@@ -87,20 +87,21 @@ class StateHead {
   }
   float beta(int64_t t) const { return in_.beta.empty() ? 1.0F : in_.beta.as<float>()[place(t)]; }
 
-  // Asks for rows ahead of their use: a head's lie too far apart for the processor to foresee them. A few at a time,
-  // between products, since it has few requests under way at once.
-  void prefetch_queries(Range tokens) const { prefetch_rows<A>(in_.q, tokens, {0, keys()}); }
-  void prefetch_keys(Range tokens) const { prefetch_rows<A>(in_.k, tokens, {0, keys()}); }
-  void prefetch_decays(Range tokens) const {
-    if (decay_rank_ == 4) prefetch_rows<float>(in_.log_decay, tokens, {0, keys()});
+  // Has rows brought near while others are computed with: a head's lie too far apart for the processor to foresee them.
+  // A few at a time, between products, since it has few requests under way at once. Inline, since GCC drops calls to
+  // what only prefetches.
+  [[gnu::always_inline]] void prefetch_queries(Range tokens) const { prefetch<A>(in_.q, tokens, {0, keys()}); }
+  [[gnu::always_inline]] void prefetch_keys(Range tokens) const { prefetch<A>(in_.k, tokens, {0, keys()}); }
+  [[gnu::always_inline]] void prefetch_decays(Range tokens) const {
+    if (decay_rank_ == 4) prefetch<float>(in_.log_decay, tokens, {0, keys()});
   }
-  void prefetch_values(const ConstTensorView& of, Range tokens, StateColumns columns) const {
-    prefetch_rows<A>(of, tokens, {columns.first, columns.count});
+  [[gnu::always_inline]] void prefetch_values(const ConstTensorView& of, Range tokens, StateColumns columns) const {
+    prefetch<A>(of, tokens, columns);
   }
 
  private:
   template <typename Element>
-  void prefetch_rows(const ConstTensorView& of, Range tokens, Range columns) const {
+  [[gnu::always_inline]] void prefetch(const ConstTensorView& of, Range tokens, StateColumns columns) const {
     constexpr int64_t kLine = 64 / sizeof(Element);
     for (int64_t t = tokens.first; t < tokens.first + tokens.count; ++t) {
       const Element* row = of.as<Element>() + place(t) * of.shape[3] + columns.first;
