@@ -1,6 +1,7 @@
 """What the comparisons with PyTorch share: parts run one after the other, each watched, on a machine that should be
 quiet."""
 
+import argparse
 import datetime
 import functools
 import os
@@ -85,6 +86,12 @@ def wait(child: subprocess.Popen) -> tuple[int, int]:
     finally:
         if child.returncode is None:
             child.kill()
+
+
+def expect_positive(parser: argparse.ArgumentParser, arguments: argparse.Namespace, *names: str) -> None:
+    for name in names:
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name.replace('_', '-')}: expected at least 1, found {getattr(arguments, name)}")
 
 
 @functools.cache  # before results are written anew: they are files of the tree

@@ -216,9 +216,9 @@ class alignas(64) ChunkKeys {
   // Of the state before: L[t, before] scale q of all tokens, then L[t, before] k.
   const float* reads() const { return fades ? reads_.data() : rows_.data(); }
   const float* writes() const { return fades ? writes_.data() : key(); }  // L[last, t] k
-  // Where something fades: L[last, before]; exp(log_decay) of all channels alike; of kLanes channels from i on.
-  const float* carry() const { return carry_.data(); }
-  float decay(int64_t t) const { return decay_[t]; }
+  const float* carry() const { return carry_.data(); }                    // L[last, before], where something fades
+  float decay(int64_t t) const { return decay_[t]; }  // what a token leaves, where channels share it
+  // The same of kLanes channels from i on, whether they share it or not.
   Vector decays(int64_t t, int64_t i) const {
     return by_channel_ ? load_vector(decays_.data() + t * stride_ + i) : Vector{} + decay_[t];
   }
