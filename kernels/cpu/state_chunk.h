@@ -18,6 +18,7 @@
 #include <array>
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/rows_ahead.h"
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
 #include "kernels/state_scan.h"
@@ -87,28 +88,20 @@ class StateHead {
   }
   float beta(int64_t t) const { return in_.beta.empty() ? 1.0F : in_.beta.as<float>()[place(t)]; }
 
-  // Has rows brought near while others are computed with: a head's lie too far apart for the processor to foresee them.
-  // A few at a time, between products, since it has few requests under way at once. Inline, since GCC drops calls to
-  // what only prefetches.
-  [[gnu::always_inline]] void prefetch_queries(Range tokens) const { prefetch<A>(in_.q, tokens, {0, keys()}); }
-  [[gnu::always_inline]] void prefetch_keys(Range tokens) const { prefetch<A>(in_.k, tokens, {0, keys()}); }
-  [[gnu::always_inline]] void prefetch_decays(Range tokens) const {
-    if (decay_rank_ == 4) prefetch<float>(in_.log_decay, tokens, {0, keys()});
+  // Of this head in a [B, T, N, ..] tensor, some columns.
+  void ask_for(const ConstTensorView& of, Range tokens, StateColumns columns, RowsAhead& ahead) const {
+    const int64_t element = bytes_of(of.dtype), row = of.shape[3] * element;
+    ahead.add(of.data + place(tokens.first) * row + columns.first * element, tokens.count, in_.q.shape[2] * row,
+              columns.count * element);
   }
-  [[gnu::always_inline]] void prefetch_values(const ConstTensorView& of, Range tokens, StateColumns columns) const {
-    prefetch<A>(of, tokens, columns);
+  // What ChunkKeys load.
+  void ask_for_keys(Range tokens, RowsAhead& ahead) const {
+    ask_for(in_.q, tokens, {0, keys()}, ahead);
+    ask_for(in_.k, tokens, {0, keys()}, ahead);
+    if (decay_rank_ == 4) ask_for(in_.log_decay, tokens, {0, keys()}, ahead);
   }
 
  private:
-  template <typename Element>
-  [[gnu::always_inline]] void prefetch(const ConstTensorView& of, Range tokens, StateColumns columns) const {
-    constexpr int64_t kLine = 64 / sizeof(Element);
-    for (int64_t t = tokens.first; t < tokens.first + tokens.count; ++t) {
-      const Element* row = of.as<Element>() + place(t) * of.shape[3] + columns.first;
-      for (int64_t i = 0; i < columns.count; i += kLine) __builtin_prefetch(row + i);
-    }
-  }
-
   void load_channels(const ConstTensorView& from, int64_t t, float factor, float* row) const {
     const A* elements = from.as<A>() + place(t) * keys();
 #pragma omp simd
@@ -164,7 +157,11 @@ void store_values(const StateHead<A>& head, const float* rows, Range tokens, Sta
 
 using StateTile = std::array<float, kMaxStateKeys * kStateColumns>;
 
-// Columns of a [K, V] matrix as a tile [padded K, stride], and back.
+// Whether columns of a [K, V] matrix are whole rows of whole vectors, which products read and write where they lie.
+inline bool is_tile(int64_t keys, int64_t values, StateColumns columns) {
+  return columns.count == values && padded(values) == values && padded(keys) == keys;
+}
+// Columns of a [K, V] matrix, zeros where there is none, as a tile [padded K, stride], and back.
 inline void load_state(const float* from, int64_t keys, int64_t values, StateColumns columns, float* tile) {
   for (int64_t i = 0; i < padded(keys); ++i, tile += columns.stride()) {
     const int64_t count = from != nullptr && i < keys ? columns.count : 0;
@@ -182,13 +179,6 @@ inline void transpose(const float* from, int64_t rows, int64_t columns, int64_t 
   for (int64_t r = 0; r < rows; r += kLanes) {
     for (int64_t c = 0; c < columns; c += kLanes)
       transpose_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
-  }
-}
-
-// Each row by its own factor.
-inline void scale_rows(const float* factors, int64_t rows, int64_t columns, float* tile) {
-  for (int64_t i = 0; i < rows; ++i, tile += columns) {
-    for (int64_t c = 0; c < columns; c += kLanes) store_vector(tile + c, factors[i] * load_vector(tile + c));
   }
 }
 
@@ -216,7 +206,7 @@ class alignas(64) ChunkKeys {
   // Of the state before: L[t, before] scale q of all tokens, then L[t, before] k.
   const float* reads() const { return fades ? reads_.data() : rows_.data(); }
   const float* writes() const { return fades ? writes_.data() : key(); }  // L[last, t] k
-  const float* carry() const { return carry_.data(); }                    // L[last, before], where something fades
+  const float* carry() const { return fades ? carry_.data() : nullptr; }  // L[last, before]; none: all of everything
   float decay(int64_t t) const { return decay_[t]; }  // what a token leaves, where channels share it
   // The same of kLanes channels from i on, whether they share it or not.
   Vector decays(int64_t t, int64_t i) const {
@@ -325,9 +315,11 @@ class alignas(64) ChunkKeys {
     }
   }
 
-  std::array<float, 2 * kChunk * kMaxStateKeys> rows_, reads_;
-  Rows writes_, decays_;
-  std::array<float, kMaxStateKeys> carry_;
+  alignas(64) std::array<float, 2 * kChunk * kMaxStateKeys> rows_;
+  alignas(64) std::array<float, 2 * kChunk * kMaxStateKeys> reads_;
+  alignas(64) Rows writes_;
+  alignas(64) Rows decays_;
+  alignas(64) std::array<float, kMaxStateKeys> carry_;
   std::array<float, kChunk> decay_;
   int64_t stride_;
   bool by_channel_;
@@ -342,11 +334,11 @@ struct alignas(64) ChunkValues {
   Rows written;  // u
 
   // What queries and, where the head erases, keys read of a state [rows, stride].
-  void read_queries(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride) {
-    read_state(keys, keys.reads(), state, rows, stride, read);
+  void read_queries(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, RowsAhead& ahead) {
+    read_state(keys, keys.reads(), state, rows, stride, read, ahead);
   }
-  void read_keys(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride) {
-    read_state(keys, keys.reads() + kChunk * rows, state, rows, stride, found);
+  void read_keys(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, RowsAhead& ahead) {
+    read_state(keys, keys.reads() + kChunk * rows, state, rows, stride, found, ahead);
   }
 
   // From values in `written` to what is written of them; `found` is what keys read of the state.
@@ -367,7 +359,7 @@ struct alignas(64) ChunkValues {
   }
 
   // What queries read of the state before, to outputs: also what was written since.
-  void read_written(const ChunkKeys& keys, int64_t stride) {
+  void read_written(const ChunkKeys& keys, int64_t stride, RowsAhead& ahead) {
     tile_gemm({.rows = keys.tokens.count,
                .columns = stride,
                .depth = keys.tokens.count,
@@ -376,26 +368,28 @@ struct alignas(64) ChunkValues {
                .b_stride = stride,
                .c = read.data(),
                .c_stride = stride,
-               .accumulate = true});
+               .accumulate = true},
+              ahead);
   }
 
-  // From the state before the chunk to the one after it.
-  void advance(const ChunkKeys& keys, float* state, int64_t rows, int64_t stride) const {
-    if (keys.fades) scale_rows(keys.carry(), rows, stride, state);
-    tile_gemm({.rows = rows,
-               .columns = stride,
-               .depth = keys.tokens.count,
-               .a = TileOperand{keys.writes(), rows, 1}.transposed(),
-               .b = written.data(),
-               .b_stride = stride,
-               .c = state,
-               .c_stride = stride,
-               .accumulate = true});
+  // From the state before the chunk to the one after it, which may take its place.
+  void advance(const ChunkKeys& keys, const float* before, float* after, int64_t rows, int64_t stride,
+               RowsAhead& ahead) const {
+    tile_gemm_onto({before, keys.carry()},
+                   {.rows = rows,
+                    .columns = stride,
+                    .depth = keys.tokens.count,
+                    .a = TileOperand{keys.writes(), rows, 1}.transposed(),
+                    .b = written.data(),
+                    .b_stride = stride,
+                    .c = after,
+                    .c_stride = stride},
+                   ahead);
   }
 
  private:
   static void read_state(const ChunkKeys& keys, const float* reads, const float* state, int64_t rows, int64_t stride,
-                         Rows& to) {
+                         Rows& to, RowsAhead& ahead) {
     tile_gemm({.rows = keys.tokens.count,
                .columns = stride,
                .depth = rows,
@@ -403,7 +397,8 @@ struct alignas(64) ChunkValues {
                .b = state,
                .b_stride = stride,
                .c = to.data(),
-               .c_stride = stride});
+               .c_stride = stride},
+              ahead);
   }
 };
 

@@ -39,7 +39,8 @@ struct alignas(64) BackwardScratch {
   std::array<ChunkValues, kChunksApart> values;
   std::array<StateTile, kChunksApart> states;  // before each chunk
   std::array<ChunkGradients, kChunksApart> sums;
-  StateTile gradient;
+  StateTile gradient;  // of the state
+  RowsAhead ahead;
   std::array<float, 2 * kChunk * kStateColumns> arrived;     // do, then -dv, read where the head erases
   std::array<float, 2 * kChunk * kStateColumns> arrived_by;  // the same, a column for every token
   ChunkValues::Rows written_by, dwritten;                    // u so, du
@@ -74,53 +75,75 @@ class BackwardScan {
     }
   }
 
-  // From the gradient of the state after a part of the tokens to that of the one before it.
-  void run(int64_t part) {
+  // For what run(part) reads, while something else is computed; for nothing before the first part.
+  void ask_ahead(int64_t part) const {
+    if (part < 0) return;
+    const Range tokens = part_of(part, head_.tokens());
+    head_.ask_for_keys(tokens, s_.ahead);
+    head_.ask_for(args_.inputs.v, tokens, {0, values_}, s_.ahead);
+    head_.ask_for(args_.doutput, tokens, {0, values_}, s_.ahead);
+    const int64_t row = values_ * static_cast<int64_t>(sizeof(float));
+    s_.ahead.add(kept(part), keys_, row, row);
+  }
+
+  // From the gradient of the state after a part of the tokens to that of the one before it. Then comes
+  // next.run(next_part).
+  void run(int64_t part, const BackwardScan& next, int64_t next_part) {
     const Range tokens = part_of(part, head_.tokens());
     const int64_t chunks = chunks_of(tokens);
+    s_.ahead.clear();
+    head_.ask_for(args_.dv, tokens, {0, values_}, s_.ahead);
+    head_.ask_for(args_.dq, tokens, {0, keys_}, s_.ahead);
+    head_.ask_for(args_.dk, tokens, {0, keys_}, s_.ahead);
+    if (head_.decay_rank() == 4) head_.ask_for(args_.dlog_decay, tokens, {0, keys_}, s_.ahead);
+    next.ask_ahead(next_part);
     for (int64_t i = 0; i < chunks; ++i) {
       s_.keys[i].load(head_, chunk_of(tokens, i));
       s_.sums[i].clear(rows_);
     }
     for (int64_t column = 0; column < values_; column += kStateColumns) {
       const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
-      remake(part, chunks, columns);
-      load_state(state_gradient(), keys_, values_, columns, s_.gradient.data());
+      const bool in_place = is_tile(keys_, values_, columns);
       const bool is_last = column + kStateColumns >= values_;
+      gradient_ = in_place ? state_gradient() : s_.gradient.data();
+      if (!in_place) load_state(state_gradient(), keys_, values_, columns, gradient_);
+      remake(part, chunks, columns, in_place);
       for (int64_t i = chunks - 1; i >= 0; --i) {
-        if (i > 0) head_.prefetch_values(args_.doutput, s_.keys[i - 1].tokens, columns);
         go_back(i, columns);
         if (is_last) finish(s_.keys[i], s_.sums[i]);
       }
-      store_state(s_.gradient.data(), keys_, values_, columns, state_gradient());
+      if (!in_place) store_state(gradient_, keys_, values_, columns, state_gradient());
     }
   }
 
  private:
   float* state_gradient() const { return args_.dinitial.as<float>() + head_.number() * keys_ * values_; }
 
-  void remake(int64_t part, int64_t chunks, StateColumns columns) {
+  const float* kept(int64_t part) const {
+    return args_.kept.as<float>() +
+           (head_.number() * kept_states(head_.tokens(), DeviceKind::kCpu) + part) * keys_ * values_;
+  }
+
+  void remake(int64_t part, int64_t chunks, StateColumns columns, bool in_place) {
     const int64_t stride = columns.stride();
-    const float* kept = args_.kept.as<float>() +
-                        (head_.number() * kept_states(head_.tokens(), DeviceKind::kCpu) + part) * keys_ * values_;
-    load_state(kept, keys_, values_, columns, s_.states[0].data());
+    if (!in_place) load_state(kept(part), keys_, values_, columns, s_.states[0].data());
+    states_[0] = in_place ? kept(part) : s_.states[0].data();
     for (int64_t i = 0; i < chunks; ++i) {
       const ChunkKeys& keys = s_.keys[i];
       ChunkValues& values = s_.values[i];
       load_values(head_, args_.inputs.v, keys.tokens, columns, values.written.data());
-      if (i + 1 < chunks) head_.prefetch_values(args_.inputs.v, s_.keys[i + 1].tokens, columns);
-      if (head_.erases()) values.read_keys(keys, s_.states[i].data(), rows_, stride);
+      if (head_.erases()) values.read_keys(keys, states_[i], rows_, stride, s_.ahead);
       values.write(keys, head_.erases(), stride);
       if (i + 1 == chunks) continue;
-      copy_vectors(s_.states[i].data(), rows_ * stride, s_.states[i + 1].data());
-      values.advance(keys, s_.states[i + 1].data(), rows_, stride);
+      values.advance(keys, states_[i], s_.states[i + 1].data(), rows_, stride, s_.ahead);
+      states_[i + 1] = s_.states[i + 1].data();
     }
   }
 
   void go_back(int64_t number, StateColumns columns) {
     const ChunkKeys& keys = s_.keys[number];
     const ChunkValues& values = s_.values[number];
-    const float* state = s_.states[number].data();
+    const float* state = states_[number];
     ChunkGradients& sums = s_.sums[number];
     const int64_t stride = columns.stride();
     const bool erases = head_.erases();
@@ -137,11 +160,12 @@ class BackwardScan {
                .columns = stride,
                .depth = keys_,
                .a = {keys.writes(), rows_, 1},
-               .b = s_.gradient.data(),
+               .b = gradient_,
                .b_stride = stride,
                .c = s_.dwritten.data(),
                .c_stride = stride,
-               .accumulate = true});
+               .accumulate = true},
+              s_.ahead);
     receive(keys, values, columns, sums);
     const int64_t arrivals = erases ? 2 * kChunk : kChunk;
     transpose(s_.arrived.data(), arrivals, stride, stride, s_.arrived_by.data(), 2 * kChunk);
@@ -154,16 +178,18 @@ class BackwardScan {
                .b_stride = 2 * kChunk,
                .c = sums.reads.data(),
                .c_stride = 2 * kChunk,
-               .accumulate = columns.first > 0});
+               .accumulate = columns.first > 0},
+              s_.ahead);
     tile_gemm({.rows = rows_,
                .columns = kChunk,
                .depth = columns.count,
-               .a = {s_.gradient.data(), stride, 1},
+               .a = {gradient_, stride, 1},
                .b = s_.written_by.data(),
                .b_stride = kChunk,
                .c = sums.writes.data(),
                .c_stride = kChunk,
-               .accumulate = columns.first > 0});
+               .accumulate = columns.first > 0},
+              s_.ahead);
     tile_gemm({.rows = arrivals,
                .columns = kChunk,
                .depth = columns.count,
@@ -174,16 +200,16 @@ class BackwardScan {
                .c_stride = kChunk,
                .accumulate = columns.first > 0});
     if (!args_.dlog_decay.empty()) add_carry(state, stride, sums);
-    if (keys.fades) scale_rows(keys.carry(), rows_, stride, s_.gradient.data());
-    tile_gemm({.rows = rows_,
-               .columns = stride,
-               .depth = arrivals,
-               .a = TileOperand{keys.reads(), rows_, 1}.transposed(),
-               .b = s_.arrived.data(),
-               .b_stride = stride,
-               .c = s_.gradient.data(),
-               .c_stride = stride,
-               .accumulate = true});
+    tile_gemm_onto({gradient_, keys.carry()},
+                   {.rows = rows_,
+                    .columns = stride,
+                    .depth = arrivals,
+                    .a = TileOperand{keys.reads(), rows_, 1}.transposed(),
+                    .b = s_.arrived.data(),
+                    .b_stride = stride,
+                    .c = gradient_,
+                    .c_stride = stride},
+                   s_.ahead);
   }
 
   // The gradients of u, the last token's first, since the keys of later ones found what it wrote; of v, and of beta.
@@ -215,7 +241,7 @@ class BackwardScan {
     for (int64_t i = 0; i < keys_; ++i) {
       Vector products = {};
       for (int64_t c = 0; c < stride; c += kLanes)
-        products += load_vector(state + i * stride + c) * load_vector(s_.gradient.data() + i * stride + c);
+        products += load_vector(state + i * stride + c) * load_vector(gradient_ + i * stride + c);
       sums.carry[i] += sum_of_lanes(products);
     }
   }
@@ -377,6 +403,8 @@ class BackwardScan {
   StateHead<A> head_;
   int64_t keys_, values_, rows_;
   BackwardScratch& s_;
+  std::array<const float*, kChunksApart> states_;  // before each chunk
+  float* gradient_;                                // of the state, as products have it
 };
 
 template <typename A>
@@ -392,9 +420,13 @@ void scan_back(const Queue& queue, const StateScanBackward& args) {
     for (int64_t b = 0; b < q[0]; ++b) {
       for (int64_t first_head = 0; first_head < q[2]; first_head += together) {
         const int64_t end = std::min(first_head + together, q[2]);
-        for (int64_t n = first_head; n < end; ++n) BackwardScan<A>(args, b, n, scratch).begin();
+        const auto scan_of = [&](int64_t n) { return BackwardScan<A>(args, b, n, scratch); };
+        for (int64_t n = first_head; n < end; ++n) scan_of(n).begin();
         for (int64_t part = kept_states(q[1], DeviceKind::kCpu) - 1; part >= 0; --part) {
-          for (int64_t n = first_head; n < end; ++n) BackwardScan<A>(args, b, n, scratch).run(part);
+          for (int64_t n = first_head; n < end; ++n) {
+            const bool is_last = n + 1 == end;  // the first comes next, with the part before
+            scan_of(n).run(part, scan_of(is_last ? first_head : n + 1), is_last ? part - 1 : part);
+          }
         }
       }
     }

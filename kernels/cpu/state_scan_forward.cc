@@ -1,4 +1,6 @@
 // Chunk after chunk, for a few columns of a head's state that stay in the cache.
+#include <cstring>
+
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/state_chunk.h"
@@ -12,6 +14,7 @@ struct alignas(64) ForwardScratch {
   StateTile state;
   ChunkKeys keys;
   ChunkValues values;
+  RowsAhead ahead;
 };
 
 // Some tokens of a head.
@@ -21,41 +24,61 @@ struct HeadTokens {
   Range tokens;
 };
 
-// The tokens of part `part`, from where the state was kept before it to where it is kept after; then come those of
-// `following`.
+// Where a head's state before part `part` lies: where it is kept, if it is; after the last part, the final one.
+template <typename A>
+float* state_before(const StateScanForward& args, const StateHead<A>& head, int64_t part) {
+  const int64_t parts = kept_states(head.tokens(), DeviceKind::kCpu), elements = head.keys() * head.values();
+  if (args.kept.empty() || part == parts) return args.final.as<float>() + head.number() * elements;
+  return args.kept.as<float>() + (head.number() * parts + part) * elements;
+}
+
+// Before all parts: the initial state.
+template <typename A>
+void begin(const StateScanForward& args, const StateHead<A>& head, StateColumns columns) {
+  const int64_t elements = head.keys() * head.values();
+  const float* initial = data_of<float>(args.inputs.initial);
+  float* state = state_before(args, head, 0);
+  for (int64_t at = columns.first; at < elements; at += head.values()) {
+    if (initial == nullptr) {
+      std::fill_n(state + at, columns.count, 0.0F);
+    } else {
+      std::memmove(state + at, initial + head.number() * elements + at, columns.count * sizeof(float));
+    }
+  }
+}
+
+// The tokens of part `part`; then come those of `following`.
 template <typename A>
 void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColumns columns, int64_t part,
                const HeadTokens<A>& following, ForwardScratch& s) {
   const int64_t keys = head.keys(), values = head.values(), rows = head.stride(), stride = columns.stride();
-  const int64_t elements = keys * values;
   const Range tokens = part_of(part, head.tokens());
-  float* state = args.final.as<float>() + head.number() * elements;
-  const float* before = state;
-  if (part == 0)
-    before = args.inputs.initial.empty() ? nullptr : args.inputs.initial.as<float>() + head.number() * elements;
-  load_state(before, keys, values, columns, s.state.data());
-  if (!args.kept.empty()) {
-    float* kept = args.kept.as<float>() + head.number() * kept_states(head.tokens(), DeviceKind::kCpu) * elements;
-    store_state(s.state.data(), keys, values, columns, kept + part * elements);
+  const float* before = state_before(args, head, part);
+  float* after = state_before(args, head, part + 1);
+  const bool in_place = is_tile(keys, values, columns);
+  if (!in_place) {
+    load_state(before, keys, values, columns, s.state.data());
+    before = s.state.data();
   }
+  float* state = in_place ? after : s.state.data();
   for (int64_t i = 0; i < chunks_of(tokens); ++i) {
     const auto& [next_head, next] =
         i + 1 < chunks_of(tokens) ? HeadTokens<A>{head, chunk_of(tokens, i + 1)} : following;
     s.keys.load(head, chunk_of(tokens, i));
     load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
-    head.prefetch_values(args.output, s.keys.tokens, columns);
-    s.values.read_queries(s.keys, s.state.data(), rows, stride);
-    next_head.prefetch_queries(next);
-    if (head.erases()) s.values.read_keys(s.keys, s.state.data(), rows, stride);
+    s.ahead.clear();
+    head.ask_for(args.output, s.keys.tokens, columns, s.ahead);
+    next_head.ask_for_keys(next, s.ahead);
+    next_head.ask_for(args.inputs.v, next, columns, s.ahead);
+    s.values.read_queries(s.keys, before, rows, stride, s.ahead);
+    if (head.erases()) s.values.read_keys(s.keys, before, rows, stride, s.ahead);
     s.values.write(s.keys, head.erases(), stride);
-    next_head.prefetch_keys(next);
-    s.values.read_written(s.keys, stride);
-    next_head.prefetch_values(args.inputs.v, next, columns);
-    next_head.prefetch_decays(next);
+    s.values.read_written(s.keys, stride, s.ahead);
+    s.values.advance(s.keys, before, state, rows, stride, s.ahead);
     store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
-    s.values.advance(s.keys, s.state.data(), rows, stride);
+    before = state;
   }
-  store_state(s.state.data(), keys, values, columns, state);
+  if (!in_place) store_state(s.state.data(), keys, values, columns, after);
 }
 
 // Heads whose rows lie side by side pass through a part of the tokens one after another before the next part comes:
@@ -75,8 +98,9 @@ void scan(const Queue& queue, const StateScanForward& args) {
       for (int64_t first_head = 0; first_head < q[2]; first_head += together) {
         for (int64_t first = 0; first < values; first += width) {
           const StateColumns columns{first, std::min(width, values - first)};
+          const int64_t end = std::min(first_head + together, q[2]);
+          for (int64_t n = first_head; n < end; ++n) begin(args, StateHead<A>(args.inputs, b, n), columns);
           for (int64_t part = 0; part < kept_states(q[1], DeviceKind::kCpu); ++part) {
-            const int64_t end = std::min(first_head + together, q[2]);
             for (int64_t n = first_head; n < end; ++n) {
               const bool is_last = n + 1 == end;  // the first comes next, with the next part
               const HeadTokens<A> following{StateHead<A>(args.inputs, b, is_last ? first_head : n + 1),

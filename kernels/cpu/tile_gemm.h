@@ -42,7 +42,7 @@ struct TileGemm {
   int64_t b_stride = 0;  // elements from one row to the next
   float* c = nullptr;
   int64_t c_stride = 0;
-  bool accumulate = false;
+  bool accumulate = false;  // onto c
 
   // The same product for some rows of c alone, for some columns of c alone, or with some terms of each sum alone.
   TileGemm for_rows(Range range) const {
@@ -68,11 +68,18 @@ struct TileGemm {
   }
 };
 
-// One block, kBlockRows rows by kVectors vectors, at args.c. By value: a store to c then cannot change a stride. A
-// function by itself: inlined, the callers' variables would push the strides of the inner loop out of registers.
+// What a product is added to in place of c: rows that lie as those of c do, or c itself, each by its share.
+struct TileAddend {
+  const float* data = nullptr;
+  const float* shares = nullptr;  // [rows]; none: all of it
+};
+
 template <int64_t kVectors>
-[[gnu::noinline]] void tile_gemm_block(TileGemm args) {
-  Vector sums[kBlockRows][kVectors] = {};
+using BlockSums = Vector[kBlockRows][kVectors];
+
+// Those of one block, kBlockRows rows by kVectors vectors, whose c is at args.c.
+template <int64_t kVectors>
+[[gnu::always_inline]] inline void sum_products(TileGemm args, BlockSums<kVectors>& sums) {
   for (int64_t k = 0; k < args.depth; ++k) {
     Vector right[kVectors];
 #pragma GCC unroll 8
@@ -86,6 +93,14 @@ template <int64_t kVectors>
     args.a.data += args.a.column_stride;
     args.b += args.b_stride;
   }
+}
+
+// One block. By value: a store to c then cannot change a stride. A function by itself: inlined, the callers' variables
+// would push the strides of the inner loop out of registers.
+template <int64_t kVectors>
+[[gnu::noinline]] void tile_gemm_block(TileGemm args) {
+  BlockSums<kVectors> sums = {};
+  sum_products(args, sums);
 #pragma GCC unroll 8
   for (int64_t row = 0; row < kBlockRows; ++row) {
 #pragma GCC unroll 8
@@ -96,14 +111,53 @@ template <int64_t kVectors>
   }
 }
 
-inline void tile_gemm(const TileGemm& args) {
+template <int64_t kVectors>
+[[gnu::noinline]] void tile_gemm_block(TileGemm args, TileAddend onto) {
+  BlockSums<kVectors> sums = {};
+  sum_products(args, sums);
+#pragma GCC unroll 8
+  for (int64_t row = 0; row < kBlockRows; ++row) {
+    const float share = onto.shares != nullptr ? onto.shares[row] : 1.0F;
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t at = row * args.c_stride + v * kLanes;
+      store_vector(args.c + at, share * load_vector(onto.data + at) + sums[row][v]);
+    }
+  }
+}
+
+// before_block(depth) is called before each block.
+template <typename BeforeBlock>
+void tile_gemm(const TileGemm& args, BeforeBlock&& before_block) {
   TileGemm block = args;
   for (int64_t row = 0; row < args.rows; row += kBlockRows) {
     block.a.data = args.a.data + row * args.a.row_stride;
     for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
       block.b = args.b + column;
       block.c = args.c + row * args.c_stride + column;
+      before_block(args.depth);
       column + kLanes < args.columns ? tile_gemm_block<2>(block) : tile_gemm_block<1>(block);
+    }
+  }
+}
+inline void tile_gemm(const TileGemm& args) {
+  tile_gemm(args, [](int64_t /*depth*/) {});
+}
+
+// c = onto + a · b.
+template <typename BeforeBlock>
+void tile_gemm_onto(TileAddend onto, const TileGemm& args, BeforeBlock&& before_block) {
+  TileGemm block = args;
+  TileAddend to_block = onto;
+  for (int64_t row = 0; row < args.rows; row += kBlockRows) {
+    block.a.data = args.a.data + row * args.a.row_stride;
+    if (onto.shares != nullptr) to_block.shares = onto.shares + row;
+    for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
+      block.b = args.b + column;
+      block.c = args.c + row * args.c_stride + column;
+      to_block.data = onto.data + row * args.c_stride + column;
+      before_block(args.depth);
+      column + kLanes < args.columns ? tile_gemm_block<2>(block, to_block) : tile_gemm_block<1>(block, to_block);
     }
   }
 }
