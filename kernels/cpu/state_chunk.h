@@ -182,6 +182,30 @@ inline void transpose(const float* from, int64_t rows, int64_t columns, int64_t 
   }
 }
 
+// Adds to `sum` rows of whole vectors, `stride` from one to the next, each by its own factor. Several vectors at once,
+// since each sum waits for the term before.
+template <int64_t kVectors>
+void add_rows(int64_t count, const float* factors, int64_t factor_stride, const float* rows, int64_t stride,
+              float* sum) {
+  Vector sums[kVectors];
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; ++v) sums[v] = load_vector(sum + v * kLanes);
+  for (int64_t i = 0; i < count; ++i, rows += stride, factors += factor_stride) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) sums[v] += *factors * load_vector(rows + v * kLanes);
+  }
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; ++v) store_vector(sum + v * kLanes, sums[v]);
+}
+inline void add_rows(int64_t count, const float* factors, int64_t factor_stride, const float* rows, int64_t stride,
+                     float* sum) {
+  constexpr int64_t kAtOnce = 4;
+  int64_t c = 0;
+  for (; c + kAtOnce * kLanes <= stride; c += kAtOnce * kLanes)
+    add_rows<kAtOnce>(count, factors, factor_stride, rows + c, stride, sum + c);
+  for (; c < stride; c += kLanes) add_rows<1>(count, factors, factor_stride, rows + c, stride, sum + c);
+}
+
 // L[t, .] of a chunk from L[t - 1, .], where all channels decay alike: zeros after t.
 inline void decay_to(int64_t t, float decay, std::array<float, kChunk>& left) {
 #pragma omp simd
@@ -245,21 +269,27 @@ class alignas(64) ChunkKeys {
 
  private:
   void decay_rows() {
-    for (int64_t i = 0; i < stride_; i += kLanes) {
-      Vector kept = Vector{} + 1.0F;
-      for (int64_t t = 0; t < kChunk; ++t) {
-        const int64_t of_query = t * stride_ + i, of_key = of_query + kChunk * stride_;
-        kept *= decays(t, i);
-        store_vector(reads_.data() + of_query, kept * load_vector(rows_.data() + of_query));
-        store_vector(reads_.data() + of_key, kept * load_vector(rows_.data() + of_key));
-      }
-      store_vector(carry_.data() + i, kept);
-      kept = Vector{} + 1.0F;
-      for (int64_t t = kChunk - 1; t >= 0; --t) {
-        const int64_t at = t * stride_ + i;
-        store_vector(writes_.data() + at, kept * load_vector(key() + at));
-        kept *= decays(t, i);
-      }
+    for (int64_t i = 0; i < stride_; i += kLanes) by_channel_ ? decay_rows<true>(i) : decay_rows<false>(i);
+  }
+  template <bool kByChannel>
+  void decay_rows(int64_t i) {
+    const int64_t stride = stride_, of_key = kChunk * stride;
+    const auto decay = [&](int64_t t) {
+      return kByChannel ? load_vector(decays_.data() + t * stride + i) : Vector{} + decay_[t];
+    };
+    Vector kept = Vector{} + 1.0F;
+    for (int64_t t = 0; t < kChunk; ++t) {
+      const int64_t at = t * stride + i;
+      kept *= decay(t);
+      store_vector(reads_.data() + at, kept * load_vector(rows_.data() + at));
+      store_vector(reads_.data() + of_key + at, kept * load_vector(rows_.data() + of_key + at));
+    }
+    store_vector(carry_.data() + i, kept);
+    kept = Vector{} + 1.0F;
+    for (int64_t t = kChunk - 1; t >= 0; --t) {
+      const int64_t at = t * stride + i;
+      store_vector(writes_.data() + at, kept * load_vector(rows_.data() + of_key + at));
+      kept *= decay(t);
     }
   }
 
@@ -344,16 +374,12 @@ struct alignas(64) ChunkValues {
   // From values in `written` to what is written of them; `found` is what keys read of the state.
   void write(const ChunkKeys& keys, bool erases, int64_t stride) {
     for (int64_t t = 0; t < keys.tokens.count; ++t) {
+      float* value = written.data() + t * stride;
+      float* finds = found.data() + t * stride;
+      if (erases) add_rows(t, keys.overlaps.data() + t * kChunk, 1, written.data(), stride, finds);
       for (int64_t c = 0; c < stride; c += kLanes) {
-        Vector value = load_vector(written.data() + t * stride + c);
-        if (erases) {
-          Vector finds = load_vector(found.data() + t * stride + c);
-          for (int64_t s = 0; s < t; ++s)
-            finds += keys.overlaps[t * kChunk + s] * load_vector(written.data() + s * stride + c);
-          store_vector(found.data() + t * stride + c, finds);
-          value -= finds;
-        }
-        store_vector(written.data() + t * stride + c, keys.beta[t] * value);
+        const Vector left = erases ? load_vector(value + c) - load_vector(finds + c) : load_vector(value + c);
+        store_vector(value + c, keys.beta[t] * left);
       }
     }
   }

@@ -218,16 +218,17 @@ class BackwardScan {
     float* dfound = s_.arrived.data() + kChunk * stride;  // -dv
     load_values(head_, args_.inputs.v, keys.tokens, columns, dfound);
     for (int64_t t = kChunk - 1; t >= 0; --t) {
+      const int64_t later = t + 1;
+      if (head_.erases() && later < keys.tokens.count) {
+        add_rows(keys.tokens.count - later, keys.overlaps.data() + later * kChunk + t, kChunk, dfound + later * stride,
+                 stride, s_.dwritten.data() + t * stride);
+      }
       Vector products = {};
       for (int64_t c = 0; c < stride; c += kLanes) {
         const int64_t at = t * stride + c;
-        Vector dwritten = load_vector(s_.dwritten.data() + at);
+        const Vector dwritten = load_vector(s_.dwritten.data() + at);
         Vector value = load_vector(dfound + at);
-        if (head_.erases()) {
-          for (int64_t later = t + 1; later < keys.tokens.count; ++later)
-            dwritten += keys.overlaps[later * kChunk + t] * load_vector(dfound + later * stride + c);
-          if (t < keys.tokens.count) value -= load_vector(values.found.data() + at);
-        }
+        if (head_.erases() && t < keys.tokens.count) value -= load_vector(values.found.data() + at);
         products += dwritten * value;
         store_vector(s_.dwritten.data() + at, keys.beta[t] * dwritten);
         store_vector(dfound + at, -keys.beta[t] * dwritten);
@@ -258,7 +259,8 @@ class BackwardScan {
     transpose(sums.writes.data(), rows_, kChunk, kChunk, to.found.data(), rows_);
     for (int64_t i = 0; head_.decay_rank() > 0 && i < rows_; i += kLanes) pass_decays(keys, sums, i);
     if (head_.decay_rank() == 4) {
-      for (int64_t i = 0; i < rows_; i += kLanes) pass_pairs(keys, sums, i);
+      for (int64_t i = 0; i < rows_; i += kLanes)
+        head_.erases() ? pass_pairs<true>(keys, sums, i) : pass_pairs<false>(keys, sums, i);
     } else {
       pass_pairs_at_once(keys, sums);
     }
@@ -299,31 +301,38 @@ class BackwardScan {
   }
 
   // The same of what tokens read of earlier ones of the chunk.
+  template <bool kErases>
   void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
-    const auto row = [&](const float* rows, int64_t t) { return load_vector(rows + t * rows_ + i); };
-    const auto add = [&](ChunkKeys::Rows& rows, int64_t t, Vector term) {
-      store_vector(rows.data() + t * rows_ + i, row(rows.data(), t) + term);
+    const int64_t tokens = keys.tokens.count, stride = rows_;
+    const auto row = [i, stride](const auto* rows, int64_t t) { return load_vector(rows + t * stride + i); };
+    const auto add = [i, stride](ChunkKeys::Rows& rows, int64_t t, Vector term) {
+      float* to = rows.data() + t * stride + i;
+      store_vector(to, load_vector(to) + term);
     };
     TokenGradients& to = s_.tokens;
+    const float* queries = keys.query();
+    const float* of_keys = keys.key();
     const float* dscores = sums.pairs.data();
     const float* doverlaps = dscores + kChunk * kChunk;
-    for (int64_t s = 0; s < keys.tokens.count; ++s) {
+    std::array<Vector, kChunk> decays;
+    for (int64_t t = 0; t < tokens; ++t) decays[t] = keys.decays(t, i);
+    for (int64_t s = 0; s < tokens; ++s) {
       std::array<Vector, kChunk> key;  // of s, decayed up to each token
-      key[s] = row(keys.key(), s);
+      key[s] = row(of_keys, s);
       add(to.query, s, dscores[s * kChunk + s] * key[s]);
-      for (int64_t t = s + 1; t < keys.tokens.count; ++t) {
-        key[t] = key[t - 1] * keys.decays(t, i);
+      for (int64_t t = s + 1; t < tokens; ++t) {
+        key[t] = key[t - 1] * decays[t];
         add(to.query, t, dscores[t * kChunk + s] * key[t]);
-        if (head_.erases()) add(to.looking, t, doverlaps[t * kChunk + s] * key[t]);
+        if constexpr (kErases) add(to.looking, t, doverlaps[t * kChunk + s] * key[t]);
       }
       Vector from_later = {};
-      for (int64_t t = keys.tokens.count - 1; t > s; --t) {
-        from_later += dscores[t * kChunk + s] * row(keys.query(), t);
-        if (head_.erases()) from_later += doverlaps[t * kChunk + s] * row(keys.key(), t);
+      for (int64_t t = tokens - 1; t > s; --t) {
+        from_later += dscores[t * kChunk + s] * row(queries, t);
+        if constexpr (kErases) from_later += doverlaps[t * kChunk + s] * row(of_keys, t);
         add(to.decay, t, from_later * key[t]);
-        from_later *= keys.decays(t, i);
+        from_later *= decays[t];
       }
-      add(to.found, s, from_later + dscores[s * kChunk + s] * row(keys.query(), s));
+      add(to.found, s, from_later + dscores[s * kChunk + s] * row(queries, s));
     }
   }
 
