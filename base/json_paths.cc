@@ -10,7 +10,7 @@
 namespace segue {
 namespace {
 
-// Collects `model`, `model.mem_len`, ...; list elements are passed through: `shards.bytes`.
+// Collects `model`, `model.mem_len`, ...; of a list all elements as one: `shards[].bytes`.
 class PathLister : public JsonFields {
  public:
   std::vector<std::string> list(const Describe& prototype) {
@@ -24,7 +24,7 @@ class PathLister : public JsonFields {
     paths_.push_back(places_.back());
     return true;
   }
-  void enter_element(int64_t /*index*/) override { places_.emplace_back(places_.back()); }
+  void enter_element(int64_t /*index*/) override { places_.emplace_back(places_.back() + "[]"); }
   void leave() override { places_.pop_back(); }
   void visit_bool(bool& /*value*/) override {}
   void visit_integer(int64_t& /*value*/, const FieldInfo& /*info*/) override {}
@@ -46,10 +46,10 @@ std::string_view parent_of(std::string_view path) {
   return path.substr(0, dot == std::string_view::npos ? 0 : dot);
 }
 
-// `shards[3].file` as PathLister writes it: `shards.file`.
+// `shards[3].file` as PathLister writes it: `shards[].file`.
 std::string without_indices(std::string path) {
-  for (size_t open = path.find('['); open != std::string::npos; open = path.find('[', open))
-    path.erase(open, path.find(']', open) - open + 1);
+  for (size_t open = path.find('['); open != std::string::npos; open = path.find('[', open + 1))
+    path.erase(open + 1, path.find(']', open) - open - 1);
   return path;
 }
 

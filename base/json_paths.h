@@ -8,8 +8,8 @@
 
 namespace segue {
 
-// The path of the key most likely meant by `unknown_path` ("model.mem_length"), list indices left out; "" when none is
-// close: the same key elsewhere, else a similar key in the same object, else a similar path.
+// The path of the key most likely meant by `unknown_path` ("model.mem_length"), with `[]` for list indices; "" when
+// none is close: the same key elsewhere, else a similar key in the same object, else a similar path.
 std::string nearest_key_path(std::string unknown_path, const Describe& prototype);
 
 // What a key or flag of earlier versions is called today ("batch_size" for "batch"); "" for any other.

@@ -257,7 +257,10 @@ void Comparison::describe(JsonFields& fields) {
 
 Comparison load_comparison(const std::filesystem::path& path) {
   const std::string source = path.string();
-  auto comparison = read_fields<ConfigError, Comparison>(parse_json<ConfigError>(read_file(path), source), source);
+  const auto document = parse_json<ConfigError>(read_file(path), source);
+  if (document.is_object() && document.contains("model") && !document.contains("variants"))
+    throw ConfigError("{}: expected a comparison, found a training config, which segue train reads", source);
+  auto comparison = read_fields<ConfigError, Comparison>(document, source);
   check_comparison(comparison, source);
   return comparison;
 }

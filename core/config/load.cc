@@ -48,6 +48,13 @@ void add_shape_roles(OrderedJson& schema) {
   }
 }
 
+// A comparison names two or more configs as variants, a training config has none.
+void refuse_comparison(std::string_view text, std::string_view source) {
+  const auto document = parse_json<ConfigError>(text, source);
+  if (document.is_object() && document.contains("variants"))
+    throw ConfigError("{}: expected a training config, found a comparison, which segue compare reads", source);
+}
+
 // Throws unless there are keys in `part`, and all of them say how weights are used.
 void check_roles(const Json& part, const OrderedJson& schema, const std::string& path, std::string_view source) {
   const auto refuse = [source](const std::string& key_path) {
@@ -82,6 +89,7 @@ ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
+  refuse_comparison(text, source);
   const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
   auto config = read_fields<ConfigError, Config>(document, source);
   name_position_rows(config.model, config.training.tgt_len);

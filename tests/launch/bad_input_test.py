@@ -63,6 +63,11 @@ def test_config(program):
     program.write("broken.json", '{"data": {"path": "text"},')
     refused(program, CONFIG, "train", "broken.json", "--run", "r1", says=["broken.json"], leaves_nothing_at="r1")
     refused(program, FILE, "train", "none.json", "--run", "r1", says=["none.json"], leaves_nothing_at="r1")
+    program.write("comparison.json", '{"base": "run.json", "variants": [], "budget": {}}')
+    refused(program, CONFIG, "train", "comparison.json", "--run", "r1", leaves_nothing_at="r1",
+            says=["comparison.json: expected a training config, found a comparison, which segue compare reads"])
+    refused(program, CONFIG, "compare", file, "--output", "r1", leaves_nothing_at="r1",
+            says=["expected a comparison, found a training config, which segue train reads"])
     refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")
     refused(program, CONFIG, "train", file, "--set", "optimizer.kind=AdamW", "--run", "r1", says=['did you mean "adamw"?'])
     refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", says=["none"], leaves_nothing_at="r1")
