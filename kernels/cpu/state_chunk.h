@@ -18,7 +18,7 @@
 #include <array>
 
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/rows_ahead.h"
+#include "kernels/cpu/prefetches.h"
 #include "kernels/cpu/tile_gemm.h"
 #include "kernels/cpu/vector_math.h"
 #include "kernels/state_scan.h"
@@ -88,17 +88,18 @@ class StateHead {
   }
   float beta(int64_t t) const { return in_.beta.empty() ? 1.0F : in_.beta.as<float>()[place(t)]; }
 
-  // Of this head in a [B, T, N, ..] tensor, some columns.
-  void ask_for(const ConstTensorView& of, Range tokens, StateColumns columns, RowsAhead& ahead) const {
+  // Adds rows of a [B, T, N, ..] tensor, some of their columns.
+  void prefetch(const ConstTensorView& of, Range tokens, StateColumns columns, Prefetches& prefetches) const {
+    if (tokens.count == 0) return;
     const int64_t element = bytes_of(of.dtype), row = of.shape[3] * element;
-    ahead.add(of.data + place(tokens.first) * row + columns.first * element, tokens.count, in_.q.shape[2] * row,
-              columns.count * element);
+    prefetches.add(of.data + place(tokens.first) * row + columns.first * element, tokens.count, in_.q.shape[2] * row,
+                   columns.count * element);
   }
-  // What ChunkKeys load.
-  void ask_for_keys(Range tokens, RowsAhead& ahead) const {
-    ask_for(in_.q, tokens, {0, keys()}, ahead);
-    ask_for(in_.k, tokens, {0, keys()}, ahead);
-    if (decay_rank_ == 4) ask_for(in_.log_decay, tokens, {0, keys()}, ahead);
+  // Adds what ChunkKeys load.
+  void prefetch_keys(Range tokens, Prefetches& prefetches) const {
+    prefetch(in_.q, tokens, {0, keys()}, prefetches);
+    prefetch(in_.k, tokens, {0, keys()}, prefetches);
+    if (decay_rank_ == 4) prefetch(in_.log_decay, tokens, {0, keys()}, prefetches);
   }
 
  private:
@@ -157,8 +158,9 @@ void store_values(const StateHead<A>& head, const float* rows, Range tokens, Sta
 
 using StateTile = std::array<float, kMaxStateKeys * kStateColumns>;
 
-// Whether columns of a [K, V] matrix are whole rows of whole vectors, which products read and write where they lie.
-inline bool is_tile(int64_t keys, int64_t values, StateColumns columns) {
+// Whether products can read and write a state where it lies: a [K, V] matrix, all of its columns at once, whose rows
+// are whole vectors, and as many as those of the padded keys.
+inline bool can_scan_in_place(int64_t keys, int64_t values, StateColumns columns) {
   return columns.count == values && padded(values) == values && padded(keys) == keys;
 }
 // Columns of a [K, V] matrix, zeros where there is none, as a tile [padded K, stride], and back.
@@ -345,11 +347,11 @@ class alignas(64) ChunkKeys {
     }
   }
 
+  // At the beginning of a cache line, as what follows it is, so that no vector lies in two.
   alignas(64) std::array<float, 2 * kChunk * kMaxStateKeys> rows_;
-  alignas(64) std::array<float, 2 * kChunk * kMaxStateKeys> reads_;
-  alignas(64) Rows writes_;
-  alignas(64) Rows decays_;
-  alignas(64) std::array<float, kMaxStateKeys> carry_;
+  std::array<float, 2 * kChunk * kMaxStateKeys> reads_;
+  Rows writes_, decays_;
+  std::array<float, kMaxStateKeys> carry_;
   std::array<float, kChunk> decay_;
   int64_t stride_;
   bool by_channel_;
@@ -364,11 +366,11 @@ struct alignas(64) ChunkValues {
   Rows written;  // u
 
   // What queries and, where the head erases, keys read of a state [rows, stride].
-  void read_queries(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, RowsAhead& ahead) {
-    read_state(keys, keys.reads(), state, rows, stride, read, ahead);
+  void read_queries(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, Prefetches& prefetches) {
+    read_state(keys, keys.reads(), state, rows, stride, read, prefetches);
   }
-  void read_keys(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, RowsAhead& ahead) {
-    read_state(keys, keys.reads() + kChunk * rows, state, rows, stride, found, ahead);
+  void read_keys(const ChunkKeys& keys, const float* state, int64_t rows, int64_t stride, Prefetches& prefetches) {
+    read_state(keys, keys.reads() + kChunk * rows, state, rows, stride, found, prefetches);
   }
 
   // From values in `written` to what is written of them; `found` is what keys read of the state.
@@ -385,7 +387,7 @@ struct alignas(64) ChunkValues {
   }
 
   // What queries read of the state before, to outputs: also what was written since.
-  void read_written(const ChunkKeys& keys, int64_t stride, RowsAhead& ahead) {
+  void read_written(const ChunkKeys& keys, int64_t stride, Prefetches& prefetches) {
     tile_gemm({.rows = keys.tokens.count,
                .columns = stride,
                .depth = keys.tokens.count,
@@ -395,12 +397,12 @@ struct alignas(64) ChunkValues {
                .c = read.data(),
                .c_stride = stride,
                .accumulate = true},
-              ahead);
+              prefetches);
   }
 
   // From the state before the chunk to the one after it, which may take its place.
   void advance(const ChunkKeys& keys, const float* before, float* after, int64_t rows, int64_t stride,
-               RowsAhead& ahead) const {
+               Prefetches& prefetches) const {
     tile_gemm_onto({before, keys.carry()},
                    {.rows = rows,
                     .columns = stride,
@@ -410,12 +412,12 @@ struct alignas(64) ChunkValues {
                     .b_stride = stride,
                     .c = after,
                     .c_stride = stride},
-                   ahead);
+                   prefetches);
   }
 
  private:
   static void read_state(const ChunkKeys& keys, const float* reads, const float* state, int64_t rows, int64_t stride,
-                         Rows& to, RowsAhead& ahead) {
+                         Rows& to, Prefetches& prefetches) {
     tile_gemm({.rows = keys.tokens.count,
                .columns = stride,
                .depth = rows,
@@ -424,7 +426,7 @@ struct alignas(64) ChunkValues {
                .b_stride = stride,
                .c = to.data(),
                .c_stride = stride},
-              ahead);
+              prefetches);
   }
 };
 

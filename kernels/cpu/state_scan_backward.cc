@@ -37,10 +37,10 @@ struct TokenGradients {
 struct alignas(64) BackwardScratch {
   std::array<ChunkKeys, kChunksApart> keys;
   std::array<ChunkValues, kChunksApart> values;
-  std::array<StateTile, kChunksApart> states;  // before each chunk
+  std::array<StateTile, kChunksApart> states;  // before each chunk; the first if it is not read where it is kept
   std::array<ChunkGradients, kChunksApart> sums;
-  StateTile gradient;  // of the state
-  RowsAhead ahead;
+  StateTile gradient;  // of the state, where it is not received where it lies
+  Prefetches prefetches;
   std::array<float, 2 * kChunk * kStateColumns> arrived;     // do, then -dv, read where the head erases
   std::array<float, 2 * kChunk * kStateColumns> arrived_by;  // the same, a column for every token
   ChunkValues::Rows written_by, dwritten;                    // u so, du
@@ -75,15 +75,15 @@ class BackwardScan {
     }
   }
 
-  // For what run(part) reads, while something else is computed; for nothing before the first part.
-  void ask_ahead(int64_t part) const {
+  // Adds what run(part) reads; nothing before the first part.
+  void prefetch(int64_t part) const {
     if (part < 0) return;
     const Range tokens = part_of(part, head_.tokens());
-    head_.ask_for_keys(tokens, s_.ahead);
-    head_.ask_for(args_.inputs.v, tokens, {0, values_}, s_.ahead);
-    head_.ask_for(args_.doutput, tokens, {0, values_}, s_.ahead);
+    head_.prefetch_keys(tokens, s_.prefetches);
+    head_.prefetch(args_.inputs.v, tokens, {0, values_}, s_.prefetches);
+    head_.prefetch(args_.doutput, tokens, {0, values_}, s_.prefetches);
     const int64_t row = values_ * static_cast<int64_t>(sizeof(float));
-    s_.ahead.add(kept(part), keys_, row, row);
+    s_.prefetches.add(kept(part), keys_, row, row);
   }
 
   // From the gradient of the state after a part of the tokens to that of the one before it. Then comes
@@ -91,19 +91,19 @@ class BackwardScan {
   void run(int64_t part, const BackwardScan& next, int64_t next_part) {
     const Range tokens = part_of(part, head_.tokens());
     const int64_t chunks = chunks_of(tokens);
-    s_.ahead.clear();
-    head_.ask_for(args_.dv, tokens, {0, values_}, s_.ahead);
-    head_.ask_for(args_.dq, tokens, {0, keys_}, s_.ahead);
-    head_.ask_for(args_.dk, tokens, {0, keys_}, s_.ahead);
-    if (head_.decay_rank() == 4) head_.ask_for(args_.dlog_decay, tokens, {0, keys_}, s_.ahead);
-    next.ask_ahead(next_part);
+    s_.prefetches.clear();
+    head_.prefetch(args_.dv, tokens, {0, values_}, s_.prefetches);
+    head_.prefetch(args_.dq, tokens, {0, keys_}, s_.prefetches);
+    head_.prefetch(args_.dk, tokens, {0, keys_}, s_.prefetches);
+    if (head_.decay_rank() == 4) head_.prefetch(args_.dlog_decay, tokens, {0, keys_}, s_.prefetches);
+    next.prefetch(next_part);
     for (int64_t i = 0; i < chunks; ++i) {
       s_.keys[i].load(head_, chunk_of(tokens, i));
       s_.sums[i].clear(rows_);
     }
     for (int64_t column = 0; column < values_; column += kStateColumns) {
       const StateColumns columns{column, std::min(kStateColumns, values_ - column)};
-      const bool in_place = is_tile(keys_, values_, columns);
+      const bool in_place = can_scan_in_place(keys_, values_, columns);
       const bool is_last = column + kStateColumns >= values_;
       gradient_ = in_place ? state_gradient() : s_.gradient.data();
       if (!in_place) load_state(state_gradient(), keys_, values_, columns, gradient_);
@@ -132,10 +132,10 @@ class BackwardScan {
       const ChunkKeys& keys = s_.keys[i];
       ChunkValues& values = s_.values[i];
       load_values(head_, args_.inputs.v, keys.tokens, columns, values.written.data());
-      if (head_.erases()) values.read_keys(keys, states_[i], rows_, stride, s_.ahead);
+      if (head_.erases()) values.read_keys(keys, states_[i], rows_, stride, s_.prefetches);
       values.write(keys, head_.erases(), stride);
       if (i + 1 == chunks) continue;
-      values.advance(keys, states_[i], s_.states[i + 1].data(), rows_, stride, s_.ahead);
+      values.advance(keys, states_[i], s_.states[i + 1].data(), rows_, stride, s_.prefetches);
       states_[i + 1] = s_.states[i + 1].data();
     }
   }
@@ -165,7 +165,7 @@ class BackwardScan {
                .c = s_.dwritten.data(),
                .c_stride = stride,
                .accumulate = true},
-              s_.ahead);
+              s_.prefetches);
     receive(keys, values, columns, sums);
     const int64_t arrivals = erases ? 2 * kChunk : kChunk;
     transpose(s_.arrived.data(), arrivals, stride, stride, s_.arrived_by.data(), 2 * kChunk);
@@ -179,7 +179,7 @@ class BackwardScan {
                .c = sums.reads.data(),
                .c_stride = 2 * kChunk,
                .accumulate = columns.first > 0},
-              s_.ahead);
+              s_.prefetches);
     tile_gemm({.rows = rows_,
                .columns = kChunk,
                .depth = columns.count,
@@ -189,7 +189,7 @@ class BackwardScan {
                .c = sums.writes.data(),
                .c_stride = kChunk,
                .accumulate = columns.first > 0},
-              s_.ahead);
+              s_.prefetches);
     tile_gemm({.rows = arrivals,
                .columns = kChunk,
                .depth = columns.count,
@@ -209,7 +209,7 @@ class BackwardScan {
                     .b_stride = stride,
                     .c = gradient_,
                     .c_stride = stride},
-                   s_.ahead);
+                   s_.prefetches);
   }
 
   // The gradients of u, the last token's first, since the keys of later ones found what it wrote; of v, and of beta.
@@ -304,7 +304,7 @@ class BackwardScan {
   template <bool kErases>
   void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
     const int64_t tokens = keys.tokens.count, stride = rows_;
-    const auto row = [i, stride](const auto* rows, int64_t t) { return load_vector(rows + t * stride + i); };
+    const auto row = [i, stride](const float* rows, int64_t t) { return load_vector(rows + t * stride + i); };
     const auto add = [i, stride](ChunkKeys::Rows& rows, int64_t t, Vector term) {
       float* to = rows.data() + t * stride + i;
       store_vector(to, load_vector(to) + term);

@@ -1,6 +1,4 @@
 // Chunk after chunk, for a few columns of a head's state that stay in the cache.
-#include <cstring>
-
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/state_chunk.h"
@@ -14,7 +12,7 @@ struct alignas(64) ForwardScratch {
   StateTile state;
   ChunkKeys keys;
   ChunkValues values;
-  RowsAhead ahead;
+  Prefetches prefetches;
 };
 
 // Some tokens of a head.
@@ -24,7 +22,7 @@ struct HeadTokens {
   Range tokens;
 };
 
-// Where a head's state before part `part` lies: where it is kept, if it is; after the last part, the final one.
+// Where a head's state before part `part` lies: in `kept`, or in `final` where none are kept and after the last part.
 template <typename A>
 float* state_before(const StateScanForward& args, const StateHead<A>& head, int64_t part) {
   const int64_t parts = kept_states(head.tokens(), DeviceKind::kCpu), elements = head.keys() * head.values();
@@ -37,12 +35,14 @@ template <typename A>
 void begin(const StateScanForward& args, const StateHead<A>& head, StateColumns columns) {
   const int64_t elements = head.keys() * head.values();
   const float* initial = data_of<float>(args.inputs.initial);
+  if (initial != nullptr) initial += head.number() * elements;
   float* state = state_before(args, head, 0);
+  if (state == initial) return;
   for (int64_t at = columns.first; at < elements; at += head.values()) {
     if (initial == nullptr) {
       std::fill_n(state + at, columns.count, 0.0F);
     } else {
-      std::memmove(state + at, initial + head.number() * elements + at, columns.count * sizeof(float));
+      std::copy_n(initial + at, columns.count, state + at);
     }
   }
 }
@@ -55,7 +55,7 @@ void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColu
   const Range tokens = part_of(part, head.tokens());
   const float* before = state_before(args, head, part);
   float* after = state_before(args, head, part + 1);
-  const bool in_place = is_tile(keys, values, columns);
+  const bool in_place = can_scan_in_place(keys, values, columns);
   if (!in_place) {
     load_state(before, keys, values, columns, s.state.data());
     before = s.state.data();
@@ -66,15 +66,15 @@ void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColu
         i + 1 < chunks_of(tokens) ? HeadTokens<A>{head, chunk_of(tokens, i + 1)} : following;
     s.keys.load(head, chunk_of(tokens, i));
     load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
-    s.ahead.clear();
-    head.ask_for(args.output, s.keys.tokens, columns, s.ahead);
-    next_head.ask_for_keys(next, s.ahead);
-    next_head.ask_for(args.inputs.v, next, columns, s.ahead);
-    s.values.read_queries(s.keys, before, rows, stride, s.ahead);
-    if (head.erases()) s.values.read_keys(s.keys, before, rows, stride, s.ahead);
+    s.prefetches.clear();
+    head.prefetch(args.output, s.keys.tokens, columns, s.prefetches);
+    next_head.prefetch_keys(next, s.prefetches);
+    next_head.prefetch(args.inputs.v, next, columns, s.prefetches);
+    s.values.read_queries(s.keys, before, rows, stride, s.prefetches);
+    if (head.erases()) s.values.read_keys(s.keys, before, rows, stride, s.prefetches);
     s.values.write(s.keys, head.erases(), stride);
-    s.values.read_written(s.keys, stride, s.ahead);
-    s.values.advance(s.keys, before, state, rows, stride, s.ahead);
+    s.values.read_written(s.keys, stride, s.prefetches);
+    s.values.advance(s.keys, before, state, rows, stride, s.prefetches);
     store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
     before = state;
   }

@@ -68,16 +68,17 @@ struct TileGemm {
   }
 };
 
-// What a product is added to in place of c: rows that lie as those of c do, or c itself, each by its share.
+// What a product is added to in place of c: rows that lie as those of c do, or c itself, each by its share. Both hold
+// as many rows as c.
 struct TileAddend {
   const float* data = nullptr;
-  const float* shares = nullptr;  // [rows]; none: all of it
+  const float* shares = nullptr;  // of a row; none: all of it
 };
 
 template <int64_t kVectors>
 using BlockSums = Vector[kBlockRows][kVectors];
 
-// Those of one block, kBlockRows rows by kVectors vectors, whose c is at args.c.
+// Adds a · b of one block, kBlockRows rows by kVectors vectors.
 template <int64_t kVectors>
 [[gnu::always_inline]] inline void sum_products(TileGemm args, BlockSums<kVectors>& sums) {
   for (int64_t k = 0; k < args.depth; ++k) {
@@ -95,8 +96,8 @@ template <int64_t kVectors>
   }
 }
 
-// One block. By value: a store to c then cannot change a stride. A function by itself: inlined, the callers' variables
-// would push the strides of the inner loop out of registers.
+// One block of c, or onto what else it is added to. By value: a store to c then cannot change a stride. Functions by
+// themselves: inlined, the callers' variables would push the strides of the inner loop out of registers.
 template <int64_t kVectors>
 [[gnu::noinline]] void tile_gemm_block(TileGemm args) {
   BlockSums<kVectors> sums = {};
@@ -126,40 +127,41 @@ template <int64_t kVectors>
   }
 }
 
-// before_block(depth) is called before each block.
-template <typename BeforeBlock>
-void tile_gemm(const TileGemm& args, BeforeBlock&& before_block) {
+// multiply(block, row, column) for every block of c, which begins at that row and column.
+template <typename Multiply>
+void for_each_block(const TileGemm& args, const Multiply& multiply) {
   TileGemm block = args;
   for (int64_t row = 0; row < args.rows; row += kBlockRows) {
     block.a.data = args.a.data + row * args.a.row_stride;
     for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
       block.b = args.b + column;
       block.c = args.c + row * args.c_stride + column;
-      before_block(args.depth);
-      column + kLanes < args.columns ? tile_gemm_block<2>(block) : tile_gemm_block<1>(block);
+      multiply(block, row, column);
     }
   }
-}
-inline void tile_gemm(const TileGemm& args) {
-  tile_gemm(args, [](int64_t /*depth*/) {});
 }
 
-// c = onto + a · b.
+// before_block(multiplications) is called before each block.
+template <typename BeforeBlock>
+void tile_gemm(const TileGemm& args, BeforeBlock&& before_block) {
+  for_each_block(args, [&](const TileGemm& block, int64_t /*row*/, int64_t column) {
+    before_block(kBlockRows * 2 * kLanes * args.depth);
+    column + kLanes < args.columns ? tile_gemm_block<2>(block) : tile_gemm_block<1>(block);
+  });
+}
+inline void tile_gemm(const TileGemm& args) {
+  tile_gemm(args, [](int64_t /*multiplications*/) {});
+}
+
+// c = onto + a · b, whatever args.accumulate says.
 template <typename BeforeBlock>
 void tile_gemm_onto(TileAddend onto, const TileGemm& args, BeforeBlock&& before_block) {
-  TileGemm block = args;
-  TileAddend to_block = onto;
-  for (int64_t row = 0; row < args.rows; row += kBlockRows) {
-    block.a.data = args.a.data + row * args.a.row_stride;
-    if (onto.shares != nullptr) to_block.shares = onto.shares + row;
-    for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
-      block.b = args.b + column;
-      block.c = args.c + row * args.c_stride + column;
-      to_block.data = onto.data + row * args.c_stride + column;
-      before_block(args.depth);
-      column + kLanes < args.columns ? tile_gemm_block<2>(block, to_block) : tile_gemm_block<1>(block, to_block);
-    }
-  }
+  for_each_block(args, [&](const TileGemm& block, int64_t row, int64_t column) {
+    const TileAddend to_block{onto.data + row * args.c_stride + column,
+                              onto.shares == nullptr ? nullptr : onto.shares + row};
+    before_block(kBlockRows * 2 * kLanes * args.depth);
+    column + kLanes < args.columns ? tile_gemm_block<2>(block, to_block) : tile_gemm_block<1>(block, to_block);
+  });
 }
 
 }  // namespace SEGUE_CPU_LEVEL

@@ -17,6 +17,7 @@ std::vector<StateCase> cases() {
       all.push_back({2, 37, 3, 8, 16, decay, erases});
       all.push_back({1, 16, 2, 33, 17, decay, erases, false, true});
       all.push_back({1, 5, 1, 1, 1, decay, erases, true, false});
+      all.push_back({1, 130, 2, 16, 48, decay, erases});
     }
   }
   all.push_back({1, 128, 2, 64, 65, DecayShape::kChannel, true});
@@ -25,6 +26,7 @@ std::vector<StateCase> cases() {
   all.push_back({2, 93, 1, 72, 72, DecayShape::kChannel, true});
   all.push_back({1, 20, 1, 130, 136, DecayShape::kChannel, true});
   all.push_back({3, 1, 2, 64, 64, DecayShape::kToken, true});
+  all.push_back({1, 65, 1, 64, 64, DecayShape::kChannel, true});
   all.push_back({1, 20, 1, 256, 40, DecayShape::kToken, true});
   if (!test_device().is_cuda()) all.push_back({1, 50, 1, 250, 500, DecayShape::kChannel, true});  // slow if emulated
   return all;
@@ -125,15 +127,16 @@ void expect_same(const char* what, ConstTensorView found, ConstTensorView expect
 }
 
 // Five parts of unequal lengths, each from the state that the one before left.
-TEST(StateScan, InPartsIsTheSame) {
+void expect_same_in_parts(const StateCase& of) {
   for (const bool erases : {false, true}) {
-    const StateProblem x({2, 40, 2, 12, 80, DecayShape::kChannel, erases});
+    StateProblem x(of);
+    x.c.erases = erases;
     const StateSolution whole = solve(x);
     Queue queue(test_device(), 2);
     TestTensor state = copy_of(x.initial.view());
     const StateCase& c = x.c;
     int64_t first = 0;
-    for (const int64_t count : {1, 16, 3, 17, 3}) {
+    for (const int64_t count : {1, 16, 3, 17, 73}) {
       const auto part = [&](const TestTensor& from) {
         const Shape& shape = from.shape();
         const int64_t row = shape.elements() / (c.b * c.t);
@@ -164,15 +167,52 @@ TEST(StateScan, InPartsIsTheSame) {
   }
 }
 
+TEST(StateScan, InPartsIsTheSame) {
+  expect_same_in_parts({2, 110, 2, 12, 80, DecayShape::kChannel});
+  expect_same_in_parts({2, 110, 2, 16, 32, DecayShape::kChannel});
+}
+
+// The final state may take the place of the initial one, and states need not be kept.
+TEST(StateScan, WhereStatesLieDoesNotChangeABit) {
+  for (const bool has_initial : {false, true}) {
+    for (const int64_t values : {32, 80}) {
+      const StateProblem x({2, 110, 2, 16, values, DecayShape::kToken, true, true, has_initial});
+      const StateSolution apart = solve(x);
+      for (const bool keeps : {false, true}) {
+        for (const bool in_place : {false, true}) {
+          Queue queue(test_device(), 2);
+          StateSolution y(x.c);
+          StateScanForward args{.inputs = x.inputs(),
+                                .output = y.output.view(),
+                                .final = y.final.view(),
+                                .kept = keeps ? y.kept.view() : TensorView{}};
+          if (in_place && has_initial) {
+            y.final = copy_of(x.initial.view());
+            args.final = y.final.view();
+            args.inputs.initial = y.final.view();
+          }
+          state_scan_forward(queue, args);
+          expect_identical("output", y.output.view(), apart.output.view());
+          expect_identical("final", y.final.view(), apart.final.view());
+          if (keeps) expect_identical("kept", y.kept.view(), apart.kept.view());
+        }
+      }
+    }
+  }
+}
+
 void expect_identical_solutions(const StateSolution& found, const StateSolution& expected) {
   using S = StateSolution;
-  for (const auto part : {&S::output, &S::final, &S::dq, &S::dk, &S::dv, &S::dlog_decay, &S::dbeta, &S::dinitial})
+  for (const auto part :
+       {&S::output, &S::final, &S::kept, &S::dq, &S::dk, &S::dv, &S::dlog_decay, &S::dbeta, &S::dinitial})
     expect_identical("a result", (found.*part).view(), (expected.*part).view());
 }
 
 TEST(StateScan, ThreadsDoNotChangeABit) {
   const StateProblem x({2, 80, 1, 32, 80, DecayShape::kChannel, true});
   expect_identical_solutions(solve(x, 3), solve(x, 1));
+  const StateProblem square({1, 80, 1, 64, 64, DecayShape::kChannel, true});
+  expect_identical_solutions(solve(square, 4), solve(square, 1));
 }
 
 // Of orthonormal keys and full strength nothing is there to be erased.
@@ -221,11 +261,13 @@ TEST(StateScan, FixedDecaysAreSlopesOfAlibi) {
 
 TEST(StateScan, TheLastGradientMayBeOverwrittenOrLeftOut) {
   for (const bool erases : {false, true}) {
-    StateProblem x({2, 80, 2, 24, 80, DecayShape::kToken, erases});
-    expect_identical_solutions(solve(x, 2, LastGradient::kOverwritten), solve(x));
-    const StateSolution without = solve(x, 2, LastGradient::kNone);
-    std::fill_n(x.dfinal.as<float>(), x.dfinal.shape().elements(), 0.0F);
-    expect_identical_solutions(without, solve(x));
+    for (const StateCase& c : {StateCase{2, 80, 2, 24, 80}, StateCase{2, 80, 2, 16, 64}}) {
+      StateProblem x({c.b, c.t, c.n, c.k, c.v, DecayShape::kToken, erases});
+      expect_identical_solutions(solve(x, 2, LastGradient::kOverwritten), solve(x));
+      const StateSolution without = solve(x, 2, LastGradient::kNone);
+      std::fill_n(x.dfinal.as<float>(), x.dfinal.shape().elements(), 0.0F);
+      expect_identical_solutions(without, solve(x));
+    }
   }
 }
 

@@ -44,6 +44,49 @@ void expect_product(TileGemm args) {
   expect_close("c", c.view(), expected, kReduction);
 }
 
+// Beside rows of c's stride, or c itself, to which the product is added.
+void expect_product_onto(int64_t rows, int64_t columns, bool in_place, bool has_shares) {
+  constexpr int64_t kDepth = 5;
+  const int64_t whole = (rows + kBlockRows - 1) / kBlockRows * kBlockRows;
+  const TestTensor a = random_tensor({whole, kDepth}, 1), b = random_tensor({kDepth, columns}, 2);
+  const TestTensor other = random_tensor({whole, columns}, 4), shares = random_tensor({whole}, 5);
+  TestTensor c = random_tensor({whole, columns}, 3);
+  const TestTensor& onto = in_place ? c : other;
+  std::vector<double> expected = oracle_values(onto.view());
+  for (int64_t i = 0; i < whole; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      double& sum = expected[static_cast<size_t>(i * columns + j)];
+      if (has_shares) sum *= static_cast<double>(shares.as<float>()[i]);
+      for (int64_t k = 0; k < kDepth; ++k) {
+        sum += static_cast<double>(a.as<float>()[i * kDepth + k]) * static_cast<double>(b.as<float>()[k * columns + j]);
+      }
+    }
+  }
+  int64_t multiplications = 0;
+  tile_gemm_onto({onto.as<float>(), has_shares ? shares.as<float>() : nullptr},
+                 {.rows = rows,
+                  .columns = columns,
+                  .depth = kDepth,
+                  .a = {a.as<float>(), kDepth, 1},
+                  .b = b.as<float>(),
+                  .b_stride = columns,
+                  .c = c.as<float>(),
+                  .c_stride = columns},
+                 [&](int64_t of_block) { multiplications += of_block; });
+  expect_close("c", c.view(), expected, kReduction);
+  EXPECT_GE(multiplications, whole * columns * kDepth);
+}
+
+TEST(TileGemm, AddsToRowsElsewhereByTheirShares) {
+  for (const int64_t rows : {int64_t{1}, kBlockRows + 1, int64_t{64}}) {
+    for (const int64_t columns : {kLanes, 2 * kLanes, 3 * kLanes}) {
+      for (const bool in_place : {false, true}) {
+        for (const bool has_shares : {false, true}) expect_product_onto(rows, columns, in_place, has_shares);
+      }
+    }
+  }
+}
+
 // The elements beside c keep their values: expected holds them too.
 TEST(TileGemm, EqualsPlainLoops) {
   for (const int64_t rows : {int64_t{1}, kBlockRows, kBlockRows + 1, int64_t{64}}) {

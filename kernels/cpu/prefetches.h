@@ -1,9 +1,10 @@
-// Rows that are asked for while tiles are multiplied, so that they are near when they are needed: a head's lie too far
-// apart for the processor to foresee them. It has few requests under way at once and waits where it would need more, so
-// that they go out a few at a time, before each block of a product.
+// Rows that are prefetched while tiles are multiplied: those of a head lie too far apart for the processor to foresee
+// them. It has few requests under way at once and waits where it would need more, so that a few lines are prefetched
+// before each block of a product.
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 
 #include "kernels/cpu/vector.h"
@@ -11,19 +12,21 @@
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
-class RowsAhead {
+class Prefetches {
  public:
-  // Forgets what has not been asked for.
+  // Forgets what is still waiting: what is needed at once gains nothing by being asked for.
   void clear() { first_ = count_ = 0; }
 
   // `rows` rows of `bytes` each, `apart` bytes from one to the next. At most kMost times after a clear().
   void add(const void* first, int64_t rows, int64_t apart, int64_t bytes) {
+    assert(count_ < kMost);
     if (rows > 0) waiting_[count_++] = {static_cast<const char*>(first), rows, apart, bytes};
   }
 
-  // Before a block of a product with `depth` terms in each sum: about as many rows as arrive while it is computed.
-  [[gnu::always_inline]] void operator()(int64_t depth) {
-    for (int64_t lines = depth * kLinesOfEightTerms / 8; lines > 0 && first_ < count_;) {
+  // Before a block of so many multiplications: prefetches about as many lines as arrive while it is computed, whole
+  // rows.
+  [[gnu::always_inline]] void operator()(int64_t multiplications) {
+    for (int64_t lines = multiplications / kMultiplicationsOfALine; lines > 0 && first_ < count_;) {
       Rows& rows = waiting_[first_];
       for (int64_t byte = 0; byte < rows.bytes; byte += kLine, --lines)
         __builtin_prefetch(rows.next + byte, 0, kIntoSecondLevel);
@@ -33,7 +36,7 @@ class RowsAhead {
   }
 
  private:
-  static constexpr int64_t kMost = 10, kLine = 64, kLinesOfEightTerms = 4;
+  static constexpr int64_t kMost = 10, kLine = 64, kMultiplicationsOfALine = 448;
   static constexpr int kIntoSecondLevel = 2;
   struct Rows {
     const char* next;
