@@ -41,7 +41,7 @@ Timing time_calls(kernels::Queue& queue, const Effort& effort, const std::functi
   for (int64_t i = 0; i < effort.samples; ++i)
     seconds.push_back(seconds_of(queue, timing.calls, call) / static_cast<double>(timing.calls));
   std::sort(seconds.begin(), seconds.end());
-  timing.median = seconds[seconds.size() / 2];
+  timing.median = (seconds[seconds.size() / 2] + seconds[(seconds.size() - 1) / 2]) / 2.0;
   timing.lowest = seconds.front();
   timing.highest = seconds.back();
   return timing;

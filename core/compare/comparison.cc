@@ -157,16 +157,18 @@ Config timing_of(const Config& config, const StageLengths& lengths, int64_t voca
   return timing;
 }
 
-void check_learning_rate(const ComparisonPlan& plan, const VariantConfig& variant) {
-  if (plan.comparison.learning_rates.empty()) return;
-  const auto sets_it = [](const std::vector<std::string>& set) {
-    return std::ranges::count(overridden_keys(set), "optimizer.lr") > 0;
+// What the comparison itself says of every run would be set in vain.
+void check_decided(const ComparisonPlan& plan, const VariantConfig& variant) {
+  const auto refuse = [&](std::string_view key, std::string_view what, std::string_view does) {
+    if (std::ranges::count(overridden_keys(plan.set), key) > 0)
+      throw ConfigError("--set: {}: expected none, as {} of {} {}; found one", key, what, plan.source, does);
+    if (std::ranges::count(overridden_keys(variant.set), key) > 0)
+      throw ConfigError(R"({}: variant "{}": {}: expected none, as {} {}; found one)", plan.source, variant.name, key,
+                        what, does);
   };
-  if (sets_it(plan.set))
-    throw ConfigError("--set: optimizer.lr: expected none, as learning_rates of {} are tried; found one", plan.source);
-  if (sets_it(variant.set))
-    throw ConfigError(R"({}: variant "{}": optimizer.lr: expected none, as learning_rates are tried; found one)",
-                      plan.source, variant.name);
+  refuse("seed", "seeds", "are trained from");
+  refuse("training.max_step", "the budget", "ends runs");
+  if (!plan.comparison.learning_rates.empty()) refuse("optimizer.lr", "learning_rates", "are tried");
 }
 
 // What is trained must also be measured at every length.
@@ -190,8 +192,8 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
   std::vector<Config> configs;
   for (size_t v = 0; v < comparison.variants.size(); ++v) {
     const VariantConfig& variant = comparison.variants[v];
-    check_learning_rate(plan, variant);
     Config& config = configs.emplace_back(config_of(variant, plan));
+    check_decided(plan, variant);
     const std::string source = fmt::format(R"({}: variant "{}")", plan.source, variant.name);
     check_combinations(config, source);
     check_measure(comparison.measure, config, source);

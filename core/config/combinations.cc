@@ -225,9 +225,9 @@ void check_terms(const ModelConfig& model, std::string_view source) {
     const ScoreKind score = score_of_layer(model, layer).kind;
     const std::string_view term = refused_term(offered_by(position), accepted_by(score));
     if (!term.empty())
-      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "{}", found "{}")", source,
-                        position_key(model, layer), term, score_key(model, layer), name_of_choice(score),
-                        name_of_choice(position));
+      throw ConfigError(R"({}: {}.kind: expected {}, without {}, with {}.kind = "{}", found "{}")", source,
+                        position_key(model, layer), positions_within(accepted_by(score)), term, score_key(model, layer),
+                        name_of_choice(score), name_of_choice(position));
   }
 }
 

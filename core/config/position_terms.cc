@@ -1,6 +1,11 @@
 // The tables of terms.
 #include "core/config/position_terms.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
 #include "base/error.h"
 
 namespace segue {
@@ -44,6 +49,15 @@ std::string_view refused_term(const PositionTerms& offered, const PositionTerms&
   if (offered.biases && !accepted.biases) return "biases by distance";
   if (offered.gains && !accepted.gains) return "gains by distance";
   return {};
+}
+
+std::string positions_within(const PositionTerms& accepted) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < choices_of(PositionKind{}).size(); ++i) {
+    const auto kind = static_cast<PositionKind>(i);
+    if (refused_term(offered_by(kind), accepted).empty()) names.push_back(fmt::format(R"("{}")", name_of_choice(kind)));
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
 }
 
 }  // namespace segue

@@ -2,6 +2,7 @@
 // place that says which of them go together.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/config/kinds.h"
@@ -22,5 +23,7 @@ PositionTerms accepted_by(ScoreKind kind);
 
 // In words, the first term that is offered and not accepted; empty: all are.
 std::string_view refused_term(const PositionTerms& offered, const PositionTerms& accepted);
+// The kinds that offer nothing else, for messages: "rope" or "none", in quotes.
+std::string positions_within(const PositionTerms& accepted);
 
 }  // namespace segue

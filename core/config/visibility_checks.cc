@@ -156,8 +156,9 @@ void check_spans(const ModelConfig& model, std::string_view source) {
     const PositionKind kind = position_of_layer(model, layer).kind;
     const std::string_view term = refused_term(offered_by(kind), kAccepted);
     if (visibility_of_layer(model, layer).kind == VisibilityKind::kAdaptive && !term.empty())
-      throw ConfigError(R"({}: {}.kind: expected a kind without {} with {}.kind = "adaptive", found "{}")", source,
-                        position_key(model, layer), term, visibility_key(model, layer), name_of_choice(kind));
+      throw ConfigError(R"({}: {}.kind: expected {}, without {}, with {}.kind = "adaptive", found "{}")", source,
+                        position_key(model, layer), positions_within(kAccepted), term, visibility_key(model, layer),
+                        name_of_choice(kind));
   }
 }
 

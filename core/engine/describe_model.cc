@@ -91,7 +91,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
                       lengths.tgt_len, use.mem_len, tokens);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
                       (flops.forward + flops.backward) / mega_tokens);
-  text += fmt::format("{:<38} {} streams: {} in all\n", "training memory", streams,
+  text += fmt::format("{:<38} {} stream{}: {} in all\n", "training memory", streams, streams == 1 ? "" : "s",
                       human_bytes(weights + memory + activations + schedules));
   text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
                       human_bytes(weights));

@@ -1,6 +1,7 @@
 // Sums of sizes. The parts of a rank are made as training makes them; memory that is never touched costs nothing.
 #include "core/train/training_plan.h"
 
+#include "base/file.h"
 #include "core/optimizer/optimizer.h"
 #include "core/train/scored_targets.h"
 #include "data_pipeline/document_boundaries.h"
@@ -84,6 +85,12 @@ EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset) {
   if (boundary.empty()) return plan_blocks(split.tokens, lanes, tgt_len, config.evaluation.max_tokens);
   const std::vector<int64_t> begins = find_documents(dataset.split(config.evaluation.split), boundary);
   return plan_documents(split.tokens, begins, lanes, tgt_len, config.evaluation.max_tokens);
+}
+
+Dataset dataset_of(const DataConfig& config) {
+  if (!path_exists(config.path))
+    throw DataError("data.path: expected a dataset, found nothing at {}; segue prepare makes one", config.path);
+  return Dataset(config.path);
 }
 
 void check_fit(const Config& config, const Dataset& dataset) {

@@ -50,6 +50,9 @@ std::vector<int32_t> document_boundary(const Config& config, const Dataset& data
 // The plan of the evaluations inside a run.
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 
+// The dataset that a config names. Throws DataError, which names the key when there is none.
+Dataset dataset_of(const DataConfig& config);
+
 // Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
 // a split is missing or too short, or its documents are not told apart by data.document_boundary.
 void check_fit(const Config& config, const Dataset& dataset);

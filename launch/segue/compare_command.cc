@@ -20,6 +20,7 @@
 #include "core/compare/comparison_page.h"
 #include "core/compare/comparison_result.h"
 #include "core/train/stop_signal.h"
+#include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/compare_words.h"
@@ -108,7 +109,7 @@ Plan make_plan(const CompareOptions& options) {
   plan.directory = options.output.empty() ? std::filesystem::path("comparisons") / file.stem()
                                           : std::filesystem::path(options.output);
   const Config base = load_config(plan.base, plan.set);
-  const Dataset dataset(base.data.path);
+  const Dataset dataset = dataset_of(base.data);
   plan.vocab_size = dataset.vocabulary();
   const auto look_at = [&](const std::string& split) {
     if (dataset.split_info(split).examples) plan.of_examples.insert(split);

@@ -117,6 +117,8 @@ ExportPaths paths_of(const ExportOptions& options) {
   if (!options.args.empty())
     throw UsageError("--args: not with --format huggingface, which writes {} beside the weights", kHuggingFaceConfig);
   const std::filesystem::path directory = options.output;
+  if (path_exists(directory) && (!std::filesystem::is_directory(directory) || !std::filesystem::is_empty(directory)))
+    throw UsageError("{}: exists and is not an empty directory; name another --output", options.output);
   return {directory / kHuggingFaceWeights, directory / kHuggingFaceConfig};
 }
 

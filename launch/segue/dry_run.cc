@@ -34,8 +34,7 @@ std::string buckets_text(int64_t buckets, double mebibytes) {
 
 std::string describe_training(const Config& config, const std::vector<std::string>& places) {
   const auto ranks = static_cast<int>(places.size());
-  const int64_t vocab_size =
-      config.data.vocab_size > 0 ? config.data.vocab_size : Dataset(config.data.path).vocabulary();
+  const int64_t vocab_size = config.data.vocab_size > 0 ? config.data.vocab_size : dataset_of(config.data).vocabulary();
   const TrainingPlan plan = plan_training(config, vocab_size, ranks);
   size_t width = 0;
   for (const std::string& place : places) width = std::max(width, place.size());

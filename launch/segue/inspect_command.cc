@@ -63,12 +63,19 @@ struct InspectOptions {
 
 int64_t moments_of(const OptimizerConfig& optimizer) { return std::ssize(moment_names(optimizer)); }
 
-// The optimizer of the checkpoint's run; the defaults for an import.
-OptimizerConfig optimizer_of(const Checkpoint& checkpoint) {
-  if (!checkpoint.contains(kConfigFile)) return {};
+TrainingShape shape_of(const Config& config) {
+  return {.lengths = last_lengths(config),
+          .scored = scored_tokens(config.training, last_lengths(config).tokens()),
+          .streams = config.training.batch_size,
+          .moments = moments_of(config.optimizer)};
+}
+// As the checkpoint's run trains; for an import one stream with the optimizer that is the default.
+TrainingShape shape_of(const Checkpoint& checkpoint, const StoredModel& stored) {
+  if (!checkpoint.contains(kConfigFile))
+    return {.lengths = {.tgt_len = stored.tgt_len}, .streams = 1, .moments = moments_of({})};
   const std::string source = (checkpoint.directory() / kConfigFile).string();
-  return read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source)
-      .optimizer;
+  return shape_of(
+      read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source));
 }
 
 // What heads see, as a picture.
@@ -82,15 +89,15 @@ void inspect_config(const InspectOptions& options) {
   const Config config = load_config(options.path, options.overrides);
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
   const int64_t vocab_size = is_named ? config.data.vocab_size : options.vocab_size.value_or(kByteVocabulary);
+  const std::vector<int64_t>& cutoffs = config.model.head.cutoffs;
+  if (!is_named && !options.vocab_size && !cutoffs.empty() && cutoffs.back() >= vocab_size)
+    throw UsageError("--vocab-size: expected one above model.head.cutoffs of {}, {}, found none", options.path,
+                     cutoffs.back());
   check_cutoffs(config.model, vocab_size, options.path);
   if (!options.mask.empty()) draw_mask(options, config);
   fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", visible_line(options.path), human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
-  fmt::print("{}", describe_model(config.model, vocab_size,
-                                  {.lengths = last_lengths(config),
-                                   .scored = scored_tokens(config.training, last_lengths(config).tokens()),
-                                   .streams = config.training.batch_size,
-                                   .moments = moments_of(config.optimizer)}));
+  fmt::print("{}", describe_model(config.model, vocab_size, shape_of(config)));
   if (!options.mask.empty()) fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));
 }
 
@@ -138,10 +145,7 @@ void inspect_checkpoint(const InspectOptions& options) {
   const StoredModel stored = read_model(checkpoint);
   fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", visible_line(checkpoint.directory().string()),
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
-  fmt::print("{}", describe_model(stored.model, stored.vocab_size,
-                                  {.lengths = {.tgt_len = stored.tgt_len},
-                                   .streams = 1,
-                                   .moments = moments_of(optimizer_of(checkpoint))}));
+  fmt::print("{}", describe_model(stored.model, stored.vocab_size, shape_of(checkpoint, stored)));
   print_spans(checkpoint, stored.model);
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
   if (checkpoint.contains(kMadeByFile)) print_made_by(checkpoint);

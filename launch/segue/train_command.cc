@@ -169,10 +169,17 @@ Origin find_origin(const TrainOptions& options, const Config& config, const Data
 }
 
 // Every rank has the data that such a training needs, the same ones.
-void check_data(const Config& config, const Dataset& dataset, Job& job) {
+void check_data(const Config& config, const Dataset& dataset, Job& job, Logger& logger) {
   check_fit(config, dataset);
   check_dataset(job, dataset, config.data.train_split);
   if (config.evaluation.interval > 0) check_dataset(job, dataset, config.evaluation.split);
+  const SplitInfo& split = dataset.split_info(config.data.train_split);
+  const int64_t of_stream = split.tokens / config.training.batch_size;
+  if (job.is_first() && !split.examples && of_stream <= config.training.tgt_len)
+    logger.warn(
+        "training.batch_size: {} streams have {} tokens each, no more than training.tgt_len = {}: segments are "
+        "shorter",
+        config.training.batch_size, of_stream, config.training.tgt_len);
 }
 
 // Draws the report of the run while it trains.
@@ -230,8 +237,8 @@ void check_plan(const TrainOptions& options, const RunDirectory& run, const Conf
     if (job.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
     return;
   }
-  const Dataset dataset(config.data.path);
-  check_data(config, dataset, job);
+  const Dataset dataset = dataset_of(config.data);
+  check_data(config, dataset, job, logger);
   find_origin(options, config, dataset, run, job, logger);
 }
 
@@ -257,8 +264,8 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   Job& job = rank.job;
   Logger& logger = rank.logger;
   std::optional<LongWork> starting(std::in_place, job, "starting");
-  const Dataset dataset(config.data.path);
-  check_data(config, dataset, job);
+  const Dataset dataset = dataset_of(config.data);
+  check_data(config, dataset, job, logger);
   compute_of(config.model, config.training.precision, rank.queue.device());
   const auto find = [&] { return find_origin(options, config, dataset, run, job, logger); };
   Origin origin;

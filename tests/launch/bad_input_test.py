@@ -66,6 +66,8 @@ def test_config(program):
     program.write("comparison.json", '{"base": "run.json", "variants": [], "budget": {}}')
     refused(program, CONFIG, "train", "comparison.json", "--run", "r1", leaves_nothing_at="r1",
             says=["comparison.json: expected a training config, found a comparison, which segue compare reads"])
+    refused(program, DATA, "train", file, "--set", "data.path=none", "--run", "r1", leaves_nothing_at="r1",
+            says=["data.path: expected a dataset, found nothing at none"])
     refused(program, CONFIG, "compare", file, "--output", "r1", leaves_nothing_at="r1",
             says=["expected a comparison, found a training config, which segue train reads"])
     refused(program, USAGE, "train", "--run", "r1", leaves_nothing_at="r1")

@@ -78,6 +78,8 @@ def test_tensorflow(program, tensors, args):
 def test_export_refuses(program):
     refused(program, USAGE, "export", "--checkpoint", "run", "--format", "huggingface", "--output", "hugging", "--args", "a.json",
             says=["--args", "config.json"], leaves_nothing_at="hugging")
+    refused(program, USAGE, "export", "--checkpoint", "run", "--format", "huggingface", "--output", "run",
+            says=["run: exists and is not an empty directory"])
     train(program, "gelu", dict(MODEL, block={"activation": "gelu"}))
     for output in ("hugging", "pytorch"):
         refused(program, CONFIG, "export", "--checkpoint", "gelu", "--format",

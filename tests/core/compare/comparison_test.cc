@@ -72,6 +72,12 @@ TEST_F(ComparisonTest, OverridesOfTheBaseAreOfAllVariantsThatDoNotSayOtherwise) 
   changed.comparison.learning_rates = {0.001, 0.02};
   EXPECT_EQ(error_of([&] { runs_of(changed); }),
             "--set: optimizer.lr: expected none, as learning_rates of f are tried; found one");
+  changed.set = {"seed=9"};
+  EXPECT_EQ(error_of([&] { runs_of(changed); }),
+            "--set: seed: expected none, as seeds of f are trained from; found one");
+  changed.set = {"training.max_step=9"};
+  EXPECT_EQ(error_of([&] { runs_of(changed); }),
+            "--set: training.max_step: expected none, as the budget of f ends runs; found one");
 }
 
 TEST_F(ComparisonTest, OperationsPayForMoreStepsWithoutMemory) {

@@ -221,10 +221,9 @@ TEST(MemoryCombinations, StatesSeeAllThatCameBefore) {
             "c: evaluation.mem_len: expected 0, as no layer has rows of memory, with model.score.kind = \"state\", "
             "found 3");
   EXPECT_EQ(error_with({below, "evaluation.mem_len=3"}), "no error");
-  EXPECT_EQ(
-      error_with({state, alone}),
-      "c: model.position.kind: expected a kind without rows of distances with model.score.kind = \"state\", found "
-      "\"relative\"");
+  EXPECT_EQ(error_with({state, alone}),
+            "c: model.position.kind: expected \"rope\" or \"none\", without rows of distances, with model.score.kind = "
+            "\"state\", found \"relative\"");
   EXPECT_EQ(error_with({below, R"(model.memory={"kind": "tokens"})"}),
             "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.layers[0].score.kind = "
             "\"state\", found \"tokens\"");
