@@ -224,15 +224,14 @@ class alignas(64) ChunkKeys {
 
   Square scores, overlaps;  // p, a: zeros where s > t, s >= t; a of heads that erase
   std::array<float, kChunk> beta;
-  Range tokens;
-  bool fades;  // whether anything does
 
+  Range tokens() const { return tokens_; }
   const float* query() const { return rows_.data(); }  // scale q
   const float* key() const { return rows_.data() + kChunk * stride_; }
   // Of the state before: L[t, before] scale q of all tokens, then L[t, before] k.
-  const float* reads() const { return fades ? reads_.data() : rows_.data(); }
-  const float* writes() const { return fades ? writes_.data() : key(); }  // L[last, t] k
-  const float* carry() const { return fades ? carry_.data() : nullptr; }  // L[last, before]; none: all of everything
+  const float* reads() const { return fades_ ? reads_.data() : rows_.data(); }
+  const float* writes() const { return fades_ ? writes_.data() : key(); }  // L[last, t] k
+  const float* carry() const { return fades_ ? carry_.data() : nullptr; }  // L[last, before]; none: all of everything
   float decay(int64_t t) const { return decay_[t]; }  // what a token leaves, where channels share it
   // The same of kLanes channels from i on, whether they share it or not.
   Vector decays(int64_t t, int64_t i) const {
@@ -241,9 +240,9 @@ class alignas(64) ChunkKeys {
 
   template <typename A>
   void load(const StateHead<A>& head, Range of) {
-    tokens = of;
+    tokens_ = of;
     stride_ = head.stride();
-    fades = head.decay_rank() > 0;
+    fades_ = head.decay_rank() > 0;
     by_channel_ = head.decay_rank() == 4;
     for (int64_t t = 0; t < kChunk; ++t) {
       float* query = rows_.data() + t * stride_;
@@ -261,7 +260,7 @@ class alignas(64) ChunkKeys {
       beta[t] = t < of.count ? head.beta(of.first + t) : 0.0F;
       decay_[t] = t < of.count && !by_channel_ ? head.decay(of.first + t) : 1.0F;
     }
-    if (fades) decay_rows();
+    if (fades_) decay_rows();
     if (by_channel_) {
       compare_by_channel(head.erases());
     } else {
@@ -328,9 +327,9 @@ class alignas(64) ChunkKeys {
     scores = {};
     overlaps = {};
     alignas(64) std::array<float, kMaxStateKeys> decayed;
-    for (int64_t s = 0; s < tokens.count; ++s) {
+    for (int64_t s = 0; s < tokens_.count; ++s) {
       copy_vectors(key() + s * stride_, stride_, decayed.data());
-      for (int64_t t = s; t < tokens.count; ++t) {
+      for (int64_t t = s; t < tokens_.count; ++t) {
         Vector score = {}, overlap = {};
         for (int64_t i = 0; i < stride_; i += kLanes) {
           Vector row = load_vector(decayed.data() + i);
@@ -347,13 +346,14 @@ class alignas(64) ChunkKeys {
     }
   }
 
-  // At the beginning of a cache line, as what follows it is, so that no vector lies in two.
-  alignas(64) std::array<float, 2 * kChunk * kMaxStateKeys> rows_;
-  std::array<float, 2 * kChunk * kMaxStateKeys> reads_;
+  // Whole cache lines, as what lies before them, so that no vector is in two.
+  std::array<float, 2 * kChunk * kMaxStateKeys> rows_, reads_;
   Rows writes_, decays_;
   std::array<float, kMaxStateKeys> carry_;
   std::array<float, kChunk> decay_;
+  Range tokens_;
   int64_t stride_;
+  bool fades_;  // whether anything does
   bool by_channel_;
 };
 
@@ -375,7 +375,7 @@ struct alignas(64) ChunkValues {
 
   // From values in `written` to what is written of them; `found` is what keys read of the state.
   void write(const ChunkKeys& keys, bool erases, int64_t stride) {
-    for (int64_t t = 0; t < keys.tokens.count; ++t) {
+    for (int64_t t = 0; t < keys.tokens().count; ++t) {
       float* value = written.data() + t * stride;
       float* finds = found.data() + t * stride;
       if (erases) add_rows(t, keys.overlaps.data() + t * kChunk, 1, written.data(), stride, finds);
@@ -388,9 +388,9 @@ struct alignas(64) ChunkValues {
 
   // What queries read of the state before, to outputs: also what was written since.
   void read_written(const ChunkKeys& keys, int64_t stride, Prefetches& prefetches) {
-    tile_gemm({.rows = keys.tokens.count,
+    tile_gemm({.rows = keys.tokens().count,
                .columns = stride,
-               .depth = keys.tokens.count,
+               .depth = keys.tokens().count,
                .a = square(keys.scores.data()),
                .b = written.data(),
                .b_stride = stride,
@@ -406,7 +406,7 @@ struct alignas(64) ChunkValues {
     tile_gemm_onto({before, keys.carry()},
                    {.rows = rows,
                     .columns = stride,
-                    .depth = keys.tokens.count,
+                    .depth = keys.tokens().count,
                     .a = TileOperand{keys.writes(), rows, 1}.transposed(),
                     .b = written.data(),
                     .b_stride = stride,
@@ -418,7 +418,7 @@ struct alignas(64) ChunkValues {
  private:
   static void read_state(const ChunkKeys& keys, const float* reads, const float* state, int64_t rows, int64_t stride,
                          Rows& to, Prefetches& prefetches) {
-    tile_gemm({.rows = keys.tokens.count,
+    tile_gemm({.rows = keys.tokens().count,
                .columns = stride,
                .depth = rows,
                .a = {reads, rows, 1},

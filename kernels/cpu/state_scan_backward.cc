@@ -131,7 +131,7 @@ class BackwardScan {
     for (int64_t i = 0; i < chunks; ++i) {
       const ChunkKeys& keys = s_.keys[i];
       ChunkValues& values = s_.values[i];
-      load_values(head_, args_.inputs.v, keys.tokens, columns, values.written.data());
+      load_values(head_, args_.inputs.v, keys.tokens(), columns, values.written.data());
       if (head_.erases()) values.read_keys(keys, states_[i], rows_, stride, s_.prefetches);
       values.write(keys, head_.erases(), stride);
       if (i + 1 == chunks) continue;
@@ -147,7 +147,7 @@ class BackwardScan {
     ChunkGradients& sums = s_.sums[number];
     const int64_t stride = columns.stride();
     const bool erases = head_.erases();
-    load_values(head_, args_.doutput, keys.tokens, columns, s_.arrived.data());
+    load_values(head_, args_.doutput, keys.tokens(), columns, s_.arrived.data());
     tile_gemm({.rows = kChunk,
                .columns = stride,
                .depth = kChunk,
@@ -216,26 +216,26 @@ class BackwardScan {
   void receive(const ChunkKeys& keys, const ChunkValues& values, StateColumns columns, ChunkGradients& sums) {
     const int64_t stride = columns.stride();
     float* dfound = s_.arrived.data() + kChunk * stride;  // -dv
-    load_values(head_, args_.inputs.v, keys.tokens, columns, dfound);
+    load_values(head_, args_.inputs.v, keys.tokens(), columns, dfound);
     for (int64_t t = kChunk - 1; t >= 0; --t) {
       const int64_t later = t + 1;
-      if (head_.erases() && later < keys.tokens.count) {
-        add_rows(keys.tokens.count - later, keys.overlaps.data() + later * kChunk + t, kChunk, dfound + later * stride,
-                 stride, s_.dwritten.data() + t * stride);
+      if (head_.erases() && later < keys.tokens().count) {
+        add_rows(keys.tokens().count - later, keys.overlaps.data() + later * kChunk + t, kChunk,
+                 dfound + later * stride, stride, s_.dwritten.data() + t * stride);
       }
       Vector products = {};
       for (int64_t c = 0; c < stride; c += kLanes) {
         const int64_t at = t * stride + c;
         const Vector dwritten = load_vector(s_.dwritten.data() + at);
         Vector value = load_vector(dfound + at);
-        if (head_.erases() && t < keys.tokens.count) value -= load_vector(values.found.data() + at);
+        if (head_.erases() && t < keys.tokens().count) value -= load_vector(values.found.data() + at);
         products += dwritten * value;
         store_vector(s_.dwritten.data() + at, keys.beta[t] * dwritten);
         store_vector(dfound + at, -keys.beta[t] * dwritten);
       }
       sums.beta[t] += sum_of_lanes(products);
     }
-    store_values(head_, s_.dwritten.data(), keys.tokens, columns, args_.dv);
+    store_values(head_, s_.dwritten.data(), keys.tokens(), columns, args_.dv);
   }
 
   void add_carry(const float* state, int64_t stride, ChunkGradients& sums) {
@@ -264,7 +264,7 @@ class BackwardScan {
     } else {
       pass_pairs_at_once(keys, sums);
     }
-    for (int64_t t = 0; t < keys.tokens.count; ++t) store_token(keys, sums, t);
+    for (int64_t t = 0; t < keys.tokens().count; ++t) store_token(keys, sums, t);
   }
 
   // From what reads the state before the chunk, and writes the one after it, to queries and keys. A decay receives of
@@ -303,7 +303,7 @@ class BackwardScan {
   // The same of what tokens read of earlier ones of the chunk.
   template <bool kErases>
   void pass_pairs(const ChunkKeys& keys, const ChunkGradients& sums, int64_t i) {
-    const int64_t tokens = keys.tokens.count, stride = rows_;
+    const int64_t tokens = keys.tokens().count, stride = rows_;
     const auto row = [i, stride](const float* rows, int64_t t) { return load_vector(rows + t * stride + i); };
     const auto add = [i, stride](ChunkKeys::Rows& rows, int64_t t, Vector term) {
       float* to = rows.data() + t * stride + i;
@@ -354,12 +354,12 @@ class BackwardScan {
     TokenGradients& to = s_.tokens;
     const float* dpairs = sums.pairs.data();
     alignas(64) std::array<float, kChunk> left = {}, read = {};  // L[t, .]; what tokens from t on read of each
-    for (int64_t t = 0; t < keys.tokens.count; ++t) {
+    for (int64_t t = 0; t < keys.tokens().count; ++t) {
       decay_to(t, keys.decay(t), left);
       decay_row(left, dpairs, t, t, dscores);
       if (head_.erases()) decay_row(left, dpairs + kChunk * kChunk, t, t - 1, doverlaps);
     }
-    for (int64_t t = keys.tokens.count - 1; !args_.dlog_decay.empty() && t >= 0; --t) {
+    for (int64_t t = keys.tokens().count - 1; !args_.dlog_decay.empty() && t >= 0; --t) {
       add_products(dpairs, keys.scores, t, read);
       if (head_.erases()) add_products(dpairs + kChunk * kChunk, keys.overlaps, t, read);
       float sum = 0.0F;
@@ -387,7 +387,7 @@ class BackwardScan {
 
   void store_token(const ChunkKeys& keys, const ChunkGradients& sums, int64_t t) {
     TokenGradients& from = s_.tokens;
-    const int64_t place = head_.place(keys.tokens.first + t);
+    const int64_t place = head_.place(keys.tokens().first + t);
     float* query = from.query.data() + t * rows_;
     float* key = from.looking.data() + t * rows_;
     for (int64_t i = 0; i < rows_; i += kLanes) {

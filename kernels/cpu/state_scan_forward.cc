@@ -65,9 +65,9 @@ void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColu
     const auto& [next_head, next] =
         i + 1 < chunks_of(tokens) ? HeadTokens<A>{head, chunk_of(tokens, i + 1)} : following;
     s.keys.load(head, chunk_of(tokens, i));
-    load_values(head, args.inputs.v, s.keys.tokens, columns, s.values.written.data());
+    load_values(head, args.inputs.v, s.keys.tokens(), columns, s.values.written.data());
     s.prefetches.clear();
-    head.prefetch(args.output, s.keys.tokens, columns, s.prefetches);
+    head.prefetch(args.output, s.keys.tokens(), columns, s.prefetches);
     next_head.prefetch_keys(next, s.prefetches);
     next_head.prefetch(args.inputs.v, next, columns, s.prefetches);
     s.values.read_queries(s.keys, before, rows, stride, s.prefetches);
@@ -75,7 +75,7 @@ void scan_part(const StateScanForward& args, const StateHead<A>& head, StateColu
     s.values.write(s.keys, head.erases(), stride);
     s.values.read_written(s.keys, stride, s.prefetches);
     s.values.advance(s.keys, before, state, rows, stride, s.prefetches);
-    store_values(head, s.values.read.data(), s.keys.tokens, columns, args.output);
+    store_values(head, s.values.read.data(), s.keys.tokens(), columns, args.output);
     before = state;
   }
   if (!in_place) store_state(s.state.data(), keys, values, columns, after);
