@@ -36,7 +36,10 @@ class Prefetches {
   }
 
  private:
-  static constexpr int64_t kMost = 10, kLine = 64, kMultiplicationsOfALine = 448;
+  static constexpr int64_t kMost = 10, kLine = 64;
+  // A chunk of a state's scan by channel, 64 by 64, multiplies about 147,000 times and waits for 320 lines of the next:
+  // fewer at a time would not get to all of them, more come in bursts.
+  static constexpr int64_t kMultiplicationsOfALine = 448;
   static constexpr int kIntoSecondLevel = 2;
   struct Rows {
     const char* next;
