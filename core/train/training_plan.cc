@@ -1,8 +1,11 @@
 // Sums of sizes. The parts of a rank are made as training makes them; memory that is never touched costs nothing.
 #include "core/train/training_plan.h"
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "core/optimizer/optimizer.h"
+#include "core/optimizer/schedule.h"
 #include "core/train/scored_targets.h"
 #include "data_pipeline/document_boundaries.h"
 #include "data_pipeline/segment_streams.h"
@@ -46,6 +49,54 @@ void check_document_boundary(const Config& config, const Dataset& dataset) {
   const std::string& evaluated = config.evaluation.split;
   if (config.evaluation.interval > 0 && !dataset.split_info(evaluated).examples)
     check_documents(dataset.split(evaluated), boundary);
+}
+
+// Reads the split as training does, a few streams at a time, as far as the first target that it learns from.
+void check_trained_targets(const Config& config, const Dataset& dataset) {
+  const std::string& split = config.data.train_split;
+  if (!dataset.split_info(split).marks) return;
+  const TrainingConfig& training = config.training;
+  constexpr int64_t kStreamsAtATime = 64;
+  for (int64_t first = 0; first < training.batch_size; first += kStreamsAtATime) {
+    const int64_t count = std::min(kStreamsAtATime, training.batch_size - first);
+    SegmentStreams streams(dataset.split(split), {.streams = training.batch_size,
+                                                  .first_stream = first,
+                                                  .local_streams = count,
+                                                  .segment_length = training.tgt_len,
+                                                  .repeat = false});
+    ScoredTargets scored(training, count);
+    while (const Segment* segment = streams.next()) {
+      if (count_scored(scored.of(segment->targets)) > 0) return;
+    }
+  }
+  throw DataError("{}: expected a scored target among those that training learns from, found none",
+                  dataset.split(split).name());
+}
+
+// The same of what evaluations within the run score.
+void check_evaluated_targets(const Config& config, const Dataset& dataset) {
+  const std::string& split = config.evaluation.split;
+  if (!dataset.split_info(split).marks) return;
+  TokenSource source = dataset.split(split);
+  const EvaluationPlan plan = evaluation_plan(config, dataset);
+  std::vector<TokenMark> marks;
+  for (int64_t group = 0; group < plan.groups(); ++group) {
+    for (const Lane& lane : plan.group(group)) {
+      marks.resize(static_cast<size_t>(lane.end - lane.scored));
+      source.read_marks(lane.scored + 1, marks);
+      if (std::ranges::any_of(marks, &TokenMark::is_scored)) return;
+    }
+  }
+  throw DataError("{}: expected a scored target among those evaluated, found none", source.name());
+}
+
+// By a rule whose first update has no rate, or by a factor that leaves nothing of it.
+void check_learning_rate(const Config& config) {
+  for (int64_t update = 1; update <= config.training.max_step; ++update) {
+    if (static_cast<float>(learning_rate(config, update, {})) > 0.0F) return;
+  }
+  throw ConfigError("schedule: expected a learning rate above 0 at some step, found 0 at each of training.max_step = {}",
+                    config.training.max_step);
 }
 
 }  // namespace
@@ -110,12 +161,15 @@ void check_fit(const Config& config, const Dataset& dataset) {
     check_streams(dataset.split_info(split), streams, fmt::format("{}: split {}", source, split));
   };
   check_marks(config.data.train_split);
+  check_learning_rate(config);
   check_split(config.data.train_split, config.training.batch_size);
   check_document_boundary(config, dataset);
+  check_trained_targets(config, dataset);
   if (config.evaluation.interval == 0) return;
   check_marks(config.evaluation.split);
   if (!dataset.split_info(config.evaluation.split).examples)
     check_split(config.evaluation.split, config.evaluation.batch_size);
+  check_evaluated_targets(config, dataset);
 }
 
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {

@@ -97,6 +97,34 @@ def check_evaluation(job):
     check(results[0][0]["loss"] != results[0][1]["loss"], "memory changes the losses")
 
 
+def prepare_marked(job, name, **splits):
+    """A dataset of one text a split, of which the given positions of 100 are scored."""
+    for split, scored in splits.items():
+        job.write(f"{name}-{split}.bin", struct.pack("<100H", *(i % 7 for i in range(100))))
+        job.write(f"{name}-{split}.bin.marks", bytes(i in scored for i in range(100)))
+    files = [word for split in splits for word in (f"--{split}", f"{name}-{split}.bin")]
+    job.run("prepare", *files, "--format", "uint16", "--vocab-size", 7, "--marks", "--output", name)
+
+
+def check_refuses_what_teaches_nothing(job):
+    """Before a step is made, in a dry run too. Two streams of 50 tokens: the first of each is no target."""
+    says = "expected a scored target among those that training learns from, found none"
+    settings = ("--set", "training.batch_size=2", "--set", "evaluation.batch_size=1")
+    train = ("train", "config.json", "--run", "refused", *settings)
+    for name, scored, part in (("zeros", (), ()), ("firsts", (0, 50), ()),
+                               ("early", (1, 51), ("--set", "training.loss_part=half"))):
+        prepare_marked(job, name, train=scored, valid=(3,))
+        for more in ((), ("--dry-run",)):
+            refused(job, 4, *train, *part, "--set", f"data.path={name}", *more,
+                    says=[f'{name}: split "train"', says], leaves_nothing_at="refused")
+    job.run("train", "config.json", "--run", "learns", *settings, "--set", "data.path=early", "--set", "training.max_step=2")
+    prepare_marked(job, "unseen", train=(1,), valid=(0, 90))
+    refused(job, 4, *train, "--set", "data.path=unseen", "--set", "evaluation.max_tokens=20", leaves_nothing_at="refused",
+            says=['unseen: split "valid"', "expected a scored target among those evaluated, found none"])
+    refused(job, 3, *train, "--set", "schedule.rule=tensorflow", "--set", "schedule.warmup_step=1", "--set",
+            "training.max_step=1", says=["schedule: expected a learning rate above 0 at some step"])
+
+
 def check_refusals(job):
     evaluate = ("eval", "--checkpoint", "whole", "--data", "task", "--output", "refused")
     for flags, key in ((("--warm-up", "auto"), "warm_up"), (("--recompute",), "recompute"),
@@ -105,6 +133,7 @@ def check_refusals(job):
                 leaves_nothing_at="refused")
     refused(job, 4, "train", "config.json", "--run", "refused", "--set", "training.batch_size=41",
             says=["split train", "expected at least 41 examples for as many streams, found 40"])
+    check_refuses_what_teaches_nothing(job)
     shutil.copytree(job.path("task"), job.path("cut"))
     marks = job.path("cut", "test-marks-00000.h5")
     os.truncate(marks, os.path.getsize(marks) // 2)
