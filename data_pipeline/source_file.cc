@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/source_look.h"
+#include "data_pipeline/token_width.h"
 
 namespace segue {
 namespace {
@@ -54,7 +55,13 @@ void check_look(SourceFile& file, const PrepareOptions& options) {
   if (const std::string found = foreign_format_of(beginning, text); !found.empty())
     throw DataError("{}: expected {}, found what looks like {}; --as-is takes its bytes as they are", name, expected,
                     found);
-  if (!text) return;
+  if (!text) {
+    const std::string found = other_tokens_than(source_type_of(options.format), beginning);
+    if (!found.empty())
+      throw DataError("{}: expected tokens of {}, found what looks like {}; --as-is takes its bytes as they are", name,
+                      name_of(source_type_of(options.format)), found);
+    return;
+  }
   if (const std::string found = json_lines_of(beginning); options.field.empty() && !found.empty())
     throw DataError("{}: expected text, found {}; --field takes one of them, --as-is the bytes as they are", name,
                     found);

@@ -65,8 +65,10 @@ void SourceReader::check_tokens(std::span<const std::byte> tokens) {
   largest_ = std::max(largest_, largest_of(tokens, type_));
   if (largest_ < vocabulary_) return;
   const int64_t offset = done_ / bytes_of(type_) + first_at_least(vocabulary_, tokens, type_);
-  throw DataError("{}: token {} (byte {}): expected below the vocabulary size {}, found {}", file_.path.string(),
-                  offset, offset * bytes_of(type_), vocabulary_, largest_);
+  throw DataError(
+      "{}: token {} (byte {}): expected below {} {}, found {}", file_.path.string(), offset, offset * bytes_of(type_),
+      vocabulary_ == kLargestVocabulary ? "the largest vocabulary that there can be," : "the vocabulary size",
+      vocabulary_, largest_);
 }
 
 }  // namespace segue

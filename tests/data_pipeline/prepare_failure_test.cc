@@ -50,8 +50,10 @@ TEST_F(PrepareFailureTest, TokensOutsideTheVocabularyAreNamedWithTheirPlace) {
       refusal<DataError>({.output = output_, .train = {source}, .format = SourceFormat::kUInt16, .vocabulary = 10}),
       source.string() + ": token 650001 (byte 1300002): expected below the vocabulary size 10, found 10");
   const auto wide = write_tokens<uint32_t>(directory_ / "b.bin", {1, 0x80000000U});
-  EXPECT_EQ(refusal<DataError>({.output = output_, .train = {wide}, .format = SourceFormat::kUInt32}),
-            wide.string() + ": token 1 (byte 4): expected below the vocabulary size 2147483647, found 2147483648");
+  EXPECT_EQ(
+      refusal<DataError>({.output = output_, .train = {wide}, .format = SourceFormat::kUInt32}),
+      wide.string() +
+          ": token 1 (byte 4): expected below the largest vocabulary that there can be, 2147483647, found 2147483648");
 }
 
 TEST_F(PrepareFailureTest, SplitsTooSmallToHoldATokenAndItsTarget) {

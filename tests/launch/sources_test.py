@@ -216,6 +216,24 @@ def test_other_formats(program):
     prepared(program, "--format", "uint16", "--train", "tokens.bin")
 
 
+def test_other_widths(program):
+    """Tokens of another width than --format says are refused by the one that fits, compressed too; no less was read as it is."""
+    draw = random.Random(3)
+    ids = [int(50000 * draw.random() ** 3) for _ in range(4000)]
+    files = {"uint16": struct.pack("<4000H", *ids), "uint32": struct.pack("<4000I", *ids), "int64": struct.pack("<4000q", *ids)}
+    for given, name, says in (("uint16", "uint32", "give --format uint32"), ("uint16", "int64", "tokens of int64"),
+                              ("uint32", "uint16", "give --format uint16"), ("uint32", "int64", "tokens of int64")):
+        for content in (files[name], gzip.compress(files[name])):
+            program.write("ids.bin", content)
+            refused(program, DATA, "prepare", "--format", given, "--train", "ids.bin", "--output", "none",
+                    says=(f"ids.bin: expected tokens of {given}, found what looks like", says), leaves_nothing_at="none")
+    for name in ("uint16", "uint32"):
+        program.write("ids.bin", files[name])
+        check(prepared(program, "--format", name, "--train", "ids.bin")[0][1] == len(ids), f"{name} ids as {name}")
+    program.write("ids.bin", files["uint32"])
+    check(prepared(program, "--format", "uint16", "--as-is", "--train", "ids.bin")[0][1] == 2 * len(ids), "as they are")
+
+
 def test_signs(program):
     program.write("clean.txt", TEXT)
     check(warnings(program, "--train", "clean.txt") == "", "a clean text is warned of")
@@ -255,8 +273,8 @@ def test_one_line(program):
 
 def main():
     program = Program()
-    for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_signs,
-                 test_one_line):
+    for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_other_widths,
+                 test_signs, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)

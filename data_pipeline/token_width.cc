@@ -1,0 +1,69 @@
+// Vocabularies are small beside what 32 bits can say: of wide tokens the high parts are 0 or nearly so.
+#include "data_pipeline/token_width.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace segue {
+namespace {
+
+constexpr size_t kFewestTokens = 32;
+constexpr uint32_t kLikelyVocabulary = uint32_t{1} << 20;  // above the largest that are used
+
+std::vector<uint32_t> numbers_of(std::string_view bytes, size_t width) {
+  std::vector<uint32_t> numbers(bytes.size() / width);
+  for (size_t i = 0; i < numbers.size(); ++i) std::memcpy(&numbers[i], bytes.data() + i * width, width);
+  return numbers;
+}
+
+// What stands at one place of every group of `stride` numbers.
+struct Column {
+  uint32_t largest = 0;
+  std::set<uint32_t> values;
+};
+Column column_of(const std::vector<uint32_t>& numbers, size_t stride, size_t place) {
+  Column column;
+  for (size_t i = place; i + stride - place <= numbers.size(); i += stride) column.values.insert(numbers[i]);
+  if (!column.values.empty()) column.largest = *column.values.rbegin();
+  return column;
+}
+
+// Whether each group of `stride` numbers is one token: its first number varies, its second says at most what is left of
+// a large vocabulary, of numbers of 16 bits, and the others are 0.
+bool are_groups(const std::vector<uint32_t>& numbers, size_t stride, size_t width) {
+  if (numbers.size() < kFewestTokens * stride) return false;
+  const Column low = column_of(numbers, stride, 0);
+  const Column high = column_of(numbers, stride, 1);
+  for (size_t place = 2; place < stride; ++place)
+    if (column_of(numbers, stride, place).largest > 0) return false;
+  if (low.values.size() < 2) return false;
+  if (high.largest == 0) return true;
+  return width == 2 && high.largest <= 3 && low.largest >= 256 && low.values.size() >= 4 * high.values.size();
+}
+
+bool is_print(char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+}  // namespace
+
+std::string other_tokens_than(TokenType type, std::string_view beginning) {
+  const auto width = static_cast<size_t>(bytes_of(type));
+  const std::vector<uint32_t> numbers = numbers_of(beginning, width);
+  if (numbers.size() < kFewestTokens) return {};
+  if (std::ranges::all_of(beginning, is_print)) return "text: leave out --format";
+  if (are_groups(numbers, 8 / width, width))
+    return "tokens of int64: write them as uint32, with astype(\"uint32\") of NumPy, and give --format uint32";
+  if (width == 2 && are_groups(numbers, 2, width)) return "tokens of uint32: give --format uint32";
+  const auto beyond = std::ranges::count_if(numbers, [](uint32_t number) { return number >= kLikelyVocabulary; });
+  const bool is_swapped = std::ranges::all_of(numbers, [](uint32_t number) { return number % 256 == 0; }) &&
+                          std::ranges::any_of(numbers, [](uint32_t number) { return number != 0; });
+  if (width == 2 && is_swapped) return "tokens of the other byte order: swap their bytes with dd conv=swab";
+  if (width == 4 && 2 * beyond > std::ssize(numbers)) {
+    if (is_swapped) return "tokens of the other byte order: swap their bytes with byteswap() of NumPy";
+    return "tokens of uint16: give --format uint16";
+  }
+  return {};
+}
+
+}  // namespace segue
