@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -57,6 +59,17 @@ struct InputFile {
   int64_t size;
 };
 
+// What Git leaves in place of a large file that was not fetched: lines of text, below 1024 bytes by their specification.
+void refuse_git_lfs_pointer(const InputFile& file, const std::filesystem::path& path) {
+  constexpr std::string_view kFirstLine = "version https://git-lfs.github.com/spec/v1\n";
+  constexpr int64_t kLongest = 1024;
+  if (file.size <= std::ssize(kFirstLine) || file.size >= kLongest) return;
+  std::array<char, kFirstLine.size()> begin{};
+  const ssize_t got = ::pread(file.descriptor.get(), begin.data(), begin.size(), 0);
+  if (got == std::ssize(kFirstLine) && std::string_view(begin.data(), begin.size()) == kFirstLine)
+    throw FileError("{}: expected the file, found Git LFS's pointer to it; git lfs pull fetches it", path.string());
+}
+
 // Opening a pipe would wait for its writer, which O_NONBLOCK is against; of a socket only its kind can be asked.
 InputFile open_input(const std::filesystem::path& path) {
   struct stat status {};
@@ -68,6 +81,7 @@ InputFile open_input(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode))
     throw FileError("{}: expected a regular file, found {}", path.string(), kind_of(status.st_mode));
   file.size = status.st_size;
+  refuse_git_lfs_pointer(file, path);
   return file;
 }
 

@@ -11,7 +11,7 @@
 namespace segue {
 
 // Whatever opens files for reading takes regular files only, and says what it found instead. It never waits for the
-// other end of a pipe.
+// other end of a pipe, and refuses Git LFS's pointers to files that were not fetched.
 
 // What the last call of the operating system failed of, in words: errno.
 std::string reason_of_failure();

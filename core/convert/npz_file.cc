@@ -70,6 +70,7 @@ zip_stat_t stat_of(zip_t* archive, zip_uint64_t index, const std::string& source
 }  // namespace
 
 NpzFile::NpzFile(const std::filesystem::path& path) : source_(path.string()) {
+  static_cast<void>(FileReader(path));  // refuses what is no regular file
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const file = zip_source_file_create(path.c_str(), 0, kWholeFile, &error);

@@ -16,6 +16,7 @@ MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001  # of files before
 LARGEST_PICKLE = 256 << 20  # tensors lie outside of it
 LARGEST_STORAGE = 1 << 48
 MOST_DIMENSIONS = 8
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"  # what Git leaves in place of a file that was not fetched
 MOST_COPIED = 1 << 22  # items that one object has of another: few opcodes ask for many copies of a large one
 
 # By PyTorch's names of storages: as safetensors writes them, and bytes of an element.
@@ -411,6 +412,7 @@ def open_file(path):
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if data[:4] == b"PK\x03\x04":
         return Archive(file)
+    require(not data[:64].startswith(LFS_POINTER), "expected the file, found Git LFS's pointer to it; git lfs pull fetches it")
     require(data[:1] == b"\x80", "expected a file of torch.save, found something else")
     return OldFile(data)
 

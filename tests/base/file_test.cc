@@ -114,6 +114,23 @@ TEST(ReadFile, RefusesAPipeWithoutWaitingForItsWriter) {
   EXPECT_EQ(message_of<FileError>([&] { MappedFile file(pipe); }), expected);
 }
 
+TEST(ReadFile, NamesGitLfsWhereItLeftAPointer) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "weights.safetensors";
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, 'a') + "\nsize 12345\n";
+  write_file_atomically(path, pointer);
+  const std::string says =
+      path.string() + ": expected the file, found Git LFS's pointer to it; git lfs pull fetches it";
+  EXPECT_EQ(message_of<FileError>([&] { read_file(path); }), says);
+  EXPECT_EQ(message_of<FileError>([&] { FileReader{path}; }), says);
+  EXPECT_EQ(message_of<FileError>([&] { MappedFile{path}; }), says);
+  for (const std::string& other : {pointer.substr(0, 42), "On " + pointer, pointer + std::string(1000, ' ')}) {
+    write_file_atomically(path, other);  // of pointers, and longer than one
+    EXPECT_EQ(read_file(path), other);
+  }
+}
+
 TEST(FileReader, ReadsAtAnyPlace) {
   const TemporaryDirectory directory;
   write_file_atomically(directory / "file", "0123456789");

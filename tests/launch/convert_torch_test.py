@@ -270,6 +270,8 @@ def test_refusals(program):
         check(not os.path.exists(program.path("harmed")), f"{name} was run")
         count += 1
     check("no such file" in convert(program, "none.pt", "refused", expect=1), "none.pt")
+    program.write("pointer.pt", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1234567\n")
+    check("git lfs pull" in convert(program, "pointer.pt", "refused", expect=1), "a pointer of Git LFS")
     print(f"{count} hostile files")
 
 

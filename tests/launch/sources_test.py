@@ -19,7 +19,7 @@ import zlib
 
 from program import Program, check, refused
 
-DATA, USAGE = 4, 2
+DATA, USAGE, IO = 4, 2, 6
 TEXT = ("It was a bright day, naïve and cold; the clocks struck thirteen.\n" * 4000).encode()
 
 
@@ -234,6 +234,20 @@ def test_other_widths(program):
     check(prepared(program, "--format", "uint16", "--as-is", "--train", "ids.bin")[0][1] == 2 * len(ids), "as they are")
 
 
+def test_pointers_of_git_lfs(program):
+    """In place of text, tokens, a vocabulary, a config and a checkpoint."""
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1234567\n"
+    says = ("pointer: expected the file, found Git LFS's pointer to it; git lfs pull fetches it",)
+    program.write("pointer", pointer)
+    program.write("plain.txt", TEXT)
+    for arguments in (("--train", "pointer"), ("--as-is", "--train", "pointer"), ("--format", "uint16", "--train", "pointer"),
+                      ("--tokenizer", "word", "--vocabulary", "pointer", "--train", "plain.txt"),
+                      ("--tokenizer", "sentencepiece", "--model", "pointer", "--train", "plain.txt")):
+        refused(program, IO, "prepare", *arguments, "--output", "none", says=says, leaves_nothing_at="none")
+    refused(program, IO, "train", "pointer", says=says)
+    refused(program, IO, "import", "--model", "pointer", "--args", "pointer", "--output", "none", says=says)
+
+
 def test_signs(program):
     program.write("clean.txt", TEXT)
     check(warnings(program, "--train", "clean.txt") == "", "a clean text is warned of")
@@ -274,7 +288,7 @@ def test_one_line(program):
 def main():
     program = Program()
     for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_other_widths,
-                 test_signs, test_one_line):
+                 test_pointers_of_git_lfs, test_signs, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
