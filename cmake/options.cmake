@@ -8,6 +8,7 @@ function(segue_compile_options)  # of C++; cmake/cuda.cmake has those of CUDA
 endfunction()
 segue_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
                       -fno-math-errno)
+segue_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)  # the same object wherever the sources lie
 # For any x86-64-v3 processor, but for what is compiled for several levels (kernels/cpu).
 segue_compile_options(-march=x86-64-$<IF:$<BOOL:$<TARGET_PROPERTY:SEGUE_CPU_LEVEL>>,$<TARGET_PROPERTY:SEGUE_CPU_LEVEL>,v3>)
 if(SEGUE_SANITIZE)
@@ -33,27 +34,93 @@ function(segue_library name)
   target_link_libraries(${name} PUBLIC segue_options ${ARG_LINK})
 endfunction()
 
-# The programs of tests labelled unit, which is all that a build with sanitizers is for.
-add_custom_target(unit_tests)
-function(segue_labelled_program name label)
-  if(label STREQUAL "unit")
-    add_dependencies(unit_tests ${name})
+# segue_computes_little(TARGET): its sources check, choose and write. More than -O1 costs the compiler's time alone, and so
+# does UndefinedBehaviorSanitizer where nothing is fuzzed: half the time of such sources, which do next to no arithmetic.
+function(segue_computes_little target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+  if(SEGUE_SANITIZE AND NOT SEGUE_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=undefined>)
   endif()
 endfunction()
 
-# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test; only listed by it where
-# SEGUE_LEAVES_OUT is set.
+# segue_runs(TEST TARGET...): what launch/test builds for this test: it builds nothing that no test needs.
+function(segue_runs test)
+  set_property(TEST ${test} PROPERTY ATTACHED_FILES ${ARGN})  # which launch/checks/tests reads
+endfunction()
+
+# segue_leave_out(TARGET TEST...): built when asked for, and listed by ctest alone.
+function(segue_leave_out target)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_tests_properties(${ARGN} PROPERTIES DISABLED ON)
+endfunction()
+
+# segue_test(NAME LABEL SOURCES ... LINK ...): one GoogleTest program, run by ctest as one test; one labelled unit is only
+# listed by it where SEGUE_LEAVES_OUT is set.
 function(segue_test name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} segue_tests_on_cpu GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
-  if(SEGUE_LEAVES_OUT)
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-    set_tests_properties(${name} PROPERTIES DISABLED ON)
+  if(SEGUE_LEAVES_OUT AND label STREQUAL "unit")
+    segue_leave_out(${name} ${name})
   endif()
-  segue_labelled_program(${name} ${label})
+  segue_runs(${name} ${name})
+endfunction()
+
+# segue_by_need(NAME PATH...): launch/test runs this test only when one of these files or folders, named from the top and
+# by patterns, or what they include, has changed since it passed. LONG: it takes minutes, and what passed is noted in tests/long_trials.txt too.
+function(segue_by_need name)
+  cmake_parse_arguments(ARG "LONG" "" "" ${ARGN})
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/)
+  set(paths "")
+  foreach(pattern IN LISTS ARG_UNPARSED_ARGUMENTS)
+    file(GLOB found CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${pattern})
+    if(NOT found)
+      message(FATAL_ERROR "${name}: there is no ${pattern}")
+    endif()
+    list(APPEND paths ${found})
+  endforeach()
+  set_property(TEST ${name} APPEND PROPERTY REQUIRED_FILES ${paths})  # which launch/checks/tests reads
+  if(ARG_LONG)
+    set_property(TEST ${name} APPEND PROPERTY LABELS long)
+  endif()
+endfunction()
+
+# segue_waits(NAME...): tests that wait more than they compute, which launch/test runs beside others, one after another.
+function(segue_waits)
+  foreach(name ${ARGN})
+    set_property(TEST ${name} APPEND PROPERTY LABELS waits)
+  endforeach()
+endfunction()
+
+# segue_folders_of(TARGET OUT): the folders, named from the top, of all that a target is linked from in this project.
+function(segue_folders_of target out)
+  set(folders "")
+  set(waiting ${target})
+  set(seen "")
+  while(waiting)
+    list(POP_FRONT waiting next)
+    if(NOT TARGET ${next} OR next IN_LIST seen)
+      continue()
+    endif()
+    list(APPEND seen ${next})
+    get_target_property(imported ${next} IMPORTED)
+    if(imported)
+      continue()
+    endif()
+    get_target_property(folder ${next} SOURCE_DIR)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    list(APPEND folders ${folder})
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+      get_target_property(linked ${next} ${property})
+      if(linked)
+        list(APPEND waiting ${linked})
+      endif()
+    endforeach()
+  endwhile()
+  list(REMOVE_DUPLICATES folders)
+  set(${out} ${folders} PARENT_SCOPE)
 endfunction()
 
 # segue_test_objects(NAME SOURCES ... LINK ...): tests of several programs, compiled once: each takes
@@ -72,13 +139,19 @@ function(segue_bundled name)
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${CMAKE_BUILD_RPATH}"
     INSTALL_RPATH_USE_LINK_PATH ON)
   target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
-  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
-  add_dependencies(bundle_programs ${name})
+  get_target_property(left_out ${name} EXCLUDE_FROM_ALL)
+  if(NOT left_out)
+    install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
+    add_dependencies(bundle_programs ${name})
+  endif()
 endfunction()
 
 # segue_gpu_test(NAME ...): a test on a real GPU, labelled gpu; skipped where there is none.
 function(segue_gpu_test name)
   segue_test(${name} gpu ${ARGN})
+  if(NOT SEGUE_GPU_CODE)
+    segue_leave_out(${name} ${name})
+  endif()
   set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "no GPU here")
   segue_bundled(${name})
 endfunction()
@@ -102,5 +175,14 @@ function(segue_fuzzer name)
     list(APPEND arguments -dict=${ARG_DICTIONARY})
   endif()
   add_test(NAME ${name} COMMAND ${name} ${arguments})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 7200)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 7200 ENVIRONMENT SEGUE_FUZZ_INPUTS=${SEGUE_FUZZ_INPUTS})
+  segue_runs(${name} ${name})
+  segue_folders_of(${name} paths)
+  list(REMOVE_ITEM paths .)
+  foreach(source IN LISTS ARG_SOURCES)
+    cmake_path(ABSOLUTE_PATH source)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    list(APPEND paths ${source})
+  endforeach()
+  segue_by_need(${name} cmake tests/fuzz ${paths})
 endfunction()

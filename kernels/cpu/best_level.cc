@@ -1,6 +1,7 @@
-// The choice of a level: what the processor reports, against what each level needs.
+// The choice of a level: what the processor reports, against what each level needs. A build may have v3 alone.
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/error.h"
 #include "kernels/cpu/operations.h"
@@ -10,11 +11,19 @@ namespace segue::kernels::cpu {
 namespace x86_64_v3 {
 extern const Operations kOperations;
 }
+#ifdef SEGUE_HAS_LEVEL_V4
 namespace x86_64_v4 {
 extern const Operations kOperations;
 }
+#endif
 
 namespace {
+
+#ifdef SEGUE_HAS_LEVEL_V4
+constexpr const Operations* kV4 = &x86_64_v4::kOperations;
+#else
+constexpr const Operations* kV4 = nullptr;
+#endif
 
 bool runs_v3() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
@@ -28,18 +37,23 @@ bool runs_v4() {
 }
 
 struct Level {
-  const Operations& operations;
+  std::string_view name;
+  const Operations* operations;  // null where this build has none
   bool (*runs)();
 };
-const std::array<Level, 2> kBestFirst{{{x86_64_v4::kOperations, runs_v4}, {x86_64_v3::kOperations, runs_v3}}};
+constexpr std::array<Level, 2> kBestFirst{
+    {{"x86-64-v4", kV4, runs_v4}, {"x86-64-v3", &x86_64_v3::kOperations, runs_v3}}};
 
 }  // namespace
 
 const Operations& best_level() {
   const char* asked = std::getenv("SEGUE_CPU_LEVEL");
   for (const Level& level : kBestFirst) {
-    if (asked != nullptr && level.operations.level != asked) continue;
-    if (level.runs()) return level.operations;
+    if (asked != nullptr && level.name != asked) continue;
+    if (level.operations != nullptr && level.runs()) return *level.operations;
+    if (asked != nullptr && level.operations == nullptr) {
+      throw DeviceError("SEGUE_CPU_LEVEL: this build has no {}; configure it with SEGUE_CPU_LEVELS=v3;v4", asked);
+    }
     if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: this processor does not run {}", asked);
   }
   if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: expected x86-64-v3 or x86-64-v4, found '{}'", asked);

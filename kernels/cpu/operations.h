@@ -11,7 +11,7 @@ namespace segue::kernels::cpu {
 constexpr int64_t kMaxHeadWidth = 256;  // H of relative attention
 
 // The best that this processor runs, or the one that SEGUE_CPU_LEVEL in the environment names ("x86-64-v3"). Throws
-// DeviceError when the processor does not run that level, or none of them.
+// DeviceError when the processor does not run that level or this build lacks it, and when it runs none of them.
 const Operations& best_level();
 
 #ifdef SEGUE_CPU_LEVEL

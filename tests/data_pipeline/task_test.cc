@@ -11,11 +11,12 @@
 #include "data_pipeline/tasks/task_dataset.h"
 #include "tests/data_pipeline/tasks_testing.h"
 #include "tests/data_pipeline/testing.h"
+#include "tests/source_directory.h"
 
 namespace segue {
 namespace {
 
-std::filesystem::path presets() { return std::filesystem::path(SEGUE_SOURCE_DIR) / "configs" / "tasks"; }
+std::filesystem::path presets() { return source_directory() / "configs" / "tasks"; }
 
 // With one split, "test", of one part.
 TaskSpec small_spec(const std::string& kind, int64_t vocabulary, const TaskPart& part) {

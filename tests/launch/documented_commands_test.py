@@ -41,6 +41,7 @@ PROVEN_BY = {
     "cmake -S PREFIX/share/doc/segue/example": "library_test",
     "score_text/score_text runs/book story.txt": "library_test",
     "python3 -B tests/simt/mutation_check.py . build/release": "kernel_mutations",
+    "launch/checks/tests": "launch/test",
     "launch/checks/lint": "launch/test",
     "launch/checks/fuzz": "launch/test",
     "launch/checks/chaos": "chaos_test",

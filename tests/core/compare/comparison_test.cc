@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "tests/message_of.h"
+#include "tests/source_directory.h"
 #include "tests/temporary_directory.h"
 
 namespace segue {
@@ -189,7 +190,7 @@ TEST_F(ComparisonTest, SecondsPayForAsManyStepsAsTheirTimingSays) {
 
 // The presets are what the comparison's variants make of its base; every kind of position has one.
 TEST_F(ComparisonTest, FamilyHasAPresetForEveryVariant) {
-  const std::filesystem::path family = std::filesystem::path(SEGUE_SOURCE_DIR) / "configs" / "family";
+  const std::filesystem::path family = source_directory() / "configs" / "family";
   const Comparison comparison = load_comparison(family / "comparison.json");
   std::vector<std::string> presets;
   for (const auto& entry : std::filesystem::directory_iterator(family)) {

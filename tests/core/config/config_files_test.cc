@@ -8,12 +8,13 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "core/config/config.h"
+#include "tests/source_directory.h"
 
 namespace segue {
 namespace {
 
-std::filesystem::path configs() { return std::filesystem::path(SEGUE_SOURCE_DIR) / "configs"; }
-std::filesystem::path fuzz() { return std::filesystem::path(SEGUE_SOURCE_DIR) / "tests" / "fuzz"; }
+std::filesystem::path configs() { return source_directory() / "configs"; }
+std::filesystem::path fuzz() { return source_directory() / "tests" / "fuzz"; }
 
 // Every value described, typed or enumerated; every optional one with a default.
 void expect_complete(const OrderedJson& schema, const std::string& path) {

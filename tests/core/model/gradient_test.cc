@@ -114,13 +114,7 @@ void run_backward(ModelProblem& problem, const ReplayInfo& info, int64_t scored 
 class ModelGradients : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, ModelGradients, testing::ValuesIn(model_variants()), name_of_variant);
 
-TEST_P(ModelGradients, EqualComplexStep) {
-  ModelProblem problem(tiny(GetParam()), 2, kBefore + kTgtLen);
-  run_backward(problem, {.loss_scale = 1.0F / (2.0F * kTgtLen)});
-  SegmentLoss loss(problem, {std::nullopt, std::nullopt});
-  expect_gradients(problem, loss);
-}
-
+// Of all tokens with dropout; without it, of some, below: what is scored and what is dropped do not meet.
 TEST_P(ModelGradients, EqualComplexStepWithDropout) {
   ModelConfig config = tiny(GetParam());
   config.dropout = 0.25;

@@ -10,10 +10,19 @@
 namespace segue::kernels::cpu {
 namespace {
 
+#ifdef SEGUE_HAS_LEVEL_V4
 TEST(BestLevel, TheBestThatTheProcessorRuns) {
   const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
   EXPECT_EQ(best_level().level, has_avx512 ? "x86-64-v4" : "x86-64-v3");
 }
+#else
+TEST(BestLevel, TheOnlyOneOfThisBuild) {
+  EXPECT_EQ(best_level().level, "x86-64-v3");
+  const AskedLevel asked("x86-64-v4");
+  EXPECT_EQ(message_of<DeviceError>([] { best_level(); }),
+            "SEGUE_CPU_LEVEL: this build has no x86-64-v4; configure it with SEGUE_CPU_LEVELS=v3;v4");
+}
+#endif
 
 // Also where none can be opened: jobs for one are planned there.
 TEST(OperationsOfAGpu, SayWhatItCanDo) {
