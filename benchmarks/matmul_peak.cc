@@ -81,10 +81,10 @@ std::vector<double> sample_rates(const Product& product, const Shape& shape, con
   const double gflop = 2e-9 * static_cast<double>(shape.m) * static_cast<double>(shape.n * shape.k);
   std::vector<double> rates;
   const auto begin = Clock::now();
-  while (rates.size() < 3 || seconds_since(begin) < seconds) {
+  while (rates.size() < 3 || segue::seconds_since(begin) < seconds) {
     const auto start = Clock::now();
     product.run(stream);
-    rates.push_back(gflop / seconds_since(start));
+    rates.push_back(gflop / segue::seconds_since(start));
   }
   std::sort(rates.begin(), rates.end());
   return rates;
