@@ -59,7 +59,8 @@ struct InputFile {
   int64_t size;
 };
 
-// What Git leaves in place of a large file that was not fetched: lines of text, below 1024 bytes by their specification.
+// What Git leaves in place of a large file that was not fetched: lines of text, below 1024 bytes by their
+// specification.
 void refuse_git_lfs_pointer(const InputFile& file, const std::filesystem::path& path) {
   constexpr std::string_view kFirstLine = "version https://git-lfs.github.com/spec/v1\n";
   constexpr int64_t kLongest = 1024;

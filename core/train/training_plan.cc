@@ -95,8 +95,9 @@ void check_learning_rate(const Config& config) {
   for (int64_t update = 1; update <= config.training.max_step; ++update) {
     if (static_cast<float>(learning_rate(config, update, {})) > 0.0F) return;
   }
-  throw ConfigError("schedule: expected a learning rate above 0 at some step, found 0 at each of training.max_step = {}",
-                    config.training.max_step);
+  throw ConfigError(
+      "schedule: expected a learning rate above 0 at some step, found 0 at each of training.max_step = {}",
+      config.training.max_step);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 Dataset dataset_of(const DataConfig& config);
 
 // Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
-// a split is missing or too short, its documents are not told apart by data.document_boundary, or nothing can be learned:
-// no target is scored, or the learning rate is 0 throughout. Reads marks as far as the first that is scored.
+// a split is missing or too short, its documents are not told apart by data.document_boundary, or nothing can be
+// learned: no target is scored, or the learning rate is 0 throughout. Reads marks as far as the first that is scored.
 void check_fit(const Config& config, const Dataset& dataset);
 
 // Plans a job of `ranks` without running it: nothing is drawn, read or filled. Activations are those of the CPU's
