@@ -296,8 +296,9 @@ TEST(Combinations, APlateauIsSeenByEvaluations) {
 }
 
 TEST(Combinations, ScheduleFitsTheRun) {
-  EXPECT_EQ(error_with({"schedule.eta_min=0.5"}),
-            "c: schedule.eta_min: expected at most optimizer.lr = 0.00025, found 0.5");
+  EXPECT_EQ(error_with({"schedule.eta_min=0.00026"}),
+            "c: schedule.eta_min: expected at most optimizer.lr = 0.00025, found 0.00026");
+  EXPECT_EQ(error_with({"schedule.eta_min=0.00025"}), "no error");
   EXPECT_EQ(error_with({"schedule.warmup_step=30", "training.max_step=20"}), "no error");
 }
 
