@@ -68,23 +68,19 @@ function(segue_test name label)
   segue_runs(${name} ${name})
 endfunction()
 
-# segue_by_need(NAME PATH...): launch/test runs this test only when one of these files or folders, named from the top and
-# by patterns, or what they include, has changed since it passed. LONG: it takes minutes, and what passed is noted in tests/long_trials.txt too.
+# segue_by_need(NAME PATH...): a long trial. launch/test runs it only when one of these files or folders, named from the
+# top and by patterns, or what they include, is not as it was when the trial passed (tests/long_trials.txt).
 function(segue_by_need name)
-  cmake_parse_arguments(ARG "LONG" "" "" ${ARGN})
-  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${PROJECT_SOURCE_DIR}/)
   set(paths "")
-  foreach(pattern IN LISTS ARG_UNPARSED_ARGUMENTS)
-    file(GLOB found CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${pattern})
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${PROJECT_SOURCE_DIR}/${pattern})
     if(NOT found)
       message(FATAL_ERROR "${name}: there is no ${pattern}")
     endif()
     list(APPEND paths ${found})
   endforeach()
   set_property(TEST ${name} APPEND PROPERTY REQUIRED_FILES ${paths})  # which launch/checks/tests reads
-  if(ARG_LONG)
-    set_property(TEST ${name} APPEND PROPERTY LABELS long)
-  endif()
+  set_property(TEST ${name} APPEND PROPERTY LABELS long)
 endfunction()
 
 # segue_waits(NAME...): tests that wait more than they compute, which launch/test runs beside others, one after another.
@@ -184,5 +180,5 @@ function(segue_fuzzer name)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
     list(APPEND paths ${source})
   endforeach()
-  segue_by_need(${name} LONG cmake tests/fuzz ${paths})
+  segue_by_need(${name} cmake tests/fuzz ${paths})
 endfunction()

@@ -79,12 +79,15 @@ void check_evaluated_targets(const Config& config, const Dataset& dataset) {
   if (!dataset.split_info(split).marks) return;
   TokenSource source = dataset.split(split);
   const EvaluationPlan plan = evaluation_plan(config, dataset);
+  constexpr int64_t kBlock = 1 << 16;
   std::vector<TokenMark> marks;
   for (int64_t group = 0; group < plan.groups(); ++group) {
     for (const Lane& lane : plan.group(group)) {
-      marks.resize(static_cast<size_t>(lane.end - lane.scored));
-      source.read_marks(lane.scored + 1, marks);
-      if (std::ranges::any_of(marks, &TokenMark::is_scored)) return;
+      for (int64_t row = lane.scored; row < lane.end; row += kBlock) {
+        marks.resize(static_cast<size_t>(std::min(kBlock, lane.end - row)));
+        source.read_marks(row + 1, marks);
+        if (std::ranges::any_of(marks, &TokenMark::is_scored)) return;
+      }
     }
   }
   throw DataError("{}: expected a scored target among those evaluated, found none", source.name());
