@@ -40,7 +40,8 @@ bool are_groups(const std::vector<uint32_t>& numbers, size_t stride, size_t widt
     if (column_of(numbers, stride, place).largest > 0) return false;
   if (low.values.size() < 2) return false;
   if (high.largest == 0) return true;
-  return width == 2 && high.largest <= 3 && low.largest >= 256 && low.values.size() >= 4 * high.values.size();
+  return width == 2 && high.largest < kLikelyVocabulary >> 16 && low.largest >= 256 &&
+         low.values.size() >= 4 * high.values.size();
 }
 
 bool is_print(char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r' || byte == '\t'; }

@@ -45,7 +45,7 @@ TEST(TokenWidth, IsThatOfAnyVocabulary) {
 }
 
 TEST(TokenWidth, NamesTheOneThatFits) {
-  for (const int64_t vocabulary : {100, 50257, 128256, 262144}) {
+  for (const int64_t vocabulary : {100, 50257, 128256, 262144, 1000000}) {
     const std::string wide = bytes_as<uint32_t>(tokens_of(vocabulary)),
                       widest = bytes_as<int64_t>(tokens_of(vocabulary));
     EXPECT_THAT(other_tokens_than(TokenType::kUInt16, wide), StartsWith("tokens of uint32")) << vocabulary;
