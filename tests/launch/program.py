@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -84,6 +85,21 @@ def is_exact_by_row():
 def check(condition, message):
     if not condition:
         sys.exit("failed: " + message)
+
+
+class TooLate(Exception):
+    """A run was over before it was killed."""
+
+
+def until_in_time(program, run, attempt):
+    """What `attempt` returns, which kills this run at moments. A machine that others use may be slower to kill than a run
+    of steps this small is to end: then the run is removed, and all begins anew."""
+    for _ in range(8):
+        try:
+            return attempt()
+        except TooLate:
+            shutil.rmtree(program.path(run))
+    sys.exit(f"failed: {run}: eight times it was over before it was killed")
 
 
 def refused(program, code, *arguments, says=(), leaves_nothing_at=None):

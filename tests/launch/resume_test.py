@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from job import half_written, newest_step, wait_for_a_save
-from program import KEYS_VALUES, MASKED, TINY_MODEL, Program, check, check_same_run, metrics
+from program import KEYS_VALUES, MASKED, TINY_MODEL, Program, TooLate, check, check_same_run, metrics, until_in_time
 
 STEPS = 20
 MANY_STEPS = 300
@@ -46,11 +46,13 @@ def begin_as_a_run_of_such_lengths(program, config):
 def kill_once(program, config):
     process = program.start("train", config, "--run", "once")
     while not os.path.isdir(program.path("once", "checkpoints", "step-00000010")):
-        check(process.poll() is None, "the run ended before it was killed")
+        if process.poll() is not None:
+            raise TooLate
         time.sleep(0.001)
     process.kill()
     process.communicate()
-    check(not os.path.isdir(program.path("once", "checkpoints", "step-00000020")), "the run was over before it was killed")
+    if os.path.isdir(program.path("once", "checkpoints", "step-00000020")):
+        raise TooLate
     program.run("train", config, "--run", "once", "--resume")
 
 
@@ -68,7 +70,8 @@ def kill_often(program, config, run):
         time.sleep(moments.uniform(0.0, 0.01))
         if kill % 2 == 1:
             wait_for_a_save(process, checkpoints)
-        check(process.poll() is None, f"kill {kill + 1} came after the end of the run")
+        if process.poll() is not None:
+            raise TooLate
         process.kill()
         process.communicate()
         inside_a_save += half_written(checkpoints)
@@ -119,7 +122,7 @@ def main():
                           interval=10)
     program.run("train", config, "--run", "whole")
     begin_as_a_run_of_such_lengths(program, config)
-    kill_once(program, config)
+    until_in_time(program, "once", lambda: kill_once(program, config))
     check_same_run(program.path("whole"), program.path("once"), STEPS, "killed once")
     resume_with_leftovers(program, config)
     end_where_another_takes_over(program, config)
@@ -127,7 +130,7 @@ def main():
     config = write_config(program, "often.json", MANY_STEPS, [stage(90, 7, 0), stage(200, 11, 9)],
                           TINY_MODEL | MASKED | KEYS_VALUES, interval=1, keep_last=2)
     program.run("train", config, "--run", "saved")
-    inside = kill_often(program, config, "often")
+    inside = until_in_time(program, "often", lambda: kill_often(program, config, "often"))
     check_same_run(program.path("saved"), program.path("often"), MANY_STEPS, "killed often")
     print(f"{KILLS} kills, {inside} inside a save")
     check(inside > 0, "no kill fell inside a save")
