@@ -16,6 +16,7 @@ from program import check, check_same_run
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "launch" / "cluster" / "train.sbatch"
 ENDLESS = 10000000  # steps
+UNDISTURBED_S = 1200  # for the steps that were made before a time limit came: half a minute on a machine that does nothing else
 
 
 class Training:
@@ -68,7 +69,9 @@ class Training:
         self.config(steps)
         self.wait_for("the end", lambda state, _: state in ("COMPLETED", "FAILED", "CANCELLED"))
         check(self.slurm.state_of(self.id)[0] == "COMPLETED", self.log())
-        self.job.run_ranks(2, "train", f"{self.run}.json", "--run", "undisturbed", "--quiet")
+        undisturbed = self.job.start_ranks(2, "train", f"{self.run}.json", "--run", "undisturbed", "--quiet")
+        said = "".join(undisturbed.communicate(timeout=UNDISTURBED_S))
+        check(undisturbed.returncode == 0, f"undisturbed: exit {undisturbed.returncode}\n{said}")
         check_same_run(self.job.path("undisturbed"), self.job.path(self.run), steps, f"{self.run}, interrupted")
         shutil.rmtree(self.job.path("undisturbed"))
 
