@@ -236,10 +236,14 @@ TEST_F(PrepareTest, EveryKindTakesTextWhoseSharesEndInsideOfACharacter) {
 }
 
 // Its manifest is larger than other JSON may be.
-TEST_F(PrepareTest, MoreSourcesThanACommandLineHoldsAreOpenedAgain) {
-  constexpr size_t kSources = 110000;
-  const auto source = write_text(directory_ / "text", "0123456789");
+TEST_F(PrepareTest, ManifestsOfMoreThanOtherJsonMayHaveAreOpenedAgain) {  // as of 110,000 sources with short names
+  constexpr size_t kSources = 10000;
+  std::filesystem::path folder = directory_ / "deep";
+  while (folder.string().size() < 1700) folder /= std::string(200, 'd');
+  std::filesystem::create_directories(folder);
+  const auto source = write_text(folder / "text", "0123456789");
   prepare_silently({.output = output_, .train = std::vector(kSources, source)});
+  EXPECT_GT(std::filesystem::file_size(output_ / "manifest.json"), size_t{16} << 20);
   EXPECT_EQ(Dataset(output_).manifest().sources.size(), kSources);
 }
 

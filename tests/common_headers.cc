@@ -1,0 +1,2 @@
+// Carries the precompiled header.
+#include "tests/common_headers.h"
