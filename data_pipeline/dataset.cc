@@ -14,19 +14,10 @@
 namespace segue {
 namespace {
 
-// Shards that follow one another: the tokens of a split, or their marks.
-struct ShardRow {
-  std::string name;
-  TokenType type;
-  const std::vector<ShardInfo>& shards;
-};
-
 std::vector<ShardRow> rows_of(const DatasetManifest& manifest) {
   std::vector<ShardRow> rows;
-  for (const SplitInfo& split : manifest.splits) {
-    rows.push_back({split.name, manifest.token_type, split.shards});
-    if (split.marks) rows.push_back({name_of_marks(split.name), split.marks->type, split.marks->shards});
-  }
+  for (const SplitInfo& split : manifest.splits)
+    for (const ShardRow& row : rows_of(split, manifest.token_type)) rows.push_back(row);
   return rows;
 }
 

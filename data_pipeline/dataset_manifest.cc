@@ -68,6 +68,7 @@ class Checks {
     require(static_cast<double>(total_tokens_) <= kMostTokens, path + ".tokens",
             fmt::format("at most {} in all splits", kMostTokens), std::to_string(split.tokens));
     check_text(split, kind, path);
+    if (split.token_bytes) check_shards(split.token_bytes->shards, split.tokens, path, ".token_bytes");
     if (split.marks) check_shards(split.marks->shards, split.tokens, path, ".marks");
     if (split.examples) check_examples(split, path);
   }
@@ -102,6 +103,7 @@ class Checks {
               std::to_string(split.bytes));
     require(split.unknown <= split.tokens, path + ".unknown", fmt::format("at most the {} tokens", split.tokens),
             std::to_string(split.unknown));
+    require(!split.token_bytes || split.bytes > 0, path + ".bytes", "those of token_bytes", "0");
   }
 
   void check_shard(const ShardInfo& shard, const std::string& path) {
@@ -145,16 +147,28 @@ void SplitInfo::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kMostTokens});
+  fields.optional("token_bytes", token_bytes,
+                  {.meaning = "bytes of text that each token stands for; without it, one where bytes are as many as "
+                              "tokens, else not known"});
   fields.optional("marks", marks, {.meaning = "which tokens are scored; without it, all are"});
   fields.optional("examples", examples,
                   {.meaning = "lengths of the examples that the split is made of; without it, it is one text"});
 }
 
 std::string name_of_marks(const std::string& split) { return split + "-marks"; }
+std::string name_of_token_bytes(const std::string& split) { return split + "-bytes"; }
 
-void MarksInfo::describe(JsonFields& fields) {
-  fields.required("type", type, {.meaning = "type of the marks in the shards"});
-  fields.required("shards", shards, {.meaning = "the files that hold a mark for every token, in order"});
+std::vector<ShardRow> rows_of(const SplitInfo& split, TokenType token_type) {
+  std::vector<ShardRow> rows{{split.name, token_type, split.shards}};
+  if (split.token_bytes)
+    rows.push_back({name_of_token_bytes(split.name), split.token_bytes->type, split.token_bytes->shards});
+  if (split.marks) rows.push_back({name_of_marks(split.name), split.marks->type, split.marks->shards});
+  return rows;
+}
+
+void RowInfo::describe(JsonFields& fields) {
+  fields.required("type", type, {.meaning = "type of the numbers in the shards"});
+  fields.required("shards", shards, {.meaning = "the files that hold a number for every token, in order"});
 }
 
 void ExampleTrait::describe(JsonFields& fields) {
@@ -225,7 +239,7 @@ void check_manifest_size(const DatasetManifest& manifest, std::string_view sourc
   constexpr int64_t kValuesBesides = 1000;  // the symbols of a tokenizer among them
   int64_t shards = 0;
   for (const SplitInfo& split : manifest.splits)
-    shards += std::ssize(split.shards) + (split.marks ? std::ssize(split.marks->shards) : 0);
+    for (const ShardRow& row : rows_of(split, manifest.token_type)) shards += std::ssize(row.shards);
   int64_t values = kValuesBesides + 4 * shards;
   for (const SourceInfo& info : manifest.sources) values += 5 + std::ssize(info.splits);
   const int64_t bytes = values > kLimits.max_values ? 0 : std::ssize(dataset_manifest_text(manifest));

@@ -26,8 +26,8 @@ struct ShardInfo {
   void describe(JsonFields& fields);
 };
 
-// A mark for every token of a split (data_pipeline/token_mark.h), in shards of their own.
-struct MarksInfo {
+// A number for every token of a split, in shards of their own.
+struct RowInfo {
   TokenType type = TokenType::kUInt8;
   std::vector<ShardInfo> shards = {};
   void describe(JsonFields& fields);
@@ -55,7 +55,8 @@ struct SplitInfo {
   std::vector<ShardInfo> shards = {};
   int64_t bytes = 0;                                     // of text that the tokens stand for; 0: not known
   int64_t unknown = 0;                                   // tokens that stand for what is not in the vocabulary
-  std::optional<MarksInfo> marks = {};                   // none: every token is scored
+  std::optional<RowInfo> token_bytes = {};               // of text, of each token; none: all one, or not known
+  std::optional<RowInfo> marks = {};                     // token_mark.h; none: every token is scored
   std::optional<std::vector<ExampleRun>> examples = {};  // none: the split is one text
   void describe(JsonFields& fields);
 
@@ -63,8 +64,18 @@ struct SplitInfo {
   std::vector<ExampleRun> runs() const { return examples ? *examples : std::vector{ExampleRun{1, tokens, {}}}; }
 };
 
-// The name under which the shards of a split's marks know each other.
+// The names under which the shards of a split's marks, and of its tokens' bytes, know each other.
 std::string name_of_marks(const std::string& split);
+std::string name_of_token_bytes(const std::string& split);
+
+// Shards that follow one another: the tokens of a split, or a row of numbers beside them.
+struct ShardRow {
+  std::string name;
+  TokenType type;
+  const std::vector<ShardInfo>& shards;
+};
+// Those of a split that outlives them.
+std::vector<ShardRow> rows_of(const SplitInfo& split, TokenType token_type);
 
 struct SourceInfo {
   std::string file;

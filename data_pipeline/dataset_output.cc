@@ -1,6 +1,7 @@
 // Shared by prepare and the tasks.
 #include "data_pipeline/dataset_output.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.h"
@@ -36,6 +37,16 @@ TokenType type_for(int64_t vocabulary) {
   for (const TokenType type : {TokenType::kUInt8, TokenType::kUInt16})
     if (vocabulary <= largest_vocabulary(type)) return type;
   return TokenType::kUInt32;
+}
+
+std::vector<std::byte> widened(std::span<const std::byte> tokens, TokenType from, TokenType to) {
+  const auto narrow = static_cast<size_t>(bytes_of(from));
+  const auto wide = static_cast<size_t>(bytes_of(to));
+  std::vector<std::byte> out(tokens.size() / narrow * wide);
+  for (size_t i = 0; i * narrow < tokens.size(); ++i)
+    std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(i * narrow), narrow,
+                out.begin() + static_cast<std::ptrdiff_t>(i * wide));
+  return out;
 }
 
 void narrow_into(std::span<const uint32_t> tokens, TokenType type, std::vector<std::byte>& out) {

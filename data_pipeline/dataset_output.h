@@ -18,6 +18,9 @@ void check_dataset_output(const std::filesystem::path& output, bool force);
 // The smallest type for tokens below `vocabulary`.
 TokenType type_for(int64_t vocabulary);
 
+// The same numbers in a wider type on disk.
+std::vector<std::byte> widened(std::span<const std::byte> tokens, TokenType from, TokenType to);
+
 // Appends tokens in their type on disk.
 void narrow_into(std::span<const uint32_t> tokens, TokenType type, std::vector<std::byte>& out);
 

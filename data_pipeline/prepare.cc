@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -25,8 +26,10 @@ namespace {
 // One split on its way from text, or from ready-made tokens where there is no encoder, to shards.
 class SplitPreparation : public TextSink {
  public:
-  SplitPreparation(std::unique_ptr<Encoder> encoder, SplitWriter writer, TokenType type)
-      : encoder_(std::move(encoder)), writer_(std::move(writer)), type_(type) {}
+  // `of_bytes` of tokens that may stand for more than a byte.
+  SplitPreparation(std::unique_ptr<Encoder> encoder, SplitWriter writer, std::optional<SplitWriter> of_bytes,
+                   TokenType type)
+      : encoder_(std::move(encoder)), writer_(std::move(writer)), of_bytes_(std::move(of_bytes)), type_(type) {}
 
   void begin_file(const std::string& file, int64_t offset) override {
     if (encoder_) encoder_->begin_file(file, offset);
@@ -43,9 +46,14 @@ class SplitPreparation : public TextSink {
     write();
   }
   void end_split() override {
-    if (encoder_) encoder_->end_split();
+    if (encoder_) {
+      encoder_->end_split();
+      write();
+    }
     info_ = writer_.finish();
     info_.bytes = bytes_;
+    if (of_bytes_ && info_.tokens > 0)
+      info_.token_bytes = RowInfo{.type = of_bytes_->type(), .shards = of_bytes_->finish().shards};
     info_.unknown = encoder_ ? encoder_->unknown() : 0;
     if (info_.tokens < kSmallestSplit)
       throw DataError(
@@ -63,10 +71,13 @@ class SplitPreparation : public TextSink {
     narrow_into(encoder_->tokens(), type_, block_);
     encoder_->tokens().clear();
     writer_.append(block_);
+    if (of_bytes_) of_bytes_->append(encoder_->token_bytes());
+    encoder_->token_bytes().clear();
   }
 
   std::unique_ptr<Encoder> encoder_;
   SplitWriter writer_;
+  std::optional<SplitWriter> of_bytes_;
   TokenType type_;
   std::vector<std::byte> block_;
   int64_t bytes_ = 0;
@@ -78,10 +89,16 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
                              const Tokenizer* tokenizer, const std::filesystem::path& directory, Logger& logger) {
   const TokenType type = tokenizer != nullptr ? type_for(tokenizer->info().vocabulary) : source_type_of(options.format);
   std::vector<std::unique_ptr<SplitPreparation>> splits;
+  const auto writer_of = [&](const std::string& name, TokenType type_on_disk) {
+    const ShardLayout layout{type_on_disk, options.shard_tokens, static_cast<int>(options.compression)};
+    return SplitWriter(directory, name, layout);
+  };
   PassResult read = read_corpora(options, corpora, "prepare", [&](const std::string& name) {
-    splits.push_back(std::make_unique<SplitPreparation>(
-        tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
-        SplitWriter(directory, name, {type, options.shard_tokens, static_cast<int>(options.compression)}), type));
+    std::optional<SplitWriter> of_bytes;  // one of each byte goes without saying
+    if (tokenizer != nullptr && tokenizer->info().kind != TokenizerKind::kByte)
+      of_bytes = writer_of(name_of_token_bytes(name), TokenType::kUInt8);
+    splits.push_back(std::make_unique<SplitPreparation>(tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
+                                                        writer_of(name, type), std::move(of_bytes), type));
     return splits.back().get();
   });
   DatasetManifest manifest;

@@ -66,11 +66,13 @@ SegmentStreams::SegmentStreams(TokenSource source, const StreamOptions& options,
   for (size_t stream = 0; stream < static_cast<size_t>(options_.local_streams); ++stream)
     windows_.emplace_back(first_offset(stream), first_offset(stream) + rows_, std::max(kWindowTokens, longest + 1));
   const Shape shape{options_.local_streams, longest};
+  const Shape of_bytes{source_.has_bytes() ? options_.local_streams : 0, longest};
   const Shape of_reach{documents_ ? options_.local_streams : 0, longest};
   const Shape of_ahead{documents_ && options_.masking ? options_.local_streams : 0, longest};
   for (int64_t i = 0; i <= options_.read_ahead; ++i)
     slots_.push_back({.tokens = OwnedTensor(DType::kInt32, shape),
                       .targets = OwnedTensor(DType::kInt32, shape),
+                      .bytes = OwnedTensor(DType::kInt32, of_bytes),
                       .reach = OwnedTensor(DType::kInt32, of_reach),
                       .ahead = OwnedTensor(DType::kInt32, of_ahead),
                       .segment = {}});
@@ -208,6 +210,7 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
   if (position.row == 0) std::ranges::fill(places_, DocumentPlace{});
   auto* tokens = slot.tokens.as<int32_t>();
   auto* targets = slot.targets.as<int32_t>();
+  auto* bytes = slot.bytes.as<int32_t>();
   auto* reach = slot.reach.as<int32_t>();
   auto* ahead = slot.ahead.as<int32_t>();
   const auto rows_of_segment = static_cast<size_t>(length);
@@ -221,6 +224,7 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
       *tokens++ = row.token;
       *targets++ = row.target;
     }
+    if (!rows.bytes.empty()) bytes = std::ranges::copy(rows.bytes.subspan(1), bytes).out;
     if (!documents_) continue;
     for (size_t i = 0; i < rows_of_segment; ++i) reach[i] = reach_of_next(places_[stream], rows.tokens[i]);
     if (options_.masking) {
@@ -232,6 +236,7 @@ void SegmentStreams::fill(Slot& slot, StreamPosition position) {
   const Shape shape{options_.local_streams, length};
   slot.segment = {.tokens = {slot.tokens.view().data, DType::kInt32, shape},
                   .targets = {slot.targets.view().data, DType::kInt32, shape},
+                  .bytes = {slot.bytes.view().data, DType::kInt32, {slot.bytes.shape()[0], length}},
                   .reach = {slot.reach.view().data, DType::kInt32, {std::ssize(places_), length}},
                   .ahead = {slot.ahead.view().data, DType::kInt32, {slot.ahead.shape()[0], length}},
                   .length = length,

@@ -54,6 +54,7 @@ struct StreamPosition {
 struct Segment {
   ConstTensorView tokens;   // [local_streams, length] int32
   ConstTensorView targets;  // [local_streams, length] int32; -1 (kUnscoredTarget) where there is nothing to predict
+  ConstTensorView bytes;    // [local_streams, length] int32: of text of each target; none where not known
   // [local_streams, length] int32: rows of its document before each row, or as many as lie at least `farthest` before
   // the segment; none where documents are not told apart.
   ConstTensorView reach;
@@ -100,6 +101,7 @@ class SegmentStreams {
   struct Slot {
     OwnedTensor tokens;
     OwnedTensor targets;
+    OwnedTensor bytes;
     OwnedTensor reach, ahead;
     Segment segment;
   };

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data_pipeline/dataset_output.h"
+#include "data_pipeline/shard_reader.h"
 
 namespace segue {
 
@@ -21,15 +23,38 @@ void SplitWriter::append(std::span<const std::byte> tokens) {
   }
 }
 
+void SplitWriter::append(std::span<const uint32_t> numbers) {
+  if (numbers.empty()) return;
+  if (const TokenType type = type_for(std::ranges::max(numbers) + int64_t{1}); type > layout_.type) widen(type);
+  narrowed_.clear();
+  narrow_into(numbers, layout_.type, narrowed_);
+  append(std::span<const std::byte>(narrowed_));
+}
+
 void SplitWriter::write_shard() {
   const auto index = static_cast<int64_t>(info_.shards.size());
-  const int64_t tokens = std::ssize(waiting_) / bytes_of(layout_.type);
-  const std::string file = fmt::format("{}-{:05}.h5", info_.name, index);
-  ShardWriter shard(directory_ / file, {info_.name, index, layout_.type, tokens}, layout_.compression);
-  shard.append(waiting_);
-  info_.shards.push_back({file, tokens, shard.finish()});
-  info_.tokens += tokens;
+  info_.shards.push_back(write(fmt::format("{}-{:05}.h5", info_.name, index), index, waiting_));
+  info_.tokens += info_.shards.back().tokens;
   waiting_.clear();
+}
+
+ShardInfo SplitWriter::write(const std::string& file, int64_t index, std::span<const std::byte> tokens) const {
+  const int64_t count = std::ssize(tokens) / bytes_of(layout_.type);
+  ShardWriter shard(directory_ / file, {info_.name, index, layout_.type, count}, layout_.compression);
+  shard.append(tokens);
+  return {file, count, shard.finish()};
+}
+
+void SplitWriter::widen(TokenType type) {
+  const TokenType before = std::exchange(layout_.type, type);
+  for (size_t i = 0; i < info_.shards.size(); ++i) {
+    ShardInfo& shard = info_.shards[i];
+    const auto index = static_cast<int64_t>(i);
+    std::vector<std::byte> tokens(static_cast<size_t>(shard.tokens * bytes_of(before)));
+    ShardReader(directory_ / shard.file, {info_.name, index, before, shard.tokens}).read_bytes(0, tokens);
+    shard = write(shard.file, index, widened(tokens, before, type));
+  }
+  waiting_ = widened(waiting_, before, type);
 }
 
 const SplitInfo& SplitWriter::finish() {

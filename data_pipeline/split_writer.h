@@ -26,16 +26,23 @@ class SplitWriter {
 
   // Whole tokens, in their type on disk.
   void append(std::span<const std::byte> tokens);
+  // The same of numbers, whose type on disk becomes that of the largest: shards that were written before are written
+  // anew.
+  void append(std::span<const uint32_t> numbers);
+  TokenType type() const { return layout_.type; }
   // The split for the manifest; nothing can be appended any more.
   const SplitInfo& finish();
 
  private:
   void write_shard();
+  ShardInfo write(const std::string& file, int64_t index, std::span<const std::byte> tokens) const;
+  void widen(TokenType type);
 
   std::filesystem::path directory_;
   ShardLayout layout_;
   SplitInfo info_;
   std::vector<std::byte> waiting_;
+  std::vector<std::byte> narrowed_;
 };
 
 }  // namespace segue

@@ -21,9 +21,14 @@ TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, Token
     begins_.push_back(begin);
     begin += shard.tokens;
   }
-  if (!split_.marks) return;
-  SplitInfo row{.name = name_of_marks(split_.name), .tokens = split_.tokens, .shards = split_.marks->shards};
-  marks_ = std::make_unique<TokenSource>(directory_, std::move(row), split_.marks->type, kLargestVocabulary);
+  marks_ = row_beside(name_of_marks(split_.name), split_.marks);
+  token_bytes_ = row_beside(name_of_token_bytes(split_.name), split_.token_bytes);
+}
+
+std::unique_ptr<TokenSource> TokenSource::row_beside(const std::string& name, const std::optional<RowInfo>& row) const {
+  if (!row) return nullptr;
+  SplitInfo numbers{.name = name, .tokens = split_.tokens, .shards = row->shards};
+  return std::make_unique<TokenSource>(directory_, std::move(numbers), row->type, kLargestVocabulary);
 }
 
 std::string TokenSource::name() const { return fmt::format("{}: split \"{}\"", directory_.string(), split_.name); }
@@ -62,6 +67,12 @@ void TokenSource::read_marks(int64_t offset, std::span<TokenMark> out) {
   read_marks_.resize(out.size());
   marks_->read(offset, read_marks_);
   for (size_t i = 0; i < out.size(); ++i) out[i] = {static_cast<uint32_t>(read_marks_[i])};
+}
+
+void TokenSource::read_bytes(int64_t offset, std::span<int32_t> out) {
+  if (!has_bytes()) throw ContractError("{}: bytes of tokens that are not known", name());
+  if (token_bytes_ != nullptr) return token_bytes_->read(offset, out);
+  std::ranges::fill(out, 1);
 }
 
 }  // namespace segue

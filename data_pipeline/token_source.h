@@ -35,11 +35,17 @@ class TokenSource {
   // Likewise the marks of these tokens, of a split that has any.
   void read_marks(int64_t offset, std::span<TokenMark> out);
 
+  // Whether it is known how many bytes of text each token stands for.
+  bool has_bytes() const { return token_bytes_ != nullptr || split_.bytes == split_.tokens; }
+  // Likewise these bytes, where they are known.
+  void read_bytes(int64_t offset, std::span<int32_t> out);
+
  private:
   struct OpenShard {
     size_t index;
     ShardReader reader;
   };
+  std::unique_ptr<TokenSource> row_beside(const std::string& name, const std::optional<RowInfo>& row) const;
   ShardReader& opened(size_t index);
   std::filesystem::path path_of(size_t index) const { return directory_ / split_.shards[index].file; }
 
@@ -47,9 +53,10 @@ class TokenSource {
   SplitInfo split_;
   TokenType type_;
   int64_t vocabulary_;
-  std::vector<int64_t> begins_;         // offset in the split of each shard's first token
-  std::deque<OpenShard> open_;          // oldest first
-  std::unique_ptr<TokenSource> marks_;  // or null
+  std::vector<int64_t> begins_;               // offset in the split of each shard's first token
+  std::deque<OpenShard> open_;                // oldest first
+  std::unique_ptr<TokenSource> marks_;        // or null
+  std::unique_ptr<TokenSource> token_bytes_;  // or null
   std::vector<int32_t> read_marks_;
 };
 

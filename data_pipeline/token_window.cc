@@ -15,6 +15,8 @@ TokenRows TokenWindow::read(TokenSource& source, int64_t row, int64_t count) {
     source.read(begin_ + row, std::span(tokens_).first(static_cast<size_t>(length)));
     marks_.resize(source.has_marks() ? tokens_.size() : 0);
     if (source.has_marks()) source.read_marks(begin_ + row, std::span(marks_).first(static_cast<size_t>(length)));
+    bytes_.resize(source.has_bytes() ? tokens_.size() : 0);
+    if (source.has_bytes()) source.read_bytes(begin_ + row, std::span(bytes_).first(static_cast<size_t>(length)));
     held_row_ = row;
     held_ = length;
   }
@@ -22,6 +24,7 @@ TokenRows TokenWindow::read(TokenSource& source, int64_t row, int64_t count) {
   const auto rows = static_cast<size_t>(count);
   TokenRows found{.tokens = std::span<const int32_t>(tokens_).subspan(first, rows)};
   if (!marks_.empty()) found.marks = std::span<const TokenMark>(marks_).subspan(first, rows);
+  if (!bytes_.empty()) found.bytes = std::span<const int32_t>(bytes_).subspan(first, rows);
   return found;
 }
 

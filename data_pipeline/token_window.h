@@ -9,10 +9,11 @@
 
 namespace segue {
 
-// Tokens that follow one another, each with its mark where the split has any.
+// Tokens that follow one another, each with its mark where the split has any, and its bytes where they are known.
 struct TokenRows {
   std::span<const int32_t> tokens;
   std::span<const TokenMark> marks = {};  // empty: every token is scored
+  std::span<const int32_t> bytes = {};    // of text that each stands for; empty: not known
   int32_t target(size_t i) const { return marks.empty() || marks[i].is_scored() ? tokens[i] : kUnscoredTarget; }
 };
 
@@ -31,6 +32,7 @@ class TokenWindow {
   int64_t held_ = 0;      // number of rows in memory
   std::vector<int32_t> tokens_;
   std::vector<TokenMark> marks_;
+  std::vector<int32_t> bytes_;
 };
 
 }  // namespace segue

@@ -143,6 +143,10 @@ std::optional<uint64_t> address_of_child(const Hdf5Object& group, std::string_vi
 
 }  // namespace
 
+bool has_hdf5_child(const Hdf5Object& group, std::string_view name) {
+  return address_of_child(group, name).has_value();
+}
+
 Hdf5Object open_hdf5_child(const Hdf5Object& group, std::string_view name) {
   const std::optional<uint64_t> address = address_of_child(group, name);
   if (!address) group.file().fail("expected a dataset \"{}\", found none", name);

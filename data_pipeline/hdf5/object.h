@@ -67,5 +67,6 @@ Hdf5Object open_hdf5_root(const Hdf5Bytes& file);
 
 // Follows a hard link, and no other kind.
 Hdf5Object open_hdf5_child(const Hdf5Object& group, std::string_view name);
+bool has_hdf5_child(const Hdf5Object& group, std::string_view name);
 
 }  // namespace segue

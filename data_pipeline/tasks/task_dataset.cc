@@ -85,20 +85,25 @@ DatasetManifest planned_manifest(const TaskSpec& spec, const Task& task, const T
   for (const TaskSplit& split : spec.splits) {
     const int64_t shards = std::min(tokens_of(split) / options.shard_tokens + 1, kTooManyShards);
     const std::vector<ShardInfo> row(static_cast<size_t>(shards), {split.name + "-00000.h5", 1, checksum_of({})});
-    manifest.splits.push_back({.name = split.name, .shards = row, .marks = MarksInfo{.shards = row}});
+    manifest.splits.push_back({.name = split.name, .shards = row, .marks = RowInfo{.shards = row}});
     manifest.splits.back().examples = runs_of(split);
   }
   return manifest;
 }
 
-// The two rows of shards of a split.
+// The rows of shards of a split. `tokenizer`: of the text that examples are made of, where its tokens may stand for
+// more than a byte, else null; a token of an example stands for what it adds to the example's text.
 class TaskSplitWriter {
  public:
-  TaskSplitWriter(const std::filesystem::path& directory, const TaskSplit& split, const ShardLayout& layout)
-      : type_(layout.type),
+  TaskSplitWriter(const std::filesystem::path& directory, const TaskSplit& split, const ShardLayout& layout,
+                  const Tokenizer* tokenizer)
+      : tokenizer_(tokenizer),
+        type_(layout.type),
         type_of_marks_(type_of_marks(split)),
         tokens_(directory, split.name, layout),
         marks_(directory, name_of_marks(split.name), {type_of_marks_, layout.shard_tokens, layout.compression}),
+        of_bytes_(directory, name_of_token_bytes(split.name),
+                  {TokenType::kUInt8, layout.shard_tokens, layout.compression}),
         runs_(runs_of(split)) {}
 
   void append(const TaskExample& example) {
@@ -107,40 +112,63 @@ class TaskSplitWriter {
     row_.clear();
     for (const TokenMark& mark : example.marks) row_.push_back(mark.bits);
     append(type_of_marks_, marks_);
+    if (tokenizer_ != nullptr) append_bytes(example);
   }
 
   SplitInfo finish() {
     SplitInfo info = tokens_.finish();
-    info.marks = MarksInfo{.type = type_of_marks_, .shards = marks_.finish().shards};
+    info.marks = RowInfo{.type = type_of_marks_, .shards = marks_.finish().shards};
     info.examples = std::move(runs_);
+    if (tokenizer_ != nullptr) {
+      info.token_bytes = RowInfo{.type = of_bytes_.type(), .shards = of_bytes_.finish().shards};
+      info.bytes = text_bytes_;
+    }
     return info;
   }
 
  private:
+  void append_bytes(const TaskExample& example) {
+    row_.clear();
+    text_.clear();
+    for (const int32_t token : example.tokens) {
+      const size_t before = text_.size();
+      tokenizer_->decode_onto(token, text_);
+      row_.push_back(static_cast<uint32_t>(text_.size() - before));
+    }
+    text_bytes_ += std::ssize(text_);
+    of_bytes_.append(row_);
+  }
+
   void append(TokenType type, SplitWriter& writer) {
     bytes_.clear();
     narrow_into(row_, type, bytes_);
     writer.append(bytes_);
   }
 
+  const Tokenizer* tokenizer_;
   TokenType type_;
   TokenType type_of_marks_;
   SplitWriter tokens_;
   SplitWriter marks_;
+  SplitWriter of_bytes_;
   std::vector<ExampleRun> runs_;
   std::vector<uint32_t> row_ = {};
   std::vector<std::byte> bytes_ = {};
+  std::string text_ = {};
+  int64_t text_bytes_ = 0;
 };
 
 DatasetManifest write_splits(const TaskSpec& spec, const Task& task, const TaskDatasetOptions& options,
                              const std::filesystem::path& directory) {
   DatasetManifest manifest = manifest_of(spec, task, options);
   const ShardLayout layout{manifest.token_type, options.shard_tokens, static_cast<int>(options.compression)};
+  const bool has_text = task.text() != nullptr && manifest.tokenizer.kind != TokenizerKind::kByte;
+  const std::unique_ptr<Tokenizer> tokenizer = has_text ? task.text()->tokenizer() : nullptr;
   Progress progress("tasks", examples_of(spec), "k examples", 1000.0, options.quiet);
   int64_t done = 0;
   TaskExample example;
   for (size_t split = 0; split < spec.splits.size(); ++split) {
-    TaskSplitWriter writer(directory, spec.splits[split], layout);
+    TaskSplitWriter writer(directory, spec.splits[split], layout, tokenizer.get());
     for (ExampleOrder order(spec.splits[split]); order.next();) {
       make_example(task, spec, split, order.part(), order.number(), example);
       example.pad(padded_tokens(spec.splits[split], order.part()), task.filler());

@@ -5,13 +5,12 @@ namespace segue {
 namespace {
 
 class ByteEncoder : public Encoder {
- public:
-  void begin_file(const std::string& /*file*/, int64_t /*offset*/) override {}
-  void append(std::string_view text) override {
+  void start_file(const std::string& /*file*/, int64_t /*offset*/) override {}
+  void encode(std::string_view text) override {
     const std::span bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
     tokens().insert(tokens().end(), bytes.begin(), bytes.end());
   }
-  void end_file() override {}
+  void finish_file() override {}
 };
 
 class ByteTokenizer : public Tokenizer {

@@ -32,6 +32,16 @@ std::string with_spaces(std::string_view piece) {
   return text.append(piece);
 }
 
+// Tokens, and where the text of each begins in the file.
+struct EncodedPieces {
+  std::vector<int> tokens;
+  std::vector<int64_t> begins;
+  void add(int token, int64_t begin) {
+    tokens.push_back(token);
+    begins.push_back(begin);
+  }
+};
+
 // The pieces of a model and what each stands for.
 class Pieces {
  public:
@@ -49,15 +59,19 @@ class Pieces {
   bool has_line_feed() const { return byte_tokens_['\n'] >= 0; }
   const std::string& text(int32_t token) const { return texts_[static_cast<size_t>(token)]; }
 
-  void encode(const TextLine& line, std::vector<int>& tokens) const {
+  void encode(const TextLine& line, EncodedPieces& encoded) const {
     std::string_view left = line.text;
+    const auto offset = [&] { return line.offset + (left.data() - line.text.data()); };
     for (size_t at = find_mark(left); at != std::string_view::npos; at = find_mark(left)) {
-      encode_part(left.substr(0, at), tokens);
-      for (const char c : kSpaceMark) tokens.push_back(byte_tokens_[static_cast<uint8_t>(c)]);
-      left.remove_prefix(at + kSpaceMark.size());
+      encode_part(left.substr(0, at), offset(), encoded);
+      left.remove_prefix(at);
+      for (const char c : kSpaceMark) {
+        encoded.add(byte_tokens_[static_cast<uint8_t>(c)], offset());
+        left.remove_prefix(1);
+      }
     }
-    encode_part(left, tokens);
-    if (line.ended && has_line_feed()) tokens.push_back(byte_tokens_['\n']);
+    encode_part(left, offset(), encoded);
+    if (line.ended && has_line_feed()) encoded.add(byte_tokens_['\n'], line.offset + std::ssize(line.text));
   }
 
  private:
@@ -87,12 +101,18 @@ class Pieces {
     return has_bytes ? text.find(kSpaceMark) : std::string_view::npos;
   }
 
-  void encode_part(std::string_view text, std::vector<int>& tokens) const {
+  // Of the pieces of one character's bytes, the library says of the last that it is the whole character.
+  void encode_part(std::string_view text, int64_t offset, EncodedPieces& encoded) const {
     if (text.empty()) return;
-    std::vector<int> part;
-    const sentencepiece::util::Status status = processor_.Encode(text, &part);
+    sentencepiece::ImmutableSentencePieceText part;
+    const sentencepiece::util::Status status = processor_.Encode(text, part.mutable_proto());
     if (!status.ok()) throw DataError("sentencepiece: cannot encode: {}", printable_line(status.ToString(), 200));
-    tokens.insert(tokens.end(), part.begin(), part.end());
+    int64_t bytes_before = 0;  // pieces of the same character
+    for (const auto& piece : part.pieces()) {
+      const auto token = static_cast<int>(piece.id());
+      encoded.add(token, offset + piece.begin() + bytes_before);
+      bytes_before = processor_.IsByte(token) && piece.begin() == piece.end() ? bytes_before + 1 : 0;
+    }
   }
 
   sentencepiece::SentencePieceProcessor processor_;
@@ -103,9 +123,6 @@ class Pieces {
 class PieceEncoder : public Encoder {
  public:
   explicit PieceEncoder(const Pieces& pieces) : pieces_(pieces) {}
-  void begin_file(const std::string& file, int64_t offset) override { scanner_.begin_file(file, offset); }
-  void append(std::string_view text) override { encode(scanner_.append(text)); }
-  void end_file() override { encode(scanner_.end_file()); }
 
   std::string note() const override {
     if (changed_ == 0) return {};
@@ -116,11 +133,15 @@ class PieceEncoder : public Encoder {
 
  private:
   struct Part {
-    std::vector<int> tokens;
+    EncodedPieces pieces;
     int64_t changed = 0;
   };
 
-  void encode(std::span<const TextLine> lines) {
+  void start_file(const std::string& file, int64_t offset) override { scanner_.begin_file(file, offset); }
+  void encode(std::string_view text) override { encode_lines(scanner_.append(text)); }
+  void finish_file() override { encode_lines(scanner_.end_file()); }
+
+  void encode_lines(std::span<const TextLine> lines) {
     lines_ += std::ssize(lines);
     const size_t threads = std::max(1U, std::thread::hardware_concurrency());
     const size_t share = (lines.size() + threads - 1) / threads;
@@ -135,9 +156,9 @@ class PieceEncoder : public Encoder {
   Part encode_part(std::span<const TextLine> lines) const {
     Part part;
     for (const TextLine& line : lines) {
-      const size_t begin = part.tokens.size();
-      pieces_.encode(line, part.tokens);
-      if (!comes_back(line, std::span<const int>(part.tokens).subspan(begin))) ++part.changed;
+      const size_t begin = part.pieces.tokens.size();
+      pieces_.encode(line, part.pieces);
+      if (!comes_back(line, std::span<const int>(part.pieces.tokens).subspan(begin))) ++part.changed;
     }
     return part;
   }
@@ -154,7 +175,11 @@ class PieceEncoder : public Encoder {
   }
 
   void take(const Part& part) {
-    for (const int token : part.tokens) token == pieces_.unknown() ? put_unknown(token) : put(token);
+    for (size_t i = 0; i < part.pieces.tokens.size(); ++i) {
+      const int token = part.pieces.tokens[i];
+      const int64_t begin = part.pieces.begins[i];
+      token == pieces_.unknown() ? put_unknown(token, begin) : put(token, begin);
+    }
     changed_ += part.changed;
   }
 

@@ -13,21 +13,28 @@ namespace {
 
 bool is_other_white_space(char c) { return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f); }
 
-// Bytes of a split that become symbols. Spaces of text8 wait until it is known that more than white space follows.
+// Bytes of a split that become symbols, each with where it begins. Spaces of text8 wait until it is known that more
+// than white space follows; other white space among them counts as the last one's.
 class KeptBytes {
  public:
   explicit KeptBytes(TokenizerKind kind) : kind_(kind) {}
 
+  void begin_file(int64_t offset) {
+    spaces_begin_ += offset - offset_;
+    offset_ = offset;
+  }
+
   template <typename Visit>
   void append(std::string_view text, Visit&& visit) {
     for (const char c : text) {
+      const int64_t offset = offset_++;
       if (kind_ == TokenizerKind::kEnwik8 ? c == '\n' : is_other_white_space(c)) continue;
       if (kind_ == TokenizerKind::kText8 && c == ' ') {
-        if (begun_) ++spaces_;
+        if (begun_ && spaces_++ == 0) spaces_begin_ = offset;
         continue;
       }
-      for (; spaces_ > 0; --spaces_) visit(' ');
-      visit(c);
+      for (; spaces_ > 0; --spaces_) visit(' ', spaces_begin_++);
+      visit(c, offset);
       begun_ = true;
     }
   }
@@ -39,8 +46,10 @@ class KeptBytes {
 
  private:
   TokenizerKind kind_;
+  int64_t offset_ = 0;  // in the file
   int64_t spaces_ = 0;
-  bool begun_ = false;  // the split has a symbol
+  int64_t spaces_begin_ = 0;  // before the file's beginning where they are of the one before it
+  bool begun_ = false;        // the split has a symbol
 };
 
 class SymbolEncoder : public Encoder {
@@ -51,19 +60,22 @@ class SymbolEncoder : public Encoder {
       token_of_.at(static_cast<size_t>(info.symbols[token])) = static_cast<int32_t>(token);
   }
 
-  void begin_file(const std::string& file, int64_t /*offset*/) override { file_ = file; }
-  void append(std::string_view text) override {
-    kept_.append(text, [this](char c) {
+ private:
+  void start_file(const std::string& file, int64_t offset) override {
+    file_ = file;
+    kept_.begin_file(offset);
+  }
+  void encode(std::string_view text) override {
+    kept_.append(text, [this](char c, int64_t offset) {
       const int32_t token = token_of_[static_cast<uint8_t>(c)];
       if (token < 0)
         throw DataError("{}: byte 0x{:02x} is not among the symbols of the vocabulary", file_, static_cast<uint8_t>(c));
-      put(token);
+      put(token, offset);
     });
   }
-  void end_file() override {}
-  void end_split() override { kept_.end_split(); }
+  void finish_file() override {}
+  void finish_split() override { kept_.end_split(); }
 
- private:
   KeptBytes kept_;
   std::string file_;
   std::array<int32_t, 256> token_of_{};
@@ -87,7 +99,7 @@ class SymbolLearner : public TokenizerLearner {
   bool learns_from(std::string_view /*split*/) const override { return true; }
   void begin_file(const std::string& /*file*/, int64_t /*offset*/) override {}
   void append(std::string_view text) override {
-    kept_.append(text, [this](char c) {
+    kept_.append(text, [this](char c, int64_t /*offset*/) {
       const auto byte = static_cast<uint8_t>(c);
       if (counts_[byte]++ == 0) in_order_.push_back(byte);
     });

@@ -1,6 +1,8 @@
 // Shared by all kinds of tokenizers, and the choice between them.
 #include "data_pipeline/tokenizer/tokenizer.h"
 
+#include <limits>
+
 #include "base/checksum.h"
 #include "base/error.h"
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
@@ -9,6 +11,31 @@
 #include "data_pipeline/tokenizer/word_tokenizer.h"
 
 namespace segue {
+
+void Encoder::begin_file(const std::string& file, int64_t offset) {
+  file_begin_ = bytes_ - offset;
+  start_file(file, offset);
+}
+
+void Encoder::append(std::string_view text) {
+  bytes_ += std::ssize(text);
+  encode(text);
+}
+
+void Encoder::end_split() {
+  finish_split();
+  if (has_tokens_) add_token_bytes(bytes_);
+  bytes_ = told_ = 0;
+  has_tokens_ = false;
+}
+
+void Encoder::add_token_bytes(int64_t end) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // as tokens, they travel as int32
+  if (end - told_ > kMost)
+    throw DataError("expected tokens of at most {} bytes of text, found one of {}", kMost, end - told_);
+  token_bytes_.push_back(static_cast<uint32_t>(end - told_));
+  told_ = end;
+}
 
 std::string Tokenizer::decode(std::span<const int32_t> tokens) const {
   std::string text;

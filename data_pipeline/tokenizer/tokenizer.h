@@ -27,22 +27,48 @@ class TextSink {
 // The tokens of one split, as its text comes in.
 class Encoder : public TextSink {
  public:
+  void begin_file(const std::string& file, int64_t offset) final;
+  void append(std::string_view text) final;
+  void end_file() final { finish_file(); }
+  void end_split() final;
+
   // Those completed since the caller last cleared them.
   std::vector<uint32_t>& tokens() { return tokens_; }
+  // The bytes of text that tokens stand for, of those of which it has become known since the caller last cleared them:
+  // a token's text ends where that of the next begins, and the last one's with the split. The first has what comes
+  // before it, too, so that all bytes of the split belong to one token each. None of bytes as tokens.
+  std::vector<uint32_t>& token_bytes() { return token_bytes_; }
   int64_t unknown() const { return unknown_; }  // of all tokens so far, those that stand for what is not known
   // A note for people about how the text was read, or empty.
   virtual std::string note() const { return {}; }
 
  protected:
-  void put(int64_t token) { tokens_.push_back(static_cast<uint32_t>(token)); }
-  void put_unknown(int64_t token) {
-    put(token);
+  // The text of the token begins at byte `begin` of the file, where that of the token before it ends.
+  void put(int64_t token, int64_t begin) {
+    tokens_.push_back(static_cast<uint32_t>(token));
+    begin += file_begin_;
+    if (has_tokens_) add_token_bytes(begin);
+    has_tokens_ = true;
+  }
+  void put_unknown(int64_t token, int64_t begin) {
+    put(token, begin);
     ++unknown_;
   }
 
  private:
+  virtual void start_file(const std::string& file, int64_t offset) = 0;
+  virtual void encode(std::string_view text) = 0;
+  virtual void finish_file() = 0;
+  virtual void finish_split() {}
+  void add_token_bytes(int64_t end);  // of the last token, up to there
+
   std::vector<uint32_t> tokens_;
+  std::vector<uint32_t> token_bytes_;
   int64_t unknown_ = 0;
+  int64_t bytes_ = 0;       // of the split so far
+  int64_t file_begin_ = 0;  // where the file's byte 0 would lie in the split
+  int64_t told_ = 0;        // bytes of the split that token_bytes_ has had
+  bool has_tokens_ = false;
 };
 
 class Tokenizer {

@@ -96,7 +96,7 @@ void WordScanner::give_word(std::string_view word, Visitor& visitor) const {
 // `offset` is that behind the byte.
 void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
   const bool belongs_to_return = byte == '\n' && behind_return_ == offset - 1;
-  if (!belongs_to_return) visitor.end_line();
+  if (!belongs_to_return) visitor.end_line(offset - 1);
   if (byte == '\r') behind_return_ = offset;
   line_begin_ = offset;
 }
@@ -104,7 +104,7 @@ void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
 void WordScanner::end_file(Visitor& visitor) {
   if (!pending_.empty()) give_word(pending_, visitor);
   offset_ += static_cast<int64_t>(pending_.size());
-  if (offset_ > line_begin_) visitor.end_line();
+  if (offset_ > line_begin_) visitor.end_line(offset_);
   pending_.clear();
   line_begin_ = offset_;
 }

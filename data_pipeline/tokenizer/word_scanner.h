@@ -24,7 +24,7 @@ class WordScanner {
    public:
     virtual ~Visitor() = default;
     virtual void word(std::string_view word, int64_t offset) = 0;  // `offset` of its first byte in the file
-    virtual void end_line() = 0;
+    virtual void end_line(int64_t offset) = 0;                     // of what ends it, or of the file's end
   };
 
   // append() and end_file() throw DataError naming file and byte for a word that is longer than kLongestWord, and for

@@ -19,33 +19,34 @@ constexpr size_t kLongestExcerpt = 60;
 class WordEncoder : public Encoder, private WordScanner::Visitor {
  public:
   WordEncoder(const WordTable& words, const TokenizerInfo& info) : words_(words), info_(info) {}
-  void begin_file(const std::string& file, int64_t offset) override {
+
+ private:
+  void start_file(const std::string& file, int64_t offset) override {
     file_ = file;
     scanner_.begin_file(file, offset);
   }
-  void append(std::string_view text) override { scanner_.append(text, *this); }
-  void end_file() override { scanner_.end_file(*this); }
+  void encode(std::string_view text) override { scanner_.append(text, *this); }
+  void finish_file() override { scanner_.end_file(*this); }
 
- private:
   void word(std::string_view word, int64_t offset) override {
-    begin_line();
+    begin_line(offset);
     const int64_t token = words_.find(word);
-    if (token >= 0) return token == info_.unknown_token ? put_unknown(token) : put(token);
+    if (token >= 0) return token == info_.unknown_token ? put_unknown(token, offset) : put(token, offset);
     if (info_.unknown_token < 0)
       throw DataError("{}: byte {}: word \"{}\" is not in the vocabulary, which has no unknown word either", file_,
                       offset, printable_line(word, kLongestExcerpt));
-    put_unknown(info_.unknown_token);
+    put_unknown(info_.unknown_token, offset);
   }
 
-  void begin_line() {
+  void begin_line(int64_t offset) {
     if (std::exchange(in_line_, true) || info_.line_marks != LineMarks::kBoth) return;
-    put(info_.line_mark_token);
+    put(info_.line_mark_token, offset);
   }
 
-  void end_line() override {
-    begin_line();
+  void end_line(int64_t offset) override {
+    begin_line(offset);
     in_line_ = false;
-    if (info_.line_marks != LineMarks::kNone) put(info_.line_mark_token);
+    if (info_.line_marks != LineMarks::kNone) put(info_.line_mark_token, offset);
   }
 
   const WordTable& words_;
@@ -134,7 +135,7 @@ class WordLearner : public TokenizerLearner, private WordScanner::Visitor {
     if (index == counts_.size()) counts_.push_back(0);
     ++counts_[index];
   }
-  void end_line() override {}
+  void end_line(int64_t /*offset*/) override {}
 
   // All but the mark of lines, which has its token already, and the rare ones.
   std::vector<int64_t> ranked_words() const {

@@ -73,7 +73,7 @@ TEST(DatasetManifestTest, CountsThatDoNotAddUp) {
 TEST(DatasetManifestTest, MarksAndExamplesHoldAsMuchAsTheSplit) {
   DatasetManifest manifest = whole_manifest();
   SplitInfo& split = manifest.splits[1];
-  split.marks = MarksInfo{.type = TokenType::kUInt8, .shards = {{"valid-marks-00000.h5", 3, kChecksum}}};
+  split.marks = RowInfo{.type = TokenType::kUInt8, .shards = {{"valid-marks-00000.h5", 3, kChecksum}}};
   split.examples = {{.count = 1, .tokens = 3, .traits = {{"items", 4}}}};
   const std::string text = dataset_manifest_text(manifest);
   const DatasetManifest read = parse_dataset_manifest(text, "manifest.json");

@@ -76,7 +76,7 @@ inline std::filesystem::path write_marked(const std::filesystem::path& directory
     if (!split.marks.empty()) {
       SplitWriter marks(directory, name_of_marks(split.name), {TokenType::kUInt8, shard_tokens, 0});
       marks.append(std::as_bytes(std::span(split.marks)));
-      info.marks = MarksInfo{.type = TokenType::kUInt8, .shards = marks.finish().shards};
+      info.marks = RowInfo{.type = TokenType::kUInt8, .shards = marks.finish().shards};
     }
     info.examples = split.examples;
     manifest.splits.push_back(std::move(info));

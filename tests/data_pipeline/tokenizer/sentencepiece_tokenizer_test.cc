@@ -74,6 +74,12 @@ TEST_F(SentencePieceTest, EveryByteComesBackHoweverTheTextIsCut) {
     const std::unique_ptr<Encoder> encoder = tokenizer->make_encoder();
     feed(*encoder, text);
     ASSERT_EQ(encoder->note(), "");
+    std::string decoded;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const size_t before = decoded.size();
+      tokenizer->decode_onto(tokens[i], decoded);
+      ASSERT_EQ(encoder->token_bytes().at(i), decoded.size() - before) << seed << ": token " << i;
+    }
     ASSERT_EQ(encoder->unknown(), 0);
   }
 }

@@ -20,7 +20,7 @@ class Account : public WordScanner::Visitor {
     text_ += fmt::format("[{}]", word);
     offsets_.push_back(offset);
   }
-  void end_line() override { text_ += '/'; }
+  void end_line(int64_t /*offset*/) override { text_ += '/'; }
   std::string text_;
   std::vector<int64_t> offsets_;
 };
