@@ -287,7 +287,7 @@ void choose_best(SweptRate& rate) {
 
 }  // namespace
 
-double ComparisonResult::bits_per_nat() const { return bits_per_token(tokens_per_byte > 0.0 ? tokens_per_byte : 1.0); }
+double ComparisonResult::bits_per_nat() const { return bits_of(tokens_per_byte > 0.0 ? tokens_per_byte : 1.0); }
 
 std::string ComparisonResult::bits_name() const { return "bits/" + (tokens_per_byte > 0.0 ? "byte" : unit); }
 

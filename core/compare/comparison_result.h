@@ -104,7 +104,7 @@ struct ComparisonResult {
   std::string split = {};
   std::vector<std::string> set = {};  // overrides of the base, of all variants
   std::string unit = {};              // what a token is
-  double tokens_per_byte = 0.0;       // 0: not known
+  double tokens_per_byte = 0.0;       // of the scored tokens; 0: not known
   int64_t tokens = 0;                 // scored, the same of all
   int64_t answers = 0;                // of marked data
   int64_t vocab_size = 0;

@@ -70,7 +70,7 @@ OrderedJson point_json(const ComparisonResult& result, const ComparedVariant& va
                        const LossUnits& units) {
   OrderedJson json{
       {"tgt_len", point.tgt_len}, {"mem_len", point.mem_len}, {"memory_bytes_per_stream", point.memory_bytes}};
-  add_loss(json, point.loss.values.mean(), units);
+  add_loss(json, point.loss.values.loss(), units);
   add_measure(json, point.loss, "loss");
   if (!point.accuracy) return json;
   OrderedJson& accuracy = json["accuracy"];
@@ -194,7 +194,7 @@ constexpr const char* kMeaningOfDiverged =
 }  // namespace
 
 OrderedJson result_json(const ComparisonResult& result) {
-  const LossUnits units{.unit = result.unit, .tokens_per_byte = result.tokens_per_byte};
+  const LossUnits units{.unit = result.unit};
   OrderedJson json{
       {"format", "segue-comparison"},
       {"version", 1},

@@ -230,15 +230,16 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                          : fmt::format("losses-mem-{}.h5", lengths.mem_len);
   if (job_.is_first()) {
     const TokenizerInfo& tokenizer = dataset_.manifest().tokenizer;
-    const LossUnits units = loss_units(dataset_, settings_.split, trained_.model.objective);
-    const int64_t bytes = units.is_masked() ? 0 : dataset_.split_info(settings_.split).bytes;
+    const LossUnits units = loss_units(dataset_, trained_.model.objective);
+    TokenSource source = dataset_.split(settings_.split);
+    const bool has_bytes = source.has_bytes() && !units.is_masked();
     PerTokenLosses losses{.info = {.dataset = dataset_.identity(settings_.split),
                                    .split = settings_.split,
                                    .tokenizer = std::string(name_of_choice(tokenizer.kind)),
                                    .tokenizer_checksum = tokenizer.checksum,
                                    .unit = units.unit,
                                    .checkpoint = checkpoint_.directory().string(),
-                                   .bytes = bytes > 0 ? bytes : -1,
+                                   .bytes = has_bytes ? source.info().bytes : -1,
                                    .answers = result.answers ? result.answers->total.answers() : -1,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,
@@ -248,7 +249,9 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                           .runs = example_runs(split_)};
     if (!losses.runs.empty()) losses.info.example_runs = std::ssize(losses.runs);
     losses.targets.resize(losses.nll.size());
-    dataset_.split(settings_.split).read(0, losses.targets);
+    source.read(0, losses.targets);
+    losses.token_bytes.resize(has_bytes ? losses.nll.size() : 0);
+    if (has_bytes) source.read_bytes(0, losses.token_bytes);
     write_per_token_file(directory / result.per_token, losses);
   }
   job_.barrier();

@@ -15,10 +15,21 @@ constexpr int kAgeWidth = 9;
 
 OrderedJson or_null(const std::optional<double>& value) { return value ? OrderedJson(*value) : OrderedJson(); }
 
+// Of the text of these very tokens; nothing where it is not known.
+void add_per_byte(OrderedJson& line, const LossMean& losses) {
+  const std::optional<double> bits = bits_per_byte(losses.loss());
+  if (!bits) return;
+  const std::optional<double> confidence = losses.confidence95_per_byte();
+  line["bits_per_byte"] = *bits;
+  line["bits_per_byte_confidence95"] = confidence ? OrderedJson(bits_of(*confidence)) : OrderedJson();
+}
+
 void add_mean(OrderedJson& line, const LossMean& losses) {
   line["tokens"] = losses.tokens();
+  if (losses.bytes() > 0) line["bytes"] = losses.bytes();
   line["loss"] = losses.mean();
   line["confidence95"] = or_null(losses.confidence95());
+  add_per_byte(line, losses);
 }
 
 OrderedJson by_position(const LossStatistics& statistics) {
@@ -145,7 +156,9 @@ size_t baseline_of(const EvaluationSettings& settings, const StoredModel& traine
 OrderedJson above_baseline(const LossMean& losses, const LossMean& baseline) {
   const std::optional<LossMean> difference = losses.above(baseline);
   if (!difference) return {};
-  return {{"loss", difference->mean()}, {"confidence95", or_null(difference->confidence95())}};
+  OrderedJson above{{"loss", difference->mean()}, {"confidence95", or_null(difference->confidence95())}};
+  add_per_byte(above, *difference);
+  return above;
 }
 
 OrderedJson result_json(const EvaluationSettings& settings, const PassResult& result, const PassResult& baseline,
@@ -161,8 +174,10 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["context"] = pass.context.most();
   json["warm_up"] = pass.warm_up ? OrderedJson(*pass.warm_up) : OrderedJson();
   json["tokens"] = total.tokens();
-  add_loss(json, total.mean(), units);
+  if (total.bytes() > 0) json["bytes"] = total.bytes();
+  add_loss(json, total.loss(), units);
   json["confidence95"] = or_null(total.confidence95());
+  add_per_byte(json, total);
   if (units.is_masked() && result.accuracy) json["accuracy"] = *result.accuracy;
   json["above_baseline"] = above_baseline(total, baseline.statistics.total());
   json["seconds"] = result.seconds;
@@ -243,8 +258,8 @@ bool is_trained(const OrderedJson& evaluation, const OrderedJson& result) {
          evaluation["set"].empty();
 }
 
-std::string confidence_of(const OrderedJson& result) {
-  const OrderedJson& confidence = result["confidence95"];
+std::string confidence_of(const OrderedJson& result, const char* key = "confidence95") {
+  const OrderedJson& confidence = result[key];
   return confidence.is_null() ? "" : fmt::format(" ± {:.4f}", confidence.get<double>());
 }
 
@@ -264,16 +279,18 @@ std::string describe_one(const OrderedJson& result, const LossUnits& units) {
     text += fmt::format("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
   if (!units.is_byte())
     text += fmt::format("{:<16}{:.5f}\n", units.is_masked() ? "bits per token" : fmt::format("bits per {}", units.unit),
-                        bits_per_token(loss));
-  if (const std::optional<double> per_byte = bits_per_byte(loss, units))
-    text += fmt::format("{:<16}{:.5f}{}\n", "bits per byte", *per_byte, units.is_byte() ? "" : "  of the source text");
+                        bits_of(loss));
+  if (result.contains("bits_per_byte"))
+    text += fmt::format("{:<16}{:.5f}{}{}\n", "bits per byte", result["bits_per_byte"].get<double>(),
+                        confidence_of(result, "bits_per_byte_confidence95"),
+                        units.is_byte() ? "" : "  of the text of these tokens");
   if (result.contains("accuracy"))
     text += fmt::format("{:<16}{:.2f} % of these tokens\n", "accuracy", 100.0 * result["accuracy"].get<double>());
   return text + fmt::format("{:<16}{} tokens/s\n", "speed", human_count(speed_of(result)));
 }
 
 std::string describe_table(const OrderedJson& evaluation, const LossUnits& units) {
-  const bool bytes = units.tokens_per_byte > 0.0;
+  const bool bytes = evaluation["results"].front().contains("bits_per_byte");
   const std::string bits = bytes ? "bits/byte" : units.is_masked() ? "bits/token" : fmt::format("bits/{}", units.unit);
   const auto baseline = evaluation["baseline"].get<size_t>();
   std::string text =
@@ -287,7 +304,7 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
                         fmt::format("{:.5f}{}", loss, confidence_of(result)),
                         is_baseline ? "baseline" : above_baseline_text(result),
                         units.is_masked() ? "" : fmt::format("{:.4f}", perplexity_per_token(loss)),
-                        bytes ? *bits_per_byte(loss, units) : bits_per_token(loss), human_count(speed_of(result)));
+                        bytes ? result["bits_per_byte"].get<double>() : bits_of(loss), human_count(speed_of(result)));
   }
   const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
   return text + (trained ? "The baseline has the lengths of training. " : "") +
@@ -361,7 +378,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                             const std::vector<PassResult>& results, const Checkpoint& checkpoint,
                             const Dataset& dataset) {
   const StoredModel& trained = job.trained();
-  const LossUnits units = loss_units(dataset, settings.split, trained.model.objective);
+  const LossUnits units = loss_units(dataset, trained.model.objective);
   const size_t baseline = baseline_of(settings, trained, results);
   EvaluationSettings evaluated = settings;
   evaluated.checkpoint = checkpoint.directory().string();
@@ -397,14 +414,17 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
 void write_evaluation(const std::filesystem::path& directory, const OrderedJson& evaluation) {
   const OrderedJson& results = evaluation["results"];
   write_file_atomically(directory / "evaluation.json", format_json(evaluation));
-  write_file_atomically(directory / "evaluation.csv",
-                        results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length",
-                                              "context", "warm_up", "tokens", "loss", "confidence95", "bits_per_token",
-                                              "perplexity", "bits_per_byte", "seconds", "tokens_per_second"}));
-  write_file_atomically(directory / "by_position.csv",
-                        table_csv(results, "by_position", {"position", "tokens", "loss", "confidence95"}));
-  write_file_atomically(directory / "by_context.csv",
-                        table_csv(results, "by_context", {"from", "to", "tokens", "loss", "confidence95"}));
+  write_file_atomically(
+      directory / "evaluation.csv",
+      results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length", "context", "warm_up",
+                            "tokens", "loss", "confidence95", "bits_per_token", "perplexity", "bits_per_byte",
+                            "bits_per_byte_confidence95", "seconds", "tokens_per_second"}));
+  write_file_atomically(directory / "by_position.csv", table_csv(results, "by_position",
+                                                                 {"position", "tokens", "loss", "confidence95",
+                                                                  "bits_per_byte", "bits_per_byte_confidence95"}));
+  write_file_atomically(directory / "by_context.csv", table_csv(results, "by_context",
+                                                                {"from", "to", "tokens", "loss", "confidence95",
+                                                                 "bits_per_byte", "bits_per_byte_confidence95"}));
 }
 
 std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& units) {

@@ -19,7 +19,8 @@ namespace {
 
 Share my_lanes(const Job& job, int64_t lanes) { return share_of(lanes, job.size(), job.rank()); }
 
-std::string_view bytes_of(std::span<const float> values) {
+template <typename T>
+std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
@@ -27,11 +28,12 @@ std::string_view bytes_of(std::span<const float> values) {
 constexpr float kUnscored = std::numeric_limits<float>::quiet_NaN();
 
 // The ranks' lanes one after another, as they were before they were shared out; empty in ranks but the first.
-std::vector<float> gather(Job& job, std::span<const float> values) {
-  std::vector<float> whole;
+template <typename T>
+std::vector<T> gather(Job& job, std::span<const T> values) {
+  std::vector<T> whole;
   for (const std::string& part : job.gather(bytes_of(values))) {
     const size_t begin = whole.size();
-    whole.resize(begin + part.size() / sizeof(float));
+    whole.resize(begin + part.size() / sizeof(T));
     std::memcpy(whole.data() + begin, part.data(), part.size());
   }
   return whole;
@@ -46,9 +48,10 @@ struct Evaluator::Run {
   std::optional<LaneReader> reader = {};  // where there are lanes
   std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
-  int64_t rows = 0;             // that the plan scored so far, of all ranks
-  bool scores_some = false;     // of what the plan scores, as of marked data
-  std::vector<float> nll = {};  // of a part where not all is scored
+  int64_t rows = 0;                     // that the plan scored so far, of all ranks
+  bool scores_some = false;             // of what the plan scores, as of marked data
+  std::vector<float> nll = {};          // of a part where not all is scored
+  std::span<const int32_t> bytes = {};  // of a part's targets in this rank's lanes, where they are known
 };
 
 // Rows [row, row + length) of a group's lanes.
@@ -125,6 +128,7 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
           .listeners = listeners,
           .mine = my_lanes(job_, plan.lanes()),
           .scores_some = source.has_marks() || masking_};
+  if (source.has_bytes() && !masking_) run.result.bytes = 0;  // a masked model's losses are no length of a code
   if (tells_attention_) run.result.attention.emplace(in_use_.model.config().n_layer, in_use_.use.memory_rows());
   UseBytes bytes;
   if (run.mine.count > 0) {
@@ -139,9 +143,11 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
     if (!run_group(run, group)) return std::nullopt;
   }
   EvaluationResult& result = run.result;
-  std::array<double, 4> sums{result.total_nll, static_cast<double>(result.tokens),
-                             static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0};
+  std::array<double, 5> sums{result.total_nll, static_cast<double>(result.tokens),
+                             static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0,
+                             static_cast<double>(result.bytes.value_or(0))};
   job_.sum(sums);
+  if (result.bytes) result.bytes = std::llround(sums[4]);
   if (result.attention) result.attention->sum(job_);
   result.total_nll = sums[0];
   if (!run.scores_some) {
@@ -185,7 +191,7 @@ bool Evaluator::run_group(Run& run, int64_t index) {
 void Evaluator::run_part(Run& run, const Part& part) {
   const HostLosses losses = run.reader ? losses_of(run, part) : HostLosses();
   run.rows += part.tokens();
-  if (run.listeners.sink) hand_over(part, losses, run.listeners.sink);
+  if (run.listeners.sink) hand_over(part, losses, run.bytes, run.listeners.sink);
 }
 
 HostLosses Evaluator::losses_of(Run& run, const Part& part) {
@@ -200,6 +206,8 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
                                   *run.memory);
   if (!losses.attention.empty()) add_attention(run, part, losses.attention);
   const std::span<const float> nll = losses.nll;
+  const auto* const targets = rows.targets.as<int32_t>();
+  if (run.result.bytes) run.bytes = {rows.bytes.as<int32_t>(), static_cast<size_t>(rows.bytes.elements())};
   for (int64_t i = 0; i < run.mine.count; ++i) {
     const Share scored = part.scored(part.lanes[static_cast<size_t>(run.mine.first + i)]);
     if (scored.count == 0) continue;
@@ -212,9 +220,11 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
           *broken);
     }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
-    if (!run.scores_some) continue;
     const int64_t place = first - nll.begin();
-    const int32_t* const target = rows.targets.as<int32_t>() + place;
+    const int32_t* const target = targets + place;
+    for (int64_t row = 0; row < scored.count && !run.bytes.empty(); ++row)
+      if (target[row] != kUnscoredTarget) *run.result.bytes += run.bytes[static_cast<size_t>(place + row)];
+    if (!run.scores_some) continue;
     run.result.tokens += scored.count - std::count(target, target + scored.count, kUnscoredTarget);
     if (losses.margin.empty()) continue;
     const auto margin = losses.margin.begin() + place;
@@ -224,7 +234,7 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   if (run.scores_some) {
     run.nll.assign(nll.begin(), nll.end());
     for (size_t i = 0; i < run.nll.size(); ++i)
-      if (rows.targets.as<int32_t>()[i] == kUnscoredTarget) run.nll[i] = kUnscored;
+      if (targets[i] == kUnscoredTarget) run.nll[i] = kUnscored;
     losses.nll = run.nll;
   }
   return losses;
@@ -240,13 +250,17 @@ void Evaluator::add_attention(Run& run, const Part& part, std::span<const ConstT
   }
 }
 
-void Evaluator::hand_over(const Part& part, const HostLosses& losses, const Sink& sink) {
+void Evaluator::hand_over(const Part& part, const HostLosses& losses, std::span<const int32_t> bytes,
+                          const Sink& sink) {
   HostLosses all = losses;
   std::array<std::vector<float>, 2> joined;
+  std::vector<int32_t> joined_bytes;
   if (job_.size() > 1) {
     joined = {gather(job_, losses.nll), gather(job_, losses.margin)};
+    joined_bytes = gather(job_, bytes);
     if (!job_.is_first()) return;
     all = {.nll = joined[0], .margin = joined[1]};
+    bytes = joined_bytes;
   }
   const int64_t newest = std::ssize(all.nll) / std::ssize(part.lanes);
   for (int64_t i = 0; i < std::ssize(part.lanes); ++i) {
@@ -264,7 +278,8 @@ void Evaluator::hand_over(const Part& part, const HostLosses& losses, const Sink
             .position = begin,
             .before = part.row,
             .nll = all.nll.subspan(first, count),
-            .margin = all.margin.empty() ? all.margin : all.margin.subspan(first, count)});
+            .margin = all.margin.empty() ? all.margin : all.margin.subspan(first, count),
+            .bytes = bytes.empty() ? bytes : bytes.subspan(first, count)});
     }
   }
 }

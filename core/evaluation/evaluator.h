@@ -11,6 +11,7 @@
 #include "core/evaluation/attention_by_age.h"
 #include "core/evaluation/evaluation_plan.h"
 #include "core/evaluation/lane_reader.h"
+#include "core/evaluation/loss_units.h"
 #include "distributed/job.h"
 
 namespace segue {
@@ -24,7 +25,8 @@ struct EvaluationResult {
   std::optional<double> accuracy() const {
     return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
   }
-  double loss() const { return total_nll / static_cast<double>(tokens); }
+  std::optional<int64_t> bytes = {};  // of text that these tokens stand for, where they are known
+  MeanLoss loss() const { return mean_loss(total_nll, tokens, bytes); }
   std::optional<AttentionByAge> attention = {};  // if it was asked for
 };
 
@@ -34,7 +36,8 @@ struct ScoredTokens {
   int64_t position = 0;  // of the row that foretold it in its segment
   int64_t before = 0;    // rows of its lane before that segment
   std::span<const float> nll;
-  std::span<const float> margin = {};  // of logits, as TokenLosses has it; none of heads that cannot tell it
+  std::span<const float> margin = {};   // of logits, as TokenLosses has it; none of heads that cannot tell it
+  std::span<const int32_t> bytes = {};  // of text that each stands for; none where they are not known
 };
 
 class Evaluator {
@@ -83,8 +86,8 @@ class Evaluator {
   void run_part(Run& run, const Part& part);
   HostLosses losses_of(Run& run, const Part& part);  // in this rank's lanes
   void add_attention(Run& run, const Part& part, std::span<const ConstTensorView> received);
-  // The losses of all ranks' lanes, given to the sink by the first.
-  void hand_over(const Part& part, const HostLosses& losses, const Sink& sink);
+  // The losses of all ranks' lanes, given to the sink by the first. `bytes`: of the targets of this rank's.
+  void hand_over(const Part& part, const HostLosses& losses, std::span<const int32_t> bytes, const Sink& sink);
 
   ModelInUse in_use_;
   EvaluationMemory memory_;

@@ -20,6 +20,7 @@ LaneReader::LaneReader(TokenSource source, int64_t lanes, int64_t tgt_len, std::
       global_tokens_(global_tokens),
       tokens_(DType::kInt32, {lanes, tgt_len}),
       targets_(DType::kInt32, {lanes, tgt_len}),
+      bytes_(DType::kInt32, {source_.has_bytes() ? lanes : 0, tgt_len}),
       ahead_(DType::kInt32, {masking ? lanes : 0, global_tokens + tgt_len}) {}
 
 void LaneReader::enter(std::span<const Lane> lanes) {
@@ -32,6 +33,7 @@ void LaneReader::enter(std::span<const Lane> lanes) {
 LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
   auto* tokens = tokens_.as<int32_t>();
   auto* targets = targets_.as<int32_t>();
+  auto* bytes = bytes_.as<int32_t>();
   auto* ahead = ahead_.as<int32_t>();
   const int64_t unscored = length - scored;
   for (size_t i = 0; i < lanes_.size(); ++i, tokens += length, targets += scored) {
@@ -52,12 +54,16 @@ LaneReader::Rows LaneReader::read(int64_t row, int64_t length, int64_t scored) {
       tokens[place] = read.token;
       if (place >= unscored) targets[place - unscored] = read.target;
     }
+    if (!rows.bytes.empty() && count > unscored)
+      std::ranges::copy(rows.bytes.subspan(static_cast<size_t>(unscored) + 1),
+                        bytes + static_cast<int64_t>(i) * scored);
   }
   const auto view = [&](OwnedTensor& tensor, int64_t columns) {
     return ConstTensorView{tensor.view().data, DType::kInt32, {std::ssize(lanes_), columns}};
   };
   return {.tokens = view(tokens_, length),
           .targets = view(targets_, scored),
+          .bytes = {bytes_.view().data, DType::kInt32, {source_.has_bytes() ? std::ssize(lanes_) : 0, scored}},
           .ahead = masking_ ? view(ahead_, global_tokens_ + length) : ConstTensorView()};
 }
 

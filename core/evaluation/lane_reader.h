@@ -24,11 +24,12 @@ class LaneReader {
 
   // Rows [row, row + length) of every lane, counted from its beginning, as tokens [lanes, length], and the targets
   // [lanes, scored] of the newest of them, -1 (kUnscoredTarget) of those that are not scored; token 0 where a lane has
-  // no such rows. For a masked model, of each row how many of its lane are after it, [lanes, global tokens + length].
-  // Valid until the next call.
+  // no such rows; [lanes, scored] bytes of text of these targets, where they are known. For a masked model, of each row
+  // how many of its lane are after it, [lanes, global tokens + length]. Valid until the next call.
   struct Rows {
     ConstTensorView tokens;
     ConstTensorView targets;
+    ConstTensorView bytes;
     ConstTensorView ahead;
   };
   Rows read(int64_t row, int64_t length, int64_t scored);
@@ -41,6 +42,7 @@ class LaneReader {
   std::vector<TokenWindow> windows_;
   OwnedTensor tokens_;
   OwnedTensor targets_;
+  OwnedTensor bytes_;
   OwnedTensor ahead_;
 };
 

@@ -37,6 +37,11 @@ struct Deviations {
   }
 };
 
+std::optional<double> half_width95(const std::optional<StandardError>& error) {
+  if (!error) return std::nullopt;
+  return student_t_critical(0.05, error->degrees_of_freedom) * error->value;
+}
+
 }  // namespace
 
 LossMean LossMean::of_answers() {
@@ -45,28 +50,36 @@ LossMean LossMean::of_answers() {
   return answers;
 }
 
-void LossMean::add(int64_t region, double nll) {
+void LossMean::add(int64_t region, double nll, int64_t bytes) {
   sums_[static_cast<size_t>(region)] += nll;
   ++counts_[static_cast<size_t>(region)];
+  bytes_[static_cast<size_t>(region)] += bytes;
 }
 
 int64_t LossMean::tokens() const { return std::accumulate(counts_.begin(), counts_.end(), int64_t{0}); }
 
-double LossMean::mean() const {
-  return std::accumulate(sums_.begin(), sums_.end(), 0.0) / static_cast<double>(tokens());
+int64_t LossMean::bytes() const { return std::accumulate(bytes_.begin(), bytes_.end(), int64_t{0}); }
+
+double LossMean::mean() const { return loss().per_token; }
+
+MeanLoss LossMean::loss() const {
+  return mean_loss(std::accumulate(sums_.begin(), sums_.end(), 0.0), tokens(), bytes());
 }
 
-std::optional<double> LossMean::confidence95() const {
-  const std::optional<StandardError> error = standard_error();
-  if (!error) return std::nullopt;
-  return student_t_critical(0.05, error->degrees_of_freedom) * error->value;
+std::optional<double> LossMean::confidence95() const { return half_width95(standard_error()); }
+
+std::optional<double> LossMean::confidence95_per_byte() const {
+  return loss().per_byte ? half_width95(error_over(bytes_)) : std::nullopt;
 }
 
-std::optional<StandardError> LossMean::standard_error() const {
+std::optional<StandardError> LossMean::standard_error() const { return error_over(counts_); }
+
+std::optional<StandardError> LossMean::error_over(const Counts& counts) const {
   Deviations deviations;
-  const double centre = mean();
+  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+  const double centre = std::accumulate(sums_.begin(), sums_.end(), 0.0) / all;
   for (size_t i = 0; i < sums_.size(); ++i)
-    if (counts_[i] > 0) deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts_[i]));
+    if (counts_[i] > 0) deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts[i]));
   if (deviations.regions() < kFewestRegions) return std::nullopt;
   while (deviations.neighbours_correlate() && deviations.off.size() > kFewestJoined) {
     Deviations longer = deviations.joined();
@@ -77,7 +90,7 @@ std::optional<StandardError> LossMean::standard_error() const {
   const double spread = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
   const auto k = static_cast<double>(deviations.regions());
   const double of_sum = std::max(std::sqrt(k / (k - 1.0) * spread), grain_);
-  return StandardError{.value = of_sum / static_cast<double>(tokens()), .degrees_of_freedom = k - 1.0};
+  return StandardError{.value = of_sum / all, .degrees_of_freedom = k - 1.0};
 }
 
 std::optional<LossMean> LossMean::above(const LossMean& other) const {
@@ -136,9 +149,10 @@ void LossStatistics::add(const ScoredTokens& scored) {
     const double nll = scored.nll[static_cast<size_t>(i)];
     const int64_t position = scored.position + i;
     const int64_t context = context_.of(position, scored.before);
-    total_.add(region, nll);
-    by_position_[static_cast<size_t>(position)].add(region, nll);
-    if (width > 0) by_context_[static_cast<size_t>((context - 1) / width)].losses.add(region, nll);
+    const int64_t bytes = scored.bytes.empty() ? 0 : scored.bytes[static_cast<size_t>(i)];
+    total_.add(region, nll, bytes);
+    by_position_[static_cast<size_t>(position)].add(region, nll, bytes);
+    if (width > 0) by_context_[static_cast<size_t>((context - 1) / width)].losses.add(region, nll, bytes);
   }
 }
 

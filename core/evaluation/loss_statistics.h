@@ -5,7 +5,8 @@
 // about the mean (the ratio estimator, Cochran 1977, 6.3, as regions may hold different numbers of scored tokens) gives
 // the half width. Where neighbouring regions still correlate, as those of one long document do, they are joined by
 // twos, down to 8 of them (Fishman 1978, Management Science 24, 510). Where the split consists of examples, each region
-// has its share of every run of them (Cochran 1977, 5.3, strata): runs are as hard as they were made.
+// has its share of every run of them (Cochran 1977, 5.3, strata): runs are as hard as they were made. Per byte it is
+// the same estimator, with the bytes of the scored tokens in place of their number.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/evaluation/evaluator.h"
+#include "core/evaluation/loss_units.h"
 
 namespace segue {
 
@@ -30,23 +32,34 @@ class LossMean {
   // Of right answers, which are 1 or 0. Where all regions happen to have the same share, its standard error is that of
   // one answer, not 0.
   static LossMean of_answers();
-  void add(int64_t region, double nll);
+  // `bytes`: of text that the token stands for; 0 throughout where they are not known.
+  void add(int64_t region, double nll, int64_t bytes = 0);
   int64_t tokens() const;
-  double mean() const;  // nats
+  int64_t bytes() const;  // 0: not known
+  double mean() const;    // nats per token
+  MeanLoss loss() const;
   // None when fewer than five regions hold tokens.
   std::optional<StandardError> standard_error() const;
-  std::optional<double> confidence95() const;  // half width in nats, likewise
+  std::optional<double> confidence95() const;           // half width in nats per token, likewise
+  std::optional<double> confidence95_per_byte() const;  // likewise, and none where bytes are not known
 
   // How far the losses are above those of another result at the same tokens. Its confidence is far narrower than that
   // of either, as both met the same text. None when the regions hold different numbers of tokens.
   std::optional<LossMean> above(const LossMean& other) const;
 
+  // Takes over the bytes of another result at the same tokens.
+  void take_bytes_of(const LossMean& other) { bytes_ = other.bytes_; }
+
   // The mean of every region over results at the same tokens. Throws ContractError when they are none, or of others.
   static LossMean average(std::span<const LossMean> results);
 
  private:
+  using Counts = std::array<int64_t, kRegions>;
+  std::optional<StandardError> error_over(const Counts& counts) const;  // of the sum over these
+
   std::array<double, kRegions> sums_{};
-  std::array<int64_t, kRegions> counts_{};
+  Counts counts_{};     // of tokens
+  Counts bytes_{};      // of their text
   double grain_ = 0.0;  // the least by which one token differs from another, where there is one
 };
 

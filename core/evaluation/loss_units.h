@@ -2,8 +2,10 @@
 //
 // A model's loss is in nats per token, and a token may be a byte, a word, a piece of a word, a symbol of the original's
 // preparation, or what another program made. Losses over different tokens of the same text meet in bits per byte:
-//   bits per byte = nats per token * tokens of the split / bytes of the split / ln 2
-// For a part of a split that is an estimate, which takes the part's tokens to be as long as the whole split's.
+//   bits per byte = sum of nats over the scored tokens / sum of the bytes of text that these very tokens stand for / ln
+//   2
+// (data_pipeline/tokenizer/tokenizer.h says which bytes are whose). Tokens are not as long in one part of a text as in
+// another, so the mean over a whole split says nothing of a part that is scored.
 //
 // What a masked model loses at the tokens that it predicts says how well it fills gaps, with the rest in sight. It is
 // no length of a code for the text: it has neither a perplexity nor bits per byte, and its unit is a masked token.
@@ -12,6 +14,7 @@
 // per token, absent of masked models; "bits_per_byte", absent where the bytes of the text are not known, too.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,21 +25,28 @@
 
 namespace segue {
 
+// A mean over scored tokens, in nats.
+struct MeanLoss {
+  double per_token = 0.0;
+  std::optional<double> per_byte = {};  // of the text of these tokens; none: not known
+};
+// Of `tokens` tokens, which lost `nats` in all and stand for `bytes` bytes.
+MeanLoss mean_loss(double nats, int64_t tokens, std::optional<int64_t> bytes);
+
 struct LossUnits {
-  std::string unit = "token";    // or "masked token"
-  double tokens_per_byte = 0.0;  // 0: not known
+  std::string unit = "token";  // or "masked token"
   bool is_byte() const { return unit == "byte"; }
   bool is_masked() const { return unit.starts_with(kMasked); }
   static constexpr std::string_view kMasked = "masked ";
 };
-LossUnits loss_units(const Dataset& dataset, std::string_view split, const ObjectiveConfig& objective = {});
+LossUnits loss_units(const Dataset& dataset, const ObjectiveConfig& objective = {});
 
-double bits_per_token(double nats_per_token);
+double bits_of(double nats);
 double perplexity_per_token(double nats_per_token);
-std::optional<double> bits_per_byte(double nats_per_token, const LossUnits& units);
+std::optional<double> bits_per_byte(const MeanLoss& loss);
 
 // "1.7700 bits/byte", "5.9000 bits/word  1.3200 bits/byte", "5.9000 bits/token" or "1.7700 bits/masked byte".
-std::string describe_bits(double nats_per_token, const LossUnits& units);
+std::string describe_bits(const MeanLoss& loss, const LossUnits& units);
 
 // "  perplexity 3.410/byte"; nothing of a masked model.
 std::string describe_perplexity(double nats_per_token, const LossUnits& units);
@@ -45,6 +55,6 @@ std::string describe_perplexity(double nats_per_token, const LossUnits& units);
 std::string describe_accuracy(const std::optional<double>& accuracy);
 
 // Adds the keys above to a line or a result.
-void add_loss(OrderedJson& line, double nats_per_token, const LossUnits& units);
+void add_loss(OrderedJson& line, const MeanLoss& loss, const LossUnits& units);
 
 }  // namespace segue

@@ -26,14 +26,21 @@ OrderedJson half_width(const LossMean& losses) {
   return confidence ? OrderedJson(*confidence) : OrderedJson();
 }
 
+void add_half_width_per_byte(OrderedJson& json, const LossMean& losses) {
+  if (!losses.loss().per_byte) return;
+  const std::optional<double> confidence = losses.confidence95_per_byte();
+  json["bits_per_byte_confidence95"] = confidence ? OrderedJson(bits_of(*confidence)) : OrderedJson();
+}
+
 OrderedJson evaluation_of(const PairedLosses::Evaluation& evaluated, size_t index, const LossUnits& units) {
   OrderedJson json{{"name", name_of(index)},
                    {"file", evaluated.path.string()},
                    {"checkpoint", evaluated.info.checkpoint},
                    {"mem_len", known(evaluated.info.mem_len)},
                    {"tgt_len", known(evaluated.info.tgt_len)}};
-  add_loss(json, evaluated.losses.mean(), units);
+  add_loss(json, evaluated.losses.loss(), units);
   json["confidence95"] = half_width(evaluated.losses);
+  add_half_width_per_byte(json, evaluated.losses);
   if (const std::optional<LossMean>& answers = evaluated.answers)
     json["answers"] = {
         {"answers", answers->tokens()}, {"accuracy", answers->mean()}, {"confidence95", half_width(*answers)}};
@@ -56,16 +63,16 @@ OrderedJson answers_difference(const PairedLosses::Evaluation& first, const Pair
   return json;
 }
 
-OrderedJson difference_of(const std::vector<PairedLosses::Evaluation>& evaluated, size_t first, size_t second,
-                          const LossUnits& units) {
+OrderedJson difference_of(const std::vector<PairedLosses::Evaluation>& evaluated, size_t first, size_t second) {
   const std::optional<LossMean> difference = evaluated[first].losses.above(evaluated[second].losses);
   if (!difference) throw ContractError("paired difference: regions of {} and {} differ", first, second);
   const double loss = difference->mean();
   const std::optional<double> confidence = difference->confidence95();
   OrderedJson json{
-      {"first", name_of(first)}, {"second", name_of(second)}, {"loss", loss}, {"bits_per_token", bits_per_token(loss)}};
-  if (const std::optional<double> per_byte = bits_per_byte(loss, units)) json["bits_per_byte"] = *per_byte;
+      {"first", name_of(first)}, {"second", name_of(second)}, {"loss", loss}, {"bits_per_token", bits_of(loss)}};
+  if (const std::optional<double> per_byte = bits_per_byte(difference->loss())) json["bits_per_byte"] = *per_byte;
   json["confidence95"] = half_width(*difference);
+  add_half_width_per_byte(json, *difference);
   const bool is_sure = confidence && std::abs(loss) > *confidence;
   json["lower"] = is_sure ? OrderedJson(name_of(loss < 0.0 ? first : second)) : OrderedJson();
   if (const OrderedJson answers =
@@ -82,26 +89,27 @@ std::string cell(const OrderedJson& line, const char* column) {
 
 std::string csv_line(const OrderedJson& comparison, const std::string& first, const std::string& second,
                      const OrderedJson& losses) {
-  return fmt::format("{},{},{},{},{},{},{}\n", first, second, cell(comparison, "tokens"), cell(losses, "loss"),
-                     cell(losses, "confidence95"), cell(losses, "bits_per_token"), cell(losses, "bits_per_byte"));
+  return fmt::format("{},{},{},{},{},{},{},{}\n", first, second, cell(comparison, "tokens"), cell(losses, "loss"),
+                     cell(losses, "confidence95"), cell(losses, "bits_per_token"), cell(losses, "bits_per_byte"),
+                     cell(losses, "bits_per_byte_confidence95"));
 }
 
 // The unit for people: bits per byte where bytes are known, otherwise bits per token.
 struct Bits {
   std::string name;
-  double per_nat = 0.0;
+  bool per_byte = false;
   std::string of(const OrderedJson& line, bool is_difference) const {
-    const double value = line["loss"].get<double>() * per_nat;
+    const double value = line[per_byte ? "bits_per_byte" : "bits_per_token"].get<double>();
+    const OrderedJson& spread = line[per_byte ? "bits_per_byte_confidence95" : "confidence95"];
     std::string text = is_difference ? fmt::format("{:+.5f}", value) : fmt::format("{:.5f}", value);
-    if (!line["confidence95"].is_null()) text += fmt::format(" ± {:.5f}", line["confidence95"].get<double>() * per_nat);
+    if (!spread.is_null()) text += fmt::format(" ± {:.5f}", spread.get<double>() * (per_byte ? 1.0 : bits_of(1.0)));
     return text;
   }
 };
 
-Bits bits_of(const OrderedJson& comparison) {
-  const OrderedJson& tokens_per_byte = comparison["tokens_per_byte"];
-  if (tokens_per_byte.is_null()) return {"bits/" + cell(comparison, "unit"), bits_per_token(1.0)};
-  return {"bits/byte", bits_per_token(tokens_per_byte.get<double>())};
+Bits unit_of_bits(const OrderedJson& comparison) {
+  if (comparison["tokens_per_byte"].is_null()) return {"bits/" + cell(comparison, "unit")};
+  return {"bits/byte", true};
 }
 
 std::string describe_evaluations(const OrderedJson& comparison, const Bits& bits) {
@@ -174,13 +182,13 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
   PairedLosses losses;
   for (const std::filesystem::path& file : files) losses.add(file);
   const std::string unit = losses.unit();
-  const LossUnits units{.unit = unit, .tokens_per_byte = losses.tokens_per_byte()};
+  const LossUnits units{.unit = unit};
   OrderedJson json{
       {"format", "segue-paired-difference"},
       {"version", 1},
       {"split", losses.split()},
       {"unit", unit},
-      {"tokens_per_byte", units.tokens_per_byte > 0.0 ? OrderedJson(units.tokens_per_byte) : OrderedJson()},
+      {"tokens_per_byte", losses.tokens_per_byte() > 0.0 ? OrderedJson(losses.tokens_per_byte()) : OrderedJson()},
       {"tokens", losses.tokens()},
       {"evaluations", OrderedJson::array()},
       {"differences", OrderedJson::array()}};
@@ -188,12 +196,12 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
   for (size_t i = 0; i < evaluated.size(); ++i) json["evaluations"].push_back(evaluation_of(evaluated[i], i, units));
   for (size_t first = 0; first < evaluated.size(); ++first)
     for (size_t second = first + 1; second < evaluated.size(); ++second)
-      json["differences"].push_back(difference_of(evaluated, first, second, units));
+      json["differences"].push_back(difference_of(evaluated, first, second));
   return json;
 }
 
 std::string paired_differences_csv(const OrderedJson& comparison) {
-  std::string text = "first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte\n";
+  std::string text = "first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte,bits_per_byte_confidence95\n";
   for (const OrderedJson& line : comparison["evaluations"]) text += csv_line(comparison, cell(line, "name"), "", line);
   for (const OrderedJson& line : comparison["differences"])
     text += csv_line(comparison, cell(line, "first"), cell(line, "second"), line);
@@ -201,7 +209,7 @@ std::string paired_differences_csv(const OrderedJson& comparison) {
 }
 
 std::string describe_paired_differences(const OrderedJson& comparison) {
-  const Bits bits = bits_of(comparison);
+  const Bits bits = unit_of_bits(comparison);
   const std::string split = cell(comparison, "split");
   return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
                      split.empty() ? "" : " of split " + split) +

@@ -17,16 +17,17 @@ namespace segue {
 
 // Compares per-token files (per_token_file.h), in the order given, named "a", "b", ...:
 // {"format": "segue-paired-difference", "version": 1, "split": "" where no file says it, "unit",
-//  "tokens_per_byte": null where no file says, "tokens": that every file scores,
+//  "tokens_per_byte": of the scored tokens, null where no file says, "tokens": that every file scores,
 //  "evaluations": [{"name", "file", "checkpoint", "mem_len", "tgt_len": null where the file does not say, the losses of
-//    base units (loss_units.h), "confidence95", "answers": of marked data {"answers": how many, "accuracy",
-//    "confidence95"}}],
+//    base units (loss_units.h), "confidence95", "bits_per_byte_confidence95", "answers": of marked data {"answers": how
+//    many, "accuracy", "confidence95"}}],
 //  "differences": of every pair [{"first", "second": names, "loss", "bits_per_token", "bits_per_byte", "confidence95",
+//    "bits_per_byte_confidence95",
 //    "lower": name of the one whose loss is lower, null where the interval holds 0, "answers": where both tell right
 //    ones {"accuracy", "confidence95", "higher": likewise}}]}
-// "confidence95" is half the width of the interval, in nats per token; null where the tokens are too few for one.
-// Throws UsageError unless there are 2 to 26 files, and DataError naming two files and how they differ when they are
-// not about the same tokens, do not score the same ones, or have other answers.
+// "confidence95" is half the width of the interval, in nats per token, the other in bits per byte; null where the
+// tokens are too few for one. Throws UsageError unless there are 2 to 26 files, and DataError naming two files and how
+// they differ when they are not about the same tokens, do not score the same ones, or have other answers.
 OrderedJson paired_differences(const std::vector<std::filesystem::path>& files);
 
 // A line for every evaluation, without "second", and one for every pair, with the difference as its loss.

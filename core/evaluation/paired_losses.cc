@@ -2,7 +2,6 @@
 #include "core/evaluation/paired_losses.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -12,22 +11,25 @@ namespace segue {
 
 namespace {
 
-// Adds values in regions of as many each, of those that there are.
-void add_by_region(std::span<const float> values, LossMean& mean) {
+// Adds values in regions of as many each, of those that there are, with the bytes of their text, where these are known.
+void add_by_region(std::span<const float> values, std::span<const int32_t> bytes, LossMean& mean) {
   const auto count = std::ranges::count_if(values, [](float value) { return !std::isnan(value); });
   int64_t before = 0;
-  for (const float value : values)
-    if (!std::isnan(value)) mean.add(before++ * LossMean::kRegions / count, value);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isnan(values[i]))
+      mean.add(before++ * LossMean::kRegions / count, values[i], bytes.empty() ? 0 : bytes[i]);
 }
 
 // A region has its share of every run of examples, so that what one run has above another does not tell regions apart.
-LossMean by_region(std::span<const float> values, const std::vector<int64_t>& runs, LossMean mean = {}) {
+LossMean by_region(std::span<const float> values, std::span<const int32_t> bytes, const std::vector<int64_t>& runs,
+                   LossMean mean = {}) {
   size_t begin = 0;
   for (const int64_t run : runs) {
-    add_by_region(values.subspan(begin, static_cast<size_t>(run)), mean);
-    begin += static_cast<size_t>(run);
+    const auto size = static_cast<size_t>(run);
+    add_by_region(values.subspan(begin, size), bytes.empty() ? bytes : bytes.subspan(begin, size), mean);
+    begin += size;
   }
-  if (runs.empty()) add_by_region(values, mean);
+  if (runs.empty()) add_by_region(values, bytes, mean);
   return mean;
 }
 
@@ -45,24 +47,21 @@ void PairedLosses::add(const std::filesystem::path& path) {
   } else if (scored != scored_) {
     refuse(path, scored);
   }
+  const std::vector<int32_t> bytes = same_tokens_.token_bytes();
   Evaluation& added = evaluations_.emplace_back(
-      Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll, read.runs)});
+      Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll, bytes, read.runs)});
+  if (bytes_ == 0 && added.losses.bytes() > 0) {  // the first file that has them tells those of all
+    bytes_ = added.losses.bytes();
+    for (Evaluation& evaluation : evaluations_) evaluation.losses.take_bytes_of(added.losses);
+  }
   if (read.right.empty()) return;
-  const LossMean answers = by_region(read.right, read.runs, LossMean::of_answers());
+  const LossMean answers = by_region(read.right, {}, read.runs, LossMean::of_answers());
   if (answers.tokens() > 0) added.answers = answers;
 }
 
 std::string PairedLosses::unit() const {
   const std::string unit = same_tokens_.attribute("unit");
   return unit.empty() ? "token" : unit;
-}
-
-double PairedLosses::tokens_per_byte() const {
-  if (unit() == "byte") return 1.0;
-  const std::string said = same_tokens_.attribute("bytes");
-  int64_t bytes = 0;
-  std::from_chars(said.data(), said.data() + said.size(), bytes);
-  return bytes > 0 ? static_cast<double>(scored_.size()) / static_cast<double>(bytes) : 0.0;
 }
 
 void PairedLosses::refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const {

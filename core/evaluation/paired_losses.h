@@ -30,7 +30,10 @@ class PairedLosses {
   int64_t tokens() const { return tokens_; }                                   // that every file scores
   std::string split() const { return same_tokens_.attribute("split"); }        // empty where no file says it
   std::string unit() const;
-  double tokens_per_byte() const;  // 0 where no file says how many bytes its tokens are
+  // Of the scored tokens and the text that they stand for; 0 where no file says how many bytes each is.
+  double tokens_per_byte() const {
+    return bytes_ > 0 ? static_cast<double>(tokens_) / static_cast<double>(bytes_) : 0.0;
+  }
 
  private:
   [[noreturn]] void refuse(const std::filesystem::path& path, const std::vector<bool>& scored) const;
@@ -39,6 +42,7 @@ class PairedLosses {
   SameTokens same_tokens_;
   std::vector<bool> scored_;
   int64_t tokens_ = 0;
+  int64_t bytes_ = 0;  // that those stand for
 };
 
 }  // namespace segue

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 
 #include "base/json_text.h"
@@ -117,6 +118,20 @@ void check_runs(const Hdf5Object& root, const PerTokenLosses& losses) {
     root.file().fail("runs: expected {} tokens in all, found {}", losses.nll.size(), std::ssize(losses.nll) - left);
 }
 
+// As many as tokens, and of as many bytes in all as the text is said to have.
+void check_token_bytes(const Hdf5Object& root, const PerTokenLosses& losses) {
+  const std::vector<int32_t>& bytes = losses.token_bytes;
+  if (bytes.empty()) return;
+  if (bytes.size() != losses.nll.size())
+    root.file().fail("expected as many token_bytes as losses, found {} and {}", bytes.size(), losses.nll.size());
+  const auto negative = std::ranges::find_if(bytes, [](int32_t count) { return count < 0; });
+  if (negative != bytes.end())
+    root.file().fail("token_bytes[{}]: expected 0 or more bytes, found {}", negative - bytes.begin(), *negative);
+  const int64_t all = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  if (losses.info.bytes >= 0 && losses.info.bytes != all)
+    root.file().fail("attribute \"bytes\": expected {}, the sum of token_bytes, found {}", all, losses.info.bytes);
+}
+
 void check_format(const Hdf5Object& root) {
   const std::string format = text_of(root, "format");
   if (!format.empty() && format != kFormat)
@@ -142,6 +157,9 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
     write_dataset(file, "right", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, losses.right.size(), losses.right.data());
   if (!losses.runs.empty())
     write_dataset(file, "runs", H5T_STD_I64LE, H5T_NATIVE_INT64, losses.runs.size(), losses.runs.data());
+  if (!losses.token_bytes.empty())
+    write_dataset(file, "token_bytes", H5T_STD_I32LE, H5T_NATIVE_INT32, losses.token_bytes.size(),
+                  losses.token_bytes.data());
   write_dataset(file, "targets", H5T_STD_I32LE, H5T_NATIVE_INT32, losses.targets.size(), losses.targets.data());
   file.write_out();
 }
@@ -163,6 +181,9 @@ PerTokenLosses read_per_token_file(const Hdf5Bytes& file) {
   if (losses.nll.size() != losses.targets.size())
     file.fail("expected as many targets as losses, found {} losses and {} targets", losses.nll.size(),
               losses.targets.size());
+  if (has_hdf5_child(root, "token_bytes"))
+    losses.token_bytes = read_row<int32_t>(root, "token_bytes", Hdf5Type::Kind::kWhole);
+  check_token_bytes(root, losses);
   if (losses.info.answers >= 0) losses.right = read_row<float>(root, "right", Hdf5Type::Kind::kFloat);
   if (!losses.right.empty() && losses.right.size() != losses.nll.size())
     file.fail("expected as many marks of right answers as losses, found {} and {}", losses.right.size(),

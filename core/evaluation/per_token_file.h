@@ -3,6 +3,7 @@
 //
 //   nll      [n] float32, nats: of token i given those before it; NaN where it was not scored, as the first never is
 //   targets  [n] int32: token i
+//   token_bytes [n] int32: bytes of text that token i stands for, where that is known; their sum is the text's
 //   right    [n] float32, of marked data alone: 1 where token i begins an answer all of whose tokens were the most
 //            likely ones, 0 where it begins another, NaN elsewhere
 //   runs     [r] int64, of data that consists of examples: tokens of each run of examples of one kind, one after
@@ -11,11 +12,12 @@
 //   format "segue-per-token", version 1
 //   dataset, split: checksum of the tokens, and which part of the dataset they are
 //   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
-//   bytes: of the text that the split's tokens stand for
+//   bytes: of the text that the split's tokens stand for; there where token_bytes is
 //   answers: of marked data, how many of them there are in `right`; example_runs: how many there are in `runs`
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
-// Other programs' files need nll and targets only, of any float and integer type.
+// Other programs' files need nll and targets only, of any float and integer type; for bits per byte of tokens that are
+// no bytes, attribute and dataset of bytes, too.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +49,9 @@ struct PerTokenLosses {
   PerTokenInfo info;
   std::vector<float> nll = {};
   std::vector<int32_t> targets = {};
-  std::vector<float> right = {};   // or empty
-  std::vector<int64_t> runs = {};  // likewise
+  std::vector<int32_t> token_bytes = {};  // or empty
+  std::vector<float> right = {};          // or empty
+  std::vector<int64_t> runs = {};         // likewise
 };
 
 // Throws FileError when the disk refuses; the file is whole or not there.

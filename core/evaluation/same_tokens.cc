@@ -34,6 +34,20 @@ void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& 
   if (found != losses.targets.end())
     throw DataError("{}: targets[{}] is {}, but {} has {}; only losses of the same tokens can be compared",
                     path.string(), found - losses.targets.begin(), *found, first_path_.string(), *expected);
+  if (losses.token_bytes.empty()) return;
+  if (token_bytes_.empty()) {
+    token_bytes_ = losses.token_bytes;
+    bytes_path_ = path;
+  }
+  const auto [bytes, expected_bytes] = std::ranges::mismatch(losses.token_bytes, token_bytes_);
+  if (bytes != losses.token_bytes.end())
+    throw DataError("{}: token_bytes[{}] is {}, but {} has {}; only losses of the same tokens can be compared",
+                    path.string(), bytes - losses.token_bytes.begin(), *bytes, bytes_path_.string(), *expected_bytes);
+}
+
+std::vector<int32_t> SameTokens::token_bytes() const {
+  if (token_bytes_.empty() && attribute("unit") == "byte") return std::vector<int32_t>(targets_.size(), 1);
+  return token_bytes_;
 }
 
 std::string SameTokens::attribute(const std::string& name) const {

@@ -17,6 +17,9 @@ class SameTokens {
   // file does not have is not compared.
   void check(const std::filesystem::path& path, const PerTokenLosses& losses);
 
+  // The bytes of text of every token; empty: no file so far has them, and tokens are no bytes.
+  std::vector<int32_t> token_bytes() const;
+
   // The value of the attribute in the files checked so far; empty: none has it.
   std::string attribute(const std::string& name) const;
 
@@ -30,6 +33,8 @@ class SameTokens {
   std::map<std::string, Said> said_;
   std::filesystem::path first_path_;
   std::vector<int32_t> targets_;
+  std::vector<int32_t> token_bytes_;  // of the first file that has them
+  std::filesystem::path bytes_path_;
 };
 
 }  // namespace segue

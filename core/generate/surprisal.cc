@@ -67,7 +67,7 @@ std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span
     const size_t first = added.find_first_not_of(kWhiteSpace);
     if (first != 0 && !word.word.empty()) words.push_back(std::exchange(word, {}));
     if (i < known) word.bits.reset();
-    if (word.bits) *word.bits += bits_per_token(static_cast<double>(losses[static_cast<size_t>(i - known)]));
+    if (word.bits) *word.bits += bits_of(static_cast<double>(losses[static_cast<size_t>(i - known)]));
     ++word.tokens;
     if (first != std::string_view::npos) word.word += added.substr(first);
   }

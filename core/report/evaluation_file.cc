@@ -23,6 +23,7 @@ LossOfPart read_part(const JsonNode& node, const char* from, const char* to) {
   return {.from = node.at(from).integer(),
           .to = node.at(to).integer(),
           .tokens = node.at("tokens").integer(),
+          .bytes = node.find_integer("bytes").value_or(0),
           .loss = node.at("loss").number(),
           .confidence95 = node.find_number("confidence95").value_or(0.0)};
 }
@@ -207,6 +208,7 @@ std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is
     if (group.tokens == 0) group.from = part.from;
     group.to = part.to;
     group.tokens += part.tokens;
+    group.bytes += part.bytes;
     group.loss += tokens * part.loss;
     variance += (tokens * part.confidence95) * (tokens * part.confidence95);
     if (group.tokens == 0 || (!is_enough(group) && &part != &parts.back())) continue;

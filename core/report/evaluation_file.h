@@ -15,6 +15,7 @@ struct LossOfPart {
   int64_t from = 0;
   int64_t to = 0;
   int64_t tokens = 0;
+  int64_t bytes = 0;  // of text that these tokens stand for; 0: not known
   double loss = 0.0;
   double confidence95 = 0.0;
 };

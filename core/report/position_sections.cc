@@ -98,12 +98,12 @@ std::string position_text(const LossOfPart& part) {
 
 Series series_of(const PlacedResult& placed, const std::vector<LossOfPart>& list, std::string_view what,
                  const LossUnit& unit) {
-  const double scale = unit.scale(placed.result->loss, placed.result->bits_per_byte);
   Series series{.name = placed.name,
                 .colour = placed.colour,
                 .style = placed.is_memoryless_beside_memory ? LineStyle::kDashed : LineStyle::kSolid,
                 .points = {}};
   for (const LossOfPart& part : list) {
+    const double scale = unit.scale(part.tokens, part.bytes, placed.result->loss, placed.result->bits_per_byte);
     Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
     if (list.size() <= kMostTitledPoints)
       point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, position_text(part), unit.text(point.y));
@@ -130,17 +130,20 @@ std::string position_caption(const std::vector<PlacedResult>& results, const Los
       std::find_if(results.begin(), results.end(), [](const auto& placed) { return placed.result->mem_len == 0; });
   if (torn == results.end()) return text;
   const std::vector<LossOfPart>& list = torn->result->by_position;
-  const double scale = unit.scale(torn->result->loss, torn->result->bits_per_byte);
-  double late = 0.0;
-  int64_t late_tokens = 0;
+  const auto value_of = [&](const LossOfPart& part) {
+    return part.loss * unit.scale(part.tokens, part.bytes, torn->result->loss, torn->result->bits_per_byte);
+  };
+  LossOfPart late;
   for (size_t i = list.size() / 2; i < list.size(); ++i) {
-    late += list[i].loss * static_cast<double>(list[i].tokens);
-    late_tokens += list[i].tokens;
+    late.loss += list[i].loss * static_cast<double>(list[i].tokens);
+    late.tokens += list[i].tokens;
+    late.bytes += list[i].bytes;
   }
-  if (late_tokens == 0) return text;
+  if (late.tokens == 0) return text;
+  late.loss /= static_cast<double>(late.tokens);
   return fmt::format(
       "{} Without memory every segment starts from nothing: {} at its first token, {} over its later half ({}).", text,
-      fixed(scale * list.front().loss, 2), unit.text(scale * late / static_cast<double>(late_tokens)), torn->name);
+      fixed(value_of(list.front()), 2), unit.text(value_of(late)), torn->name);
 }
 
 Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, IsEnough is_enough, std::string_view what,

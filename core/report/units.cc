@@ -2,6 +2,7 @@
 #include "core/report/units.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "core/drawing/numbers.h"
 
@@ -19,6 +20,11 @@ bool are_masked(const std::vector<RunData>& runs) {
 }
 
 }  // namespace
+
+double LossUnit::scale(int64_t tokens, int64_t bytes, double loss, const std::optional<double>& bits_per_byte) const {
+  if (!per_byte_ || bytes <= 0) return scale(loss, bits_per_byte);
+  return static_cast<double>(tokens) / static_cast<double>(bytes) / std::numbers::ln2;
+}
 
 std::string LossUnit::text(double value) const { return fixed(value, per_byte_ ? 4 : 3) + " " + name(); }
 

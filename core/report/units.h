@@ -2,6 +2,7 @@
 // masked models are those that they predict.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class LossUnit {
   double scale(double loss, const std::optional<double>& bits_per_byte) const {
     return per_byte_ && bits_per_byte && loss > 0.0 ? *bits_per_byte / loss : 1.0;
   }
+  // The same of some tokens, which stand for so many bytes of text; by the mean loss of all where that is not known.
+  double scale(int64_t tokens, int64_t bytes, double loss, const std::optional<double>& bits_per_byte) const;
   // "1.9214 bits per byte"
   std::string text(double value) const;
 

@@ -98,7 +98,7 @@ std::string flops_text(const StepMetrics& metrics) {
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
   return fmt::format("step {}/{}  loss {:.4f}  {}{}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
-                     max_step, metrics.loss, describe_bits(metrics.loss, metrics.units),
+                     max_step, metrics.loss.per_token, describe_bits(metrics.loss, metrics.units),
                      describe_accuracy(metrics.accuracy), reconstruction_text(metrics.reconstruction),
                      metrics.learning_rate, metrics.gradient_norm,
                      human_count(static_cast<int64_t>(metrics.tokens_per_second)), flops_text(metrics),

@@ -14,10 +14,10 @@
 
 namespace segue {
 
-// The metrics logged every `log_interval` steps. Loss in nats per token; rates over the interval.
+// The metrics logged every `log_interval` steps. Rates over the interval.
 struct StepMetrics {
   int64_t step = 0;
-  double loss = 0.0;  // mean over the interval
+  MeanLoss loss;  // over the interval
   LossUnits units;
   std::optional<double> accuracy = {};  // share of scored tokens that were the most likely ones; of marked data alone
   double gradient_norm = 0.0;           // of the last step, before clipping

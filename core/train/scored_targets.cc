@@ -45,4 +45,14 @@ ConstTensorView ScoredTargets::of(ConstTensorView targets) {
   return newest;
 }
 
+int64_t ScoredTargets::bytes(const Segment& segment) const {
+  if (segment.bytes.empty()) return 0;
+  const int64_t first = segment.length - scored_tokens(training_, segment.length);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < segment.targets.elements(); ++i)
+    if (i % segment.length >= first && segment.targets.as<int32_t>()[i] != kUnscoredTarget)
+      bytes += segment.bytes.as<int32_t>()[i];
+  return bytes;
+}
+
 }  // namespace segue

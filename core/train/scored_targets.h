@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "core/config/config.h"
 #include "core/model/segment_tape.h"
+#include "data_pipeline/segment_streams.h"
 
 namespace segue {
 
@@ -24,6 +25,9 @@ class ScoredTargets {
 
   // [B, T] -> [B, S], valid until the next call; nothing is allocated.
   ConstTensorView of(ConstTensorView targets);
+
+  // Of text that these targets of the segment stand for; 0 where it is not known.
+  int64_t bytes(const Segment& segment) const;
 
  private:
   const TrainingConfig& training_;

@@ -34,10 +34,12 @@ void StepReports::add_reconstruction(kernels::Queue& queue, ConstTensorView loss
   reconstructed_ += losses.elements();
 }
 
-void StepReports::end_step(kernels::Queue& queue, int64_t step, int64_t scored, ConstTensorView outcome) {
+void StepReports::end_step(kernels::Queue& queue, int64_t step, int64_t scored, int64_t bytes,
+                           ConstTensorView outcome) {
   queue.copy(outcomes_.view().rows(std::ssize(unread_), 1), outcome);
   if (!ended_.empty()) ended_[unread_.size()].set(queue.cuda().stream());
-  unread_.push_back({.step = step, .tokens = filled_, .scored = scored, .reconstructed = reconstructed_});
+  unread_.push_back(
+      {.step = step, .tokens = filled_, .scored = scored, .bytes = bytes, .reconstructed = reconstructed_});
   filled_ = reconstructed_ = 0;
 }
 
@@ -53,13 +55,14 @@ std::span<const StepReport> StepReports::read(kernels::Queue& queue) {
   queue.synchronize();
   reports_.clear();
   for (int64_t i = 0; i < std::ssize(unread_); ++i) {
-    const auto [step, tokens, scored, reconstructed] = unread_[static_cast<size_t>(i)];
+    const auto [step, tokens, scored, bytes, reconstructed] = unread_[static_cast<size_t>(i)];
     const float* nll = losses_.as<float>() + i * tokens_;
     const float* reconstruction = reconstructions_.as<float>() + i * reconstructions_.shape()[1];
     reports_.push_back({.step = step,
                         .nll = std::accumulate(nll, nll + tokens, 0.0),
                         .hits = hits_of(i, tokens),
                         .scored = scored,
+                        .bytes = bytes,
                         .gradient_norm = outcomes_.as<double>()[2 * i],
                         .reconstruction = std::accumulate(reconstruction, reconstruction + reconstructed, 0.0)});
   }

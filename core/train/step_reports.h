@@ -17,6 +17,7 @@ struct StepReport {
   double nll = 0.0;             // sum over the tokens, nats
   int64_t hits = 0;             // scored tokens that were the most likely ones
   int64_t scored = 0;           // tokens, as end_step was told
+  int64_t bytes = 0;            // likewise
   double gradient_norm = 0.0;   // before clipping
   double reconstruction = 0.0;  // of a memory that compresses: the sum over streams of its loss, 0 where nothing was
   double loss() const { return nll / static_cast<double>(scored); }
@@ -32,8 +33,9 @@ class StepReports {
   void add_losses(kernels::Queue& queue, ConstTensorView nll, ConstTensorView margin = {});
   // And those of reconstruction of its streams, float32.
   void add_reconstruction(kernels::Queue& queue, ConstTensorView losses);
-  // Ends the step, in which `scored` tokens had a loss: `outcome` [2] float64, its first element the norm.
-  void end_step(kernels::Queue& queue, int64_t step, int64_t scored, ConstTensorView outcome);
+  // Ends the step, in which `scored` tokens had a loss, which stand for `bytes` bytes of text: `outcome` [2] float64,
+  // its first element the norm.
+  void end_step(kernels::Queue& queue, int64_t step, int64_t scored, int64_t bytes, ConstTensorView outcome);
   // Ends a step that changed nothing, of which there is nothing to report.
   void drop_step() { filled_ = reconstructed_ = 0; }
   bool is_full() const { return std::ssize(unread_) == capacity_; }
@@ -53,7 +55,7 @@ class StepReports {
   int64_t filled_ = 0;           // tokens of the step being queued
   int64_t reconstructed_ = 0;    // and streams with a loss of reconstruction
   struct Unread {
-    int64_t step, tokens, scored, reconstructed;
+    int64_t step, tokens, scored, bytes, reconstructed;
   };
   std::vector<Unread> unread_;
   // [capacity] on a GPU: steps are waited for one by one, so that a watch of the queue hears how long one step lasts

@@ -208,7 +208,7 @@ void Trainer::train_step(const Segment& segment) {
   if (scored > 0) {
     learning_rate_ = learning_rate(config_, state_.step, state_.plateau);
     optimizer_.step(learning_rate_);
-    reports_.end_step(queue_, state_.step, scored, optimizer_.outcome());
+    reports_.end_step(queue_, state_.step, scored, scored_targets_.bytes(segment), optimizer_.outcome());
   } else {
     reports_.drop_step();
   }
@@ -269,7 +269,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
   for (const StepReport& report : reports_.read(queue_)) {
-    std::array<double, 3> sums{report.nll, static_cast<double>(report.hits), report.reconstruction};
+    std::array<double, 4> sums{report.nll, static_cast<double>(report.hits), report.reconstruction,
+                               static_cast<double>(report.bytes)};
     job_.sum(sums);
     const double loss = sums[0] / static_cast<double>(report.scored);
     if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
@@ -277,6 +278,8 @@ void Trainer::settle() {
     if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
     ++interval_.losses;
+    interval_.nll += sums[0];
+    interval_.bytes += std::llround(sums[3]);
     if (tells_hits_) interval_.hits = interval_.hits.value_or(0) + std::llround(sums[1]);
     interval_.scored += report.scored;
     interval_.reconstruction += sums[2] / static_cast<double>(config_.training.batch_size);
@@ -309,9 +312,12 @@ StepMetrics Trainer::interval_metrics() const {
   std::optional<double> reconstruction;
   if (learns_compression(config_.model))
     reconstruction = interval_.reconstruction / static_cast<double>(interval_.losses);
+  // Steps count alike, whatever they scored; per byte, tokens do.
+  MeanLoss loss{.per_token = interval_.loss / static_cast<double>(interval_.losses)};
+  if (interval_.bytes > 0) loss.per_byte = interval_.nll / static_cast<double>(interval_.bytes);
   return {.step = state_.step,
-          .loss = interval_.loss / static_cast<double>(interval_.losses),
-          .units = loss_units(dataset_, config_.data.train_split, config_.model.objective),
+          .loss = loss,
+          .units = loss_units(dataset_, config_.model.objective),
           .accuracy = accuracy,
           .gradient_norm = gradient_norm_,
           .learning_rate = learning_rate_,
@@ -349,26 +355,27 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
                             evaluation_plan(config_, dataset_));
   if (!made) return std::nullopt;
   const EvaluationResult& result = *made;
-  const bool is_best = state_.evaluations == 0 || result.loss() < state_.best_loss;
+  const MeanLoss loss = result.loss();
+  const bool is_best = state_.evaluations == 0 || loss.per_token < state_.best_loss;
   state_.evaluation_pending = false;
   ++state_.evaluations;
   // An evaluation made only because the run ends here does not reach the schedule: a longer run has none there.
   if (config_.schedule.kind == ScheduleKind::kPlateau && is_due(config_.evaluation.interval))
-    follow_loss(config_.schedule, config_.optimizer.lr, state_.step, result.loss(), state_.plateau);
+    follow_loss(config_.schedule, config_.optimizer.lr, state_.step, loss.per_token, state_.plateau);
   if (is_best) {
-    state_.best_loss = result.loss();
+    state_.best_loss = loss.per_token;
     state_.best_step = state_.step;
   }
-  const LossUnits units = loss_units(dataset_, config_.evaluation.split, config_.model.objective);
+  const LossUnits units = loss_units(dataset_, config_.model.objective);
   publish([&] {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
-    add_loss(line, result.loss(), units);
+    add_loss(line, loss, units);
     if (const std::optional<double> accuracy = result.accuracy()) line["accuracy"] = *accuracy;
     line["tokens"] = result.tokens;
     metrics_->write(line);
   });
-  logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, result.loss(),
-               describe_bits(result.loss(), units), describe_perplexity(result.loss(), units),
+  logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, loss.per_token,
+               describe_bits(loss, units), describe_perplexity(loss.per_token, units),
                describe_accuracy(result.accuracy()), is_best ? "  (best)" : "");
   return is_best;
 }

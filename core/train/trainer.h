@@ -62,6 +62,8 @@ class Trainer {
     int64_t losses = 0;                // how many these are
     std::optional<int64_t> hits = {};  // scored tokens that were the most likely ones, where the head can tell
     int64_t scored = 0;
+    double nll = 0.0;             // of these tokens
+    int64_t bytes = 0;            // of text that they stand for; 0: not known
     double reconstruction = 0.0;  // of the same steps
     int64_t steps = 0;
     int64_t tokens = 0;

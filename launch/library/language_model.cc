@@ -67,7 +67,7 @@ class LoadedLanguageModel {
     }
     size_t bytes = text.text.size();
     for (size_t i = 0; i < unscored; ++i) bytes -= std::min(bytes, scored.tokens[i].text.size());
-    if (bytes > 0 && !losses.empty()) scored.bits_per_byte = bits_per_token(scored.nats) / static_cast<double>(bytes);
+    if (bytes > 0 && !losses.empty()) scored.bits_per_byte = bits_of(scored.nats) / static_cast<double>(bytes);
     return scored;
   }
 

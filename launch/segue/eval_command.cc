@@ -74,7 +74,7 @@ void report(const EvaluationSettings& settings, const EvaluationJob& job, const 
     write_evaluation(staged->path(), evaluation);
     staged->commit();
   }
-  fmt::print("{}", describe_evaluation(evaluation, loss_units(dataset, settings.split, job.trained().model.objective)));
+  fmt::print("{}", describe_evaluation(evaluation, loss_units(dataset, job.trained().model.objective)));
 }
 
 // The first rank's choice, opened by all.

@@ -166,10 +166,7 @@ def test_other_tokens_are_refused(program):
                           training={"batch_size": 2, "tgt_len": 8, "max_step": 2, "log_interval": 1})
     program.run("train", file, "--run", "run")
     scored = evaluate(program, "--checkpoint", "run", "--data", "one")
-    test = next(split for split in manifest(program, "one")["splits"] if split["name"] == "test")
     check(scored["unit"] == "word", "the unit of the result")
-    ratio = scored["bits_per_byte"] / scored["bits_per_token"]
-    check(abs(ratio - test["tokens"] / test["bytes"]) < 1e-12, "bits per byte of the result")
     for other in ("two", "three"):
         for command in (("eval", "--checkpoint", "run", "--data", other),
                         ("train", file, "--run", "run", "--resume", "--set", "data.path=" + other),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/random.h"
 #include "core/evaluation/per_token_file.h"
@@ -31,8 +32,11 @@ class PairedDifferenceTest : public ::testing::Test {
                                   0.1 * random_normal({.seed = seed, .step = 0, .site = 2}, i));
     return nll;
   }
-  std::filesystem::path write(const std::string& name, const std::vector<float>& nll, const PerTokenInfo& info = {}) {
-    write_per_token_file(directory_ / name, {.info = info, .nll = nll, .targets = std::vector<int32_t>(nll.size(), 7)});
+  std::filesystem::path write(const std::string& name, const std::vector<float>& nll, const PerTokenInfo& info = {},
+                              const std::vector<int32_t>& token_bytes = {}) {
+    write_per_token_file(
+        directory_ / name,
+        {.info = info, .nll = nll, .targets = std::vector<int32_t>(nll.size(), 7), .token_bytes = token_bytes});
     return directory_ / name;
   }
   TemporaryDirectory directory_;
@@ -57,18 +61,40 @@ TEST_F(PairedDifferenceTest, IsSureWhereMeansAreNot) {
 }
 
 TEST_F(PairedDifferenceTest, IsInBitsPerByteWhereBytesAreKnown) {
-  const auto pair = [&](const PerTokenInfo& info) {
+  const auto pair = [&](const PerTokenInfo& info, const std::vector<int32_t>& token_bytes = {}) {
     const auto a = write("a.h5", losses(0.0, 2), info);
-    return paired_differences({a, write("b.h5", losses(1.0, 2), info)});
+    return paired_differences({a, write("b.h5", losses(1.0, 2), info, token_bytes)});  // one of them is enough
   };
   const auto bits = [](const OrderedJson& json) { return json["differences"][0]["bits_per_byte"].get<double>(); };
   EXPECT_NEAR(bits(pair({.unit = "byte"})), -1.0 / std::numbers::ln2, 1e-6);
-  const OrderedJson words = pair({.unit = "word", .bytes = 4 * kTokens});
+  const OrderedJson words = pair({.unit = "word"}, std::vector<int32_t>(static_cast<size_t>(kTokens), 4));
   EXPECT_NEAR(bits(words), -0.25 / std::numbers::ln2, 1e-6);
   EXPECT_THAT(describe_paired_differences(words), HasSubstr("bits/byte"));
   const OrderedJson unknown = pair({.unit = "word"});
   EXPECT_FALSE(unknown["differences"][0].contains("bits_per_byte"));
   EXPECT_THAT(describe_paired_differences(unknown), HasSubstr("bits/word"));
+}
+
+// The first half of the text has words of one byte, the second of nine; only the first is scored.
+TEST_F(PairedDifferenceTest, IsOverTheBytesOfTheScoredTokensAlone) {
+  std::vector<float> nll(101, kNotANumber);
+  std::vector<int32_t> token_bytes(101, 9);
+  for (size_t i = 1; i <= 50; ++i) {
+    nll[i] = 2.0F;
+    token_bytes[i] = i % 2 == 0 ? 1 : 3;
+  }
+  const PerTokenInfo info{.unit = "word", .bytes = std::accumulate(token_bytes.begin(), token_bytes.end(), int64_t{0})};
+  const auto a = write("a.h5", nll, info, token_bytes);
+  for (float& loss : nll) loss += 1.0F;
+  const OrderedJson json = paired_differences({a, write("b.h5", nll, info, token_bytes)});
+  EXPECT_DOUBLE_EQ(json["tokens_per_byte"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(json["evaluations"][0]["bits_per_byte"].get<double>(), 1.0 / std::numbers::ln2);
+  EXPECT_DOUBLE_EQ(json["differences"][0]["bits_per_byte"].get<double>(), -0.5 / std::numbers::ln2);
+  token_bytes[7] = 4;
+  EXPECT_THAT(message_of<DataError>([&] {
+                paired_differences({a, write("c.h5", nll, {}, token_bytes)});
+              }),
+              HasSubstr("c.h5: token_bytes[7] is 4, but " + a.string() + " has 3"));
 }
 
 TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
@@ -77,9 +103,9 @@ TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
   EXPECT_EQ(json["differences"][0]["confidence95"], OrderedJson());  // of two tokens
   const std::string bits_of_half = OrderedJson(0.5 / std::numbers::ln2).dump();
   const std::string csv = paired_differences_csv(json);
-  EXPECT_THAT(csv,
-              testing::StartsWith("first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte\na,,2,1.5,,"));
-  EXPECT_THAT(csv, testing::EndsWith("\na,b,2,0.5,," + bits_of_half + "," + bits_of_half + "\n"));
+  EXPECT_THAT(csv, testing::StartsWith("first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte,"
+                                       "bits_per_byte_confidence95\na,,2,1.5,,"));
+  EXPECT_THAT(csv, testing::EndsWith("\na,b,2,0.5,," + bits_of_half + "," + bits_of_half + ",\n"));
   EXPECT_THAT(describe_paired_differences(json), HasSubstr("too few tokens to tell"));
 }
 

@@ -19,7 +19,7 @@ using testing::Not;
 
 StepMetrics metrics_of(double flops_per_second, std::optional<double> mfu) {
   return {.step = 5,
-          .loss = 1.5,
+          .loss = {.per_token = 1.5},
           .units = {},
           .tokens = 1000,
           .tokens_per_second = 200.0,
