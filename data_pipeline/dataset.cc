@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "data_pipeline/token_checksum.h"
 
 namespace segue {
 namespace {
@@ -26,10 +28,19 @@ ShardReader open_shard(const Dataset& dataset, const ShardRow& row, size_t index
   return {dataset.directory() / shard.file, {row.name, static_cast<int64_t>(index), row.type, shard.tokens}};
 }
 
-// `done` counts the tokens read, over all shards.
-std::string checksum_of_shard(ShardReader reader, int64_t tokens, int64_t token_bytes, Progress& progress,
-                              int64_t& done) {
+// What reading a row of shards adds to.
+struct RowReading {
+  TokenChecksum& checksum;
+  Progress& progress;
+  int64_t& done;  // tokens, over all shards
+};
+
+// The checksum of the shard.
+std::string read_shard(const Dataset& dataset, const ShardRow& row, size_t index, const RowReading& reading) {
   constexpr int64_t kBlockTokens = 8 * kChunkTokens;
+  ShardReader reader = open_shard(dataset, row, index);
+  const int64_t tokens = row.shards[index].tokens;
+  const int64_t token_bytes = bytes_of(row.type);
   std::vector<std::byte> block(static_cast<size_t>(kBlockTokens * token_bytes));
   Checksum checksum;
   for (int64_t offset = 0; offset < tokens; offset += kBlockTokens) {
@@ -37,7 +48,8 @@ std::string checksum_of_shard(ShardReader reader, int64_t tokens, int64_t token_
     const std::span<std::byte> part = std::span(block).first(static_cast<size_t>(count * token_bytes));
     reader.read_bytes(offset, part);
     checksum.update(part);
-    progress.advance_to(done += count);
+    reading.checksum.update(part);
+    reading.progress.advance_to(reading.done += count);
   }
   return checksum.text();
 }
@@ -80,20 +92,60 @@ bool Dataset::has_split(std::string_view name) const {
                      [name](const SplitInfo& split) { return split.name == name; });
 }
 
-std::string Dataset::identity(std::string_view split) const {
-  Checksum checksum;
-  for (const SplitInfo& info : manifest_.splits) {
-    if (info.name != split) continue;
-    for (const ShardInfo& shard : info.shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
-    if (info.marks)
-      for (const ShardInfo& shard : info.marks->shards) checksum.update(std::as_bytes(std::span(shard.checksum)));
-    if (!info.examples) continue;
-    for (const ExampleRun& run : *info.examples) {
-      const std::array<int64_t, 2> extents{run.count, run.tokens};
-      checksum.update(std::as_bytes(std::span(extents)));
-    }
+namespace {
+
+void add_text(Checksum& checksum, const std::string& text) { checksum.update(std::as_bytes(std::span(text))); }
+
+void add_lengths(Checksum& checksum, const SplitInfo& info) {
+  if (!info.examples) return;
+  for (const ExampleRun& run : *info.examples) {
+    const std::array<int64_t, 2> extents{run.count, run.tokens};
+    checksum.update(std::as_bytes(std::span(extents)));
   }
-  return checksum.text();
+}
+
+std::string by_tokens(const SplitInfo& info, const std::string& tokens, const std::string& marks) {
+  Checksum checksum;
+  add_text(checksum, tokens);
+  add_text(checksum, marks);
+  add_lengths(checksum, info);
+  return std::string(kByTokens) + checksum.text();
+}
+
+bool knows_checksums(const SplitInfo& info) { return info.checksum && (!info.marks || info.marks->checksum); }
+
+}  // namespace
+
+std::string Dataset::identity(std::string_view split) const {
+  const SplitInfo& info = split_info(split);
+  if (!knows_checksums(info)) return checksum(split);
+  return by_tokens(info, *info.checksum, info.marks ? *info.marks->checksum : "");
+}
+
+std::string Dataset::checksum(std::string_view split) const {
+  const SplitInfo& info = split_info(split);
+  Checksum all;
+  for (const ShardInfo& shard : info.shards) add_text(all, shard.checksum);
+  if (info.marks)
+    for (const ShardInfo& shard : info.marks->shards) add_text(all, shard.checksum);
+  add_lengths(all, info);
+  return all.text();
+}
+
+bool Dataset::has_identity(std::string_view split, const std::string& other) const {
+  if (other == identity(split) || other == checksum(split)) return true;
+  const SplitInfo& info = split_info(split);
+  if (!other.starts_with(kByTokens) || knows_checksums(info)) return false;
+  std::array<std::string, 2> found;
+  for (const ShardRow& row : rows_of(manifest_)) {
+    if (row.name != info.name && (!info.marks || row.name != name_of_marks(info.name))) continue;
+    Progress progress("compare tokens", info.tokens, "M tokens", 1e6, true);
+    int64_t done = 0;
+    TokenChecksum of_row(row.type);
+    for (size_t i = 0; i < row.shards.size(); ++i) read_shard(*this, row, i, {of_row, progress, done});
+    found.at(row.name == info.name ? size_t{0} : size_t{1}) = of_row.text();
+  }
+  return other == by_tokens(info, found[0], found[1]);
 }
 
 TokenSource Dataset::split(std::string_view name) const {
@@ -116,15 +168,19 @@ void Dataset::verify(bool quiet) const {
     for (const ShardInfo& shard : row.shards) all += shard.tokens;
   Progress progress("verify", all, "M tokens", 1e6, quiet);
   int64_t done = 0;
-  for (const ShardRow& row : rows)
+  for (const ShardRow& row : rows) {
+    TokenChecksum of_row(row.type);
     for (size_t i = 0; i < row.shards.size(); ++i) {
       const ShardInfo& shard = row.shards[i];
-      const std::string found =
-          checksum_of_shard(open_shard(*this, row, i), shard.tokens, bytes_of(row.type), progress, done);
+      const std::string found = read_shard(*this, row, i, {of_row, progress, done});
       if (found != shard.checksum)
         throw DataError("{}: expected checksum {}, found {}", (directory_ / shard.file).string(), shard.checksum,
                         found);
     }
+    if (row.checksum && *row.checksum != of_row.text())
+      throw DataError("{}: expected checksum {} of {}, found {}", (directory_ / kManifestFile).string(), *row.checksum,
+                      row.name, of_row.text());
+  }
   progress.finish();
 }
 

@@ -12,6 +12,8 @@
 
 namespace segue {
 
+constexpr std::string_view kByTokens = "tokens:";  // how an identity begins that does not depend on shards
+
 class Dataset {
  public:
   // Reads the manifest and the tokenizer's file, and opens every shard once: DataError when one of them is missing or
@@ -32,9 +34,14 @@ class Dataset {
   // DataError naming the splits there are when there is none of this name.
   TokenSource split(std::string_view name) const;
   const SplitInfo& split_info(std::string_view name) const;
-  // The same for the same tokens in the same order, wherever the dataset lies: a checksum of the shards' checksums,
-  // with those of its marks and the lengths of its examples.
+  // The same for the same tokens in the same order, wherever the dataset lies and whatever shards and type they have: a
+  // checksum of theirs, of their marks' and of the lengths of their examples, behind kByTokens. Of a dataset whose
+  // manifest does not know these, checksum().
   std::string identity(std::string_view split) const;
+  // Of the shards' checksums, those of its marks, and the lengths of its examples: what identity() was before.
+  std::string checksum(std::string_view split) const;
+  // Whether `other`, an identity of any version, is that of this split. Reads it where there is no other way to know.
+  bool has_identity(std::string_view split, const std::string& other) const;
 
   // Reads everything and compares checksums; DataError at the first damaged shard. Shows progress unless `quiet`.
   void verify(bool quiet) const;

@@ -64,6 +64,8 @@ class Checks {
             "a short name of letters, digits, '-', '_' and '.'", quoted(split.name));
     require(split_names_.insert(split.name).second, path + ".name", "a name of its own", quoted(split.name));
     check_shards(split.shards, split.tokens, path);
+    if (split.checksum) check_checksum(*split.checksum, path);
+    if (split.marks && split.marks->checksum) check_checksum(*split.marks->checksum, path + ".marks");
     total_tokens_ += split.tokens;
     require(static_cast<double>(total_tokens_) <= kMostTokens, path + ".tokens",
             fmt::format("at most {} in all splits", kMostTokens), std::to_string(split.tokens));
@@ -147,6 +149,7 @@ void SplitInfo::describe(JsonFields& fields) {
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kMostTokens});
+  fields.optional("checksum", checksum, {.meaning = "XXH3 of all tokens as uint32, whatever shards they lie in"});
   fields.optional("token_bytes", token_bytes,
                   {.meaning = "bytes of text that each token stands for; without it, one where bytes are as many as "
                               "tokens, else not known"});
@@ -159,16 +162,19 @@ std::string name_of_marks(const std::string& split) { return split + "-marks"; }
 std::string name_of_token_bytes(const std::string& split) { return split + "-bytes"; }
 
 std::vector<ShardRow> rows_of(const SplitInfo& split, TokenType token_type) {
-  std::vector<ShardRow> rows{{split.name, token_type, split.shards}};
+  std::vector<ShardRow> rows{{split.name, token_type, split.shards, split.checksum}};
   if (split.token_bytes)
-    rows.push_back({name_of_token_bytes(split.name), split.token_bytes->type, split.token_bytes->shards});
-  if (split.marks) rows.push_back({name_of_marks(split.name), split.marks->type, split.marks->shards});
+    rows.push_back({name_of_token_bytes(split.name), split.token_bytes->type, split.token_bytes->shards,
+                    split.token_bytes->checksum});
+  if (split.marks)
+    rows.push_back({name_of_marks(split.name), split.marks->type, split.marks->shards, split.marks->checksum});
   return rows;
 }
 
 void RowInfo::describe(JsonFields& fields) {
   fields.required("type", type, {.meaning = "type of the numbers in the shards"});
   fields.required("shards", shards, {.meaning = "the files that hold a number for every token, in order"});
+  fields.optional("checksum", checksum, {.meaning = "XXH3 of all of them as uint32, whatever shards they lie in"});
 }
 
 void ExampleTrait::describe(JsonFields& fields) {

@@ -30,6 +30,7 @@ struct ShardInfo {
 struct RowInfo {
   TokenType type = TokenType::kUInt8;
   std::vector<ShardInfo> shards = {};
+  std::optional<std::string> checksum = {};  // of all of them, as of a split's tokens
   void describe(JsonFields& fields);
 };
 
@@ -55,6 +56,7 @@ struct SplitInfo {
   std::vector<ShardInfo> shards = {};
   int64_t bytes = 0;                                     // of text that the tokens stand for; 0: not known
   int64_t unknown = 0;                                   // tokens that stand for what is not in the vocabulary
+  std::optional<std::string> checksum = {};              // of all tokens (token_checksum.h); none: not known
   std::optional<RowInfo> token_bytes = {};               // of text, of each token; none: all one, or not known
   std::optional<RowInfo> marks = {};                     // token_mark.h; none: every token is scored
   std::optional<std::vector<ExampleRun>> examples = {};  // none: the split is one text
@@ -73,6 +75,7 @@ struct ShardRow {
   std::string name;
   TokenType type;
   const std::vector<ShardInfo>& shards;
+  const std::optional<std::string>& checksum;  // of all of them
 };
 // Those of a split that outlives them.
 std::vector<ShardRow> rows_of(const SplitInfo& split, TokenType token_type);

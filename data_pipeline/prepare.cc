@@ -52,8 +52,7 @@ class SplitPreparation : public TextSink {
     }
     info_ = writer_.finish();
     info_.bytes = bytes_;
-    if (of_bytes_ && info_.tokens > 0)
-      info_.token_bytes = RowInfo{.type = of_bytes_->type(), .shards = of_bytes_->finish().shards};
+    if (of_bytes_ && info_.tokens > 0) info_.token_bytes = of_bytes_->finish_row();
     info_.unknown = encoder_ ? encoder_->unknown() : 0;
     if (info_.tokens < kSmallestSplit)
       throw DataError(

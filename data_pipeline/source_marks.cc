@@ -51,7 +51,7 @@ void add_source_marks(const PrepareOptions& options, const std::vector<Corpus>& 
                          {TokenType::kUInt8, options.shard_tokens, static_cast<int>(options.compression)});
       for (const SourceFile& file : corpora[i].files)
         append_marks(file, options, directory, writer, manifest, split.name);
-      split.marks = RowInfo{.type = TokenType::kUInt8, .shards = writer.finish().shards};
+      split.marks = writer.finish_row();
     }
     if (!options.example_tokens) continue;
     const int64_t tokens = *options.example_tokens;

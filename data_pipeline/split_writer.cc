@@ -11,9 +11,10 @@
 namespace segue {
 
 SplitWriter::SplitWriter(std::filesystem::path directory, std::string name, const ShardLayout& layout)
-    : directory_(std::move(directory)), layout_(layout), info_{.name = std::move(name)} {}
+    : directory_(std::move(directory)), layout_(layout), info_{.name = std::move(name)}, checksum_(layout.type) {}
 
 void SplitWriter::append(std::span<const std::byte> tokens) {
+  checksum_.update(tokens);
   const auto shard_bytes = static_cast<size_t>(layout_.shard_tokens * bytes_of(layout_.type));
   while (!tokens.empty()) {
     const std::span part = tokens.first(std::min(tokens.size(), shard_bytes - waiting_.size()));
@@ -55,11 +56,18 @@ void SplitWriter::widen(TokenType type) {
     shard = write(shard.file, index, widened(tokens, before, type));
   }
   waiting_ = widened(waiting_, before, type);
+  checksum_.set_type(type);
 }
 
 const SplitInfo& SplitWriter::finish() {
   if (!waiting_.empty()) write_shard();
+  info_.checksum = checksum_.text();
   return info_;
+}
+
+RowInfo SplitWriter::finish_row() {
+  finish();
+  return {.type = layout_.type, .shards = info_.shards, .checksum = info_.checksum};
 }
 
 }  // namespace segue

@@ -10,6 +10,7 @@
 
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/shard_writer.h"
+#include "data_pipeline/token_checksum.h"
 
 namespace segue {
 
@@ -29,9 +30,10 @@ class SplitWriter {
   // The same of numbers, whose type on disk becomes that of the largest: shards that were written before are written
   // anew.
   void append(std::span<const uint32_t> numbers);
-  TokenType type() const { return layout_.type; }
   // The split for the manifest; nothing can be appended any more.
   const SplitInfo& finish();
+  // The same of numbers beside tokens.
+  RowInfo finish_row();
 
  private:
   void write_shard();
@@ -43,6 +45,7 @@ class SplitWriter {
   SplitInfo info_;
   std::vector<std::byte> waiting_;
   std::vector<std::byte> narrowed_;
+  TokenChecksum checksum_;
 };
 
 }  // namespace segue

@@ -17,7 +17,10 @@ void SameTokens::check_attribute(const std::string& name, const std::string& val
 
 void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& losses) {
   const PerTokenInfo& info = losses.info;
-  check_attribute("dataset", info.dataset, path);
+  // By tokens, or in files of older versions by shards: one kind says nothing about the other.
+  const auto kind = [](const std::string& identity) { return identity.substr(0, identity.find(':')); };
+  const std::string before = attribute("dataset");
+  if (before.empty() || kind(before) == kind(info.dataset)) check_attribute("dataset", info.dataset, path);
   check_attribute("split", info.split, path);
   check_attribute("tokenizer", info.tokenizer, path);
   check_attribute("tokenizer_checksum", info.tokenizer_checksum, path);

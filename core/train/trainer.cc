@@ -87,6 +87,7 @@ void Trainer::start_from(const Checkpoint& checkpoint) {
 void Trainer::resume_from(const Checkpoint& checkpoint) {
   check_resumable(checkpoint, config_, dataset_);
   restore_training(checkpoint, parts(), config_.training.batch_size);
+  state_.dataset = dataset_.identity(config_.data.train_split);  // as this version says it
   segments_.restore({.epoch = state_.epoch, .row = state_.row});
   state_.evaluation_pending = state_.evaluation_pending && config_.evaluation.interval > 0;
   // A process killed between a save and the mark left the mark behind.

@@ -238,10 +238,13 @@ void save_training(CheckpointStore& store, const TrainingParts& parts, const Con
 
 void check_resumable(const Checkpoint& checkpoint, const Config& config, const Dataset& dataset) {
   const TrainingState state = read_training_state(checkpoint);
-  const std::string tokens = dataset.identity(config.data.train_split);
-  if (state.dataset != tokens)
-    throw CheckpointError("{}: was trained on other tokens: dataset {}, {} has {}", checkpoint.directory().string(),
-                          state.dataset, dataset.directory().string(), tokens);
+  const std::string& split = config.data.train_split;
+  if (!dataset.has_identity(split, state.dataset))
+    throw CheckpointError("{}: was trained on other tokens{}: dataset {}, {} has {}", checkpoint.directory().string(),
+                          state.dataset.starts_with(kByTokens)
+                              ? ""
+                              : ", or on the same in other shards, which its version of the program did not tell apart",
+                          state.dataset, dataset.directory().string(), dataset.identity(split));
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
   const auto memory = make_training_memory(config.model, use_of(config.model), 1);
   const SavedMemory saved(checkpoint, memory->state());

@@ -33,7 +33,7 @@ void TrainingState::describe(JsonFields& fields) {
   fields.required("best_loss", best_loss, {.meaning = "lowest loss of these", .unit = "nats per token"});
   fields.required("best_step", best_step,
                   {.meaning = "step of the lowest loss", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
-  fields.required("dataset", dataset, {.meaning = "checksum of the dataset's manifest"});
+  fields.required("dataset", dataset, {.meaning = "which tokens it was trained on"});
   fields.optional("plateau", plateau, {.meaning = "what schedule.kind = plateau has come to"});
   fields.optional(
       "evaluation_pending", evaluation_pending,

@@ -31,7 +31,7 @@ struct TrainingState {
   int64_t evaluations = 0;  // done so far; without one there is no best loss
   double best_loss = 0.0;   // nats per token, the lowest of these
   int64_t best_step = 0;    // after which it was measured
-  std::string dataset;      // checksum of its manifest
+  std::string dataset;      // Dataset::identity() of the split
   PlateauState plateau;     // of that schedule
   // The evaluation after the last step is still to be made: the run was stopped during it.
   bool evaluation_pending = false;

@@ -67,7 +67,7 @@ DatasetManifest manifest_of(const TaskSpec& spec, const Task& task, const TaskDa
     const SplitInfo& split_info = text->split_info(spec.filler_split);
     SourceInfo source{.file = (text->directory() / spec.filler_split).string(),
                       .bytes = split_info.bytes > 0 ? split_info.bytes : split_info.tokens,
-                      .checksum = text->identity(spec.filler_split),
+                      .checksum = text->checksum(spec.filler_split),
                       .splits = {}};
     for (const TaskSplit& split : spec.splits) source.splits.push_back(split.name);
     manifest.sources.push_back(std::move(source));
@@ -117,10 +117,10 @@ class TaskSplitWriter {
 
   SplitInfo finish() {
     SplitInfo info = tokens_.finish();
-    info.marks = RowInfo{.type = type_of_marks_, .shards = marks_.finish().shards};
+    info.marks = marks_.finish_row();
     info.examples = std::move(runs_);
     if (tokenizer_ != nullptr) {
-      info.token_bytes = RowInfo{.type = of_bytes_.type(), .shards = of_bytes_.finish().shards};
+      info.token_bytes = of_bytes_.finish_row();
       info.bytes = text_bytes_;
     }
     return info;

@@ -112,7 +112,8 @@ void check_dataset(Job& job, const Dataset& dataset, const std::string& split) {
   const std::vector<std::string> all = job.gather(dataset.identity(split));
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r] != all[0])
-      throw DataError("rank {} has other tokens than rank 0 in {}, split {}: {}, expected {}", r,
+      throw DataError("rank {} has other {} than rank 0 in {}, split {}: {}, expected {}", r,
+                      all[r].starts_with(kByTokens) && all[0].starts_with(kByTokens) ? "tokens" : "shards",
                       dataset.directory().string(), split, all[r], all[0]);
   }
 }

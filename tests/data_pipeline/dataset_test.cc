@@ -131,6 +131,51 @@ TEST_F(DatasetTest, ADamagedChunkIsNamedWithItsShardAndOffset) {
   EXPECT_EQ(verifying_fails(), expected);
 }
 
+TEST_F(DatasetTest, TokensAreTheSameInOtherShardsAndTypes) {
+  const Dataset first(path_);
+  const std::string identity = first.identity("train");
+  const std::string checksum = first.checksum("train");
+  EXPECT_THAT(identity, StartsWith("tokens:xxh3:"));
+  first.verify(true);
+  const Dataset larger(prepare_positions(directory_, 100, 50));
+  EXPECT_EQ(larger.identity("train"), identity);
+  EXPECT_NE(larger.checksum("train"), checksum);
+  std::vector<uint32_t> wide(100);
+  std::iota(wide.begin(), wide.end(), 0U);
+  prepare_silently({.output = directory_ / "wide",
+                    .train = {write_tokens<uint32_t>(directory_ / "wide.bin", wide)},
+                    .format = SourceFormat::kUInt32});
+  EXPECT_EQ(Dataset(directory_ / "wide").identity("train"), identity);
+  std::ranges::swap(wide[3], wide[4]);
+  prepare_silently({.output = directory_ / "swapped",
+                    .train = {write_tokens<uint32_t>(directory_ / "swapped.bin", wide)},
+                    .format = SourceFormat::kUInt32});
+  const Dataset swapped(directory_ / "swapped");
+  EXPECT_FALSE(swapped.has_identity("train", identity));
+  EXPECT_FALSE(swapped.has_identity("train", checksum));
+  EXPECT_TRUE(larger.has_identity("train", identity));
+  EXPECT_TRUE(larger.has_identity("train", larger.checksum("train"))) << "what older checkpoints hold";
+  EXPECT_FALSE(larger.has_identity("train", checksum)) << "which do not tell shards from tokens";
+}
+
+// The manifest of an older version.
+TEST_F(DatasetTest, TokensOfAManifestWithoutTheirChecksumAreRead) {
+  const std::string identity = Dataset(path_).identity("train");
+  const std::string checksum = Dataset(path_).checksum("train");
+  std::string text = read_file(path_ / "manifest.json");
+  const std::string key = fmt::format("\"checksum\": \"{}\"", *Dataset(path_).split_info("train").checksum);
+  ASSERT_NE(text.find(key), std::string::npos);
+  const size_t begin = text.rfind(',', text.find(key));
+  text.erase(begin, text.find(key) + key.size() - begin);
+  write_text(path_ / "manifest.json", text);
+  const Dataset older(path_);
+  EXPECT_EQ(older.identity("train"), checksum);
+  EXPECT_TRUE(older.has_identity("train", checksum));
+  EXPECT_TRUE(older.has_identity("train", identity));
+  EXPECT_FALSE(older.has_identity("train", "tokens:" + checksum));
+  older.verify(true);
+}
+
 TEST_F(DatasetTest, AShardExchangedForAWholeOneOfTheSameShapeFailsVerification) {
   const std::filesystem::path kept = directory_ / "kept.h5";
   std::filesystem::copy_file(shard_name(0), kept);

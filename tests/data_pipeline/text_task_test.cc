@@ -188,7 +188,7 @@ TEST_F(TextTaskTest, TheDatasetHasTheFillersTokenizer) {
   write_task_dataset(needles, "task.json", {.output = directory_ / "needles", .quiet = true}, logger);
   const Dataset dataset(directory_ / "needles");
   EXPECT_EQ(dataset.manifest().tokenizer, Dataset(filler()).manifest().tokenizer);
-  EXPECT_EQ(dataset.manifest().sources.at(0).checksum, Dataset(filler()).identity("train"));
+  EXPECT_EQ(dataset.manifest().sources.at(0).checksum, Dataset(filler()).checksum("train"));
   EXPECT_EQ(all_text(directory_ / "needles", "train").substr(0, 30), "Special magic numbers are hidd");
 }
 

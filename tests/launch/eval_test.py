@@ -140,7 +140,7 @@ def test_effective_context(program):
     check(output.splitlines()[1].split()[0] == "tiny", output)
     evaluate(program, *given("--split", "valid", "--per-token"))
     refused(program, DATA, "effective-context", "--model", "mixed", files[0], "evaluated/losses-mem-24.h5",
-            says=['dataset "xxh3:', "losses-mem-0.h5"])
+            says=['dataset "tokens:xxh3:', "losses-mem-0.h5"])
     refused(program, USAGE, "effective-context", "--model", "alone", files[0], says=["alone", "two files"])
 
 
