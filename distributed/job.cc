@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "distributed/collectives.h"
+#include "distributed/launched_tasks.h"
 #include "distributed/mpi_job.h"
 
 namespace segue {
@@ -33,8 +34,13 @@ std::string host_name() {
 }
 
 std::unique_ptr<Job> open_job(const JobOptions& options) {
-  if (launched_by_mpi()) return open_mpi_job(options);
-  return std::make_unique<JobOfOneRank>();
+  std::unique_ptr<Job> job;
+  if (launched_by_mpi())
+    job = open_mpi_job(options);
+  else
+    job = std::make_unique<JobOfOneRank>();
+  if (job->size() == 1) check_alone();
+  return job;
 }
 
 }  // namespace segue

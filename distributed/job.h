@@ -94,7 +94,8 @@ struct JobOptions {
   std::function<void(const std::string& line)> tell = nullptr;
 };
 
-// The job that this process was launched into: MPI's when there is one, otherwise of one rank alone.
+// The job that this process was launched into: MPI's when there is one, otherwise of one rank alone. Throws UsageError
+// where that rank has others beside it which it cannot find (distributed/launched_tasks.h).
 std::unique_ptr<Job> open_job(const JobOptions& options);
 
 }  // namespace segue

@@ -310,6 +310,15 @@ bool launched_by_mpi() {
   return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK") || is_set("PMI_RANK");
 }
 
+// The first words of what may be a paragraph.
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string_view version(text.data());
+  return std::string(version.substr(0, std::min(version.find_first_of(",\n"), size_t{60})));
+}
+
 std::unique_ptr<Job> open_mpi_job(const JobOptions& options) {
   const StartWatch watch(options.timeout_seconds);
   return std::make_unique<OpenMpiJob>(options);

@@ -1,0 +1,29 @@
+// What launchers say of how many processes they have started beside this one. They say it in the environment, so it is
+// known without MPI.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace segue {
+
+struct LaunchedTasks {
+  int64_t count = 1;
+  int64_t rank = 0;            // of this one
+  std::string_view launcher;   // "srun"
+  std::string_view variable;   // that says so
+  std::string_view cure = {};  // how the same launcher starts ranks of one job; empty: it needs another
+};
+
+// By the innermost launcher, whose variables `value_of` reads as std::getenv does; nothing where there is none. What an
+// allocation has room for does not count, nor does a step that a person types in.
+std::optional<LaunchedTasks> launched_tasks(const std::function<const char*(const char* name)>& value_of);
+
+// For a process that is a job of one rank alone: throws UsageError when its launcher has started others beside it. Of
+// these the first speaks, and the others end without a word.
+void check_alone();
+
+}  // namespace segue
