@@ -1,6 +1,9 @@
 // Training of SentencePiece models.
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -114,10 +117,34 @@ class PieceLearner : public TokenizerLearner {
       if (!line.text.empty()) sample_.add(line.text);
   }
 
-  // "Internal: src/trainer_interface.cc(582) [condition] What people can use."
+  // Of "Internal: src/trainer_interface.cc(582) [condition] What people can use." the last part, without advice to use
+  // flags of the library's programs.
   static std::string reason_of(const std::string& status) {
     const size_t place = status.find("] ");
-    return printable_line(place == std::string::npos ? status : status.substr(place + 2), 300);
+    const std::string reason = place == std::string::npos ? status : status.substr(place + 2);
+    constexpr std::string_view kTooSmall = "required_chars. ";
+    long long asked = 0;
+    long long needed = 0;
+    if (const size_t at = reason.find(kTooSmall);
+        at != std::string::npos &&
+        std::sscanf(reason.c_str() + at + kTooSmall.size(), "%lld vs %lld", &asked, &needed) == 2)
+      return fmt::format(
+          "vocabulary size: expected at least {} pieces, one for each character of the text, each byte and what is "
+          "unknown, found {}",
+          needed, asked);
+    return printable_line(without_flags(reason), 300);
+  }
+
+  // Without the sentences that name one.
+  static std::string without_flags(const std::string& text) {
+    std::string kept;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find(". ", at), text.size() - 1) + 1;
+      const std::string sentence = text.substr(at, end - at);
+      if (sentence.find("--") == std::string::npos) kept += sentence;
+      at = end;
+    }
+    return kept;
   }
 
   int64_t vocabulary_size_;
