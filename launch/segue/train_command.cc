@@ -83,15 +83,36 @@ bool is_fixed(const std::string& difference) {
   return std::any_of(kFixed.begin(), kFixed.end(), [&](std::string_view key) { return difference.starts_with(key); });
 }
 
+// Where changed keys move the learning rate, from one step to the next.
+void tell_learning_rate(const Config& before, const Config& now, const Checkpoint& checkpoint, Logger& logger) {
+  const TrainingState state = read_training_state(checkpoint);
+  const int64_t next = state.step + 1;
+  if (state.step == 0 || next > now.training.max_step) return;
+  const auto rate = [&](const Config& config, int64_t step) { return learning_rate(config, step, state.plateau); };
+  logger.warn("learning rate: {:.4g} at step {}, {:.4g} at step {}; before these changes it was to be {:.4g}",
+              rate(before, state.step), state.step, rate(now, next), next, rate(before, next));
+}
+
+// Keys that say what the learning rate is.
+bool is_of_learning_rate(const std::string& difference) {
+  constexpr std::array<std::string_view, 4> kKeys{"schedule.",
+                                                  "optimizer.lr:", "training.max_step:", "training.stages"};
+  return std::ranges::any_of(kKeys, [&](std::string_view key) { return difference.starts_with(key); });
+}
+
 void check_differences(const Config& config, const Checkpoint& checkpoint, const Job& job, Logger& logger) {
   const std::string source = (checkpoint.directory() / kConfigFile).string();
-  for (const std::string& difference : diff_configs(parse_config(checkpoint.text(kConfigFile), source), config)) {
+  const Config before = parse_config(checkpoint.text(kConfigFile), source);
+  const std::vector<std::string> differences = diff_configs(before, config);
+  for (const std::string& difference : differences) {
     if (is_fixed(difference)) {
       throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
                         checkpoint.directory().string(), difference);
     }
     if (job.is_first()) logger.warn("resumed with {}", difference);
   }
+  if (job.is_first() && std::ranges::any_of(differences, is_of_learning_rate))
+    tell_learning_rate(before, config, checkpoint, logger);
 }
 
 // The first rank's choice, opened by all.

@@ -3,7 +3,9 @@
 Also what may go wrong while all input is right: a signal, a loss that is not finite, a disk that fills up during a save.
 """
 
+import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -193,6 +195,49 @@ def test_position_table(program):
             leaves_nothing_at="shaw-exported")
 
 
+def test_launchers(program):
+    """Processes that a launcher has started and MPI does not find are no job: said once, before anything is written."""
+    command = [program.binary, "train", config(program), "--run", "lonely"]
+
+    def launched(**variables):
+        done = subprocess.run([*command, *variables.pop("more", [])], cwd=program.directory, capture_output=True, text=True,
+                              env=dict(program.environment, **{name: str(value) for name, value in variables.items()}))
+        return done.returncode, done.stderr
+
+    code, errors = launched(SLURM_STEP_NUM_TASKS=4, SLURM_PROCID=0, SLURM_NTASKS=4)
+    check(code == USAGE and len(errors.splitlines()) == 1, errors)
+    for says in ("srun started 4 processes (SLURM_STEP_NUM_TASKS), and MPI finds each of them alone", "env -u SLURM_STEP_NUM_TASKS"):
+        check(says in errors, errors)
+    check(launched(SLURM_STEP_NUM_TASKS=4, SLURM_PROCID=3) == (USAGE, ""), "another than the first speaks")
+    check(not os.path.exists(program.path("lonely")), "a run was begun")
+    for variables in ({"SLURM_NTASKS": 4, "SLURM_PROCID": 0}, {"SLURM_STEP_NUM_TASKS": 1, "SLURM_PROCID": 0},
+                      {"SLURM_STEP_NUM_TASKS": 4, "SLURM_PROCID": 0, "SLURM_PTY_PORT": 1}):
+        code, errors = launched(**variables, more=["--dry-run"])
+        check(code == 0, f"{variables}: {errors}")
+
+
+def test_resuming_with_other_keys(program):
+    """Tokens are the same in other shards; the learning rate is told where keys move it, and a run of other tokens refused."""
+    file = config(program)
+    schedule = ["--set", "schedule.kind=cosine", "--set", "optimizer.lr=0.01"]
+    program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--output", "shards")
+    program.run("train", file, *schedule, "--set", "data.path=shards", "--run", "shards-run", "--quiet")
+    program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--shard-tokens", 1000, "--output", "shards", "--force")
+    resumed = ["train", file, *schedule, "--set", "data.path=shards", "--run", "shards-run", "--resume", "--quiet"]
+    _, errors = program.run(*resumed, "--set", "training.max_step=8")
+    (found,) = re.findall(r"learning rate: (\S+) at step 4, (\S+) at step 5; before these changes it was to be (\S+)\n", errors)
+    expected = [0.01 * (1 + math.cos(math.pi * share)) / 2 for share in (3 / 4, 4 / 8, 4 / 4)]
+    check(all(math.isclose(float(a), b, rel_tol=1e-3, abs_tol=1e-12) for a, b in zip(found, expected)), f"{found}, expected {expected}")
+    check("schedule.eta_min" not in errors, errors)
+    _, errors = program.run("train", file, "--set", "schedule.kind=constant", "--set", "schedule.eta_min=1e-5", "--dry-run")
+    check('schedule.eta_min: 1e-05 changes nothing with schedule.kind = "constant"' in errors, errors)
+    _, errors = program.run(*resumed, "--set", "training.max_step=8", "--set", "training.log_interval=2")
+    check("learning rate" not in errors and "training.log_interval" in errors, errors)
+    program.write("other.txt", "other text " * 600)
+    program.run("prepare", "--input", "other.txt", "--split", "0.8,0.1,0.1", "--output", "shards", "--force")
+    refused(program, CHECKPOINT, *resumed, says=["was trained on other tokens: dataset tokens:xxh3:", "shards has tokens:xxh3:"])
+
+
 def test_signal(program):
     file = config(program, "long.json", max_step=1000000)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
@@ -248,7 +293,7 @@ def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_output, test_position_table,
-                 test_signal, test_repeated_signal, test_divergence, test_full_disk):
+                 test_launchers, test_resuming_with_other_keys, test_signal, test_repeated_signal, test_divergence, test_full_disk):
         test(program)
 
 
