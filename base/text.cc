@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -99,6 +100,30 @@ std::string shell_word(const std::string& text) {
     word += letter;
   }
   return word += '\'';
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  constexpr std::string_view kLetters = "nrt\\";
+  constexpr std::string_view kMeanings = "\n\r\t\\";
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t letter =
+        text[at] == '\\' && at + 1 < text.size() ? kLetters.find(text[at + 1]) : std::string_view::npos;
+    if (letter != std::string_view::npos) {
+      plain += kMeanings[letter];
+      ++at;
+    } else if (text.substr(at, 2) == "\\x") {
+      uint8_t byte = 0;
+      const std::string_view digits = text.substr(at + 2, 2);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+      if (digits.size() != 2 || error != std::errc() || end != digits.data() + 2) return std::nullopt;
+      plain += static_cast<char>(byte);
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ std::string did_you_mean(std::string_view near);
 
 // Text as one word of a shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);
+
+// Text as people type it where no line feed can be typed: "\n", "\r", "\t", "\\" and "\xHH" (two hexadecimal digits)
+// are what they are in C. A backslash before anything else stays one. Nothing for "\x" without its digits.
+std::optional<std::string> unescaped(std::string_view text);
 
 // Text from a file or of a file's name, for a terminal: bytes that it would obey instead of showing (control
 // characters, and what is no UTF-8) become "\x1b". Of visible_lines() line ends and tabs stay.

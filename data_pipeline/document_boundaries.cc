@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "base/error.h"
+#include "base/json_text.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -41,25 +46,63 @@ std::vector<size_t> fallbacks_of(std::span<const int32_t> boundary) {
   return fallbacks;
 }
 
-// Calls visit(first token of a document) for each but the first, until it returns false.
+// Calls visit(offset behind a boundary) for each among the first `tokens`, until it returns false.
 template <typename Visit>
-void visit_documents(TokenSource& source, std::span<const int32_t> boundary, Visit visit) {
+void visit_boundaries(TokenSource& source, int64_t tokens, std::span<const int32_t> boundary, Visit visit) {
   const BoundarySearch search({boundary.begin(), boundary.end()});
   std::vector<int32_t> chunk(static_cast<size_t>(kChunk));
   size_t matched = 0;
-  for (int64_t offset = 0; offset < source.tokens(); offset += kChunk) {
-    const int64_t count = std::min(kChunk, source.tokens() - offset);
+  for (int64_t offset = 0; offset < tokens; offset += kChunk) {
+    const int64_t count = std::min(kChunk, tokens - offset);
     source.read(offset, std::span(chunk).first(static_cast<size_t>(count)));
     for (int64_t i = 0; i < count; ++i) {
-      if (search.ends_at(chunk[static_cast<size_t>(i)], matched) && offset + i + 1 < source.tokens() &&
-          !visit(offset + i + 1))
-        return;
+      if (search.ends_at(chunk[static_cast<size_t>(i)], matched) && !visit(offset + i + 1)) return;
     }
   }
 }
 
-[[noreturn]] void fail_without_boundary(const TokenSource& source) {
-  throw DataError("{}: document_boundary: expected between two documents, found nowhere", source.name());
+bool has_boundary(TokenSource source, std::span<const int32_t> boundary) {
+  bool is_found = false;
+  visit_boundaries(source, source.tokens(), boundary, [&](int64_t /*begin*/) {
+    is_found = true;
+    return false;
+  });
+  return is_found;
+}
+
+// What a tokenizer makes of a text; nothing where that has unknown tokens or none.
+std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& text) {
+  const std::unique_ptr<Encoder> encoder = tokenizer.make_encoder();
+  encoder->begin_file("document boundary", 0);
+  encoder->append(text);
+  encoder->end_file();
+  if (encoder->unknown() > 0) return {};
+  return {encoder->tokens().begin(), encoder->tokens().end()};
+}
+
+// "; what stands there: ..." of what documents often end with.
+std::string other_boundaries(const Dataset& dataset, const std::string& split, const Tokenizer& tokenizer) {
+  std::string found;
+  for (const char* text : {"\n\n\n", "\n\n", "\r\n\r\n", "<|endoftext|>", "</s>", "\x1e", "\n"}) {
+    try {
+      const std::vector<int32_t> tokens = tokens_of(tokenizer, text);
+      if (tokens.empty()) continue;
+      const DocumentCount count = count_documents(dataset.split(split), tokens);
+      if (count.documents > 1)
+        found += fmt::format("{}{} ({})", found.empty() ? "; what stands there: " : ", ", describe_json(Json(text)),
+                             describe(count));
+    } catch (const DataError&) {  // of symbols that the vocabulary does not have
+    }
+  }
+  return found;
+}
+
+// Why a line feed is no token.
+std::string_view without_line_feeds(const TokenizerInfo& info) {
+  if (info.kind == TokenizerKind::kWord && info.line_marks == LineMarks::kNone)
+    return "; segue prepare --eos line gives ends of lines a token";
+  if (has_symbols(info.kind)) return "; this tokenizer leaves line feeds out";
+  return "";
 }
 
 }  // namespace
@@ -67,16 +110,20 @@ void visit_documents(TokenSource& source, std::span<const int32_t> boundary, Vis
 std::vector<int32_t> boundary_tokens(const Dataset& dataset, const std::string& boundary) {
   const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
   if (tokenizer == nullptr) return parse_tokens(dataset, boundary);
+  const std::optional<std::string> text = unescaped(boundary);
+  if (!text)
+    throw DataError(R"({}: document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
+                    dataset.directory().string(), boundary);
   const std::unique_ptr<Encoder> encoder = tokenizer->make_encoder();
   encoder->begin_file("document boundary", 0);
-  encoder->append(boundary);
+  encoder->append(*text);
   encoder->end_file();
   if (encoder->unknown() > 0)
     throw DataError(R"({}: document_boundary: expected what the vocabulary holds, found "{}")",
                     dataset.directory().string(), boundary);
   if (encoder->tokens().empty())
-    throw DataError(R"({}: document_boundary: expected at least one token, found "{}")", dataset.directory().string(),
-                    boundary);
+    throw DataError(R"({}: document_boundary: expected at least one token, found {}{})", dataset.directory().string(),
+                    describe_json(Json(*text)), without_line_feeds(dataset.manifest().tokenizer));
   return {encoder->tokens().begin(), encoder->tokens().end()};
 }
 
@@ -95,21 +142,35 @@ bool BoundarySearch::ends_at(int32_t token, size_t& matched) const {
 
 std::vector<int64_t> find_documents(TokenSource source, std::span<const int32_t> boundary) {
   std::vector<int64_t> begins{0};
-  visit_documents(source, boundary, [&](int64_t begin) {
-    begins.push_back(begin);
+  visit_boundaries(source, source.tokens(), boundary, [&](int64_t begin) {
+    if (begin < source.tokens()) begins.push_back(begin);
     return true;
   });
-  if (begins.size() == 1) fail_without_boundary(source);
   return begins;
 }
 
-void check_documents(TokenSource source, std::span<const int32_t> boundary) {
-  bool is_found = false;
-  visit_documents(source, boundary, [&](int64_t /*begin*/) {
-    is_found = true;
-    return false;
+DocumentCount count_documents(TokenSource source, std::span<const int32_t> boundary) {
+  const int64_t read = std::min(source.tokens(), kMostCounted);
+  DocumentCount count{.is_whole = read == source.tokens()};
+  visit_boundaries(source, read, boundary, [&](int64_t begin) {
+    if (begin < source.tokens()) ++count.documents;
+    return true;
   });
-  if (!is_found) fail_without_boundary(source);
+  return count;
+}
+
+std::string describe(const DocumentCount& count) {
+  return fmt::format("{}{} document{}", count.is_whole ? "" : "more than ", human_count(count.documents),
+                     count.documents == 1 ? "" : "s");
+}
+
+void check_boundary(const Dataset& dataset, const std::string& split, const std::string& boundary) {
+  if (has_boundary(dataset.split(split), boundary_tokens(dataset, boundary))) return;
+  const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
+  const std::string text = tokenizer == nullptr ? boundary : unescaped(boundary).value_or(boundary);
+  throw DataError("{}: document_boundary: expected between two documents, found nowhere: {}{}",
+                  dataset.split(split).name(), describe_json(Json(text)),
+                  tokenizer == nullptr ? std::string() : other_boundaries(dataset, split, *tokenizer));
 }
 
 }  // namespace segue

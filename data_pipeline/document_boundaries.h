@@ -10,8 +10,9 @@
 
 namespace segue {
 
-// The tokens of a boundary: of a text, what the dataset's tokenizer makes of it as a file of its own; of ready-made
-// tokens, their numbers, "50256" or "13,10". Throws DataError when it has none, or the vocabulary does not hold it.
+// The tokens of a boundary: of a text, what the dataset's tokenizer makes of it as a file of its own, with its escapes
+// read (base/text.h); of ready-made tokens, their numbers, "50256" or "13,10". Throws DataError when it has none, or
+// the vocabulary does not hold it.
 std::vector<int32_t> boundary_tokens(const Dataset& dataset, const std::string& boundary);
 
 // Finds boundaries among tokens that come one by one. They do not overlap.
@@ -31,10 +32,21 @@ class BoundarySearch {
 };
 
 // The first token of every document, ascending from 0. A boundary belongs to the document that it ends; boundaries do
-// not overlap. Throws DataError when there is none in the split.
+// not overlap. Of a split without one, or with one at its end alone, that is one document.
 std::vector<int64_t> find_documents(TokenSource source, std::span<const int32_t> boundary);
 
-// Throws likewise, without reading on behind the first boundary.
-void check_documents(TokenSource source, std::span<const int32_t> boundary);
+struct DocumentCount {
+  int64_t documents = 1;
+  bool is_whole = true;  // the split was read to its end
+};
+// Reads at most kMostCounted tokens.
+constexpr int64_t kMostCounted = int64_t{1} << 28;
+DocumentCount count_documents(TokenSource source, std::span<const int32_t> boundary);
+
+// "1,204 documents", or "more than 1,204 documents" of a split that was not read to its end.
+std::string describe(const DocumentCount& count);
+
+// Throws DataError, which says what stands there instead, when a boundary is nowhere in a split.
+void check_boundary(const Dataset& dataset, const std::string& split, const std::string& boundary);
 
 }  // namespace segue

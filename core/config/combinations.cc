@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_fields.h"
+#include "base/text.h"
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
 #include "core/config/layers.h"
@@ -167,6 +168,9 @@ std::string_view why_documents_mix(MemoryKind kind) {
 
 // A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
 void check_documents(const Config& config, std::string_view source) {
+  if (!unescaped(config.data.document_boundary))
+    throw ConfigError(R"({}: data.document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
+                      source, config.data.document_boundary);
   const MemoryKind kind = config.model.memory.kind;
   const std::string_view why = why_documents_mix(kind);
   if (!config.data.document_boundary.empty() && !why.empty())

@@ -27,11 +27,13 @@ void DataConfig::describe(JsonFields& fields) {
   fields.optional(
       "read_ahead", read_ahead,
       {.meaning = "how far the reader runs ahead of training", .unit = "segments", .minimum = 1, .maximum = 1024});
-  fields.optional("document_boundary", document_boundary,
-                  {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; nothing "
-                              "before its document is seen from any token, neither in the segment nor in memory, and "
-                              "evaluations during training read each document from empty memory; empty: documents are "
-                              "not told apart"});
+  fields.optional(
+      "document_boundary", document_boundary,
+      {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; nothing "
+                  "before its document is seen from any token, neither in the segment nor in memory, and "
+                  "evaluations during training read each document from empty memory; escapes "
+                  "such as \\n, \\t and \\x1e are read, those of JSON or not; empty: documents are not told "
+                  "apart"});
 }
 
 void OptimizerConfig::describe(JsonFields& fields) {

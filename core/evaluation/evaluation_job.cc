@@ -126,8 +126,10 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
     throw ConfigError(R"(recompute: expected false with model.memory.kind = "compressed", whose segments are never )"
                       "longer than their memory, found true");
   if (settings.attention) check_attention(trained_.model);
-  if (!settings.document_boundary.empty())
+  if (!settings.document_boundary.empty()) {
+    check_boundary(dataset, settings.split, settings.document_boundary);
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
+  }
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
     passes_.push_back(make_pass(lengths));
   if (settings.attention && std::ranges::all_of(passes_, [](const auto& pass) { return pass.use.mem_len == 0; }))

@@ -43,6 +43,8 @@ class EvaluationJob {
   EvaluationJob(const EvaluationSettings& settings, const Checkpoint& checkpoint, const Dataset& dataset,
                 kernels::Queue& queue, Job& job);
 
+  // Of the split, where they are told apart; otherwise 0.
+  int64_t documents() const { return std::ssize(begins_); }
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
   // Tokens from the middle of what is scored, whose losses every result keeps.

@@ -401,6 +401,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                    {"warm_up", warm_up_json(settings, results)},
                    {"document_boundary",
                     settings.document_boundary.empty() ? OrderedJson() : OrderedJson(settings.document_boundary)},
+                   {"documents", job.documents() > 0 ? OrderedJson(job.documents()) : OrderedJson()},
                    {"baseline", baseline},
                    {"command", command_of(evaluated)},
                    {"results", OrderedJson::array()}};
@@ -441,7 +442,10 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
   for (const OrderedJson& override_text : evaluation["set"])
     text += ", " + visible_line(override_text.get<std::string>());
   if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
-  if (!evaluation["document_boundary"].is_null()) text += ", documents from empty memory";
+  if (!evaluation["documents"].is_null()) {
+    const auto documents = evaluation["documents"].get<int64_t>();
+    text += fmt::format(", {} document{} from empty memory", human_count(documents), documents == 1 ? "" : "s");
+  }
   if (first["mode"] == "recompute") text += fmt::format(", recomputed at a stride of {}", first["stride"].dump());
   text += '\n';
   return text + (one ? describe_one(first, units) : describe_table(evaluation, units)) + describe_answers(results) +

@@ -80,9 +80,11 @@ void EvaluationSettings::describe(JsonFields& fields) {
       {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made and placed once, "
                   "or as_trained, what model.memory.kind says, slower, and of hidden states smaller; the "
                   "same numbers up to rounding; models with a global stream have as_trained alone"});
-  fields.optional("document_boundary", document_boundary,
-                  {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
-                              "read from empty memory; empty: the split is one text"});
+  fields.optional(
+      "document_boundary", document_boundary,
+      {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
+                  "read from empty memory; escapes such as \\n, \\t and \\x1e are read; empty: the split is one "
+                  "text"});
   fields.optional("recompute", recompute,
                   {.meaning = "windows of tgt_len tokens without memory, each recomputed, as memoryless models are "
                               "evaluated"});
@@ -127,6 +129,9 @@ void check_settings(const EvaluationSettings& settings) {
     throw ConfigError("per_token: expected output or name, which say where to write the losses");
   check_overrides(settings);
   if (!settings.document_boundary.empty()) {
+    if (!unescaped(settings.document_boundary))
+      throw ConfigError(R"(document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
+                        settings.document_boundary);
     if (!settings.warm_up.empty())
       throw ConfigError("document_boundary and warm_up: documents begin with empty memory");
     if (settings.recompute) throw ConfigError("document_boundary and recompute: windows do not heed documents");
@@ -138,6 +143,8 @@ void check_settings(const EvaluationSettings& settings) {
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
       throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
     if (settings.attention) throw ConfigError("recompute and attention: windows have no memory to attend to");
+    if (settings.memory != EvaluationSettings{}.memory)
+      throw ConfigError("recompute and memory: windows have no memory to keep");
     if (settings.same_length == true)
       throw ConfigError("recompute and same_length: every row of a window sees all that came before it in the window");
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "core/optimizer/optimizer.h"
 #include "core/optimizer/schedule.h"
 #include "core/train/scored_targets.h"
@@ -45,10 +46,7 @@ void check_document_boundary(const Config& config, const Dataset& dataset) {
         R"({}: split {}: data.document_boundary: expected none of a split of examples, each of which is read from empty )"
         R"(memory, found "{}")",
         dataset.directory().string(), split, config.data.document_boundary);
-  check_documents(dataset.split(split), boundary);
-  const std::string& evaluated = config.evaluation.split;
-  if (config.evaluation.interval > 0 && !dataset.split_info(evaluated).examples)
-    check_documents(dataset.split(evaluated), boundary);
+  check_boundary(dataset, split, config.data.document_boundary);
 }
 
 // Reads the split as training does, a few streams at a time, as far as the first target that it learns from.
@@ -140,6 +138,27 @@ EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset) {
   if (boundary.empty()) return plan_blocks(split.tokens, lanes, tgt_len, config.evaluation.max_tokens);
   const std::vector<int64_t> begins = find_documents(dataset.split(config.evaluation.split), boundary);
   return plan_documents(split.tokens, begins, lanes, tgt_len, config.evaluation.max_tokens);
+}
+
+DocumentsFound count_documents(const Config& config, const Dataset& dataset) {
+  DocumentsFound found;
+  const std::vector<int32_t> boundary = document_boundary(config, dataset);
+  const auto add = [&](const std::string& split) {
+    if (dataset.split_info(split).examples) return;
+    const DocumentCount count = count_documents(dataset.split(split), boundary);
+    found.line += fmt::format("{}{} in split {}", found.line.empty() ? "" : ", ", describe(count), split);
+    if (count.documents == 1)
+      found.warnings.push_back(
+          fmt::format("data.document_boundary: {} divides nothing in split {}, which is read as one document; name "
+                      "another text, or "
+                      "none",
+                      describe_json(Json(config.data.document_boundary)), split));
+  };
+  if (boundary.empty()) return found;
+  add(config.data.train_split);
+  if (config.evaluation.interval > 0 && config.evaluation.split != config.data.train_split)
+    add(config.evaluation.split);
+  return found;
 }
 
 Dataset dataset_of(const DataConfig& config) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/config/config.h"
@@ -47,6 +48,15 @@ struct TrainingPlan {
 // The tokens between two documents that training tells apart; none where it does not.
 std::vector<int32_t> document_boundary(const Config& config, const Dataset& dataset);
 
+// How many documents there are in the splits that a run reads: "1,204 documents in split train, 1 document in split
+// valid", and a warning of each split in which the boundary divides nothing. Both empty where documents are not told
+// apart.
+struct DocumentsFound {
+  std::string line;
+  std::vector<std::string> warnings;
+};
+DocumentsFound count_documents(const Config& config, const Dataset& dataset);
+
 // The plan of the evaluations inside a run.
 EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 
@@ -54,7 +64,7 @@ EvaluationPlan evaluation_plan(const Config& config, const Dataset& dataset);
 Dataset dataset_of(const DataConfig& config);
 
 // Throws DataError or ConfigError when the dataset is not what such a training needs: when it has another vocabulary,
-// a split is missing or too short, its documents are not told apart by data.document_boundary, or nothing can be
+// a split is missing or too short, data.document_boundary is nowhere in what is trained on, or nothing can be
 // learned: no target is scored, or the learning rate is 0 throughout. Reads marks as far as the first that is scored.
 void check_fit(const Config& config, const Dataset& dataset);
 

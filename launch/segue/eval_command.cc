@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -100,6 +101,13 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
   check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
   EvaluationJob evaluation(settings, checkpoint, dataset, queue, job);
+
+  if (job.is_first() && evaluation.documents() == 1)
+    logger->warn(
+        "document_boundary: split {} is one document: {} stands at its end alone, and divides nothing; name another "
+        "text, "
+        "or none",
+        settings.split, describe_json(Json(settings.document_boundary)));
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<StagedDirectory> staged;

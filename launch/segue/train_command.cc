@@ -189,11 +189,30 @@ Origin find_origin(const TrainOptions& options, const Config& config, const Data
   return origin;
 }
 
+void tell_documents(const Config& config, const Dataset& dataset, Logger& logger) {
+  const DocumentsFound found = count_documents(config, dataset);
+  if (!found.line.empty()) logger.info("{}", found.line);
+  for (const std::string& warning : found.warnings) logger.warn("{}", warning);
+}
+
+// Keys that the checks of a config let pass though nothing reads them.
+void tell_without_effect(const Config& config, Logger& logger) {
+  const ScheduleConfig& schedule = config.schedule;
+  const bool is_flat = schedule.kind == ScheduleKind::kConstant || schedule.kind == ScheduleKind::kInvSqrt;
+  if (is_flat && schedule.eta_min > 0.0)
+    logger.warn(R"(schedule.eta_min: {} changes nothing with schedule.kind = "{}")", schedule.eta_min,
+                name_of_choice(schedule.kind));
+}
+
 // Every rank has the data that such a training needs, the same ones.
 void check_data(const Config& config, const Dataset& dataset, Job& job, Logger& logger) {
   check_fit(config, dataset);
   check_dataset(job, dataset, config.data.train_split);
   if (config.evaluation.interval > 0) check_dataset(job, dataset, config.evaluation.split);
+  if (job.is_first()) {
+    tell_documents(config, dataset, logger);
+    tell_without_effect(config, logger);
+  }
   const SplitInfo& split = dataset.split_info(config.data.train_split);
   const int64_t of_stream = split.tokens / config.training.batch_size;
   if (job.is_first() && !split.examples && of_stream <= config.training.tgt_len)

@@ -39,6 +39,16 @@ TEST(HumanDuration, FromTenthsToDays) {
   EXPECT_EQ(human_duration(std::numeric_limits<double>::infinity()), "unknown");
 }
 
+TEST(Unescaped, ReadsWhatPeopleType) {
+  EXPECT_EQ(unescaped(R"(a\n\r\t\\n\x0aB\x41)"), "a\n\r\t\\n\nBA");
+  EXPECT_EQ(unescaped(R"(\section\)"), R"(\section\)");
+  EXPECT_EQ(unescaped("\n"), "\n");
+  EXPECT_EQ(unescaped(""), "");
+  EXPECT_EQ(unescaped(R"(\x00)"), std::string(1, '\0'));
+  for (const char* wrong : {R"(\x)", R"(\x1)", R"(a\xg0)", R"(\x-1)", R"(\x 1)"})
+    EXPECT_EQ(unescaped(wrong), std::nullopt) << wrong;
+}
+
 TEST(NearestWord, FindsTheTypoAndOnlyThat) {
   const std::vector<std::string_view> words{"mem_len", "tgt_len", "dropout", "dropatt"};
   EXPECT_EQ(nearest_word("mem_lenn", words), "mem_len");

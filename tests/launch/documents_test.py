@@ -53,6 +53,24 @@ def trains_as_it_evaluates(program):
     check(abs(together[0] - apart[0]) > 1e-3, f"losses {apart} apart and {together} together")
 
 
+def tells_of_documents(program):
+    """At the start, how many each split has; a boundary that divides nothing in what is evaluated does not go unsaid."""
+    with open(program.path("text.txt")) as file:
+        text = file.read()
+    counts = [part[:-1].count("\n") + 1 for part in (text[:1600], text[1600:1800])]
+    for typed in (r"\n", r"\x0a"):
+        config = write_config(program, "typed.json", document_boundary=typed)
+        _, errors = program.run("train", config, "--dry-run")
+        check(f"{counts[0]} documents in split train, {counts[1]} documents in split valid" in errors, errors)
+        runs = program.run("train", config, "--run", "run" + typed[1:])[1]
+        check(f"{counts[0]} documents in split train" in runs and metrics(program.path("run" + typed[1:])) == metrics(
+            program.path("runn")), runs)
+    program.write("one.txt", "abc def " * 40)
+    program.run("prepare", "--train", "text.txt", "--valid", "one.txt", "--output", "one")
+    _, errors = program.run("train", write_config(program, "one.json", path="one", document_boundary=BOUNDARY), "--run", "one-run")
+    check('data.document_boundary: "\\n" divides nothing in split valid, which is read as one document' in errors, errors)
+
+
 def refuses(program):
     config = write_config(program, "refused.json", document_boundary=BOUNDARY)
 
@@ -61,7 +79,8 @@ def refuses(program):
         refused(program, code, "train", config, "--run", "new", *sets, says=says, leaves_nothing_at="new")
 
     nowhere = "document_boundary: expected between two documents, found nowhere"
-    refused_with(DATA, ['split "train"', nowhere], "data.document_boundary=#")
+    refused_with(DATA, ['split "train"', nowhere, 'what stands there: "\\n" ('], "data.document_boundary=#")
+    refused_with(CONFIG, ["data.document_boundary", "hexadecimal"], r"data.document_boundary=\xy")
     refused_with(CONFIG, ['model.memory.initial: expected "empty" with data.document_boundary, found "zeros"'],
                  "model.memory.initial=zeros")
     program.run("train", config, "--run", "fixed", "--quiet")
@@ -79,6 +98,7 @@ def main():
     program = Program()
     program.prepare_text("text", 2000, seed=1)
     trains_as_it_evaluates(program)
+    tells_of_documents(program)
     refuses(program)
 
 

@@ -218,7 +218,23 @@ def test_documents_begin_with_empty_memory(program):
     check(any(len(same) > 2 for same in starts.values()), "too few documents")
     for same in starts.values():
         check(max(same) - min(same) < 1e-5, "the first token of a document knows what came before")
-    refused(program, DATA, "eval", *given("--document-boundary", "#"), says=["document_boundary"])
+    with open(program.path("text.txt")) as file:
+        text = file.read()[-1200:]  # the split
+    documents = text[:-1].count("\n") + 1
+    check(evaluation["documents"] == documents, f"{evaluation['documents']} documents, expected {documents}")
+    for typed in (r"\n", r"\x0a"):
+        check(evaluate(program, *given("--document-boundary", typed, "--batch-size", 7))["loss"] == whole[1], f"{typed}: another loss")
+    told, _ = program.run("eval", *given("--document-boundary", r"\n", "--quiet"))
+    check(f"{documents} documents from empty memory" in told, told)
+    check(read_evaluation(program.path("evaluated"))["documents"] == documents, "documents")
+    check(evaluate(program, *given()) and read_evaluation(program.path("evaluated"))["documents"] is None, "documents of one text")
+    program.run("prepare", "--train", "text.txt", "--test", program.write("one.txt", "abc def ghi jkl\nabc#"), "--output", "one")
+    told, errors = program.run("eval", "--checkpoint", "run", "--data", "one", "--batch-size", 1, "--document-boundary", "#")
+    check('split test is one document: "#" stands at its end alone' in errors and "1 document from" in told, told + errors)
+    refused(program, DATA, "eval", *given("--document-boundary", "#"),
+            says=["document_boundary", 'found nowhere: "#"', f'what stands there: "\\n" ({documents} documents)'])
+    refused(program, CONFIG, "eval", *given("--document-boundary", r"\xy"), says=["document_boundary", "hexadecimal"])
+    refused(program, CONFIG, "eval", *given("--recompute", "--memory", "as_trained"), says=["recompute and memory"])
     refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_boundary and warm_up"])
 
 

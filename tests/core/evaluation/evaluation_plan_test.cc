@@ -89,8 +89,31 @@ TEST_F(DocumentBoundariesTest, EndTheDocumentBeforeThem) {
   const Dataset dataset = prepare_text("xx#-#-#yy#-#z#-#");
   const std::vector<int32_t> boundary = boundary_tokens(dataset, "#-#");
   EXPECT_EQ(find_documents(dataset.split("train"), boundary), (std::vector<int64_t>{0, 5, 12}));
-  EXPECT_THAT(message_of<DataError>([&] { find_documents(dataset.split("train"), boundary_tokens(dataset, "=")); }),
+  EXPECT_EQ(count_documents(dataset.split("train"), boundary).documents, 3);
+  EXPECT_THAT(message_of<DataError>([&] { check_boundary(dataset, "train", "="); }),
               testing::HasSubstr("document_boundary: expected between two documents, found nowhere"));
+}
+
+TEST_F(DocumentBoundariesTest, AreReadAsPeopleTypeThem) {
+  const Dataset dataset = prepare_text("one\n\ntwo\n\nthree\tfour\n\n");
+  for (const char* typed : {"\n\n", R"(\n\n)", R"(\x0a\x0A)", "\n\\n"}) {
+    EXPECT_EQ(boundary_tokens(dataset, typed), (std::vector<int32_t>{'\n', '\n'})) << typed;
+    check_boundary(dataset, "train", typed);
+  }
+  EXPECT_EQ(boundary_tokens(dataset, R"(\\n)"), (std::vector<int32_t>{'\\', 'n'}));
+  EXPECT_EQ(describe(count_documents(dataset.split("train"), boundary_tokens(dataset, R"(\n\n)"))), "3 documents");
+  EXPECT_THAT(
+      message_of<DataError>([&] { check_boundary(dataset, "train", "###"); }),
+      testing::HasSubstr(R"(found nowhere: "###"; what stands there: "\n\n" (3 documents), "\n" (6 documents))"));
+  EXPECT_THAT(message_of<DataError>([&] { boundary_tokens(dataset, R"(\xg)"); }),
+              testing::HasSubstr("hexadecimal digits"));
+}
+
+TEST_F(DocumentBoundariesTest, MayEndTheOnlyDocument) {
+  const Dataset dataset = prepare_text("one document#");
+  check_boundary(dataset, "train", "#");
+  EXPECT_EQ(find_documents(dataset.split("train"), boundary_tokens(dataset, "#")), std::vector<int64_t>{0});
+  EXPECT_EQ(describe(count_documents(dataset.split("train"), boundary_tokens(dataset, "#"))), "1 document");
 }
 
 TEST_F(DocumentBoundariesTest, AreNumbersOfReadyMadeTokens) {
