@@ -21,6 +21,14 @@ constexpr size_t kStreamBlockBytes = size_t{1} << 18;
 constexpr int kMostMib = 256;      // of a decoder of xz, more than any preset asks for
 constexpr int kMostZstdMib = 128;  // of a window, zstd's own limit
 
+class StandardInputStream : public ByteStream {
+ public:
+  std::span<std::byte> read(std::span<std::byte> block) override { return input_.read(block); }
+
+ private:
+  StandardInput input_;
+};
+
 class FileStream : public ByteStream {
  public:
   explicit FileStream(const std::filesystem::path& path) : reader_(path) {}
@@ -170,10 +178,11 @@ std::unique_ptr<Decoder> make_decoder(Compression compression) {
 
 class DecodedStream : public ByteStream {
  public:
-  DecodedStream(const std::filesystem::path& path, Compression compression, std::string name)
+  DecodedStream(std::unique_ptr<ByteStream> bytes, Compression compression, std::string name, std::string reader)
       : name_(std::move(name)),
+        reader_(std::move(reader)),
         compression_(compression),
-        file_(path),
+        file_(std::move(bytes)),
         decoder_(make_decoder(compression)),
         block_(kStreamBlockBytes) {}
 
@@ -199,7 +208,7 @@ class DecodedStream : public ByteStream {
 
   void refill(Flow& flow) {
     if (!flow.in.empty() || file_ended_) return;
-    flow.in = file_.read(block_);
+    flow.in = file_->read(block_);
     bytes_ += std::ssize(flow.in);
     file_ended_ = flow.in.empty();
   }
@@ -220,14 +229,14 @@ class DecodedStream : public ByteStream {
   [[noreturn]] void refuse_window() const {
     const bool is_zstd = compression_ == Compression::kZstd;
     throw DataError(
-        "{}: expected compressed data with a window of at most {} MiB, found a larger one: pipe it, {} FILE | "
-        "segue prepare --input -",
-        name_, is_zstd ? kMostZstdMib : kMostMib, is_zstd ? "zstd -dc --long=31" : "xz -dc");
+        "{}: expected compressed data with a window of at most {} MiB, found a larger one: pipe it, {} FILE | {}",
+        name_, is_zstd ? kMostZstdMib : kMostMib, is_zstd ? "zstd -dc --long=31" : "xz -dc", reader_);
   }
 
   std::string name_;
+  std::string reader_;
   Compression compression_;
-  FileReader file_;
+  std::unique_ptr<ByteStream> file_;
   std::unique_ptr<Decoder> decoder_;
   std::vector<std::byte> block_;
   std::span<const std::byte> waiting_;  // of block_, not decoded yet
@@ -240,9 +249,16 @@ class DecodedStream : public ByteStream {
 
 std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
                                              const std::string& name) {
-  if (compression == Compression::kNone) return std::make_unique<FileStream>(path);
-  return std::make_unique<DecodedStream>(path, compression, name);
+  return decode_bytes(std::make_unique<FileStream>(path), compression, name, "segue prepare --input -");
 }
+
+std::unique_ptr<ByteStream> decode_bytes(std::unique_ptr<ByteStream> bytes, Compression compression,
+                                         const std::string& name, const std::string& reader) {
+  if (compression == Compression::kNone) return bytes;
+  return std::make_unique<DecodedStream>(std::move(bytes), compression, name, reader);
+}
+
+std::unique_ptr<ByteStream> open_standard_input() { return std::make_unique<StandardInputStream>(); }
 
 int64_t count_bytes(ByteStream& stream) {
   std::vector<std::byte> block(kStreamBlockBytes);

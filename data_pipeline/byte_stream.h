@@ -25,6 +25,13 @@ class ByteStream {
 std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
                                              const std::string& name);
 
+// The same of bytes that come from elsewhere. `reader` is a command that takes them from a pipe, for advice.
+std::unique_ptr<ByteStream> decode_bytes(std::unique_ptr<ByteStream> bytes, Compression compression,
+                                         const std::string& name, const std::string& reader);
+
+// Standard input.
+std::unique_ptr<ByteStream> open_standard_input();
+
 // The bytes from here to the end.
 int64_t count_bytes(ByteStream& stream);
 

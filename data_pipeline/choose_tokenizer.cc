@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data_pipeline/corpus_pass.h"
+#include "data_pipeline/text_file.h"
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
 #include "data_pipeline/tokenizer/symbol_tokenizer.h"
@@ -39,9 +40,21 @@ WordOptions word_options(const PrepareOptions& options) {
           .vocabulary_size = options.vocabulary};
 }
 
-std::unique_ptr<Tokenizer> choose_words(const PrepareOptions& options, const std::vector<Corpus>& corpora) {
-  const std::filesystem::path& file = options.tokenizer.vocabulary_file;
-  if (!file.empty()) return read_word_list(word_options(options), read_file(file), file.string());
+std::unique_ptr<Tokenizer> choose_word_list(const PrepareOptions& options, Logger& logger) {
+  const std::filesystem::path& path = options.tokenizer.vocabulary_file;
+  const FileText file = read_text_file(path, {.reader = "segue prepare --vocabulary -"});
+  for (const std::string& warning : file.signs.warnings(TokenizerKind::kWord, TextUse::kReading))
+    logger.warn("{}", warning);
+  auto tokenizer = read_word_list(word_options(options), file.text, path.string());
+  if (options.tokenizer.unknown && tokenizer->info().unknown_token < 0)
+    throw DataError("{}: expected the unknown word \"{}\" on a line of its own, found no such word", path.string(),
+                    *options.tokenizer.unknown);
+  return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> choose_words(const PrepareOptions& options, const std::vector<Corpus>& corpora,
+                                        Logger& logger) {
+  if (!options.tokenizer.vocabulary_file.empty()) return choose_word_list(options, logger);
   return learn(make_word_learner(word_options(options)), options, corpora);
 }
 
@@ -85,6 +98,8 @@ void check_tokenizer_options(const PrepareOptions& options) {
   check_belongs(asked.min_count.has_value(), "minimum count", {TokenizerKind::kWord}, options);
   check_belongs(!asked.vocabulary_file.empty(), "vocabulary file", {TokenizerKind::kWord}, options);
   check_belongs(!asked.model_file.empty(), "model file", {TokenizerKind::kSentencePiece}, options);
+  if (asked.line_mark && asked.line_marks.value_or(LineMarks::kNone) == LineMarks::kNone)
+    throw UsageError(R"(line mark: expected line marks "line" or "both" to go with it, found "none")");
   if (asked.min_count && !asked.vocabulary_file.empty())
     throw UsageError("minimum count: a vocabulary file is taken whole");
   if (options.format == SourceFormat::kText) {
@@ -94,13 +109,14 @@ void check_tokenizer_options(const PrepareOptions& options) {
   }
 }
 
-std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora) {
+std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora,
+                                            Logger& logger) {
   if (options.format != SourceFormat::kText) return nullptr;
   switch (options.tokenizer.kind) {
     case TokenizerKind::kByte:
       return make_byte_tokenizer();
     case TokenizerKind::kWord:
-      return choose_words(options, corpora);
+      return choose_words(options, corpora, logger);
     case TokenizerKind::kEnwik8:
     case TokenizerKind::kText8:
       return learn(make_symbol_learner(options.tokenizer.kind), options, corpora);

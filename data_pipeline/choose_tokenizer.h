@@ -13,6 +13,7 @@ namespace segue {
 void check_tokenizer_options(const PrepareOptions& options);
 
 // Null for ready-made tokens. Reads the sources where they decide; throws DataError as prepare() does.
-std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora);
+std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora,
+                                            Logger& logger);
 
 }  // namespace segue

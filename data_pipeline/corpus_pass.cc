@@ -127,13 +127,11 @@ PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>
         pass.append(separator);
         result.largest_token = std::max(result.largest_token, *options.separator);
       }
-      SourceReader reader(file, type, limit);
+      SourceReader reader(file, type, limit, text && !options.as_is ? &result.signs : nullptr);
       SourceInfo source{.file = file.path.string(), .bytes = file.file_bytes, .checksum = {}, .splits = {}};
       pass.begin_file(source, file.skipped);
-      result.signs.begin_file(source.file, file.skipped > 0);
       for (std::span<const std::byte> block = reader.next(); !block.empty(); block = reader.next()) {
         pass.append(as_text(block));
-        if (text && !options.as_is) result.signs.count(block);
         progress.advance_to(done += std::ssize(block));
       }
       pass.end_file();

@@ -81,6 +81,7 @@ class JsonLineStream : public ByteStream {
 
   void add(const std::string& text) {
     if (text.empty()) return;
+    if (options_.seen) options_.seen(text);
     if (options_.separator && std::exchange(begun_, true)) text_ += *options_.separator;
     text_ += text;
     if (!options_.separator && text.back() != '\n') text_ += '\n';

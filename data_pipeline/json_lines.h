@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "data_pipeline/byte_stream.h"
 
@@ -13,6 +15,7 @@ namespace segue {
 struct JsonLineOptions {
   std::string field;
   std::optional<char> separator = {};  // between two documents; absent: each one ends with a line feed
+  std::function<void(std::string_view document)> seen = nullptr;  // called with each as it stands in the file
 };
 
 // The documents of `lines`, one behind the other; `name` is the file's for messages. Empty lines and documents count

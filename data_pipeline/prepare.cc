@@ -105,7 +105,8 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
     manifest.splits.push_back(split->info());
     if (!split->note().empty()) logger.warn("split {}: {}", split->info().name, split->note());
   }
-  for (const std::string& warning : read.signs.warnings(options.tokenizer.kind)) logger.warn("{}", warning);
+  for (const std::string& warning : read.signs.warnings(options.tokenizer.kind, TextUse::kTraining))
+    logger.warn("{}", warning);
   manifest.tokenizer = tokenizer != nullptr
                            ? tokenizer->info()
                            : TokenizerInfo{.kind = TokenizerKind::kReadyMade,
@@ -166,9 +167,13 @@ void prepare(const PrepareOptions& options, Logger& logger) {
   check_dataset_output(options.output, options.force);
   StagedDirectory staged(options.output);
   const std::vector<Corpus> corpora = plan_corpora(options, staged.path());
+  if (options.separator && options.field.empty() &&
+      std::ranges::all_of(corpora, [](const Corpus& corpus) { return corpus.files.size() == 1; }))
+    logger.warn("separator: nothing to put it between, since there is one source {}",
+                corpora.size() > 1 ? "for each split" : "alone");
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);
-  const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora);
+  const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora, logger);
   DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
   add_source_marks(options, corpora, staged.path(), manifest);
   check_manifest_size(manifest, manifest_path);

@@ -20,6 +20,8 @@ void check_files_given(const PrepareOptions& options) {
   const bool by_files = !options.train.empty() || !options.valid.empty() || !options.test.empty();
   if (by_files && !options.input.empty())
     throw UsageError("sources: expected either files per split or one input to cut, found both");
+  if (by_files && options.fractions != PrepareOptions{}.fractions)
+    throw UsageError("split: expected an input to cut, found files per split");
   if (by_files && options.train.empty()) throw UsageError("sources: expected files for split \"train\", found none");
   if (!by_files && options.input.empty()) throw UsageError("sources: expected files per split or an input, found none");
 }
@@ -58,6 +60,7 @@ void check_wrapping(const PrepareOptions& options) {
   int64_t inputs = 0;
   for (const auto* files : {&options.train, &options.valid, &options.test, &options.input})
     inputs += std::count(files->begin(), files->end(), kStandardInput);
+  if (options.tokenizer.vocabulary_file == kStandardInput) ++inputs;
   if (inputs > 1) throw UsageError("sources: expected standard input (-) once, found it {} times", inputs);
   if (!options.field.empty() && options.format != SourceFormat::kText)
     throw UsageError("field: expected text, found ready-made tokens");

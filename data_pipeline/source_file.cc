@@ -52,19 +52,17 @@ void check_look(SourceFile& file, const PrepareOptions& options) {
     if (compression_of(beginning) != Compression::kNone)
       throw DataError("{}: expected {}, found what is compressed twice", name, expected);
   }
-  if (const std::string found = foreign_format_of(beginning, text); !found.empty())
-    throw DataError("{}: expected {}, found what looks like {}; --as-is takes its bytes as they are", name, expected,
-                    found);
   if (!text) {
+    if (const std::string found = foreign_format_of(beginning, text); !found.empty())
+      throw DataError("{}: expected {}, found what looks like {}; --as-is takes its bytes as they are", name, expected,
+                      found);
     const std::string found = other_tokens_than(source_type_of(options.format), beginning);
     if (!found.empty())
       throw DataError("{}: expected tokens of {}, found what looks like {}; --as-is takes its bytes as they are", name,
                       name_of(source_type_of(options.format)), found);
     return;
   }
-  if (const std::string found = json_lines_of(beginning); options.field.empty() && !found.empty())
-    throw DataError("{}: expected text, found {}; --field takes one of them, --as-is the bytes as they are", name,
-                    found);
+  check_text_look(beginning, name, !options.field.empty(), {.json_lines = "--field", .as_is = "--as-is"});
   if (beginning.starts_with(kByteOrderMark)) file.skipped = std::ssize(kByteOrderMark);
 }
 
@@ -82,6 +80,8 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   SourceFile file{.path = path, .content = path};
   if (name == kStandardInput) file.content = copy_standard_input(directory);
   if (!std::filesystem::exists(file.content)) throw DataError("{}: there is no such file", name);
+  if (std::filesystem::is_fifo(file.content))
+    throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
   if (!std::filesystem::is_regular_file(file.content)) throw DataError("{}: expected a regular file", name);
   file.file_bytes = static_cast<int64_t>(std::filesystem::file_size(file.content));
   if (file.file_bytes == 0) throw DataError("{}: the file is empty", name);
@@ -97,12 +97,14 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   return file;
 }
 
-std::unique_ptr<ByteStream> open_source(const SourceFile& file) {
+std::unique_ptr<ByteStream> open_source(const SourceFile& file,
+                                        std::function<void(std::string_view document)> document_seen) {
   auto stream = open_byte_stream(file.content, file.compression, file.path.string());
   std::vector<std::byte> mark(static_cast<size_t>(file.skipped));
   stream->read(mark);
   if (file.field.empty()) return stream;
-  return make_json_line_stream(std::move(stream), {file.field, file.separator}, file.path.string());
+  return make_json_line_stream(std::move(stream), {file.field, file.separator, std::move(document_seen)},
+                               file.path.string());
 }
 
 }  // namespace segue

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "data_pipeline/byte_stream.h"
 #include "data_pipeline/prepare.h"
@@ -32,7 +34,8 @@ struct SourceFile {
 SourceFile inspect_source(const std::filesystem::path& path, const PrepareOptions& options,
                           const std::filesystem::path& directory);
 
-// The text or the tokens in it.
-std::unique_ptr<ByteStream> open_source(const SourceFile& file);
+// The text or the tokens in it. `document_seen` hears of every document of lines of JSON.
+std::unique_ptr<ByteStream> open_source(const SourceFile& file,
+                                        std::function<void(std::string_view document)> document_seen = nullptr);
 
 }  // namespace segue

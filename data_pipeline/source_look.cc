@@ -124,4 +124,20 @@ std::string json_lines_of(std::string_view beginning) {
   return fields.empty() ? "" : "JSON lines with the text fields " + fields;
 }
 
+void check_text_look(std::string_view beginning, const std::string& name, bool is_json_lines,
+                     const TextAdvice& advice) {
+  if (const std::string found = foreign_format_of(beginning, true); !found.empty())
+    throw DataError("{}: expected text, found what looks like {}{}", name, found,
+                    advice.as_is.empty() ? "" : fmt::format("; {} takes its bytes as they are", advice.as_is));
+  if (is_json_lines) return;
+  const std::string found = json_lines_of(beginning);
+  if (found.empty()) return;
+  std::string cure;
+  if (!advice.json_lines.empty()) cure = fmt::format("; {} takes one of them", advice.json_lines);
+  if (!advice.as_is.empty())
+    cure += fmt::format("{} {} {}the bytes as they are", cure.empty() ? ";" : ",", advice.as_is,
+                        cure.empty() ? "takes " : "");
+  throw DataError("{}: expected text, found {}{}", name, found, cure);
+}
+
 }  // namespace segue

@@ -21,4 +21,14 @@ std::string foreign_format_of(std::string_view beginning, bool text);
 // "JSON lines with the text fields ...", as the first line has them; empty for other text.
 std::string json_lines_of(std::string_view beginning);
 
+// What errors advise for what is not read as text; empty: nothing.
+struct TextAdvice {
+  std::string_view json_lines = {};  // what takes a field of them
+  std::string_view as_is = {};       // what takes any bytes
+};
+
+// Throws DataError for text, which messages call `name`, that begins like another format, or like lines of JSON unless
+// these are meant.
+void check_text_look(std::string_view beginning, const std::string& name, bool is_json_lines, const TextAdvice& advice);
+
 }  // namespace segue

@@ -2,6 +2,8 @@
 #include "data_pipeline/source_reader.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -44,10 +46,25 @@ int64_t first_at_least(int64_t limit, std::span<const std::byte> bytes, TokenTyp
   });
 }
 
+// What is put between documents is no sign of anything.
+std::function<void(std::string_view)> counter_of_documents(TextSigns& signs) {
+  return [&signs](std::string_view document) {
+    signs.count(std::as_bytes(std::span(document)));
+    signs.end_document();
+  };
+}
+
 }  // namespace
 
-SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary)
-    : file_(file), type_(type), vocabulary_(vocabulary), stream_(open_source(file)), block_(kTextBlockBytes) {}
+SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, TextSigns* signs)
+    : file_(file),
+      type_(type),
+      vocabulary_(vocabulary),
+      signs_(file.field.empty() ? signs : nullptr),
+      stream_(open_source(file, signs != nullptr ? counter_of_documents(*signs) : nullptr)),
+      block_(kTextBlockBytes) {
+  if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0);
+}
 
 std::span<const std::byte> SourceReader::next() {
   const std::span<std::byte> tokens = stream_->read({block_.data(), static_cast<size_t>(block_.bytes())});
@@ -57,6 +74,7 @@ std::span<const std::byte> SourceReader::next() {
                     file_.bytes, bytes);
   check_tokens(tokens);
   if (file_.checksum.empty()) checksum_.update(tokens);
+  if (signs_ != nullptr) signs_->count(tokens);
   done_ = bytes;
   return tokens;
 }

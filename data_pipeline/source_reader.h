@@ -10,14 +10,15 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "data_pipeline/source_file.h"
+#include "data_pipeline/text_signs.h"
 #include "data_pipeline/token_type.h"
 
 namespace segue {
 
 class SourceReader {
  public:
-  // Tokens must be below `vocabulary`.
-  SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary);
+  // Tokens must be below `vocabulary`. `signs`, which outlive this, count what is read of a text, where they are given.
+  SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, TextSigns* signs = nullptr);
 
   // The next tokens, valid until the next call; empty at the end. DataError naming the file and the offset when a token
   // is outside the vocabulary, or when the file is no longer as long as planned.
@@ -33,6 +34,7 @@ class SourceReader {
   SourceFile file_;
   TokenType type_;
   int64_t vocabulary_;
+  TextSigns* signs_;  // of blocks; null where documents are counted as they are read
   std::unique_ptr<ByteStream> stream_;
   Buffer block_;
   int64_t done_ = 0;  // bytes

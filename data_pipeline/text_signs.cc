@@ -34,7 +34,7 @@ void TextSigns::count(std::span<const std::byte> text) {
   add(returns_, returns, has_returns_);
 }
 
-std::vector<std::string> TextSigns::warnings(TokenizerKind kind) const {
+std::vector<std::string> TextSigns::warnings(TokenizerKind kind, TextUse use) const {
   std::vector<std::string> lines;
   const auto warn = [&lines](const Sign& sign, std::string_view what, std::string_view done) {
     if (sign.count > 0)
@@ -44,7 +44,9 @@ std::vector<std::string> TextSigns::warnings(TokenizerKind kind) const {
   warn(marks_, "byte order marks", "left out");
   warn(zeros_, "zero bytes", "kept, though text has none");
   warn(returns_, "lines end with CR LF",
-       drops_returns(kind) ? "read like LF" : "kept, so a model learns to write them; dos2unix makes them LF");
+       drops_returns(kind)         ? "read like LF"
+       : use == TextUse::kTraining ? "kept, so a model learns to write them; dos2unix makes them LF"
+                                   : "kept, though the model may know none; dos2unix makes them LF");
   return lines;
 }
 

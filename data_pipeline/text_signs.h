@@ -10,12 +10,18 @@
 
 namespace segue {
 
+// What a text is read for.
+enum class TextUse : uint8_t { kTraining, kReading };
+
 class TextSigns {
  public:
   void begin_file(const std::string& file, bool has_byte_order_mark);
+  // The next bytes of the file's text, cut anywhere.
   void count(std::span<const std::byte> text);
+  // The text goes on with what does not continue the bytes before it.
+  void end_document() { ends_with_return_ = false; }
   // A line for each sign that was found, which says what the tokenizer makes of it.
-  std::vector<std::string> warnings(TokenizerKind kind) const;
+  std::vector<std::string> warnings(TokenizerKind kind, TextUse use) const;
 
  private:
   struct Sign {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "core/engine/segment_engine.h"
 #include "data_pipeline/tokenizer/tokenizer.h"
 
@@ -18,20 +19,47 @@ namespace segue {
 std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_t> tokens, int64_t known,
                                 int64_t tgt_len, const std::function<void(int64_t)>& progress = nullptr);
 
-// A word between white space: the sum over its tokens, the white space before it included.
-struct WordSurprisal {
-  std::string word;
-  std::optional<double> bits = 0.0;  // nothing where a token of the word was not scored
+// A word between white space, with what stands before it on its line; the end of a line, with the white space before
+// it; or white space at the end of the text.
+enum class SurprisalKind : uint8_t { kWord, kLineEnd, kWhiteSpace };
+
+// The sum over the tokens of one of these.
+struct Surprisal {
+  SurprisalKind kind = SurprisalKind::kWord;
+  std::string word = {};             // empty for the other kinds
+  std::optional<double> bits = 0.0;  // nothing where one of its tokens was not scored
   int64_t tokens = 0;
 };
 
-// The words of `tokens` from number `begin` on, `losses` being those of the last of them, in nats: without a context
-// nothing foretells the first token. White space at the end belongs to no word and is left out.
-std::vector<WordSurprisal> word_surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
-                                           std::span<const float> losses);
+// Those of `tokens` from number `begin` on, each token being part of one; `losses` are those of the last of them, in
+// nats: without a context nothing comes before the first token. Lines end at "\n", "\r\n" or "\r".
+std::vector<Surprisal> surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
+                                  std::span<const float> losses);
 
-// A table of tabs, a row for each word: the word, its bits, its tokens. A word with a quote is quoted as in CSV
-// (RFC 4180), which readers of such tables undo; bits that are not known are empty.
-std::string surprisal_table(const std::vector<WordSurprisal>& words);
+// A table of tabs, a row for each: the word, or "line end" or "white space", which no word is; its bits, which are
+// empty where they are not known; its tokens. A word with a quote is quoted as in CSV (RFC 4180), which readers of such
+// tables undo.
+std::string surprisal_table(const std::vector<Surprisal>& rows);
+
+struct SurprisalSums {
+  struct Sum {
+    int64_t count = 0;
+    int64_t scored = 0;
+    double bits = 0.0;  // of those scored
+    std::optional<double> mean() const;
+  };
+  Sum words;
+  Sum line_ends;
+  Sum white_space;
+  bool any_scored() const { return words.scored + line_ends.scored + white_space.scored > 0; }
+};
+SurprisalSums sums_of(const std::vector<Surprisal>& rows);
+
+// "12 words, 3.456 bits per word, the first not scored: nothing comes before it; 2 line ends, 1.234 bits per line end"
+std::string describe_surprisals(const SurprisalSums& sums);
+
+// {"words": {"count", "scored", "bits": of those scored, "mean": or null}, "line_ends": ..., "white_space": ...,
+// "rows": [{"kind", "word": or null, "bits": or null, "tokens"}]}
+OrderedJson surprisals_json(const std::vector<Surprisal>& rows);
 
 }  // namespace segue

@@ -50,7 +50,7 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
 }
 
 std::vector<int32_t> TextModel::encode(const SourcedText& text) const {
-  std::vector<int32_t> tokens = tokenizer_->encode(text.text, text.source);
+  std::vector<int32_t> tokens = tokenizer_->encode(text.text, text.source, text.offset);
   if (tokens.empty()) throw no_token_in(text);
   return tokens;
 }
@@ -59,7 +59,7 @@ TextTokens TextModel::read(const SourcedText& context, const SourcedText& text) 
   if (context.text.empty()) return {.tokens = encode(text)};
   const std::vector<int32_t> tokens = encode(context);
   if (text.text.empty()) throw no_token_in(text);
-  TextTokens read{.tokens = encode({context.text + text.text, text.source})};
+  TextTokens read{.tokens = encode({context.text + text.text, text.source, text.offset - std::ssize(context.text)})};
   read.begin = tokens_of_context(read.tokens, tokens);
   return read;
 }

@@ -23,6 +23,7 @@ namespace segue {
 struct SourcedText {
   std::string text;
   std::string source;  // that errors name
+  int64_t offset = 0;  // of the text there
 };
 
 // A text's tokens after those of its context, whose last word may go on in the text.

@@ -49,9 +49,9 @@ void Tokenizer::decode_onto(int32_t token, std::string& text) const {
   append_text(token, text);
 }
 
-std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source) const {
+std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source, int64_t offset) const {
   const std::unique_ptr<Encoder> encoder = make_encoder();
-  encoder->begin_file(source, 0);
+  encoder->begin_file(source, offset);
   encoder->append(text);
   encoder->end_file();
   encoder->end_split();

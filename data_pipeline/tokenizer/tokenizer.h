@@ -80,8 +80,8 @@ class Tokenizer {
   // DataError naming file and byte where text cannot be encoded. The tokenizer outlives its encoders.
   virtual std::unique_ptr<Encoder> make_encoder() const = 0;
   // The tokens of a text that continues: its last line is marked as ended only where it does end. DataError naming
-  // `source` and byte where it cannot be encoded.
-  std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
+  // `source` and byte where it cannot be encoded; the text begins at byte `offset` there.
+  std::vector<int32_t> encode(std::string_view text, const std::string& source, int64_t offset = 0) const;
   // The text of tokens below the vocabulary size; ContractError for others.
   std::string decode(std::span<const int32_t> tokens) const;
   // Adds a token's text to that of the tokens before it.

@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "data_pipeline/token_type.h"
+#include "data_pipeline/tokenizer/utf8_lines.h"
 #include "data_pipeline/tokenizer/word_scanner.h"
 #include "data_pipeline/tokenizer/word_table.h"
 
@@ -166,6 +167,14 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+// As people write lists: ends of lines are "\n", "\r\n" or "\r".
+std::string_view take_listed_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  text.remove_prefix(line.size());
+  text.remove_prefix(text.starts_with("\r\n") ? 2 : std::min<size_t>(1, text.size()));
+  return line;
+}
+
 // Adds the word of a line, counted from 1.
 void add_listed(WordTable& words, std::string_view word, int64_t line, const std::string& source) {
   const int64_t size = words.size();
@@ -194,8 +203,11 @@ std::unique_ptr<Tokenizer> read_word_list(const WordOptions& options, const std:
   WordTable words;
   std::string_view left = list;
   for (int64_t line = 1; !left.empty(); ++line) {
-    const std::string_view word = first_word(take_line(left));
+    const std::string_view word = first_word(take_listed_line(left));
     if (word.empty()) throw DataError("{}: line {}: expected a word, found none", source, line);
+    if (const size_t valid = valid_utf8_bytes(word); valid < word.size())
+      throw DataError("{}: line {}: expected UTF-8, found byte 0x{:02x}", source, line,
+                      static_cast<uint8_t>(word[valid]));
     add_listed(words, word, line, source);
   }
   if (words.size() == 0) throw DataError("{}: expected a word on each line, found an empty file", source);

@@ -25,8 +25,8 @@ struct WordOptions {
 std::unique_ptr<TokenizerLearner> make_word_learner(const WordOptions& options);
 
 // The first word of each line of `list`, which messages call `source`. The vocabulary is exactly these words: without
-// the unknown word among them, other words are refused when they are met. Throws DataError for a line without a word, a
-// word that comes twice, or a missing mark.
+// the unknown word among them, other words are refused when they are met. Throws DataError for a line without a word or
+// with one that is not UTF-8, a word that comes twice, or a missing mark.
 std::unique_ptr<Tokenizer> read_word_list(const WordOptions& options, const std::string& list,
                                           const std::string& source);
 

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/evaluation/loss_units.h"
 #include "core/generate/options.h"
 #include "core/generate/samples.h"
 #include "core/generate/text_model.h"
+#include "data_pipeline/text_file.h"
 #include "kernels/thread_team.h"
 
 namespace segue {
@@ -71,6 +71,13 @@ class LoadedLanguageModel {
     return scored;
   }
 
+  ScoredText score_file(const std::filesystem::path& path, std::string_view context) {
+    FileText file = read_text_file(path, {});
+    ScoredText scored = score({std::move(file.text), path.string(), file.skipped}, context);
+    scored.warnings = file.signs.warnings(model_.tokenizer().info().kind, TextUse::kReading);
+    return scored;
+  }
+
   std::vector<GeneratedText> generate(std::string_view prompt, const GenerationOptions& options) {
     check_options(options);
     const CallersTeam callers;
@@ -113,7 +120,7 @@ ScoredText LanguageModel::score(std::string_view text, std::string_view context)
 }
 
 ScoredText LanguageModel::score_file(const std::filesystem::path& file, std::string_view context) {
-  return with_typed_errors([&] { return loaded_->score({read_file(file), file.string()}, context); });
+  return with_typed_errors([&] { return loaded_->score_file(file, context); });
 }
 
 std::vector<GeneratedText> LanguageModel::generate(std::string_view prompt, const GenerationOptions& options) {

@@ -21,6 +21,7 @@
 #include "core/generate/samples.h"
 #include "core/generate/surprisal.h"
 #include "core/generate/text_model.h"
+#include "data_pipeline/text_file.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 
@@ -34,13 +35,16 @@ constexpr const char* kGenerateExamples =
     "  segue generate --checkpoint runs/books --prompt-file chapter.txt --mem-len 1024 --tokens 500 --top-p 0.9\n"
     "  segue generate --checkpoint runs/books --prompt 'She said' --samples 4 --stop '.' --seed 7 --json samples.json\n"
     "  segue generate --checkpoint runs/books --score story.txt > surprisal.tsv    # bits of every word\n"
-    "The same seed gives the same text. What a token sees is what it would see in `segue eval` with the same lengths.";
+    "Files are read as `segue prepare` reads its sources: decompressed, without a byte order mark.\n"
+    "In --stop, escapes such as \\n are read. The same seed gives the same text. What a token sees is what it would "
+    "see in `segue eval` with the same lengths.";
 
 struct GenerateOptions {
   std::string checkpoint;
   std::optional<std::string> prompt;
   std::string prompt_file;
   std::string score;
+  bool as_is = false;
   GenerationOptions generation;
   ModelOptions model;
   std::string json;
@@ -49,16 +53,24 @@ struct GenerateOptions {
   void describe(JsonFields& fields) {
     fields.required("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
     fields.optional("prompt", prompt, {.meaning = "text to continue"});
-    fields.optional("prompt_file", prompt_file,
-                    {.meaning = "the same, of any length, from a file", .flag = {.value = "FILE"}});
+    fields.optional(
+        "prompt_file", prompt_file,
+        {.meaning = "the same, of any length, from a file; - is standard input", .flag = {.value = "FILE"}});
     describe_options(fields, generation);
-    fields.optional("score", score,
-                    {.meaning = "generate nothing: print the surprisal of every word of this file in bits, the prompt "
-                                "being its context. A table of tabs in which words with a quote are quoted as in CSV; "
-                                "without a prompt the bits of the first word are empty, since it has no context",
-                     .flag = {.value = "FILE"}});
+    fields.optional(
+        "score", score,
+        {.meaning = "generate nothing: print the surprisal of every word of this file in bits, the prompt "
+                    "being its context; - is standard input. A table of tabs in which words with a quote are "
+                    "quoted as in CSV. A word has the white space before it on its line; ends of lines have "
+                    "rows of their own, \"line end\", and white space at the end of the text one, \"white "
+                    "space\". Without a prompt the bits of the first row are empty: nothing comes before it",
+         .flag = {.value = "FILE"}});
+    fields.optional(
+        "as_is", as_is,
+        {.meaning = "take these files as they are, without decompressing, leaving out or refusing anything"});
     describe_options(fields, model);
-    fields.optional("json", json, {.meaning = "write the samples here as JSON", .flag = {.value = "FILE"}});
+    fields.optional("json", json,
+                    {.meaning = "write the samples, or the surprisals, here as JSON", .flag = {.value = "FILE"}});
     fields.optional("quiet", quiet, {.meaning = "nothing but the text"});
   }
 };
@@ -76,8 +88,20 @@ void show(std::string_view text) {
   static_cast<void>(std::fflush(stdout));
 }
 
-SourcedText read_prompt(const GenerateOptions& options) {
-  if (!options.prompt_file.empty()) return {read_file(options.prompt_file), options.prompt_file};
+SourcedText read_text(const std::string& path, std::string_view flag, const GenerateOptions& options,
+                      const TextModel& model, Logger& logger) {
+  FileText file = read_text_file(
+      path, {.as_is = options.as_is, .as_is_flag = "--as-is", .reader = fmt::format("segue generate {} -", flag)});
+  for (const std::string& warning : file.signs.warnings(model.tokenizer().info().kind, TextUse::kReading))
+    logger.warn("{}", warning);
+  const bool goes_on = file.text.find('\n') < file.text.find_last_not_of('\n');
+  if (has_symbols(model.tokenizer().info().kind) && goes_on)
+    logger.warn("{}: line feeds are left out, as in training, so words at ends of lines run into the next ones", path);
+  return {std::move(file.text), path, file.skipped};
+}
+
+SourcedText read_prompt(const GenerateOptions& options, const TextModel& model, Logger& logger) {
+  if (!options.prompt_file.empty()) return read_text(options.prompt_file, "--prompt-file", options, model, logger);
   return {options.prompt.value_or(""), "--prompt"};
 }
 
@@ -98,24 +122,33 @@ int64_t tokens_drawn(const GenerateOptions& options, const Samples& samples) {
   return samples.steps * options.generation.samples;
 }
 
+OrderedJson lengths_json(const GenerateOptions& options, const Lengths& lengths) {
+  return {{"tgt_len", lengths.tgt_len},
+          {"mem_len", lengths.use.mem_len},
+          {"clamp_len", lengths.use.clamp_len},
+          {"same_length", lengths.use.same_length},
+          {"set", options.model.lengths.set}};
+}
+
+// Text that is no UTF-8 is replaced.
+void write_json(const GenerateOptions& options, const OrderedJson& json) {
+  write_file_atomically(options.json, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+}
+
 OrderedJson samples_json(const GenerateOptions& options, const Lengths& lengths, const SourcedText& prompt,
                          const Samples& samples, double seconds) {
   const SamplingOptions& sampling = options.generation.sampling;
-  OrderedJson json{{"checkpoint", options.checkpoint},
-                   {"tgt_len", lengths.tgt_len},
-                   {"mem_len", lengths.use.mem_len},
-                   {"clamp_len", lengths.use.clamp_len},
-                   {"same_length", lengths.use.same_length},
-                   {"set", options.model.lengths.set},
-                   {"temperature", sampling.temperature},
-                   {"top_k", sampling.top_k},
-                   {"top_p", sampling.top_p},
-                   {"seed", sampling.seed},
-                   {"stop", options.generation.stop},
-                   {"prompt", prompt.text},
-                   {"samples", OrderedJson::array()},
-                   {"seconds", seconds},
-                   {"tokens_per_second", static_cast<double>(tokens_drawn(options, samples)) / seconds}};
+  OrderedJson json{{"checkpoint", options.checkpoint}};
+  json.update(lengths_json(options, lengths));
+  json.update({{"temperature", sampling.temperature},
+               {"top_k", sampling.top_k},
+               {"top_p", sampling.top_p},
+               {"seed", sampling.seed},
+               {"stop", options.generation.stop},
+               {"prompt", prompt.text},
+               {"samples", OrderedJson::array()},
+               {"seconds", seconds},
+               {"tokens_per_second", static_cast<double>(tokens_drawn(options, samples)) / seconds}});
   for (const Sample& sample : samples.samples) {
     json["samples"].push_back(
         {{"text", sample.text.text()}, {"tokens", sample.tokens}, {"stopped", sample.text.is_stopped()}});
@@ -129,7 +162,7 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
 
 void generate(const GenerateOptions& options, TextModel& model, Logger& logger) {
   const int64_t count = options.generation.samples;
-  const SourcedText prompt = read_prompt(options);
+  const SourcedText prompt = read_prompt(options, model, logger);
   const std::vector<int32_t> tokens = model.encode(prompt);
   Generator generator = model.make_generator(count);
   logger.info("{}", generator.bytes().text(model.device(), "KV cache"));
@@ -151,51 +184,101 @@ void generate(const GenerateOptions& options, TextModel& model, Logger& logger) 
   say_speed(options, fmt::format("prompt: {} tokens in {:.2f} s; generated {} tokens in {:.2f} s, {:.0f} tokens/s",
                                  human_count(std::ssize(tokens)), reading_seconds, human_count(drawn), seconds,
                                  static_cast<double>(drawn) / seconds));
-  if (!options.json.empty())
-    write_file_atomically(options.json, samples_json(options, model.lengths(), prompt, samples, seconds)
-                                                .dump(2, ' ', false, OrderedJson::error_handler_t::replace) +
-                                            "\n");
+  if (!options.json.empty()) write_json(options, samples_json(options, model.lengths(), prompt, samples, seconds));
 }
 
-std::string describe_words(const std::vector<WordSurprisal>& words, double tokens_per_second) {
-  double bits = 0.0;
-  int64_t scored = 0;
-  for (const WordSurprisal& word : words) {
-    bits += word.bits.value_or(0.0);
-    scored += word.bits ? 1 : 0;
-  }
-  return fmt::format("{} words{}, {:.3f} bits per word; {:.0f} tokens/s", human_count(std::ssize(words)),
-                     scored == std::ssize(words) ? "" : ", all but the first of them scored",
-                     bits / static_cast<double>(std::max<int64_t>(1, scored)), tokens_per_second);
+std::string describe_score(const SurprisalSums& sums, int64_t unknown, double tokens_per_second) {
+  return fmt::format("{}{}; {:.0f} tokens/s", describe_surprisals(sums),
+                     unknown > 0 ? fmt::format("; {} token{} of what the vocabulary does not have",
+                                               human_count(unknown), unknown == 1 ? "" : "s")
+                                 : "",
+                     tokens_per_second);
 }
 
-void score(const GenerateOptions& options, TextModel& model) {
-  const SourcedText context = read_prompt(options);
-  const TextTokens read = model.read(context, {read_file(options.score), options.score});
+void check_scored(const SurprisalSums& sums, const SourcedText& text) {
+  if (!sums.any_scored())
+    throw DataError(
+        "{}: expected text that can be scored, found {} alone, before which nothing comes: --prompt gives it a context",
+        text.source, sums.words.count > 0 ? "a word" : "white space");
+}
+
+OrderedJson score_json(const GenerateOptions& options, const Lengths& lengths, const SourcedText& context,
+                       int64_t unknown, const std::vector<Surprisal>& rows) {
+  OrderedJson json{{"checkpoint", options.checkpoint}};
+  json.update(lengths_json(options, lengths));
+  json["prompt"] = context.text;
+  json["score"] = options.score;
+  json["unknown_tokens"] = unknown;
+  json.update(surprisals_json(rows));
+  return json;
+}
+
+void score(const GenerateOptions& options, TextModel& model, Logger& logger) {
+  const SourcedText context = read_prompt(options, model, logger);
+  if (context.text.empty() && !options.prompt_file.empty())
+    throw DataError("{}: expected text of at least one token, found none", context.source);
+  const SourcedText text = read_text(options.score, "--score", options, model, logger);
+  const TextTokens read = model.read(context, text);
   const Stopwatch reading;
   Progress progress("score", std::ssize(read.tokens), "k tokens", 1e3, options.quiet);
   const std::vector<float> losses = model.losses(read, [&](int64_t count) { progress.advance_to(count); });
   progress.finish();
-  const std::vector<WordSurprisal> words = word_surprisals(model.tokenizer(), read.tokens, read.begin, losses);
-  show(surprisal_table(words));
-  say_speed(options, describe_words(words, static_cast<double>(read.tokens.size()) / reading.seconds()));
+  const std::vector<Surprisal> rows = surprisals(model.tokenizer(), read.tokens, read.begin, losses);
+  const SurprisalSums sums = sums_of(rows);
+  check_scored(sums, text);
+  const int64_t unknown = std::count(read.tokens.begin() + read.begin, read.tokens.end(),
+                                     static_cast<int32_t>(model.tokenizer().info().unknown_token));
+  show(surprisal_table(rows));
+  say_speed(options, describe_score(sums, unknown, static_cast<double>(read.tokens.size()) / reading.seconds()));
+  if (!options.json.empty()) write_json(options, score_json(options, model.lengths(), context, unknown, rows));
 }
 
-void run_generate(const GenerateOptions& options) try {
+// What has no effect beside other options.
+void check_effects(const GenerateOptions& options, Logger& logger) {
+  if (options.as_is && options.prompt_file.empty() && options.score.empty())
+    throw UsageError("--as-is: expected --prompt-file or --score, which name files");
+  if (options.prompt_file == "-" && options.score == "-")
+    throw UsageError("--prompt-file and --score: expected standard input (-) once, found it twice");
+  const SamplingOptions& sampling = options.generation.sampling;
+  const SamplingOptions defaults;
+  if (sampling.temperature == 0.0 && (sampling.top_k != defaults.top_k || sampling.top_p != defaults.top_p ||
+                                      sampling.seed != defaults.seed || options.generation.samples > 1))
+    logger.warn(
+        "--temperature 0 always takes the most probable token: --top-k, --top-p and --seed change nothing, and "
+        "all samples are the same");
+  if (options.prompt && options.prompt->find("\\n") != std::string::npos)
+    logger.warn(
+        "--prompt: \\n is read as a backslash and an n; a shell writes a line feed as $'\\n', and --prompt-file "
+        "reads them from a file");
+}
+
+// With the escapes of --stop read.
+GenerateOptions resolve(const GenerateOptions& given) {
+  GenerateOptions options = given;
+  const std::optional<std::string> stop = unescaped(given.generation.stop);
+  if (!stop)
+    throw UsageError(R"(--stop: expected two hexadecimal digits behind each "\x", found "{}")", given.generation.stop);
+  options.generation.stop = *stop;
+  return options;
+}
+
+void run_generate(const GenerateOptions& given) try {
+  const GenerateOptions options = resolve(given);
   if (!options.prompt && options.prompt_file.empty() && options.score.empty())
     throw UsageError("generate: expected --prompt, --prompt-file or --score");
   if (!options.json.empty()) check_writable(options.json);
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
+  check_effects(options, *logger);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
   if (options.score.empty()) {
     generate(options, model, *logger);
   } else {
-    score(options, model);
+    score(options, model, *logger);
   }
 } catch (const OutOfMemoryError& error) {
-  throw DeviceError("{}; lower --samples ({}), --tgt-len or --mem-len", error.what(), options.generation.samples);
+  throw DeviceError("{}; lower --samples ({}), --tgt-len or --mem-len", error.what(), given.generation.samples);
 }
 
 }  // namespace
@@ -204,8 +287,7 @@ void add_generate_command(CLI::App& app) {
   CLI::App& command = add_command(app, "generate", "Text that a model writes, or how surprising it finds a text",
                                   kGenerateExamples, run_generate);
   flag_excludes(command, "--prompt-file", "--prompt");
-  for (const char* of_samples :
-       {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop", "--json"})
+  for (const char* of_samples : {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop"})
     flag_excludes(command, "--score", of_samples);
 }
 

@@ -95,9 +95,9 @@ void tell_learning_rate(const Config& before, const Config& now, const Checkpoin
 
 // Keys that say what the learning rate is.
 bool is_of_learning_rate(const std::string& difference) {
-  constexpr std::array<std::string_view, 4> kKeys{"schedule.",
-                                                  "optimizer.lr:", "training.max_step:", "training.stages"};
-  return std::ranges::any_of(kKeys, [&](std::string_view key) { return difference.starts_with(key); });
+  constexpr std::array<std::string_view, 4> kOfSchedule{"schedule.",
+                                                        "optimizer.lr:", "training.max_step:", "training.stages"};
+  return std::ranges::any_of(kOfSchedule, [&](std::string_view key) { return difference.starts_with(key); });
 }
 
 void check_differences(const Config& config, const Checkpoint& checkpoint, const Job& job, Logger& logger) {

@@ -1,10 +1,13 @@
 """Text from a model: the same for the same seed, alone or among others; surprisal of words; what is refused."""
 
 import csv
+import gzip
 import io
 import json
 import math
+import os
 import re
+import subprocess
 
 from program import TINY_MODEL, Program, check, refused
 
@@ -52,6 +55,11 @@ def test_stop():
     found = samples("--stop", stop)["samples"][0]
     check(found["stopped"] and found["text"] == whole[:whole.index(stop)], f"--stop {stop!r}: {found}")
     check(not samples("--stop", "never there")["samples"][0]["stopped"], "stopped at nothing")
+    typed = "".join(f"\\x{byte:02x}" for byte in stop.encode())
+    check(samples("--stop", typed)["samples"][0] == found, f"--stop {typed}: another text")
+    check(samples("--stop", r"\n")["stop"] == "\n", "--stop: an escape is not read")
+    refused(program, USAGE, "generate", "--checkpoint", "run", "--prompt", "a", "--stop", r"\xz", says=["--stop", "hexadecimal"])
+    check("--prompt: \\n is read as a backslash" in generate("--prompt", r"a\nb", "--tokens", 1)[1], "no warning")
 
 
 def test_long_prompt():
@@ -72,7 +80,9 @@ def test_a_model_is_used_otherwise():
 
 
 def read_table(table):
-    return list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
+    """With `line_end` for that of a line."""
+    rows = list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
+    return [[row[0].replace("line end", "line_end"), *row[1:]] for row in rows]
 
 
 def test_surprisal():
@@ -81,7 +91,7 @@ def test_surprisal():
     program.write("test.txt", text)
     rows = read_table(generate("--score", "test.txt", "--mem-len", 24, "--tgt-len", 16)[0])
     check(rows[0] == ["word", "bits", "tokens"], rows[0])
-    check([row[0] for row in rows[1:]] == text.split(), "the words are not those of the text")
+    check([row[0] for row in rows[1:]] == re.sub(" *\n", " line_end ", text).split(), "the words are not those of the text")
     check(rows[1][1] == "" and all(row[1] for row in rows[2:]), f"only the first word has no bits: {rows[1:3]}")
     check(sum(int(row[2]) for row in rows[1:]) == len(text), "tokens of the words")
     with_context = read_table(generate("--score", "test.txt", "--prompt", text[:200] + " ")[0])
@@ -97,10 +107,9 @@ def test_surprisal_is_the_loss():
     with open(program.path("test", "evaluation.json")) as file:
         loss = json.load(file)["results"][0]["loss"]
     scored = sum(int(row[2]) for row in table[1:])
-    check(scored == len(text) - 1 - (len(text) - len(text.rstrip())), f"{scored} tokens scored of {len(text)}")
+    check(scored == len(text) - 1, f"{scored} tokens scored of {len(text)}")
     bits = sum(float(row[1]) for row in table[1:])
-    if text == text.rstrip():
-        check(math.isclose(bits / scored, loss / math.log(2), rel_tol=1e-4), f"{bits / scored} bits, eval {loss}")
+    check(math.isclose(bits / scored, loss / math.log(2), rel_tol=1e-4), f"{bits / scored} bits, eval {loss}")
 
 
 def test_table_of_any_words():
@@ -110,6 +119,69 @@ def test_table_of_any_words():
     rows = read_table(generate("--score", "quotes.txt")[0])
     check([row[0] for row in rows[1:]] == text.split(), rows)
     check(all(len(row) == 3 for row in rows), rows)
+
+
+TEXT = "abc defg hij\nbcd ae\n"
+
+
+def scored(name, content, *arguments):
+    program.write(name, content)
+    return generate("--score", name, *arguments)
+
+
+def test_text_is_read_as_prepare_reads_it():
+    """As a source: marks left out, compressed text decompressed, other encodings refused by name, signs told of."""
+    plain, _ = scored("plain.txt", TEXT)
+    check(read_table(plain)[1][2] == "3", plain)
+    table, errors = scored("marked.txt", b"\xef\xbb\xbf" + TEXT.encode())
+    check(table == plain and "1 byte order marks in 1 source, the first marked.txt: left out" in errors, table + errors)
+    check(scored("text.gz", gzip.compress(TEXT.encode()))[0] == plain, "compressed text is not read as the text")
+    check(scored("marked.txt", b"\xef\xbb\xbf" + TEXT.encode(), "--as-is")[0] != plain, "--as-is leaves the mark out")
+    table, errors = scored("returns.txt", TEXT.replace("\n", "\r\n").encode())
+    check("2 lines end with CR LF in 1 source, the first returns.txt: kept" in errors, errors)
+    check([row[0::2] for row in read_table(table)] == [["line_end", "2"] if row[0] == "line_end" else row[0::2]
+                                                       for row in read_table(plain)], f"CR LF: {table}")
+    check("2 zero bytes in 1 source" in scored("zeros.txt", b"ab\0 \0cd")[1], "zero bytes are not told of")
+    for name, content, says in (("wide.txt", TEXT.encode("utf-16"), "UTF-16"), ("32.txt", TEXT.encode("utf-32"), "UTF-32"),
+                                ("be.txt", (TEXT * 2).encode("utf-16-be"), "UTF-16"), ("a.zip", b"PK\x03\x04" + b"a" * 99, "a zip"),
+                                ("twice.gz", gzip.compress(gzip.compress(b"a")), "twice"),
+                                ("cut.gz", gzip.compress(TEXT.encode())[:-9], "cut off"),
+                                ("a.jsonl", b'{"text": "a b"}\n' * 2, 'fields "text"; --as-is')):
+        program.write(name, content)
+        for flag in ("--score", "--prompt-file"):
+            refused(program, DATA, "generate", "--checkpoint", "run", flag, name, says=[name + ": ", says])
+    for flag, text in (("--score", TEXT), ("--prompt-file", "abc d")):
+        command = [program.binary, "generate", "--checkpoint", "run", flag, "-", "--quiet"]
+        done = subprocess.run(command, input=gzip.compress(text.encode()), cwd=program.directory, env=program.environment,
+                              capture_output=True, check=True)
+        found = done.stdout.decode(errors="replace")
+        check(found == plain if flag == "--score" else found.startswith(text), f"{flag} -: {found}")
+    program.write("pointer", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1234567\n")
+    refused(program, 6, "generate", "--checkpoint", "run", "--score", "pointer", says=["Git LFS's pointer"])
+    os.mkfifo(program.path("pipe"))
+    refused(program, 6, "generate", "--checkpoint", "run", "--score", "pipe", says=["found a pipe; - is standard input"])
+    refused(program, USAGE, "generate", "--checkpoint", "run", "--score", "-", "--prompt-file", "-", says=["standard input (-) once"])
+    refused(program, USAGE, "generate", "--checkpoint", "run", "--prompt", "a", "--as-is", says=["--as-is"])
+
+
+def test_what_is_not_scored():
+    nothing = "found {} alone, before which nothing comes: --prompt gives it a context"
+    for content, says in (("word", nothing.format("a word")), (" ", nothing.format("white space")), ("", "at least one token"),
+                          (b"\xef\xbb\xbf", "at least one token")):
+        program.write("short.txt", content)
+        refused(program, DATA, "generate", "--checkpoint", "run", "--score", "short.txt", says=["short.txt: ", says])
+    program.write("empty.txt", "")
+    refused(program, DATA, "generate", "--checkpoint", "run", "--score", "plain.txt", "--prompt-file", "empty.txt",
+            says=["empty.txt: expected text of at least one token"])
+    table, errors = scored("line.txt", "word\n", "--json", "line.json")
+    check(re.search(r"1 word, not scored: nothing comes before it; 1 line end, [\d.]+ bits per line end; \d+ tokens/s", errors), errors)
+    check("0.000" not in errors, errors)
+    with open(program.path("line.json")) as file:
+        line = json.load(file)
+    check([row["bits"] is None for row in line["rows"]] == [True, False], line)
+    check(line["words"] == {"count": 1, "scored": 0, "bits": 0.0, "mean": None} and line["line_ends"]["scored"] == 1, line)
+    check(read_table(table)[1:] == [["word", "", "4"], ["line_end", f"{line['rows'][1]['bits']:.4f}", "1"]], table)
+    check("all samples are the same" in generate("--prompt", "a", "--tokens", 2, "--temperature", 0, "--samples", 2)[1], "no warning")
 
 
 def test_refusals():
@@ -135,9 +207,20 @@ def test_refusals():
     program.run("train", config, "--set", "data.path=letters", "--set", "training.max_step=1", "--run", "letters-run",
                 "--quiet")
     refused(program, DATA, "generate", "--checkpoint", "letters-run", "--prompt", "abz", says=["--prompt", "0x7a", "vocabulary"])
+    program.write("two_lines.txt", "abc\nde f\n")
+    table, errors = program.run("generate", "--checkpoint", "letters-run", "--score", "two_lines.txt")
+    check("two_lines.txt: line feeds are left out" in errors and read_table(table)[1][0] == "abcde", table + errors)
+    program.write("words.txt", "a b c a b d\n" * 40)
+    program.run("prepare", "--tokenizer", "word", "--eos", "line", "--input", "words.txt", "--split", "0.8,0.2", "--output", "words")
+    program.run("train", config, "--set", "data.path=words", "--set", "training.max_step=1", "--run", "words-run", "--quiet")
+    program.write("unknown.txt", "zzz a\nb")
+    table, errors = program.run("generate", "--checkpoint", "words-run", "--score", "unknown.txt")
+    check([row[0] for row in read_table(table)[1:]] == ["<unk>", "a", "line_end", "b"], table)
+    check("the first not scored" in errors and "1 token of what the vocabulary does not have" in errors, errors)
 
 
 for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_a_model_is_used_otherwise,
-             test_surprisal, test_surprisal_is_the_loss, test_table_of_any_words, test_refusals):
+             test_surprisal, test_surprisal_is_the_loss, test_table_of_any_words, test_text_is_read_as_prepare_reads_it,
+             test_what_is_not_scored, test_refusals):
     test()
 print("generate_test: passed")

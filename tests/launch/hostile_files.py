@@ -4,6 +4,8 @@
 runs; `../` has sound ones of everything: text.txt, text (a dataset), run.json, run, losses.h5, model.safetensors, args.json.
 """
 
+import functools
+import gzip
 import json
 import math
 import os
@@ -423,10 +425,21 @@ def runs():
                CONFIG, ["file"], put("file", json.dumps({ESCAPE: 1})))
 
 
+@functools.cache
+def gzip_of_one_letter():
+    """In members of 64 MiB, so that it is made in a moment."""
+    return gzip.compress(b"a" * 2**26, 9) * 16
+
+
 def prompts():
     yield Case("prompt", "controls in its name", ["generate", "--checkpoint", "../run", "--prompt-file", ESCAPE], FILE, ["\\x1b[2J"])
     yield Case("prompt", "2 GiB of holes", ["generate", "--checkpoint", "../run", "--prompt-file", "file"], (DATA, FILE), ["file"], lambda p: p.sparse("file", 2**31))
     yield Case("score", "nothing", ["generate", "--checkpoint", "../run", "--score", "file"], DATA, [], put("file", b""))
+    for reader, command in (("prompt", ["generate", "--checkpoint", "../run", "--prompt-file", "file"]),
+                            ("score", ["generate", "--checkpoint", "../run", "--score", "file"]),
+                            ("tokenizer", ["prepare", "--tokenizer", "word", "--vocabulary", "file", "--train", "../text.txt", "--output",
+                                           "made"])):
+        yield Case(reader, "1 GiB of one letter, compressed", command, DATA, ["256.0 MiB"], put("file", gzip_of_one_letter()))
     yield Case("score", "2 GiB of holes", ["generate", "--checkpoint", "../run", "--score", "file"], (DATA, FILE), ["file"], lambda p: p.sparse("file", 2**31))
 
 

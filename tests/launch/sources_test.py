@@ -235,7 +235,7 @@ def test_other_widths(program):
 
 
 def test_pointers_of_git_lfs(program):
-    """In place of text, tokens, a vocabulary, a config and a checkpoint."""
+    """In place of text, tokens, a vocabulary, a config and a checkpoint; of a prompt and a scored text in generate_test."""
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1234567\n"
     says = ("pointer: expected the file, found Git LFS's pointer to it; git lfs pull fetches it",)
     program.write("pointer", pointer)
@@ -270,6 +270,49 @@ def test_signs(program):
     check("1,000 zero bytes in 1 source, the first zeros.txt: kept" in found and len(found.splitlines()) == 1, found)
 
 
+def test_word_lists(program):
+    """A list is read like any text: marks, ends of lines, compression and encodings of all systems."""
+    program.write("words.txt", "b a c b <unk> d\n")
+    words = "a\nb\nc\n<unk>\n"
+
+    def tokens(name, content, *more, stdin=None):
+        if name != "-":
+            program.write(name, content)
+        return prepared(program, "--tokenizer", "word", "--vocabulary", name, "--train", "words.txt", *more, stdin=stdin)
+
+    expected = tokens("list", words)
+    for name, content in (("marked", b"\xef\xbb\xbf" + words.encode()), ("crlf", words.replace("\n", "\r\n")),
+                          ("cr", words.replace("\n", "\r")), ("list.gz", gzip.compress(words.encode()))):
+        check(tokens(name, content) == expected, f"{name}: other words")
+    check(tokens("-", None, stdin=words.encode()) == expected, "a list from a pipe: other words")
+    check("byte order marks in 1 source, the first marked" in warnings(
+        program, "--tokenizer", "word", "--vocabulary", "marked", "--train", "words.txt"), "a byte order mark is not told of")
+    for name, content, says in (("wide", (words * 2).encode("utf-16"), "UTF-16"), ("latin", "a\n\xe9\n".encode("latin-1"), "line 2: expected UTF-8"),
+                                ("twice", gzip.compress(gzip.compress(b"a")), "twice")):
+        program.write(name, content)
+        refused(program, DATA, "prepare", "--tokenizer", "word", "--vocabulary", name, "--train", "words.txt", "--output", "none",
+                says=(name + ": ", says), leaves_nothing_at="none")
+    refused(program, USAGE, "prepare", "--tokenizer", "word", "--vocabulary", "-", "--train", "-", "--output", "none", says=("once",))
+    refused(program, DATA, "prepare", "--tokenizer", "word", "--vocabulary", "list", "--unk", "<other>", "--train", "words.txt",
+            "--output", "none", says=('list: expected the unknown word "<other>"',))
+
+
+def test_separators(program):
+    """What is put between documents is no sign of bytes that are no text; an option that changes nothing is told of."""
+    program.write("pages.jsonl", lines({"text": "a\r"}, {"text": "\nb"}))
+    for separator in ("0", "13", "10"):
+        check(warnings(program, "--field", "text", "--separator", separator, "--train", "pages.jsonl") == "", separator)
+    program.write("zeros.jsonl", lines({"text": "a\0b\r\n"}, {"text": "\0"}))
+    found = warnings(program, "--field", "text", "--separator", "0", "--train", "zeros.jsonl")
+    check("2 zero bytes" in found and "1 lines end with CR LF" in found, found)
+    program.write("plain.txt", TEXT)
+    check("separator: nothing to put it between" in warnings(program, "--separator", "0", "--input", "plain.txt"), "no warning")
+    check(warnings(program, "--separator", "0", "--input", "plain.txt", "plain.txt") == "", "a warning of a separator with effect")
+    for arguments, says in ((("--train", "plain.txt", "--split", "0.5,0.5"), "split: expected an input to cut"),
+                            (("--train", "plain.txt", "--tokenizer", "word", "--eos-word", "E"), 'line mark: expected line marks "line"')):
+        refused(program, USAGE, "prepare", *arguments, "--output", "none", says=(says,), leaves_nothing_at="none")
+
+
 def test_one_line(program):
     """A text without an end of line: bytes and pieces are read, words where there is white space, and shares say why not."""
     source = random.Random(2)
@@ -288,7 +331,7 @@ def test_one_line(program):
 def main():
     program = Program()
     for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_other_widths,
-                 test_pointers_of_git_lfs, test_signs, test_one_line):
+                 test_pointers_of_git_lfs, test_signs, test_word_lists, test_separators, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)

@@ -39,20 +39,40 @@ TEST(SampleText, EndsBeforeTheStopString) {
   EXPECT_EQ(text.text(), "one");
 }
 
-TEST(WordSurprisals, GiveEveryWordItsTokensAndTheWhiteSpaceBeforeIt) {
+std::vector<Surprisal> surprisals_of(const std::string& text, size_t context = 0) {
   const auto tokenizer = make_byte_tokenizer();
-  const std::string text = "to be,\n  or\n";
   const std::vector<int32_t> tokens = tokenizer->encode(text, "text");
-  const std::vector<float> losses(tokens.size() - 1, static_cast<float>(std::numbers::ln2));  // a bit each
-  const std::vector<WordSurprisal> words = word_surprisals(*tokenizer, tokens, 0, losses);
-  ASSERT_EQ(words.size(), 3);
-  const std::vector<std::pair<std::string, int64_t>> expected{{"to", 2}, {"be,", 4}, {"or", 5}};
-  for (size_t i = 0; i < words.size(); ++i) {
-    EXPECT_EQ(words[i].word, expected[i].first);
-    EXPECT_EQ(words[i].tokens, expected[i].second);
-    ASSERT_EQ(words[i].bits.has_value(), i > 0) << "nothing foretells the first token";
-    EXPECT_NEAR(words[i].bits.value_or(2.0), static_cast<double>(expected[i].second), 1e-6);
-  }
+  const size_t known = std::max<size_t>(context, 1);
+  const std::vector<float> losses(tokens.size() - known, static_cast<float>(std::numbers::ln2));  // a bit each
+  return surprisals(*tokenizer, tokens, static_cast<int64_t>(context), losses);
+}
+
+TEST(Surprisals, GiveEveryWordTheWhiteSpaceBeforeItOnItsLine) {
+  EXPECT_EQ(surprisal_table(surprisals_of("to be,\n  or \n")),
+            "word\tbits\ttokens\nto\t\t2\nbe,\t4.0000\t4\nline end\t1.0000\t1\nor\t4.0000\t4\nline end\t2.0000\t2\n");
+  EXPECT_EQ(surprisal_table(surprisals_of("a b\n\nc  ", 1)),
+            "word\tbits\ttokens\nb\t2.0000\t2\nline end\t1.0000\t1\nline end\t1.0000\t1\nc\t1.0000\t1\n"
+            "white space\t2.0000\t2\n");
+}
+
+TEST(Surprisals, KnowEndsOfLinesAndWhiteSpaceOfAllSystems) {
+  EXPECT_EQ(surprisal_table(surprisals_of("a\r\nb\rc\xe3\x80\x80"
+                                          "d")),
+            "word\tbits\ttokens\na\t\t1\nline end\t2.0000\t2\nb\t1.0000\t1\nline end\t1.0000\t1\nc\t1.0000\t1\n"
+            "d\t4.0000\t4\n");
+}
+
+TEST(Surprisals, SayWhatIsNotScored) {
+  const auto said = [](const std::string& text) { return describe_surprisals(sums_of(surprisals_of(text))); };
+  EXPECT_EQ(said("word"), "1 word, not scored: nothing comes before it");
+  EXPECT_EQ(said("ab cd e\n\n"),
+            "3 words, 2.500 bits per word, the first not scored: nothing comes before it; 2 line ends, 1.000 bits per "
+            "line end");
+  EXPECT_EQ(said("\na "),
+            "1 word, 1.000 bits per word; 1 line end, not scored: nothing comes before it; white space at the end, "
+            "1.000 bits");
+  EXPECT_FALSE(sums_of(surprisals_of("word")).any_scored());
+  EXPECT_FALSE(sums_of(surprisals_of(" ")).any_scored());
 }
 
 }  // namespace

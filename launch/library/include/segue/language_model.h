@@ -26,6 +26,7 @@ struct ScoredText {
   double nats = 0.0;  // the sum
   // Per byte of the text, a token that begins in the context counting whole; nothing where no byte was scored.
   std::optional<double> bits_per_byte = {};
+  std::vector<std::string> warnings = {};  // one line for each sign of another encoding or system that the file has
 };
 
 struct GeneratedText {
@@ -59,7 +60,8 @@ class SEGUE_EXPORT LanguageModel {
   // and ends in the text is the text's. Throws DataError for text without a token, or text or context with what the
   // vocabulary does not have, DeviceError.
   ScoredText score(std::string_view text, std::string_view context = {});
-  // The same of a file, which errors name; also FileError.
+  // The same of a file, which errors name, read as `segue prepare` reads its sources: decompressed, without a byte
+  // order mark. What looks like no text is a DataError; also FileError.
   ScoredText score_file(const std::filesystem::path& file, std::string_view context = {});
 
   // What the model writes after a prompt of at least one token; the same seed gives the same text. Throws ConfigError
