@@ -49,19 +49,19 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
   read_weights(checkpoint, parameters_);
 }
 
-std::vector<int32_t> TextModel::encode(const SourcedText& text) const {
-  std::vector<int32_t> tokens = tokenizer_->encode(text.text, text.source, text.offset);
-  if (tokens.empty()) throw no_token_in(text);
-  return tokens;
+EncodedText TextModel::encode_with_bytes(const SourcedText& text) const {
+  EncodedText encoded = tokenizer_->encode_with_bytes(text.text, text.source, text.offset);
+  if (encoded.tokens.empty()) throw no_token_in(text);
+  return encoded;
 }
 
 TextTokens TextModel::read(const SourcedText& context, const SourcedText& text) const {
-  if (context.text.empty()) return {.tokens = encode(text)};
-  const std::vector<int32_t> tokens = encode(context);
-  if (text.text.empty()) throw no_token_in(text);
-  TextTokens read{.tokens = encode({context.text + text.text, text.source, text.offset - std::ssize(context.text)})};
-  read.begin = tokens_of_context(read.tokens, tokens);
-  return read;
+  const std::vector<int32_t> before = context.text.empty() ? std::vector<int32_t>() : encode(context);
+  if (!context.text.empty() && text.text.empty()) throw no_token_in(text);
+  EncodedText whole =
+      encode_with_bytes({context.text + text.text, text.source, text.offset - std::ssize(context.text)});
+  const int64_t begin = context.text.empty() ? 0 : tokens_of_context(whole.tokens, before);
+  return {.tokens = std::move(whole.tokens), .bytes = std::move(whole.bytes), .begin = begin};
 }
 
 std::vector<float> TextModel::losses(const TextTokens& tokens, const std::function<void(int64_t)>& progress) {

@@ -29,7 +29,8 @@ struct SourcedText {
 // A text's tokens after those of its context, whose last word may go on in the text.
 struct TextTokens {
   std::vector<int32_t> tokens;
-  int64_t begin = 0;  // of the text's
+  std::vector<int32_t> bytes;  // of text that each stands for
+  int64_t begin = 0;           // of the text's
 
   // The first token is read: nothing could foretell it.
   int64_t known() const { return std::max<int64_t>(1, begin); }
@@ -48,7 +49,7 @@ class TextModel {
   void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)
 
   // At least one token; DataError naming what in the text is not in the vocabulary.
-  std::vector<int32_t> encode(const SourcedText& text) const;
+  std::vector<int32_t> encode(const SourcedText& text) const { return encode_with_bytes(text).tokens; }
 
   // As `encode`, of each; the context may be empty, and the text then begins the stream.
   TextTokens read(const SourcedText& context, const SourcedText& text) const;
@@ -60,6 +61,7 @@ class TextModel {
   Generator make_generator(int64_t samples);
 
  private:
+  EncodedText encode_with_bytes(const SourcedText& text) const;
   ModelInUse in_use() { return {model_, lengths_.use, parameters_, arena_, queue_}; }
 
   StoredModel stored_;

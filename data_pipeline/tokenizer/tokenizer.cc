@@ -50,16 +50,25 @@ void Tokenizer::decode_onto(int32_t token, std::string& text) const {
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source, int64_t offset) const {
+  return encode_with_bytes(text, source, offset).tokens;
+}
+
+EncodedText Tokenizer::encode_with_bytes(std::string_view text, const std::string& source, int64_t offset) const {
   const std::unique_ptr<Encoder> encoder = make_encoder();
   encoder->begin_file(source, offset);
   encoder->append(text);
   encoder->end_file();
   encoder->end_split();
-  std::vector<int32_t> tokens(encoder->tokens().begin(), encoder->tokens().end());
+  EncodedText encoded{.tokens = {encoder->tokens().begin(), encoder->tokens().end()},
+                      .bytes = {encoder->token_bytes().begin(), encoder->token_bytes().end()}};
+  if (encoded.bytes.empty()) encoded.bytes.assign(encoded.tokens.size(), 1);
   const bool line_goes_on = !text.empty() && text.back() != '\n';
-  if (line_goes_on && !tokens.empty() && info_.line_mark_token >= 0 && tokens.back() == info_.line_mark_token)
-    tokens.pop_back();
-  return tokens;
+  if (line_goes_on && !encoded.tokens.empty() && info_.line_mark_token >= 0 &&
+      encoded.tokens.back() == info_.line_mark_token) {
+    encoded.tokens.pop_back();
+    encoded.bytes.pop_back();
+  }
+  return encoded;
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerInfo& info, const std::string& file_text,

@@ -71,6 +71,11 @@ class Encoder : public TextSink {
   bool has_tokens_ = false;
 };
 
+struct EncodedText {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> bytes;  // of each
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -82,6 +87,8 @@ class Tokenizer {
   // The tokens of a text that continues: its last line is marked as ended only where it does end. DataError naming
   // `source` and byte where it cannot be encoded; the text begins at byte `offset` there.
   std::vector<int32_t> encode(std::string_view text, const std::string& source, int64_t offset = 0) const;
+  // The same, and the bytes of text that each token stands for.
+  EncodedText encode_with_bytes(std::string_view text, const std::string& source, int64_t offset = 0) const;
   // The text of tokens below the vocabulary size; ContractError for others.
   std::string decode(std::span<const int32_t> tokens) const;
   // Adds a token's text to that of the tokens before it.

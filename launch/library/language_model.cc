@@ -3,6 +3,7 @@
 #include <segue/language_model.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -65,9 +66,10 @@ class LoadedLanguageModel {
       scored.tokens[unscored + i].nats = nats;
       scored.nats += nats;
     }
-    size_t bytes = text.text.size();
-    for (size_t i = 0; i < unscored; ++i) bytes -= std::min(bytes, scored.tokens[i].text.size());
-    if (bytes > 0 && !losses.empty()) scored.bits_per_byte = bits_of(scored.nats) / static_cast<double>(bytes);
+    const auto of_scored = std::span(read.bytes).last(losses.size());
+    const MeanLoss loss =
+        mean_loss(scored.nats, std::ssize(losses), std::reduce(of_scored.begin(), of_scored.end(), int64_t{0}));
+    scored.bits_per_byte = bits_per_byte(loss);
     return scored;
   }
 

@@ -51,6 +51,12 @@ TEST(TokenBytesTest, SymbolsHaveWhatIsDroppedBehindThem) {
   }
 }
 
+TEST(TokenBytesTest, OfATextThatGoesOnHaveNoEndOfALine) {
+  const EncodedText read = words(LineMarks::kLine)->encode_with_bytes("bb a\nbb", "text");
+  EXPECT_THAT(read.tokens, ElementsAre(3, 2, 0, 3));
+  EXPECT_THAT(read.bytes, ElementsAre(3, 1, 1, 2));
+}
+
 class TokenBytesOfDatasetTest : public ::testing::Test {
  protected:
   std::vector<int32_t> token_bytes(const std::filesystem::path& dataset) {
