@@ -7,6 +7,10 @@ file holds the model's arguments.
   pytorch_model.bin of Hugging Face     a state_dict                segue import --from huggingface --args config.json
   a state_dict of the first two         tensors by name             write args.json yourself
 
+A state_dict may lie in dictionaries: of Lightning, of DeepSpeed, or as model, state_dict or model_state_dict beside an
+optimizer and counters. What torch.compile, DataParallel and FSDP put before its names is left out. Shards are read by their
+list, pytorch_model.bin.index.json, or by the directory that holds it.
+
 Nothing of a file is run, whoever wrote it: neither torch nor Python's unpickler reads it, and a file that asks for anything
 but tensors, containers and the classes of these programs is refused; of other classes, save the state_dict alone. Needs
 nothing but Python.
@@ -22,7 +26,10 @@ import struct
 import sys
 import tempfile
 
-from torch_file import Object, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file, require, require_no_repeats
+from other_files import what_directory
+from torch_file import (LARGEST_LIST, PLAIN, Object, OtherTensor, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file,
+                        require, require_no_repeats)
+from wrapped_weights import WEIGHTS, find_weights, plain_arguments, plain_names, source_of, state_dict_in
 
 EXAMPLES = """examples:
   launch/convert/convert_torch.py workdir/model.pt converted
@@ -31,11 +38,6 @@ EXAMPLES = """examples:
 """
 MOST_COPIES = 4  # tied tables are written once for each of their names
 DEEPEST_MODULE, MOST_MODULES, LONGEST_NAME = 64, 10000, 200
-
-
-def is_state_dict(value):
-    return isinstance(value, dict) and value and all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in value.items())
 
 
 def parts_of(module, kind):
@@ -99,49 +101,37 @@ def arguments_of(model, tensors):
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def plain_arguments(arguments):
-    """Without what is neither a number nor text nor a list of these."""
-    require(isinstance(arguments, dict), f"expected the model's arguments, found {kind_of(arguments)}")
-
-    def is_plain(value):
-        return value is None or isinstance(value, (bool, int, float, str))
-
-    return {name: value for name, value in arguments.items() if isinstance(name, str) and (
-        is_plain(value) or (type(value) in (list, tuple) and all(map(is_plain, value))))}
-
-
-def without_prefix(tensors, prefix="module."):
-    """Names as they are without DataParallel around the model."""
-    if all(name.startswith(prefix) for name in tensors):
-        return {name[len(prefix):]: tensor for name, tensor in tensors.items()}
-    return tensors
-
-
-def source_of(names):
-    if any(name.startswith("transformer.") for name in names):
-        return "huggingface"
-    if any(name.startswith("crit.out_layers_") for name in names):
-        return "nvidia"
-    if "word_emb.emb_layers.0.weight" in names:
-        return "transformer-xl"
-    found = ", ".join(one_line(name) for name in sorted(names)[:3])
-    raise Refusal(f"expected the tensors of a Transformer-XL, found others: {found}")
+def model_in(value):
+    """The whole model that a file is, or that its dictionary holds beside others; None where there is none."""
+    models = [value] if not isinstance(value, dict) else [value.get(name) for name in WEIGHTS]
+    return next((model for model in models if isinstance(model, Object) and "_modules" in model.attributes), None)
 
 
 def contents_of(value):
     """The tensors and the arguments, or None where the file has none."""
-    if is_state_dict(value):
-        return without_prefix(value), None
-    if isinstance(value, dict) and is_state_dict(value.get("model_state")):
-        arguments = value.get("model_config")
-        return without_prefix(value["model_state"]), None if arguments is None else plain_arguments(arguments)
-    if isinstance(value, Object) and "_modules" in value.attributes:
-        inner = parts_of(value, "_modules").get("module")
-        model = inner if isinstance(inner, Object) else value
+    model = model_in(value)
+    if model is not None:
+        inner = parts_of(model, "_modules").get("module")
+        model = inner if isinstance(inner, Object) else model
         tensors = state_dict_of(model)
         source_of(tensors)
         return tensors, plain_arguments(arguments_of(model, tensors))
-    raise Refusal(f"expected a model, a state_dict or a checkpoint with model_state, found {kind_of(value)}")
+    return find_weights(value)
+
+
+def require_readable(name, tensor):
+    """Of a tensor of the model: elements that `segue import` can make float32 of."""
+    if isinstance(tensor, OtherTensor):
+        raise Refusal(f"{one_line(name)}: a tensor that is {tensor.kind}, which is not read: {tensor.advice}")
+    dtype = tensor.storage.dtype
+    if "float8" in dtype or "float4" in dtype:
+        raise Refusal(f"{one_line(name)}: numbers of {dtype}, which are not read, as they mean nothing without their scales: save "
+                      "tensor.to(torch.bfloat16) times its scale")
+    require(dtype != "I8" and "qint" not in dtype and "quint" not in dtype, f"{one_line(name)}: quantized numbers "
+            f"({'torch.int8' if dtype == 'I8' else dtype}), which are not read: dequantize() them first, or take the weights "
+            "they were made of")
+    require(dtype in PLAIN, f"{one_line(name)}: numbers of {dtype}, which no weights of a Transformer-XL are")
+    require_no_repeats(name, tensor)
 
 
 def header_of(tensors):
@@ -178,22 +168,22 @@ def replaced(*paths):
         raise
 
 
-def write(tensors, arguments, file, directory):
+def write(tensors, arguments, files, directory):
     order, header = header_of(tensors)
     names = ["model.safetensors"] if arguments is None else ["model.safetensors", "args.json"]
     with replaced(*(os.path.join(directory, name) for name in names)) as (model, *others):
         model.write(header)
         for name in order:
-            model.write(data_of(tensors[name], file.bytes_of(tensors[name].storage)))
+            model.write(data_of(tensors[name], files[name].bytes_of(tensors[name].storage)))
         for output in others:
             output.write(json.dumps(arguments, indent=1).encode())
 
 
-def write_in_directory(tensors, arguments, file, directory):
+def write_in_directory(tensors, arguments, files, directory):
     is_new = not os.path.isdir(directory)
     os.makedirs(directory, exist_ok=True)
     try:
-        write(tensors, arguments, file, directory)
+        write(tensors, arguments, files, directory)
     except BaseException:
         with contextlib.suppress(OSError):
             if is_new:
@@ -209,16 +199,80 @@ def next_step(source, directory, has_arguments):
     return f"{command}\n(the file holds no arguments: write {args} first; segue import --help says which)"
 
 
-def convert(path, directory):
+def file_in(directory):
+    """The list of shards of a directory, or its only file of weights."""
+    for name in ("pytorch_model.bin.index.json", "pytorch_model.bin"):
+        if os.path.isfile(os.path.join(directory, name)):
+            return os.path.join(directory, name)
+    names = sorted(os.listdir(directory))
+    lists = [name for name in names if name.endswith(".bin.index.json")]
+    files = lists or [name for name in names if name.endswith((".pt", ".pth", ".bin", ".ckpt"))]
+    known = what_directory(directory) if len(files) != 1 else None
+    require(known is None, f"expected files of torch.save, found {known}")
+    require(len(files) == 1, f"expected a directory with one file of torch.save or a list of its shards, found {len(files)} of them")
+    return os.path.join(directory, files[0])
+
+
+def shards_of(path):
+    """Paths of the files that a list names, and the names of their tensors."""
+    require(os.path.getsize(path) <= LARGEST_LIST, f"expected a list of at most {LARGEST_LIST} bytes")
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    names = content.get("weight_map") if isinstance(content, dict) else None
+    require(isinstance(names, dict) and names and all(isinstance(shard, str) for shard in names.values()),
+            "expected a list of shards with a weight_map from tensors to files, found another document")
+    require(not any(shard.endswith(".safetensors") for shard in names.values()),
+            "expected files of torch.save, found a list of safetensors, which segue import reads itself")
+    shards = {}
+    for name, shard in names.items():
+        require(shard == os.path.basename(shard) and shard not in ("", ".", ".."), f"expected shards beside the list, found {one_line(shard)}")
+        shards.setdefault(os.path.join(os.path.dirname(path), shard), set()).add(name)
+    return shards
+
+
+def read_shards(path):
+    tensors, files = {}, {}
+    for shard, names in shards_of(path).items():
+        try:
+            file = open_file(shard)
+            found = state_dict_in(file.value())
+            require(found, "expected a state_dict, found something else")
+        except Refusal as refusal:
+            raise Refusal(f"{one_line(os.path.basename(shard))}: {refusal}") from None
+        wrong = sorted(found.keys() ^ names)
+        require(not wrong, f"{one_line(os.path.basename(shard))}: expected the tensors that the list names, found "
+                f"{'none' if wrong and wrong[0] in names else 'another'}: {one_line((wrong or [''])[0])}")
+        tensors.update(found)
+        files.update(dict.fromkeys(found, file))
+    plain = plain_names(tensors)
+    return {new: tensors[old] for new, old in plain.items()}, {new: files[old] for new, old in plain.items()}
+
+
+def read(path):
+    """Tensors by name, the file of each, and the arguments or None."""
+    if os.path.isdir(path):
+        path = file_in(path)
+    if path.endswith(".json"):
+        tensors, files = read_shards(path)
+        return tensors, files, None
     file = open_file(path)
     tensors, arguments = contents_of(file.value())
+    return tensors, dict.fromkeys(tensors, file), arguments
+
+
+def bytes_of_files(files):
+    return sum(file.size() for file in set(files.values()))
+
+
+def convert(path, directory):
+    tensors, files, arguments = read(path)
     source = source_of(tensors)
     for name, tensor in tensors.items():
-        require_no_repeats(name, tensor)
-    size, most = sum(math.prod(t.shape) * t.storage.item_bytes for t in tensors.values()), MOST_COPIES * os.path.getsize(path)
+        require_readable(name, tensor)
+    size, most = sum(math.prod(t.shape) * t.storage.item_bytes for t in tensors.values()), MOST_COPIES * bytes_of_files(files)
     require(size <= most, f"its tensors are views that would take {size} bytes, expected at most {most}")
     require("__metadata__" not in tensors, "a tensor is named __metadata__, which safetensors cannot hold")
-    write_in_directory(tensors, arguments, file, directory)
+    write_in_directory(tensors, arguments, files, directory)
     print(f"{directory}: {len(tensors)} tensors{'' if arguments is None else ' and arguments'}; next:")
     print(next_step(source, directory, arguments is not None))
 
@@ -226,7 +280,7 @@ def convert(path, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="the .pt or .bin file")
+    parser.add_argument("file", help="the .pt or .bin file, a list of shards, or the directory of either")
     parser.add_argument("output", help="directory to write model.safetensors and args.json to")
     options = parser.parse_args()
     try:

@@ -10,30 +10,62 @@ import math
 import mmap
 import os
 import pickletools
+import struct
 import zipfile
+import zlib
+
+from other_files import what_else
 
 MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001  # of files before PyTorch 1.6, which are no archives
 LARGEST_PICKLE = 256 << 20  # tensors lie outside of it
 LARGEST_STORAGE = 1 << 48
+LOCAL_HEAD, LOCAL_SIGNATURE = struct.Struct("<4s22xHH"), b"PK\x03\x04"  # of a member of a zip
 MOST_DIMENSIONS = 8
-LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"  # what Git leaves in place of a file that was not fetched
+LONGEST_SIGNATURE = 512
+LARGEST_LIST = 16 << 20  # of shards
 MOST_COPIED = 1 << 22  # items that one object has of another: few opcodes ask for many copies of a large one
 
 # By PyTorch's names of storages: as safetensors writes them, and bytes of an element.
 STORAGES = {
     "FloatStorage": ("F32", 4), "DoubleStorage": ("F64", 8), "HalfStorage": ("F16", 2), "BFloat16Storage": ("BF16", 2),
     "LongStorage": ("I64", 8), "IntStorage": ("I32", 4), "ShortStorage": ("I16", 2), "CharStorage": ("I8", 1),
-    "ByteStorage": ("U8", 1), "BoolStorage": ("BOOL", 1),
+    "ByteStorage": ("U8", 1), "BoolStorage": ("BOOL", 1), "UntypedStorage": ("bytes", 1),
+    "ComplexFloatStorage": ("torch.complex64", 8), "ComplexDoubleStorage": ("torch.complex128", 16),
+    "QInt8Storage": ("torch.qint8", 1), "QUInt8Storage": ("torch.quint8", 1), "QInt32Storage": ("torch.qint32", 4),
+    "QUInt4x2Storage": ("torch.quint4x2", 1), "QUInt2x4Storage": ("torch.quint2x4", 1),
 }
-DTYPES = {"float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"}
+
+# The same by PyTorch's names of types; those that safetensors or `segue import` lacks keep their names, for messages.
+DTYPES = {
+    "float32": ("F32", 4), "float64": ("F64", 8), "float16": ("F16", 2), "bfloat16": ("BF16", 2), "int64": ("I64", 8),
+    "int32": ("I32", 4), "int16": ("I16", 2), "int8": ("I8", 1), "uint8": ("U8", 1), "bool": ("BOOL", 1),
+    "uint16": ("U16", 2), "uint32": ("U32", 4), "uint64": ("U64", 8), "half": ("F16", 2), "float": ("F32", 4),
+    "double": ("F64", 8), "long": ("I64", 8), "complex32": ("torch.complex32", 4),
+    **{name: (f"torch.{name}", size) for name, size in (
+        ("complex64", 8), ("complex128", 16), ("qint8", 1), ("quint8", 1), ("qint32", 4), ("quint4x2", 1), ("quint2x4", 1),
+        ("float8_e4m3fn", 1), ("float8_e5m2", 1), ("float8_e4m3fnuz", 1), ("float8_e5m2fnuz", 1), ("float8_e8m0fnu", 1),
+        ("float4_e2m1fn_x2", 1))},
+}
+PLAIN = set("F64 F32 F16 BF16 I64 I32 I16 I8 U8 U16 U32 U64 BOOL".split())  # what safetensors has
 
 # Classes whose objects are kept as attributes: of PyTorch, of these programs, and of what their checkpoints hold besides.
 PACKAGES = ("torch.nn", "torch.optim", "mem_transformer", "proj_adaptive_softmax", "log_uniform_sampler", "data_parallel",
-            "vocabulary", "data_utils", "lamb")
+            "vocabulary", "data_utils", "lamb", "pytorch_lightning", "lightning", "lightning_fabric", "omegaconf", "deepspeed",
+            "ml_collections", "easydict")
+NUMBERS_OF_NUMPY = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f2": "e",
+                    "f4": "f", "f8": "d"}
 CLASSES = {
+    ("torch", "Tensor"), ("torch", "Generator"), ("torch.torch_version", "TorchVersion"), ("torch.serialization", "_get_layout"),
+    *(("torch", name) for name in (
+        "strided", "contiguous_format", "channels_last", "preserve_format", "per_tensor_affine", "per_channel_affine",
+        "per_tensor_symmetric", "per_channel_symmetric")),
+    ("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor"), ("builtins", "object"), ("__builtin__", "object"),
+    ("decimal", "Decimal"), ("uuid", "UUID"), ("types", "SimpleNamespace"), ("typing", "Any"),
+    *(("numpy", name) for name in (
+        "bool", "bool_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "str_", "uint8", "uint16", "uint32",
+        "uint64")),
     ("argparse", "Namespace"), ("collections", "Counter"), ("numpy", "dtype"), ("numpy", "ndarray"),
-    ("numpy.core.multiarray", "scalar"), ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"), ("numpy._core.multiarray", "_reconstruct"), ("collections", "deque"),
+    ("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct"), ("collections", "deque"),
     *((module, name) for module in ("builtins", "__builtin__") for name in (
         "bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "long", "range", "set", "slice",
         "str", "tuple", "unicode", "xrange")),
@@ -50,14 +82,15 @@ class Refusal(Exception):
 Global = collections.namedtuple("Global", "module name")
 Storage = collections.namedtuple("Storage", "dtype item_bytes key numel first")  # `first` element within the stored ones
 Tensor = collections.namedtuple("Tensor", "storage offset shape stride")
+OtherTensor = collections.namedtuple("OtherTensor", "kind advice")  # one that is not elements in a storage
 MARK = object()
 
 
 class Object:
-    """Stands for an object of a class: has its attributes and does nothing."""
+    """Stands for an object of a class: has its attributes, and items if it is a dictionary of sorts, and does nothing."""
 
-    def __init__(self):
-        self.attributes = {}
+    def __init__(self, *arguments):
+        self.arguments, self.attributes, self.items = arguments, {}, {}
 
 
 def require(condition, message):
@@ -75,7 +108,7 @@ def known_global(module, name):
         package == known or package.startswith(known + ".") for known in PACKAGES)
     is_type = module in ("torch", "torch.storage") and (name in STORAGES or name in DTYPES)
     require(is_class or is_type, f"the pickle asks for {one_line(f'{module}.{name}')}, which no weights of a "
-            "Transformer-XL need: refused, and nothing of it was run")
+            "Transformer-XL need: refused, and nothing of it was run; torch.save(model.state_dict(), ...) saves the weights alone")
     return Global(module, name)
 
 
@@ -88,6 +121,40 @@ def make_tensor(storage, offset, shape, stride, *_):
     require(last < storage.numel, f"a tensor of shape {list(shape)}, strides {list(stride)} and offset {offset} reaches "
             f"element {last} of a storage of {storage.numel}")
     return Tensor(storage, offset, shape, stride)
+
+
+def make_tensor_of_bytes(storage, offset, shape, stride, _, __, dtype, *___):
+    """As PyTorch saves the types that have no storage of their own; `offset` counts elements."""
+    fits = isinstance(storage, Storage) and storage.dtype == "bytes" and isinstance(dtype, Global) and dtype.name in DTYPES
+    require(fits, "expected a tensor of bytes and a type, found others")
+    name, item_bytes = DTYPES[dtype.name]
+    require(storage.numel % item_bytes == 0, f"a storage of {storage.numel} bytes, which are no {dtype.name}")
+    return make_tensor(storage._replace(dtype=name, item_bytes=item_bytes, numel=storage.numel // item_bytes), offset, shape, stride)
+
+
+def make_tensor_of_class(function, _, arguments, *__):
+    maker = MAKERS.get(tuple(function)) if isinstance(function, Global) else None
+    require(maker in (make_tensor, make_tensor_of_bytes, make_parameter) and isinstance(arguments, tuple),
+            "expected a tensor of a class of its own, found something else")
+    return maker(*arguments)
+
+
+def make_parameter(tensor, *_):
+    return tensor
+
+
+def other_tensor(kind, advice):
+    return lambda *_: OtherTensor(kind, advice)
+
+
+def make_number(dtype, data=b"", *_):
+    """A number of NumPy's; others are objects."""
+    code = dtype.arguments[0] if isinstance(dtype, Object) and dtype.arguments else None
+    letter = NUMBERS_OF_NUMPY.get(code) if isinstance(code, str) else None
+    data = data.encode("latin-1", "replace") if isinstance(data, str) else data
+    if letter is None or not isinstance(data, bytes) or len(data) != struct.calcsize("<" + letter):
+        return Object()
+    return struct.unpack("<" + letter, data)[0]
 
 
 def require_no_repeats(name, tensor):
@@ -112,14 +179,26 @@ def set_item(target, key, value):
             target[key] = value
     else:
         require(isinstance(target, Object), f"expected a dictionary, found {kind_of(target)}")
+        if isinstance(key, str):
+            target.items[key] = value
 
 
 # What a file may call while it is read.
 MAKERS = {
     ("torch._utils", "_rebuild_tensor"): make_tensor,
     ("torch._utils", "_rebuild_tensor_v2"): make_tensor,
-    ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,
-    ("torch._utils", "_rebuild_parameter_with_state"): lambda tensor, *_: tensor,
+    ("torch._utils", "_rebuild_tensor_v3"): make_tensor_of_bytes,
+    ("torch._utils", "_rebuild_parameter"): make_parameter,
+    ("torch._utils", "_rebuild_parameter_with_state"): make_parameter,
+    ("torch._tensor", "_rebuild_from_type_v2"): make_tensor_of_class,
+    ("torch._utils", "_rebuild_qtensor"): other_tensor("quantized", "dequantize() it first"),
+    ("torch._utils", "_rebuild_sparse_tensor"): other_tensor("sparse", "to_dense() it first"),
+    ("torch._utils", "_rebuild_nested_tensor"): other_tensor("nested", "save tensors of one shape each"),
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): other_tensor("on the meta device, without values", "load the weights first"),
+    ("torch._utils", "_rebuild_wrapper_subclass"): other_tensor("of a class of its own", "save plain tensors"),
+    ("torch._utils", "_rebuild_device_tensor_from_numpy"): other_tensor("of another device", "move it to the CPU first"),
+    ("torch._utils", "_rebuild_device_tensor_from_cpu_tensor"): other_tensor("of another device", "move it to the CPU first"),
+    **{(f"numpy.{core}.multiarray", "scalar"): make_number for core in ("core", "_core")},
     ("collections", "OrderedDict"): make_dict,
     ("collections", "defaultdict"): lambda *_: {},
     ("torch", "Size"): lambda extents, *_: extents,
@@ -187,7 +266,7 @@ class PickleReader:
     def call(self, function, arguments):
         require(isinstance(function, Global) and isinstance(arguments, tuple), "the pickle calls what is no function")
         self.charge(len(arguments) + sum(len(argument) for argument in arguments if isinstance(argument, (list, tuple))))
-        self.stack.append(MAKERS.get(tuple(function), lambda *_: Object())(*arguments))
+        self.stack.append(MAKERS.get(tuple(function), Object)(*arguments))
 
     def top(self):
         require(self.stack and self.stack[-1] is not MARK, "the pickle takes an object that is not there")
@@ -324,27 +403,40 @@ class PickleReader:
 class Archive:
     """A file since PyTorch 1.6: an uncompressed zip of a pickle and of a member for each storage."""
 
-    def __init__(self, file):
-        self.zip = zipfile.ZipFile(file)
+    def __init__(self, file, data):
+        self.zip, self.data = zipfile.ZipFile(file), data
         names = self.zip.namelist()
         is_script = any(name.endswith("/constants.pkl") or "/code/" in name for name in names)
         require(not is_script, "a TorchScript archive, which holds a program: save the model's state_dict instead")
+        require(not any(name.endswith(".npy") for name in names), "NumPy's archive, which segue import --from transformer-xl-tf reads itself")
         pickles = [name for name in names if name.endswith("/data.pkl") and name.count("/") == 1]
         require(len(pickles) == 1, "expected an archive of torch.save, found none or many data.pkl in it")
         self.root = pickles[0].removesuffix("data.pkl")
+        self.has_sums = any(info.CRC != 0 for info in self.zip.infolist() if info.file_size > 0)
         order = self.root + "byteorder"
-        require(order not in names or self.member(order, 16).read() == b"little", "expected little-endian numbers")
+        require(order not in names or bytes(self.member(order, 16)) == b"little", "expected little-endian numbers")
 
     def member(self, name, most):
+        """Its bytes where they lie. PyTorch leaves checksums out on demand, and then all of them; zipfile would not read such."""
         info = self.zip.getinfo(name)
         is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
-        require(is_plain, f"{one_line(name)}: expected an uncompressed member")
+        require(is_plain and not info.flag_bits & 1, f"{one_line(name)}: expected an uncompressed member")
         require(info.file_size <= most, f"{one_line(name)}: expected at most {most} bytes, found {info.file_size}")
-        return self.zip.open(info)
+        head = self.data[info.header_offset:info.header_offset + LOCAL_HEAD.size]
+        require(len(head) == LOCAL_HEAD.size, f"{one_line(name)} is cut off")
+        signature, name_bytes, more_bytes = LOCAL_HEAD.unpack(head)
+        begin = info.header_offset + LOCAL_HEAD.size + name_bytes + more_bytes
+        content = memoryview(self.data)[begin:begin + info.file_size]
+        require(signature == LOCAL_SIGNATURE and len(content) == info.file_size, f"{one_line(name)} is cut off")
+        require(not self.has_sums or zlib.crc32(content) == info.CRC, f"{one_line(name)}: expected the checksum "
+                f"{info.CRC:08x}, found {zlib.crc32(content):08x}: the file is a damaged one")
+        return content
+
+    def size(self):
+        return len(self.data)
 
     def value(self):
-        with self.member(self.root + "data.pkl", LARGEST_PICKLE) as member:
-            return PickleReader(self.find).read(member.read())
+        return PickleReader(self.find).read(bytes(self.member(self.root + "data.pkl", LARGEST_PICKLE)))
 
     def find(self, storage, view=None):
         name = f"{self.root}data/{storage.key}"
@@ -354,10 +446,7 @@ class Archive:
         return storage
 
     def bytes_of(self, storage):
-        with self.member(f"{self.root}data/{storage.key}", LARGEST_STORAGE) as member:
-            data = member.read()
-        require(len(data) == storage.numel * storage.item_bytes, f"storage {one_line(storage.key)} is cut off")
-        return memoryview(data)
+        return self.member(f"{self.root}data/{storage.key}", LARGEST_STORAGE)
 
 
 class OldFile:
@@ -366,6 +455,9 @@ class OldFile:
     def __init__(self, data):
         self.data = data
         self.storages = {}
+
+    def size(self):
+        return len(self.data)
 
     def value(self):
         read_plain = PickleReader(lambda *_: require(False, "expected no storage before the model")).read
@@ -410,9 +502,10 @@ def open_file(path):
     require(os.path.getsize(path) > 0, "expected a file of torch.save, found an empty one")
     file = open(path, "rb")
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if data[:4] == b"PK\x03\x04":
-        return Archive(file)
-    require(not data[:64].startswith(LFS_POINTER), "expected the file, found Git LFS's pointer to it; git lfs pull fetches it")
+    known = what_else(path, data[:LONGEST_SIGNATURE])
+    require(known is None, f"expected a file of torch.save, found {known}")
+    if data[:4] == LOCAL_SIGNATURE:
+        return Archive(file, data)
     require(data[:1] == b"\x80", "expected a file of torch.save, found something else")
     return OldFile(data)
 

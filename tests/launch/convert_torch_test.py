@@ -16,7 +16,7 @@ import sys
 import zipfile
 
 import fake_torch
-from fake_torch import Storage, Tensor, save_archive, save_old, save_zip
+from fake_torch import Storage, Tensor, save_archive, save_old, save_zip, without_sums
 from foreign_weights import Module, load, model_of_the_authors, module_of, nvidia_config, nvidia_names
 from program import Program, check, evaluate
 
@@ -136,6 +136,84 @@ def test_what_lies_beside(program):
     check("found a dictionary with config, state" in convert(program, "newer.pt", "newer", expect=1), "pathlib._local is refused")
 
 
+def test_wrapped(program):
+    """Weights inside of dictionaries, under prefixes, without checksums."""
+    eight = Storage(struct.pack("<8f", *range(8)))
+    state = {**weights(eight, (2, 4)), "layers.0.dec_attn.qkv_net.weight": Tensor(eight, (4, 2))}
+    moments = {"state": {0: {"exp_avg": Tensor(eight, (8,))}}, "param_groups": [{"lr": 0.1}]}
+    sizes = {"n_token": 2, "n_layer": 1, "n_head": 1, "d_model": 4, "d_head": 4, "d_inner": 4, "tgt_len": 8, "mem_len": 8}
+    other = {"ema.weight": Tensor(eight, (8,))}
+
+    def prefixed(prefix, middle=""):
+        return {prefix + name.replace("layers.0.", "layers.0." + middle): tensor for name, tensor in state.items()}
+
+    files = {
+        "loop": {"model_state_dict": state, "optimizer_state_dict": moments, "epoch": 3, "loss": Tensor(eight, ()), "rng": Tensor(eight, (8,))},
+        "state_dict": {"epoch": 1, "state_dict": state}, "module": {"module": prefixed("module."), "ds_version": "0.19", "mp_world_size": 1},
+        "lightning": {"pytorch-lightning_version": "2.6", "global_step": 9, "state_dict": prefixed("model."), "optimizer_states": [moments],
+                      "hyper_parameters": {**sizes, "lr": 0.1, "batch_size": 3}},
+        "compiled": prefixed("_orig_mod."), "both": prefixed("module._orig_mod."), "fsdp": prefixed("", "_fsdp_wrapped_module."),
+        "deep": {"checkpoint": {"model": state, "step": 4}}, "average": {"model": state, "ema": dict(state), "other": other},
+        "namespace": {"model": state, "args": argparse.Namespace(**sizes, lr=0.1, work_dir=pathlib.Path("a"), cutoffs=[1])},
+        "clusters": {"model": state, "args": argparse.Namespace(**sizes, adaptive=True)}, "counter": {**state, "step": 5},
+    }
+    for name, value in files.items():
+        save_archive(program.path(name + ".pt"), value)
+        without_sums(program.path(name + ".pt"))
+        convert(program, name + ".pt", name)
+        found = load(program.path(name, "model.safetensors"))
+        check(sorted(found) == sorted(state), f"{name}: {sorted(found)}")
+        check(all(tensor.storage.data == eight.data for tensor in found.values()), f"{name}: the weights differ")
+        has_arguments = os.path.exists(program.path(name, "args.json"))
+        check(has_arguments == (name in ("lightning", "namespace")), f"{name}: arguments {has_arguments}")
+    with open(program.path("lightning", "args.json")) as file:
+        check(json.load(file) == sizes, "lightning: arguments")
+    for value, says in (({"a": state, "b": dict(state)}, "those of a and b"), ({"module": state, "mp_world_size": 2}, "zero_to_fp32.py")):
+        save_archive(program.path("several.pt"), value)
+        check(says in convert(program, "several.pt", "several", expect=1), says)
+
+
+def test_shards(program):
+    eight = Storage(struct.pack("<8f", *range(8)))
+    names = ["word_emb.emb_layers.0.weight", "r_w_bias"]
+    os.mkdir(program.path("sharded"))
+    for number, name in enumerate(names):
+        save_archive(program.path("sharded", f"pytorch_model-{number}.bin"), {name: Tensor(eight, (2, 4))})
+    where = {name: f"pytorch_model-{number}.bin" for number, name in enumerate(names)}
+
+    def listed(weight_map):
+        program.write("sharded/pytorch_model.bin.index.json", json.dumps({"metadata": {}, "weight_map": weight_map}))
+
+    listed(where)
+    for source in ("sharded", "sharded/pytorch_model.bin.index.json"):
+        convert(program, source, "joined")
+        found = load(program.path("joined", "model.safetensors"))
+        check(sorted(found) == sorted(names) and all(t.storage.data == eight.data for t in found.values()), f"{source} differs")
+    for wrong, says in (({**where, "r_r_bias": "pytorch_model-1.bin"}, "found none: r_r_bias"), ({names[0]: "pytorch_model-1.bin"}, "pytorch_model-1.bin: "),
+                        ({**where, "r_w_bias": "../pytorch_model-1.bin"}, "beside the list"), ({**where, "r_w_bias": "none.bin"}, "no such file"),
+                        ({"a": "model-1.safetensors"}, "segue import"), ({}, "weight_map"), ([], "weight_map")):
+        listed(wrong)
+        errors = convert(program, "sharded", "wrong", expect=1)
+        check(says in errors and len(errors.splitlines()) == 1, f"{says}: {errors}")
+
+
+def test_other_files(program):
+    """What is no file of torch.save is named, with what to do."""
+    files = {"a.gguf": (b"GGUF", "GGUF"), "a.onnx": (b"\x08\x07", "ONNX"), "a.h5": (b"\x89HDF\r\n\x1a\n", "Keras"), "a.msgpack": (b"\x81\xa5", "Flax"),
+             "model.ckpt-1.index": (b"a", "TensorFlow"), "model.ckpt-1.data-00000-of-00001": (b"a", "TensorFlow"), "__0_0.distcp": (b"PK\3\4", "distributed"),
+             ".metadata": (b"\x80\4N.", "distributed"), "a.tar": (bytes(257) + b"ustar", "tar"), "a.safetensors": (bytes(8) + b"{}", "segue import"),
+             "a.npy": (b"\x93NUMPY", "NumPy"), "a.gz": (b"\x1f\x8b\x08", "gunzip")}
+    for name, (content, says) in files.items():
+        pathlib.Path(program.path(name)).write_bytes(content)
+        errors = convert(program, name, "named", expect=1)
+        check(says in errors and len(errors.splitlines()) == 1, f"{name}: {errors}")
+    os.mkdir(program.path("parts"))
+    os.rename(program.path("__0_0.distcp"), program.path("parts", "__0_0.distcp"))
+    check("dcp_to_torch" in convert(program, "parts", "named", expect=1), "a distributed checkpoint")
+    os.mkdir(program.path("nothing"))
+    check("found 0 of them" in convert(program, "nothing", "named", expect=1), "an empty directory")
+
+
 def test_failed_writing(program):
     """Neither file is replaced where one of them cannot be, and the error is that of the writing."""
     save_archive(program.path("sound.pt"), {"model_state": weights(Storage(bytes(32)), (2, 4)), "model_config": {"n_layer": 2}})
@@ -204,7 +282,26 @@ def hostile_files(program):
 
     touch = f"touch {path('harmed')}"
     key = b"\x8c\x1cword_emb.emb_layers.0.weight"
-    tuples = b"\x80\x04)\x940" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x940" for i in range(100))
+    tuples = b"\x80\x04)\x940" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x940" for i in range(10))
+    def linear(name, tensor):
+        return archived({**weights(eight, (2, 4)), "layers.0.dec_attn.qkv_net." + name: tensor})
+
+    def changed(at):
+        def save(file):
+            save_archive(file, weights(eight, (2, 4)))
+            data = bytearray(pathlib.Path(file).read_bytes())
+            data[data.index(eight.data if at == "data" else key[2:])] ^= 1
+            pathlib.Path(file).write_bytes(data)
+        return save
+
+    yield "changed-data", changed("data"), "expected the checksum"
+    yield "changed-pickle", changed("pickle"), "expected the checksum"
+    yield "float8", linear("weight", fake_torch.TensorOfBytes(Storage(bytes(8), "bytes"), (8,))), "torch.float8_e4m3fn"
+    yield "int8", linear("weight", Tensor(Storage(bytes(8), "I8"), (8,))), "quantized"
+    yield "quantized", linear("weight", fake_torch.Quantized(eight, (8,))), "dequantize()"
+    yield "weight-norm", linear("weight_g", Tensor(eight, (8,))), "remove_weight_norm"
+    yield "flat", linear("_flat_param", Tensor(eight, (8,))), "FULL_STATE_DICT"
+    yield "beyond-bytes", linear("weight", fake_torch.TensorOfBytes(Storage(bytes(8), "bytes"), (9,))), "reaches element 8"
     yield "system", archived({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
     yield "system-old", old({"model_state": Harmful(os.system, touch)}), "asks for posix.system"
     yield "exec", archived(Harmful(exec, f"open({path('harmed')!r}, 'w')")), "asks for __builtin__.exec"
@@ -236,11 +333,12 @@ def hostile_files(program):
     yield "cut-archive", cut(save_archive, weights(eight, (2, 4)), 200), "a damaged one"
     yield "cut-old", cut(save_old, weights(eight, (2, 4)), 150), "a damaged one"
     yield "no-pickle", lambda file: zipfile.ZipFile(file, "w").writestr("a", "b"), "data.pkl"
-    yield "memo", pickled(b"\x80\x02Nr\xff\xff\xff\x7f."), "found NoneType"
+    yield "memo", pickled(b"\x80\x02Nr\xff\xff\0\0."), "found NoneType"
     yield "long-text", pickled(b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b"a."), "a damaged one"
     yield "deep", pickled(b"\x80\x04" + b"(" * 1000000 + b"l" * 1000000 + b"."), "found list"
     yield "number", pickled(b"I" + b"9" * 1000000 + b"\n."), "a damaged one"
-    yield "hash", pickled(tuples + b"}" + b"h\x64K\x01s."), "found a dictionary with nothing"
+    # A key whose hash takes twice as long with every level of tuples: few levels, as many would keep Python's unpickler (3.11) for ever.
+    yield "hash", pickled(tuples + b"}" + b"h\x0aK\x01s."), "found a dictionary with nothing"
     yield "copies-of-a-list", pickled(b"\x80\x02ccollections\nOrderedDict\nq\0](" + b"K\0N\x86" * 20000 + b"e\x85q\1" +
                                       b"h\0h\1R" * 30000 + b"."), "copies more than"
     yield "copies-of-a-state", pickled(b"\x80\x04}\x94(" + b"".join(b"\x8c\x05%05dN" % i for i in range(20000)) + b"u" +
@@ -291,6 +389,9 @@ def main():
     test_files_of_hugging_face(program)
     test_layouts(program)
     test_what_lies_beside(program)
+    test_wrapped(program)
+    test_shards(program)
+    test_other_files(program)
     test_failed_writing(program)
     test_refusals(program)
 

@@ -12,8 +12,8 @@ import types
 import zipfile
 
 MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
-STORAGE_TYPES = {"F32": "FloatStorage", "F16": "HalfStorage", "BF16": "BFloat16Storage", "I64": "LongStorage"}
-ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8}
+STORAGE_TYPES = {"F32": "FloatStorage", "F16": "HalfStorage", "BF16": "BFloat16Storage", "I64": "LongStorage", "I8": "CharStorage"}
+ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I8": 1, "bytes": 1}
 
 
 def add_module(name):
@@ -41,7 +41,11 @@ def add_function(module, name):
 for storage_type in STORAGE_TYPES.values():
     add_class("torch", storage_type)
 rebuild_tensor = add_function("torch._utils", "_rebuild_tensor_v2")
+add_class("torch.storage", "UntypedStorage")
+rebuild_tensor_of_bytes = add_function("torch._utils", "_rebuild_tensor_v3")
 rebuild_parameter = add_function("torch._utils", "_rebuild_parameter")
+rebuild_quantized = add_function("torch._utils", "_rebuild_qtensor")
+add_class("torch", "float8_e4m3fn")
 
 
 class Storage:
@@ -51,7 +55,8 @@ class Storage:
         self.key = key
 
     def identity(self):
-        return ("storage", getattr(sys.modules["torch"], STORAGE_TYPES[self.dtype]), self.key, "cpu", self.numel)
+        kind = sys.modules["torch.storage"].UntypedStorage if self.dtype == "bytes" else getattr(sys.modules["torch"], STORAGE_TYPES[self.dtype])
+        return "storage", kind, self.key, "cpu", self.numel
 
 
 class Tensor:
@@ -65,6 +70,25 @@ class Tensor:
 
     def __reduce__(self):
         return rebuild_tensor, (self.storage, self.offset, self.shape, self.stride, False, collections.OrderedDict())
+
+
+class TensorOfBytes:
+    """As PyTorch saves types without a storage of their own."""
+
+    def __init__(self, storage, shape, dtype="float8_e4m3fn"):
+        self.arguments = (storage, 0, tuple(shape), tuple([1] * len(shape)), False, collections.OrderedDict(),
+                          getattr(sys.modules["torch"], dtype))
+
+    def __reduce__(self):
+        return rebuild_tensor_of_bytes, self.arguments
+
+
+class Quantized:
+    def __init__(self, storage, shape):
+        self.arguments = storage, 0, tuple(shape), (1,), (), False, collections.OrderedDict()
+
+    def __reduce__(self):
+        return rebuild_quantized, self.arguments
 
 
 class Parameter:
@@ -109,6 +133,19 @@ def save_zip(path, data, storages=None, members=(), root="archive", compression=
         archive.writestr(f"{root}/version", "3\n")
         for name, content in members:
             archive.writestr(f"{root}/{name}", content)
+
+
+def without_sums(path):
+    """As torch.serialization.set_crc32_options(False) leaves an archive: without checksums."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    for signature, at in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
+        begin = data.find(signature)
+        while begin >= 0:
+            data[begin + at:begin + at + 4] = bytes(4)
+            begin = data.find(signature, begin + 4)
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 def save_old(path, value, little_endian=True):
