@@ -16,8 +16,8 @@
 //   answers: of marked data, how many of them there are in `right`; example_runs: how many there are in `runs`
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
-// Other programs' files need nll and targets only, of any float and integer type; for bits per byte of tokens that are
-// no bytes, attribute and dataset of bytes, too.
+// Other programs' files need nll and targets only, of any float and integer type; whole numbers of attributes may be
+// floating-point ones and texts. For bits per byte of tokens that are no bytes, they need token_bytes.
 #pragma once
 
 #include <cstdint>

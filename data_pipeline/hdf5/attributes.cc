@@ -1,6 +1,10 @@
-// Attributes that lie in their object's header (section IV.A.2.m), and texts that lie in a heap (section III.E).
+// Attributes in their object's header (section IV.A.2.m) or in a heap, and texts in another heap (section III.E).
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
+#include "base/json_text.h"
+#include "data_pipeline/hdf5/heap.h"
 #include "data_pipeline/hdf5/types.h"
 
 namespace segue {
@@ -15,13 +19,14 @@ struct Attribute {
   std::string where;  // for messages
   Hdf5Type type;
   std::vector<uint64_t> extents;
-  std::span<const std::byte> value;
+  std::vector<std::byte> value;
 };
 
 // Nothing for an attribute of another name, whatever it is: files carry many that do not concern us.
-std::optional<Attribute> parse_attribute(const Hdf5Object& object, const Hdf5Message& message, std::string_view name) {
+std::optional<Attribute> parse_attribute(const Hdf5Object& object, std::span<const std::byte> body,
+                                         std::string_view name) {
   const Hdf5Bytes& file = object.file();
-  Hdf5Cursor cursor(file, message.body, "an attribute");
+  Hdf5Cursor cursor(file, body, "an attribute");
   const uint64_t version = cursor.number(1);
   if (version < 1 || version > 3) file.fail("an attribute: expected version 1 to 3, found {}", version);
   const uint64_t flags = cursor.number(1);
@@ -38,17 +43,25 @@ std::optional<Attribute> parse_attribute(const Hdf5Object& object, const Hdf5Mes
   attribute.where = fmt::format("attribute \"{}\" of {}", name, object.name());
   attribute.type = parse_hdf5_type({file, next(lengths[1]), attribute.where});
   attribute.extents = parse_hdf5_extents({file, next(lengths[2]), attribute.where});
-  attribute.value = cursor.rest();
+  attribute.value.assign(cursor.rest().begin(), cursor.rest().end());
   return attribute;
 }
 
-bool keeps_attributes_elsewhere(const Hdf5Object& object) {
+// In a heap, where there are many (section IV.A.2.v).
+std::optional<Attribute> find_attribute_in_heap(const Hdf5Object& object, std::string_view name) {
+  constexpr uint64_t kAttributeNames = 8;
   const Hdf5Message* const info = object.find(Hdf5Kind::kAttributeInfo);
-  if (info == nullptr) return false;
+  if (info == nullptr) return std::nullopt;
   Hdf5Cursor cursor(object.file(), info->body, object.name());
   cursor.expect_version(0);
   cursor.skip((cursor.number(1) & 1) != 0 ? 2 : 0);
-  return cursor.number(8) != kHdf5Nowhere;
+  const uint64_t heap = cursor.number(8);
+  if (heap == kHdf5Nowhere) return std::nullopt;
+  const uint64_t tree = cursor.number(8);
+  for (const std::vector<std::byte>& body :
+       find_in_hdf5_heap(object.file(), heap, tree, kAttributeNames, name, object.name()))
+    if (std::optional<Attribute> attribute = parse_attribute(object, body, name)) return attribute;
+  return std::nullopt;
 }
 
 std::optional<Attribute> find_attribute(const Hdf5Object& object, std::string_view name) {
@@ -56,12 +69,10 @@ std::optional<Attribute> find_attribute(const Hdf5Object& object, std::string_vi
   for (const Hdf5Message* const message : object.all(Hdf5Kind::kAttribute)) {
     some_shared = some_shared || message->is_shared;
     if (message->is_shared) continue;
-    if (std::optional<Attribute> attribute = parse_attribute(object, *message, name)) return attribute;
+    if (std::optional<Attribute> attribute = parse_attribute(object, message->body, name)) return attribute;
   }
   if (some_shared) object.file().fail("an attribute of {} is shared, which is not read", object.name());
-  if (keeps_attributes_elsewhere(object))
-    object.file().fail("expected a few attributes of {}, found so many that they are kept in a heap", object.name());
-  return std::nullopt;
+  return find_attribute_in_heap(object, name);
 }
 
 bool is_one(const Attribute& attribute) {
@@ -94,27 +105,63 @@ std::string text_elsewhere(const Hdf5Bytes& file, const Attribute& attribute) {
   file.fail("{} is a text that its heap does not hold", attribute.where);
 }
 
+bool is_text(const Attribute& attribute) {
+  return attribute.type.kind == Hdf5Type::Kind::kText || attribute.type.kind == Hdf5Type::Kind::kTextElsewhere;
+}
+
+std::string text_of(const Hdf5Object& object, const Attribute& attribute, std::string_view name) {
+  const Hdf5Bytes& file = object.file();
+  if (attribute.type.kind == Hdf5Type::Kind::kTextElsewhere) return text_elsewhere(file, attribute);
+  if (attribute.type.bytes > std::min<uint64_t>(kLongestText, attribute.value.size()))
+    file.fail("attribute \"{}\" ends within", name);
+  std::string text(hdf5_text(std::span(attribute.value).first(attribute.type.bytes)));
+  if (attribute.type.is_padded_with_blanks) text.resize(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+// Whole numbers up to where every one has a double of its own.
+std::optional<int64_t> whole_number(double value) {
+  constexpr double kLargest = 9007199254740992;
+  if (!(std::abs(value) <= kLargest) || value != std::trunc(value)) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> hdf5_text_attribute(const Hdf5Object& object, std::string_view name) {
   const std::optional<Attribute> found = find_attribute(object, name);
   if (!found) return std::nullopt;
-  const Hdf5Bytes& file = object.file();
-  if (found->type.kind == Hdf5Type::Kind::kTextElsewhere && is_one(*found)) return text_elsewhere(file, *found);
-  if (found->type.kind != Hdf5Type::Kind::kText || !is_one(*found))
-    file.fail("attribute \"{}\": expected one text, found something else", name);
-  if (found->type.bytes > std::min<uint64_t>(kLongestText, found->value.size()))
-    file.fail("attribute \"{}\" ends within", name);
-  return std::string(hdf5_text(found->value.first(found->type.bytes)));
+  if (!is_text(*found) || !is_one(*found))
+    object.file().fail("attribute \"{}\": expected one text, found something else", name);
+  return text_of(object, *found, name);
 }
 
 std::optional<int64_t> hdf5_integer_attribute(const Hdf5Object& object, std::string_view name) {
+  constexpr size_t kLongestShown = 40;
   const std::optional<Attribute> found = find_attribute(object, name);
   if (!found) return std::nullopt;
-  if (found->type.kind != Hdf5Type::Kind::kWhole || !is_one(*found))
-    object.file().fail("attribute \"{}\": expected one whole number, found something else", name);
-  if (found->type.bytes > found->value.size()) object.file().fail("attribute \"{}\" ends within", name);
-  return hdf5_whole_number(found->type, found->value);
+  const Hdf5Bytes& file = object.file();
+  const bool is_float = found->type.kind == Hdf5Type::Kind::kFloat;
+  if (!is_one(*found) || (!is_float && !is_text(*found) && found->type.kind != Hdf5Type::Kind::kWhole))
+    file.fail("attribute \"{}\": expected one whole number, found something else", name);
+  if (is_text(*found)) {
+    const std::string text = text_of(object, *found, name);
+    if (const std::optional<int64_t> value = whole_number(text)) return value;
+    file.fail("attribute \"{}\": expected one whole number, found the text \"{}\"", name,
+              printable_line(text, kLongestShown));
+  }
+  if (found->type.bytes > found->value.size()) file.fail("attribute \"{}\" ends within", name);
+  if (!is_float) return hdf5_whole_number(found->type, found->value);
+  const double value = hdf5_float(found->type, found->value);
+  if (const std::optional<int64_t> whole = whole_number(value)) return whole;
+  file.fail("attribute \"{}\": expected one whole number, found {}", name, value);
 }
 
 }  // namespace segue

@@ -72,6 +72,8 @@ std::vector<std::byte> Hdf5Bytes::piece(uint64_t offset, uint64_t length, std::s
   return bytes;
 }
 
+uint64_t hdf5_bytes_of_number(uint64_t largest) { return (static_cast<uint64_t>(std::bit_width(largest)) + 7) / 8; }
+
 uint64_t Hdf5Cursor::number(size_t bytes) {
   uint64_t value = 0;
   const std::span<const std::byte> digits = block(bytes);

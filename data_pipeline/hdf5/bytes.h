@@ -25,6 +25,11 @@ namespace segue {
 // The address of what is not there.
 constexpr uint64_t kHdf5Nowhere = ~uint64_t{0};
 
+inline constexpr uint64_t kHdf5AddressBytes = 8;
+
+// How many bytes a number takes whose largest value is known.
+uint64_t hdf5_bytes_of_number(uint64_t largest);
+
 class Hdf5Bytes {
  public:
   explicit Hdf5Bytes(const std::filesystem::path& path);

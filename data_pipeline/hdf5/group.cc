@@ -1,8 +1,9 @@
-// The two forms in which a group lists its children: a tree of names (section III.A, III.B), and messages of links.
+// The forms in which a group lists its children: a tree of names (section III.A, III.B), messages of links, and a heap.
 #include <algorithm>
 #include <optional>
 
 #include "base/json_text.h"
+#include "data_pipeline/hdf5/heap.h"
 #include "data_pipeline/hdf5/object.h"
 
 namespace segue {
@@ -106,11 +107,11 @@ class SymbolTable {
 };
 
 // Section IV.A.2.g.
-std::optional<uint64_t> object_of_link(const Hdf5Bytes& file, const Hdf5Message& message, std::string_view name) {
+std::optional<uint64_t> object_of_link(const Hdf5Bytes& file, std::span<const std::byte> body, std::string_view name) {
   constexpr uint64_t kKindFlag = 0x08;
   constexpr uint64_t kOrderFlag = 0x04;
   constexpr uint64_t kCharactersFlag = 0x10;
-  Hdf5Cursor cursor(file, message.body, "a link");
+  Hdf5Cursor cursor(file, body, "a link");
   cursor.expect_version(1);
   const uint64_t flags = cursor.number(1);
   const uint64_t kind = (flags & kKindFlag) != 0 ? cursor.number(1) : 0;
@@ -122,23 +123,28 @@ std::optional<uint64_t> object_of_link(const Hdf5Bytes& file, const Hdf5Message&
   refuse_link(file, name, kind == 1 ? "a soft link" : "a link to another file");
 }
 
-bool keeps_links_elsewhere(const Hdf5Object& group) {
+// In a heap, where there are many (section IV.A.2.c).
+std::optional<uint64_t> find_link_in_heap(const Hdf5Object& group, std::string_view name) {
+  constexpr uint64_t kLinkNames = 5;
   const Hdf5Message* const info = group.find(Hdf5Kind::kLinkInfo);
-  if (info == nullptr) return false;
-  Hdf5Cursor cursor(group.file(), info->body, "the root group");
+  if (info == nullptr) return std::nullopt;
+  Hdf5Cursor cursor(group.file(), info->body, group.name());
   cursor.expect_version(0);
   cursor.skip((cursor.number(1) & 1) != 0 ? 8 : 0);
-  return cursor.number(8) != kHdf5Nowhere;
+  const uint64_t heap = cursor.number(8);
+  if (heap == kHdf5Nowhere) return std::nullopt;
+  const uint64_t tree = cursor.number(8);
+  for (const std::vector<std::byte>& link : find_in_hdf5_heap(group.file(), heap, tree, kLinkNames, name, group.name()))
+    if (const auto address = object_of_link(group.file(), link, name)) return address;
+  return std::nullopt;
 }
 
 std::optional<uint64_t> address_of_child(const Hdf5Object& group, std::string_view name) {
   if (const Hdf5Message* const table = group.find(Hdf5Kind::kSymbolTable)) return SymbolTable(group, *table).find(name);
   for (const Hdf5Message* const link : group.all(Hdf5Kind::kLink)) {
-    if (const auto address = object_of_link(group.file(), *link, name)) return address;
+    if (const auto address = object_of_link(group.file(), link->body, name)) return address;
   }
-  if (keeps_links_elsewhere(group))
-    group.file().fail("expected a few datasets in the root group, found so many that they are kept in a heap");
-  return std::nullopt;
+  return find_link_in_heap(group, name);
 }
 
 }  // namespace

@@ -1,7 +1,13 @@
 // The messages of a dataset's header that say where its elements are.
 #include "data_pipeline/hdf5/layout.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace segue {
 
@@ -12,29 +18,39 @@ constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
 
 enum LayoutClass : uint64_t { kCompactClass = 0, kContiguousClass = 1, kChunkedClass = 2, kVirtualClass = 3 };
 
-void check_chunk(const Hdf5Cursor& cursor, uint64_t ranks, uint64_t elements, uint64_t stated_bytes,
-                 uint64_t element_bytes) {
-  if (ranks != 2)
-    cursor.file().fail("{}: expected chunks of one dimension, found {}", cursor.what(), ranks == 0 ? 0 : ranks - 1);
-  if (stated_bytes != element_bytes)
-    cursor.file().fail("{}: chunks of elements of {} bytes, expected {}", cursor.what(), stated_bytes, element_bytes);
-  if (elements == 0 || elements > kLargestChunk / element_bytes)
-    cursor.file().fail("{}: expected chunks of at most {} bytes, found {} elements of {} bytes", cursor.what(),
-                       kLargestChunk, elements, element_bytes);
+// Takes the extents of a chunk, and the size of an element, which stands for one more dimension.
+std::vector<uint64_t> read_chunk_extents(Hdf5Cursor& cursor, uint64_t stated_ranks, uint64_t rank,
+                                         uint64_t number_bytes, uint64_t element_bytes) {
+  const Hdf5Bytes& file = cursor.file();
+  if (stated_ranks != rank + 1)
+    file.fail("{}: expected chunks of {} dimension{}, found {}", cursor.what(), rank, rank == 1 ? "" : "s",
+              stated_ranks == 0 ? 0 : stated_ranks - 1);
+  std::vector<uint64_t> chunk(rank);
+  for (uint64_t& extent : chunk) extent = cursor.number(number_bytes);
+  if (const uint64_t stated_bytes = cursor.number(number_bytes); stated_bytes != element_bytes)
+    file.fail("{}: chunks of elements of {} bytes, expected {}", cursor.what(), stated_bytes, element_bytes);
+  uint64_t elements = 1;
+  for (const uint64_t extent : chunk) {
+    if (extent == 0 || extent > kLargestChunk / element_bytes / elements)
+      file.fail("{}: expected chunks of at most {} bytes, found {} elements of {} bytes", cursor.what(), kLargestChunk,
+                fmt::join(chunk, " x "), element_bytes);
+    elements *= extent;
+  }
+  return chunk;
 }
 
-void read_chunked_before_v110(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout) {
+void read_chunked_before_v110(Hdf5Cursor cursor, uint64_t rank, uint64_t element_bytes, Hdf5Layout& layout) {
   layout.kind = Hdf5Layout::Kind::kChunked;
   const uint64_t ranks = cursor.number(1);
   layout.address = cursor.number(8);
-  layout.chunk_elements = cursor.number(4);
-  check_chunk(cursor, ranks, layout.chunk_elements, cursor.number(4), element_bytes);
+  layout.chunk = read_chunk_extents(cursor, ranks, rank, 4, element_bytes);
 }
 
-void read_chunked(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout) {
+// Versions 4 and 5, which differ in how indices note sizes: the indices themselves say it too.
+void read_chunked(Hdf5Cursor cursor, uint64_t rank, uint64_t element_bytes, Hdf5Layout& layout) {
   constexpr uint64_t kUnfilteredEdgeFlag = 0x01;
   constexpr uint64_t kFilteredFlag = 0x02;
-  enum IndexKind : uint64_t { kSingle = 1, kImplicit = 2, kFixedArray = 3 };
+  enum IndexKind : uint64_t { kSingle = 1, kImplicit = 2, kFixedArray = 3, kExtensibleArray = 4, kSecondTree = 5 };
   layout.kind = Hdf5Layout::Kind::kChunked;
   const uint64_t flags = cursor.number(1);
   if ((flags & kUnfilteredEdgeFlag) != 0)
@@ -43,8 +59,7 @@ void read_chunked(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout)
   const uint64_t number_bytes = cursor.number(1);
   if (number_bytes < 1 || number_bytes > 8)
     cursor.file().fail("{}: chunk sizes of {} bytes, expected 1 to 8", cursor.what(), number_bytes);
-  layout.chunk_elements = cursor.number(number_bytes);
-  check_chunk(cursor, ranks, layout.chunk_elements, cursor.number(number_bytes), element_bytes);
+  layout.chunk = read_chunk_extents(cursor, ranks, rank, number_bytes, element_bytes);
   const uint64_t index = cursor.number(1);
   if (index == kSingle) {
     layout.index = Hdf5Layout::Index::kSingle;
@@ -56,23 +71,35 @@ void read_chunked(Hdf5Cursor cursor, uint64_t element_bytes, Hdf5Layout& layout)
     layout.index = Hdf5Layout::Index::kImplicit;
   } else if (index == kFixedArray) {
     layout.index = Hdf5Layout::Index::kFixedArray;
-    cursor.skip(1);  // the index says it too
+    cursor.skip(1);  // how it is divided, which the index says too
+  } else if (index == kExtensibleArray) {
+    layout.index = Hdf5Layout::Index::kExtensibleArray;
+    cursor.skip(5);
+  } else if (index == kSecondTree) {
+    layout.index = Hdf5Layout::Index::kSecondTree;
+    cursor.skip(6);
   } else {
-    cursor.file().fail("{}: expected a dataset of fixed size, found chunks under an index of kind {}", cursor.what(),
-                       index);
+    cursor.file().fail("{}: expected an index of chunks of kind 1 to 5, found {}", cursor.what(), index);
   }
   layout.address = cursor.number(8);
 }
 
 }  // namespace
 
-Hdf5Layout read_hdf5_layout(const Hdf5Object& dataset, uint64_t element_bytes) {
+uint64_t Hdf5Layout::chunk_elements() const {
+  return std::accumulate(chunk.begin(), chunk.end(), uint64_t{1}, std::multiplies<>());
+}
+
+Hdf5Layout read_hdf5_layout(const Hdf5Object& dataset, const Hdf5Extent& extent, uint64_t element_bytes) {
+  constexpr uint64_t kOldest = 3;
+  constexpr uint64_t kNewest = 5;
   const Hdf5Bytes& file = dataset.file();
   if (!dataset.all(Hdf5Kind::kExternalFiles).empty())
     file.fail("{}: expected elements in this file, found external files, which are not read", dataset.name());
   Hdf5Cursor cursor(file, dataset.need(Hdf5Kind::kLayout, "layout").body, dataset.name());
   const uint64_t version = cursor.number(1);
-  if (version != 3 && version != 4) file.fail("{}: layout: expected version 3 or 4, found {}", dataset.name(), version);
+  if (version < kOldest || version > kNewest)
+    file.fail("{}: layout: expected version {} to {}, found {}", dataset.name(), kOldest, kNewest, version);
   const uint64_t kind = cursor.number(1);
   Hdf5Layout layout;
   if (kind == kCompactClass) {
@@ -87,11 +114,27 @@ Hdf5Layout read_hdf5_layout(const Hdf5Object& dataset, uint64_t element_bytes) {
   } else if (kind != kChunkedClass) {
     file.fail("{}: layout: expected kind 0 to 2, found {}", dataset.name(), kind);
   } else {
-    version == 3 ? read_chunked_before_v110(cursor, element_bytes, layout)
-                 : read_chunked(cursor, element_bytes, layout);
+    const uint64_t rank = extent.extents.size();
+    version == kOldest ? read_chunked_before_v110(cursor, rank, element_bytes, layout)
+                       : read_chunked(cursor, rank, element_bytes, layout);
   }
   return layout;
 }
+
+namespace {
+
+// Of those that are registered with the HDF Group, what files of numbers are packed with.
+std::string_view name_of_filter(uint64_t kind) {
+  static constexpr std::pair<uint64_t, std::string_view> kNames[] = {
+      {4, " (szip)"},    {5, " (nbit)"},      {6, " (scaleoffset)"}, {307, " (bzip2)"},
+      {32000, " (lzf)"}, {32001, " (blosc)"}, {32004, " (lz4)"},     {32008, " (bitshuffle)"},
+      {32013, " (zfp)"}, {32015, " (zstd)"},  {32026, " (blosc2)"}};
+  for (const auto& [known, name] : kNames)
+    if (known == kind) return name;
+  return "";
+}
+
+}  // namespace
 
 std::vector<Hdf5Filter> read_hdf5_filters(const Hdf5Object& dataset) {
   constexpr uint64_t kFirstNamed = 256;
@@ -114,8 +157,9 @@ std::vector<Hdf5Filter> read_hdf5_filters(const Hdf5Object& dataset) {
     const bool is_known = kind >= 1 && kind <= 3;
     if (!is_known || std::ranges::find(filters, filter) != filters.end())
       dataset.file().fail(
-          "{}: expected the filters deflate, shuffle and fletcher32, each at most once, found filter {}",
-          dataset.name(), kind);
+          "{}: expected the filters deflate, shuffle and fletcher32, each at most once, found filter {}{}; h5repack -f "
+          "GZIP=4 writes such a file anew",
+          dataset.name(), kind, name_of_filter(kind));
     filters.push_back(filter);
   }
   return filters;

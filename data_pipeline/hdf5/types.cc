@@ -64,6 +64,8 @@ Hdf5Type parse_hdf5_type(Hdf5Cursor cursor) {
   constexpr uint64_t kBigEndianFlag = 0x01;
   constexpr uint64_t kSignedFlag = 0x08;
   constexpr uint64_t kVaxFlag = 0x40;
+  constexpr uint64_t kPaddingMask = 0x0f;
+  constexpr uint64_t kBlanks = 2;
   const uint64_t kind = cursor.number(1) & 0x0f;
   const uint64_t flags = cursor.number(3);
   Hdf5Type type{.bytes = cursor.number(4),
@@ -73,18 +75,20 @@ Hdf5Type parse_hdf5_type(Hdf5Cursor cursor) {
   if (kind == kFloatClass && (flags & kVaxFlag) == 0 && is_known_float(type.bytes, cursor))
     type.kind = Hdf5Type::Kind::kFloat;
   if (kind == kTextClass) type.kind = Hdf5Type::Kind::kText;
+  type.is_padded_with_blanks = kind == kTextClass && (flags & kPaddingMask) == kBlanks;
   if (kind == kVariableClass && (flags & 0x0f) == 1) type.kind = Hdf5Type::Kind::kTextElsewhere;
   return type;
 }
 
-std::vector<uint64_t> parse_hdf5_extents(Hdf5Cursor cursor) {
+std::vector<uint64_t> parse_hdf5_extents(Hdf5Cursor cursor, std::vector<uint64_t>* most) {
+  constexpr uint64_t kMostFlag = 0x01;
   constexpr uint64_t kMostExtents = 32;
   constexpr uint64_t kNoElements = 2;
   const uint64_t version = cursor.number(1);
   if (version != 1 && version != 2)
     cursor.file().fail("{}: extent: expected version 1 or 2, found {}", cursor.what(), version);
   const uint64_t rank = cursor.number(1);
-  cursor.skip(1);
+  const uint64_t flags = cursor.number(1);
   const uint64_t kind = cursor.number(1);
   if (version == 1) cursor.skip(4);
   if (version == 2 && kind == kNoElements) cursor.file().fail("{}: expected elements, found none", cursor.what());
@@ -92,6 +96,9 @@ std::vector<uint64_t> parse_hdf5_extents(Hdf5Cursor cursor) {
     cursor.file().fail("{}: expected elements in at most {} dimensions, found others", cursor.what(), kMostExtents);
   std::vector<uint64_t> extents(rank);
   for (uint64_t& extent : extents) extent = cursor.number(8);
+  if (most != nullptr) *most = extents;
+  if (most != nullptr && (flags & kMostFlag) != 0)
+    for (uint64_t& extent : *most) extent = cursor.number(8);
   return extents;
 }
 

@@ -88,12 +88,45 @@ def tree_node(level, *entries):
     return node + struct.pack("<IIQQ", 0, 0, 0, 0)
 
 
+def indexed(kind, elements, element_bytes, parameters, address, version=4, ranks=1, flags=0):
+    """A layout whose chunks an index finds: 3 a fixed array, 4 an extensible array, 5 the second tree."""
+    extents = [elements] + [1] * (ranks - 1) + [element_bytes]
+    return message(0x08, struct.pack(f"<BBBBB{len(extents)}QB", version, 2, flags, len(extents), 8, *extents, kind) + parameters +
+                   struct.pack("<Q", address))
+
+
+def array_head(entry_bytes=8, index_bits=32, in_index=4, least=16, pointers=4, page_bits=10, block=NOWHERE, client=0):
+    return sealed(b"EAHD" + struct.pack("<8B7Q", 0, client, entry_bytes, index_bits, in_index, least, pointers, page_bits,
+                                        0, 0, 0, 0, 0, 0, block))
+
+
+def array_index(head, entries, blocks, later=()):
+    return sealed(b"EAIB" + struct.pack(f"<BBQ{len(entries) + len(blocks) + len(later)}Q", 0, 0, head, *entries, *blocks, *later))
+
+
+def array_super(head, offset, bitmap, blocks):
+    return sealed(b"EASB" + struct.pack("<BBQI", 0, 0, head, offset) + bitmap + struct.pack(f"<{len(blocks)}Q", *blocks))
+
+
+def array_block(head, offset, entries):
+    return sealed(b"EADB" + struct.pack(f"<BBQI{len(entries)}Q", 0, 0, head, offset, *entries))
+
+
+def second_tree(kind, record_bytes, root, count, total, depth=0, node_bytes=512):
+    return sealed(b"BTHD" + struct.pack("<BBIHHBBQHQ", 0, kind, node_bytes, record_bytes, depth, 100, 40, root, count, total))
+
+
+def second_leaf(kind, *records):
+    return sealed(b"BTLF" + struct.pack("<BB", 0, kind) + b"".join(records))
+
+
+def second_node(kind, records, children):
+    """Above leaves whose numbers of records take a byte, of (address, records)."""
+    return sealed(b"BTIN" + struct.pack("<BB", 0, kind) + b"".join(records) + b"".join(struct.pack("<QB", *child) for child in children))
+
+
 def virtual():
     return message(0x08, struct.pack("<BBQI", 4, 3, NOWHERE, 0))
-
-
-def external_files():
-    return message(0x07, struct.pack("<B3sHHQQQQ", 1, b"", 1, 1, NOWHERE, 0, 0, NOWHERE))
 
 
 def filters(*kinds):
@@ -110,6 +143,7 @@ class Hdf5File:
         self.data = bytearray(48)
         self.links = []
         self.more = ()  # messages of every dataset
+        self.version, self.flags = 2, 0  # 3 and 1: is said to be written to just now, so that HDF5's own programs leave it alone
 
     def place(self, content):
         address = len(self.data)
@@ -134,6 +168,11 @@ class Hdf5File:
         target = b"\0" + file.encode() + b"\0" + path.encode() + b"\0"
         self.link(name, 64, struct.pack("<H", len(target)) + target)
 
+    def external_files(self, name, length):
+        names = bytes(8) + name.encode() + bytes(8)
+        heap = self.place(b"HEAP" + struct.pack("<B3sQQQ", 0, b"", len(names), 1, self.place(names)))
+        return message(0x07, struct.pack("<B3sHHQQQQ", 1, b"", 1, 1, heap, 8, 0, length))
+
     def symbol_table(self, names, entries, nodes):
         """The message of a group whose `nodes` children are one node of entries of (offset in the heap, object)."""
         heap = self.place(b"HEAP" + struct.pack("<B3sQQQ", 0, b"", len(names), NOWHERE, self.place(names)))
@@ -148,6 +187,6 @@ class Hdf5File:
 
     def finish_with(self, *messages):
         root = self.place(header(*messages))
-        head = b"\x89HDF\r\n\x1a\n" + struct.pack("<BBBBQQQQ", 2, 8, 8, 0, 0, NOWHERE, len(self.data), root)
+        head = b"\x89HDF\r\n\x1a\n" + struct.pack("<BBBBQQQQ", self.version, 8, 8, self.flags, 0, NOWHERE, len(self.data), root)
         self.data[:48] = sealed(head)
         return bytes(self.data)

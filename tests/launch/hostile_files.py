@@ -185,10 +185,63 @@ def hostile_rows():
         tree = file.place(h5.tree_node(0, *((100 * kind[4], 100 * i, chunk_at) for i in range(2000))))
         file.dataset(name, kind, [200000], h5.chunk_tree(100, kind[4], tree))
 
+    def under(kind, make, name_of_index=b"", version=4, **more):
+        """A row of chunks of one element, whose index `make(file, address of the next object)` gives the bytes of."""
+        def build(file, name, element):
+            here = len(file.data)
+            address = file.place(make(file, here, element))
+            file.dataset(name, element, [file.rows], h5.indexed(kind, 1, element[4], name_of_index, address, version, **more))
+        return with_row(build)
+
+    def of_array(*blocks, later=(), **head):
+        """An extensible array of which the first entries are right, and `blocks` lead where they say."""
+        def make(file, here, element):
+            head_bytes = 72
+            listed, rest = [blocks[0] if blocks else h5.NOWHERE] * 6, (list(later) + [h5.NOWHERE] * 25)[:25]
+            return h5.array_head(block=here + head_bytes, **head) + h5.array_index(here, [48] * 4, listed, rest)
+        return under(4, make, bytes(5))
+
+    def of_tree(make, record_bytes=16, **more):
+        return under(5, lambda file, here, element: make(here) + bytes(64), bytes(6))
+
+    def record(index):
+        return struct.pack("<QQ", 48, index)
+
+    def endless(file, name, kind):
+        file.version, file.flags = 3, 1
+        file.dataset(name, kind, [2**62], h5.contiguous(48, 40))
+
+    yield "an extensible array that lies nowhere", ["missing"], under(4, lambda f, h, k: h5.array_head(), bytes(5))
+    yield "an extensible array without blocks", ["missing"], of_array()
+    yield "an extensible array whose blocks lie beyond the file", ["file of"], of_array(2**40)
+    yield "an extensible array that is its own block", ["damaged"], under(
+        4, lambda f, h, k: h5.array_head(block=h + 72) + h5.sealed(
+            b"EAIB" + struct.pack("<BBQ35Q", 0, 0, h, *[48] * 4, *[h + 72] * 6, *[h + 72] * 25)) + bytes(200), bytes(5))
+    for what, head in (("entries of no bytes", {"entry_bytes": 0}), ("entries of 255 bytes", {"entry_bytes": 255}), ("no bits", {"index_bits": 0}),
+                       ("255 bits", {"index_bits": 255}), ("blocks of no entries", {"least": 0}), ("blocks of 3 entries", {"least": 3}),
+                       ("no pointers", {"pointers": 0}), ("1 pointer", {"pointers": 1}), ("more pointers than bits", {"pointers": 128, "index_bits": 16}),
+                       ("pages of 2^255 entries", {"page_bits": 255}), ("entries with filters", {"client": 1})):
+        yield f"an extensible array: {what}", ["damaged"], of_array(**head)
+    yield "an extensible array with 255 entries in its index", [], of_array(in_index=255)
+    yield "a layout of version 6", ["version"], under(4, lambda f, h, k: h5.array_head(), bytes(5), version=6)
+    yield "an index of chunks of kind 6", ["kind"], under(6, lambda f, h, k: h5.array_head(), bytes(5))
+    yield "a second tree that leads round", ["damaged"], of_tree(
+        lambda h: h5.second_tree(10, 16, h + 38, 1, 10, depth=1) + h5.second_node(10, [record(0)], [(h + 38, 1), (h + 38, 1)]))
+    yield "a second tree of the same leaf everywhere", ["in order"], of_tree(
+        lambda h: h5.second_tree(10, 16, h + 38, 1, 3, depth=1) + h5.second_node(
+            10, [record(1)], [(h + 38 + 10 + 34, 1), (h + 38 + 10 + 34, 1)]) + h5.second_leaf(10, record(0)))
+    for what, tree in (("2^60 records", lambda h: h5.second_tree(10, 16, h, 65535, 2**60)), ("records of 65,535 bytes", lambda h: h5.second_tree(10, 65535, h, 1, 1)), ("nodes of 4 bytes", lambda h: h5.second_tree(10, 16, h, 1, 1, 0, 4)),
+                       ("65,535 levels", lambda h: h5.second_tree(10, 16, h, 1, 1, 65535)), ("no records said", lambda h: h5.second_tree(10, 16, h, 1, 0)),
+                       ("records of names", lambda h: h5.second_tree(8, 16, h, 1, 1))):
+        yield f"a second tree: {what}", ["missing"] if what == "no records said" else ["damaged"], of_tree(tree)
+    yield "a second tree: a chunk of another row", ["in order"], of_tree(
+        lambda h: h5.second_tree(10, 16, h + 38, 1, 1) + h5.second_leaf(10, record(7)))
+    yield "a second tree: a chunk too many", ["in order"], with_row(lambda f, n, k: f.dataset(n, k, [2], h5.indexed(
+        5, 1, k[4], bytes(6), f.place(h5.second_tree(10, 16, len(f.data) + 38, 3, 3) + h5.second_leaf(10, record(0), record(1), record(2))))))
     yield "a soft link", ["soft link"], with_row(lambda f, n, k: f.soft_link(n, "/targets"))
     yield "a link to another file", ["link to another file"], with_row(lambda f, n, k: f.external_link(n, "../losses.h5", "/nll"))
     yield "external storage", ["external files"], with_row(
-        lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(h5.NOWHERE, f.rows * k[4]), h5.external_files()))
+        lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(h5.NOWHERE, f.rows * k[4]), f.external_files("none", f.rows * k[4])))
     yield "a virtual dataset", ["virtual"], with_row(lambda f, n, k: f.dataset(n, k, [f.rows], h5.virtual()))
     yield "a chunk of 4 GiB", ["chunks of at most"], with_row(lambda f, n, k: chunk(f, n, k, 2**32 // k[4], b"x", h5.filters(h5.DEFLATE)))
     yield "a chunk of no elements", ["chunks of at most"], with_row(lambda f, n, k: f.dataset(n, k, [40], h5.chunk_tree(0, k[4], 48)))
@@ -201,7 +254,7 @@ def hostile_rows():
     yield "a tree of chunks that leads round", ["damaged"], with_row(looping_tree)
     yield "chunks one over the other", ["over others"], with_row(overlapping)
     yield "elements beyond the file", ["bytes"], with_row(lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(2**40, f.rows * k[4])))
-    yield "2^62 elements", ["elements"], with_row(lambda f, n, k: f.dataset(n, k, [2**62], h5.contiguous(48, 40)))
+    yield "2^62 elements", ["elements"], with_row(endless)
     yield "two dimensions", ["one-dimensional"], with_row(lambda f, n, k: f.dataset(n, k, [5, 8], h5.contiguous(48, 160)))
     yield "text for numbers", ["numbers"], with_row(lambda f, n, k: f.dataset(n, h5.text_type(4), [40], h5.contiguous(48, 160)))
     yield "no layout", ["layout"], with_row(lambda f, n, k: f.dataset(n, k, [40], b""))

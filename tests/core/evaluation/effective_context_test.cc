@@ -10,6 +10,7 @@
 
 #include "core/evaluation/per_token_file.h"
 #include "tests/message_of.h"
+#include "tests/source_directory.h"
 #include "tests/temporary_directory.h"
 
 namespace segue {
@@ -118,6 +119,19 @@ TEST_F(PerTokenFilesTest, ComeBackAsTheyWere) {
   EXPECT_EQ(read.info.checkpoint, "runs/one");
   EXPECT_EQ(read.info.context, 30);
   EXPECT_EQ(read.info.mem_len, 20);
+}
+
+// As h5py 3.16 writes them with HDF5 2.0.0: appendable, packed, with the context as a floating-point number.
+TEST_F(PerTokenFilesTest, OfOtherProgramsAreRead) {
+  for (const char* name : {"appended", "column"}) {
+    const PerTokenLosses losses = read_per_token_file(source_directory() / "tests" / "fuzz" / "per_token_seeds" / name);
+    EXPECT_EQ(losses.info.context, 512);
+    EXPECT_EQ(losses.info.split, "test");
+    EXPECT_EQ(losses.nll.size(), 40U);
+    EXPECT_TRUE(std::isnan(losses.nll.front()));
+    EXPECT_EQ(losses.nll.back(), 3.0F);
+    EXPECT_EQ(losses.targets.back(), 39 * 7 % 31);
+  }
 }
 
 // Token 1 is scored by one model only; of the others, 2.0 falls to 1.0 for one and to 2.0 for the other.
