@@ -71,12 +71,20 @@ std::string_view header_of(const std::string& source, std::span<const std::byte>
   return {reinterpret_cast<const char*>(bytes.data() + kLengthBytes), static_cast<size_t>(length)};
 }
 
+// What to do with weights of other types.
+std::string_view advice_on(std::string_view name) {
+  if (name.starts_with("F8_") || name.starts_with("F6_") || name.starts_with("F4"))
+    return ": small floats that mean nothing without their scales; save them times these as BF16, F16 or F32";
+  if (name == "I8") return ": quantized weights; dequantize them, or take the weights that they were made of";
+  return "";
+}
+
 DType dtype_from(const std::string& name, const std::string& where) {
   for (const DTypeName& known : kDTypeNames) {
     if (known.name == name) return known.dtype;
   }
-  throw CheckpointError("{}: dtype: expected F64, F32, F16, BF16, I64, I32, U32, U16 or U8, found {}", where,
-                        describe_json(name));
+  throw CheckpointError("{}: dtype: expected F64, F32, F16, BF16, I64, I32, U32, U16 or U8, found {}{}", where,
+                        describe_json(name), advice_on(name));
 }
 
 Shape shape_from(const std::vector<int64_t>& extents, const std::string& where) {

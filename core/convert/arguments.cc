@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -144,6 +145,33 @@ std::vector<std::string> drop_unknown(Json& json, WeightFormat format) {
   return dropped;
 }
 
+// Other names of keys: of older and newer versions of Hugging Face's config, and of scripts that copy them.
+void take_aliases(Json& json, WeightFormat format, const std::string& source) {
+  struct Alias {
+    std::string_view other;
+    std::string_view key;
+    bool may_differ = false;  // the program itself goes by the key
+  };
+  static constexpr Alias kHuggingFace[] = {
+      {"n_token", "vocab_size"},        {"vocab_size_or_config_json_file", "vocab_size"},
+      {"hidden_size", "d_model"},       {"num_attention_heads", "n_head"},
+      {"num_hidden_layers", "n_layer"}, {"tie_weight", "tie_word_embeddings", true}};
+  static constexpr Alias kOthers[] = {{"vocab_size", "n_token"}};
+  const std::span<const Alias> aliases =
+      format == WeightFormat::kHuggingFace ? std::span<const Alias>(kHuggingFace) : kOthers;
+  for (const auto& [other, key, may_differ] : aliases) {
+    const auto found = json.find(other);
+    if (found == json.end()) continue;
+    const auto known = json.find(key);
+    if (known != json.end() && *known != *found && !may_differ)
+      throw ConfigError("{}: {}: expected the {} of {}, found {}", source, other, describe_json(*known), key,
+                        describe_json(*found));
+    const Json value = known == json.end() ? *found : *known;
+    json.erase(std::string(other));
+    json[std::string(key)] = value;
+  }
+}
+
 // The program's own names for the model; the first of them must be right.
 void take_model_type(Json& json, const std::string& source) {
   const auto found = json.find("model_type");
@@ -277,7 +305,10 @@ ForeignArguments parse_arguments(WeightFormat format, std::string_view text, std
   Json json = parse_json<ConfigError>(text, source, {.max_bytes = kLongestFile});
   std::vector<std::string> notes;
   Document document(format);
-  if (json.is_object()) drop_nulls(json);
+  if (json.is_object()) {
+    drop_nulls(json);
+    take_aliases(json, format, source);
+  }
   if (format == WeightFormat::kHuggingFace && json.is_object()) {
     take_model_type(json, source);
     const std::vector<std::string> dropped = drop_unknown(json, format);

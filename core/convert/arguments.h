@@ -25,9 +25,10 @@ struct ForeignArguments {
 //   nvidia             `model_config` of a checkpoint
 //   huggingface        config.json of a TransfoXLLMHeadModel; keys that are not the model's are passed over
 //   transformer-xl-tf  arguments of `transformer` in model.py, with `n_token`, `cutoffs`, `mem_len`
-// A key that is null counts as absent. Throws ConfigError naming file and key: unknown and missing keys, wrong types
-// and sizes, cutoffs that do not increase or lie outside the vocabulary, and what Segue has no implementation of:
-// sampled softmax and the other kinds of `attn_type`.
+// A key that is null counts as absent. `vocab_size` and `n_token` stand for one another, and so do the other names that
+// Hugging Face's config has had for keys; two that differ are refused. Throws ConfigError naming file and key: unknown
+// and missing keys, wrong types and sizes, cutoffs that do not increase or lie outside the vocabulary, and what Segue
+// has no implementation of: sampled softmax and the other kinds of `attn_type`.
 ForeignArguments read_arguments(WeightFormat format, const std::filesystem::path& path);
 
 // The same from text; `source` stands for the file in messages.

@@ -24,6 +24,25 @@ bool are_identical(ConstTensorView a, ConstTensorView b) {
   return a.dtype == b.dtype && std::memcmp(a.data, b.data, static_cast<size_t>(a.bytes())) == 0;
 }
 
+// What to do about weights that are kept in parts, which another program has to put together.
+std::string_view advice_on_part(std::string_view name) {
+  struct Known {
+    std::string_view part;
+    std::string_view advice;
+  };
+  static constexpr Known kParts[] = {
+      {".parametrizations.", "it is computed from parts: remove_parametrizations, then save the weights again"},
+      {".weight_g", "it is computed from parts, by weight_norm: remove_weight_norm, then save the weights again"},
+      {".weight_v", "it is computed from parts, by weight_norm: remove_weight_norm, then save the weights again"},
+      {"lora_", "it is an adapter: merge_and_unload(), then save the weights again"},
+      {"_flat_param", "FSDP keeps its weights in one piece: save them with StateDictType.FULL_STATE_DICT"},
+      {".qweight", "its weights are quantized: take those that they were made of"},
+      {".SCB", "its weights are quantized: take those that they were made of"}};
+  for (const Known& known : kParts)
+    if (name.find(known.part) != std::string_view::npos) return known.advice;
+  return "";
+}
+
 Shape with_first_extent(const Shape& shape, int64_t extent) {
   Shape result{extent};
   for (int i = 1; i < shape.rank(); ++i) result.append(shape[i]);
@@ -73,6 +92,7 @@ class Importer {
     }
     if (optimizer_tensors_ > 0)
       notes.push_back(fmt::format("{}: passed over {} tensors of the optimizer", file_.source(), optimizer_tensors_));
+    for (std::string& note : file_.notes()) notes.push_back(std::move(note));
   }
 
  private:
@@ -134,9 +154,13 @@ class Importer {
     return whole;
   }
 
-  // Said when the names are those of another program.
+  // Said when weights are kept in parts, and when the names are those of another program.
   std::string hint() const {
-    const WeightFormat looks_like = format_of_names(file_.names(), format_);
+    const std::vector<std::string> names = file_.names();
+    for (const std::string& name : names)
+      if (const std::string_view advice = advice_on_part(name); !advice.empty())
+        return fmt::format("; {}: {}", name, advice);
+    const WeightFormat looks_like = format_of_names(names, format_);
     return looks_like == format_ ? ""
                                  : fmt::format("; the names are those of --from {}",
                                                choices_of(looks_like)[static_cast<size_t>(looks_like)]);

@@ -1,4 +1,4 @@
-// Named tensors in a file of another program: safetensors, or NumPy's .npz.
+// Named tensors of another program: in safetensors files, or in NumPy's .npz.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +24,12 @@ class WeightFile {
   // The two below throw CheckpointError naming the nearest tensor when there is none of this name.
   virtual Shape shape(const std::string& name) const = 0;
   virtual HostTensor read(const std::string& name) const = 0;
+  virtual std::vector<std::string> notes() const { return {}; }  // of what was left out
 };
 
-// The file's first bytes say which of the two it is. Throws FileError, CheckpointError for a malformed file.
+// A file, whose first bytes say which of the two it is; a list of shards, `model.safetensors.index.json`; or a
+// directory that holds one of them. Names are those of the model, without wrappers (wrapped_names.h). Throws FileError,
+// CheckpointError for a malformed file and for files that are not read (other_files.h).
 std::unique_ptr<const WeightFile> open_weight_file(const std::filesystem::path& path);
 
 }  // namespace segue

@@ -35,7 +35,8 @@ constexpr const char* kImportExamples =
     "      the authors' TensorFlow code: its variables, and the arguments of its model with n_token and cutoffs\n"
     "  segue eval --checkpoint imported --data data/books\n"
     "launch/convert/convert_torch.py makes model.safetensors and args.json of the .pt and .bin files of the first "
-    "three.";
+    "three.\n"
+    "What torch.compile, DataParallel and FSDP put before names (_orig_mod., module.) is left out.";
 constexpr const char* kExportExamples =
     "Examples:\n"
     "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
@@ -63,7 +64,11 @@ struct ImportOptions {
 
   void describe(JsonFields& fields) {
     fields.optional("from", from, {.meaning = "program the weights come from"});
-    fields.required("model", model, {.meaning = "weights (safetensors or .npz)", .flag = {.value = "FILE"}});
+    fields.required(
+        "model", model,
+        {.meaning = "weights: safetensors, the list of its shards (model.safetensors.index.json), .npz, or a "
+                    "directory with one of them",
+         .flag = {.value = "PATH"}});
     fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});
     fields.required("output", output, {.meaning = "checkpoint directory to make", .flag = {.value = "DIR"}});
   }

@@ -5,7 +5,7 @@ import os
 import struct
 import zipfile
 
-from hostile_case import CHECKPOINT, CONFIG, ESCAPE, LARGE, Case, made_by, put, write_header
+from hostile_case import CHECKPOINT, CONFIG, ESCAPE, FILE, LARGE, Case, made_by, put, write_header
 
 
 def npy(shape, data=b"", description="<f4", length=None):
@@ -67,6 +67,25 @@ def imports():
             ("two over one another", {"a": one, "b": one}), ("7 dimensions", {"a": dict(one, shape=[1] * 7)}),
             ("controls in a name", {ESCAPE: one}), ("an entry that is a list", {"a": [one]})):
         yield Case("import safetensors", name, command(), CHECKPOINT, ["file"], header(entries))
+
+    for name, code, words, content in (
+            ("100,000 open brackets", CHECKPOINT, ["index.json"], b"[" * 100000), ("a list", CHECKPOINT, ["weight_map"], b"[1]"),
+            ("no map", CHECKPOINT, ["weight_map"], b"{}"), ("a map of numbers", CHECKPOINT, ["found 5"], b'{"weight_map": {"a": 5}}'),
+            ("a file elsewhere", CHECKPOINT, ["beside the list"], b'{"weight_map": {"a": "../model.safetensors"}}'),
+            ("an absolute path", CHECKPOINT, ["beside the list"], b'{"weight_map": {"a": "/etc/passwd"}}'),
+            ("itself", CHECKPOINT, [".safetensors file"], b'{"weight_map": {"a": "model.safetensors.index.json"}}'),
+            ("a file that is not there", FILE, ["none.safetensors"], b'{"weight_map": {"a": "none.safetensors"}}'),
+            ("controls in names", CHECKPOINT, [".safetensors file"], json.dumps({"weight_map": {ESCAPE: ESCAPE}}).encode()),
+            ("2,000 files", CHECKPOINT, ["1024"], json.dumps({"weight_map": {f"a{i}": f"{i}.safetensors" for i in range(2000)}}).encode())):
+        yield Case("import shards", name, command("model.safetensors.index.json"), code, words, put("model.safetensors.index.json", content))
+    yield Case("import shards", "100,000 wrappers in a name", command(), CHECKPOINT, ["file"], header({"_orig_mod." * 100000 + "word_emb.emb_layers.0.weight": one}))
+    yield Case("import shards", "3,000 first tables", command(), CHECKPOINT, ["file"], header(
+        {f"{i}.word_emb.emb_layers.0.weight": dict(one, shape=[0], data_offsets=[0, 0]) for i in range(3000)}, b""))
+    yield Case("import", "8-bit floats", command(), CHECKPOINT, ["F8_E4M3", "scales"], header({"a": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}}))
+    for name, says, content in (("a.pt", "convert_torch.py", b"\x80\2N."), ("a.gguf", "GGUF", b"GGUF" + bytes(100)), ("a.onnx", "ONNX", b"\x08\7"),
+                                ("a.h5", "Keras", b"\x89HDF\r\n\x1a\n"), ("a.msgpack", "Flax", b"\x81\xa1a\1"), ("a.ckpt.index", "TensorFlow", bytes(48)),
+                                ("a.ckpt.data-00000-of-00001", "TensorFlow", bytes(48)), ("a.distcp", "dcp_to_torch", bytes(9))):
+        yield Case("import", f"is {says}", command(name), CHECKPOINT, [name, says], put(name, content))
 
     for program in ("transformer-xl", "nvidia", "huggingface", "transformer-xl-tf"):
         for name, content in (("a list", b"[1, 2]"), ("no layers", b'{"n_layer": 0}'), ("2^63-1 layers", json.dumps({"n_layer": LARGE}).encode())):

@@ -118,6 +118,8 @@ TEST_F(NpzTest, OtherElementsAreRefusedByName) {
 TEST_F(NpzTest, ShapesThatDoNotFitAreRefused) {
   EXPECT_EQ(complaint_of(dictionary("'<f4'", "(3,)")),
             "weights.npz: array a.npy: shape [3] of float32 needs 12 bytes, found 8");
+  EXPECT_EQ(complaint_of(dictionary("'<f4'", "(1,)")),
+            "weights.npz: array a.npy: shape [1] of float32 needs 4 bytes, found 8");
   EXPECT_THAT(complaint_of(dictionary("'<f4'", "(9223372036854775807, 2)")), HasSubstr("overflows"));
   EXPECT_THAT(complaint_of(dictionary("'<f4'", "(1, 1, 1, 1, 1, 1, 2)")), HasSubstr("expected at most 6 extents"));
   EXPECT_THAT(complaint_of(dictionary("'<f4'", "(-2,)")), HasSubstr("header: expected an extent of 0 or more"));

@@ -325,6 +325,27 @@ TEST_F(OtherProgramsTest, HuggingFaceSharesAllProjectionsButTheFirstUnlessToldOt
             (std::vector<bool>{false, true}));
 }
 
+// Keys as versions of transformers have had them.
+TEST_F(OtherProgramsTest, HuggingFaceConfigsOfOtherAgesAreRead) {
+  const ModelConfig model = adaptive_model();
+  const HeldTensors tensors = hugging_face_tensors(model, parameters_of(model, kGridVocab));
+  Json config = hugging_face_config(model);
+  config["n_token"] = config["vocab_size"];
+  EXPECT_EQ(import(WeightFormat::kHuggingFace, tensors, config).vocab_size, kGridVocab);
+  config.erase("vocab_size");
+  config["hidden_size"] = config["d_model"];
+  config.erase("d_model");
+  EXPECT_EQ(import(WeightFormat::kHuggingFace, tensors, config).vocab_size, kGridVocab);
+  config["vocab_size"] = kGridVocab + 1;
+  EXPECT_THAT(message_of<ConfigError>([&] { import(WeightFormat::kHuggingFace, tensors, config); }),
+              HasSubstr(fmt::format("n_token: expected the {} of vocab_size, found {}", kGridVocab + 1, kGridVocab)));
+  config.erase("vocab_size");
+  config.erase("tie_word_embeddings");
+  config["tie_weight"] = false;
+  EXPECT_THAT(message_of<CheckpointError>([&] { import(WeightFormat::kHuggingFace, tensors, config); }),
+              HasSubstr("expected a tensor"));
+}
+
 TEST_F(OtherProgramsTest, HuggingFaceConfigsOfOtherModelsAreRefused) {
   Json config = hugging_face_config(adaptive_model());
   config["model_type"] = "gpt2";
