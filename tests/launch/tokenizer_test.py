@@ -219,19 +219,26 @@ def piece(text, kind=1):
 
 
 def test_hostile_models(program):
-    """What makes the SentencePiece library read outside of its memory ends in one line, never in a signal."""
+    """Models of the kinds that SentencePiece 0.1.97 and 0.2.0 crash at end in one line, never in a signal: steps and texts outside of
+    a character map, long pieces, more pieces or sequences that begin each other than the library has room for. These here do not
+    harm it: what is wrong lies where it does not go, or it refuses them, as those without <unk>.
+    """
     program.write("text.txt", "a bb ccc uuuu\n" * 100)
-    model = piece(b"<unk>", 2) + piece(b"a") + piece("\u2581".encode())
+    pieces = piece(b"a") + piece("\u2581".encode())
+    model = piece(b"<unk>", 2) + pieces
     steps = [0xFFFFFFFF] * 512
     for at in range(255):
         steps[at] = at | (1 << 30)
-    units = {"far": [1 << 30 | 1 << 9] + [0x61 | 0x1FFFFF << 10] * 255, "none": [0], "circle": [0] * 256, "steps": steps}
-    hostile = {name: model + wire_field(3, wire_field(2, struct.pack(f"<I{len(map_)}I", 4 * len(map_), *map_) + b"b\0"))
-               for name, map_ in units.items()}
-    hostile["long"] = model + piece(b"b" * (4 << 20))
-    hostile["nested"] = model + b"".join(piece(b"u" * length, 4) for length in range(1, 1000))
-    hostile["size"] = model + wire_field(3, wire_field(2, b"\xf0\xff\xff\xff" + b"b" * 100))
-    hostile["cut"] = (model + piece(b"b" * 1000))[:-500]
+
+    def mapped(units, model=model):
+        return model + wire_field(3, wire_field(2, struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + b"b\0"))
+
+    def apart(unit):
+        return [0] + [0xFFFFFFFF] * 299 + [unit] + [0xFFFFFFFF] * 211
+
+    hostile = {"far": mapped(apart(1 << 30 | 1 << 9)), "text": mapped(apart(0x100)), "circle": mapped([0] * 256), "steps": mapped(steps, pieces),
+               "long": model + piece(b"b" * 4097), "nested": pieces + b"".join(piece(b"u" * length, 4) for length in range(1, 1000)),
+               "size": model + wire_field(3, wire_field(2, b"\xf0\xff\xff\xff" + b"b" * 100)), "cut": (model + piece(b"b" * 1000))[:-500]}
     for name, data in hostile.items():
         program.write(name + ".model", data)
         _, errors = program.run("prepare", "--tokenizer", "sentencepiece", "--model", name + ".model", "--train", "text.txt",

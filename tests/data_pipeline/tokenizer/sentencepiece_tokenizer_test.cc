@@ -166,33 +166,34 @@ std::string model_with_map(const std::vector<uint32_t>& units, std::string_view 
   return model_with(field(3, field(2, map_of(units, texts))));
 }
 
-// Makes 512 units, all in reach.
+// Makes 512 units. From the first one, whose offset is 0, the second half is out of reach.
 std::vector<uint32_t> units_with(std::initializer_list<std::pair<size_t, uint32_t>> some) {
   std::vector<uint32_t> units(512, 0xffffffff);
   for (const auto& [at, unit] : some) units.at(at) = unit;
   return units;
 }
 
+// SentencePiece 0.1.97, which Debian 12 has, and 0.2.0 crash at pieces of a megabyte, at more than 32 user-defined
+// pieces that begin each other, and at character maps whose steps leave them or that are smaller than a step; 0.2.3
+// does not. The models here do not harm them: what is wrong lies where they do not go, or they refuse it, as the model
+// without <unk>.
 TEST_F(SentencePieceTest, ModelsThatTheLibraryWouldBreakAtAreRefused) {
   using namespace std::string_view_literals;
   std::string nested;
   for (size_t length = 1; length < 70; ++length) nested += piece(std::string(length, 'u'), 4);
   const auto offset = [](uint32_t by) { return by << 10; };
   const std::pair<std::string, std::string> cases[] = {
-      {model_with(piece(std::string(1 << 20, 'a'))), "pieces of at most 4096 bytes"},
+      {model_with(piece(std::string(4097, 'a'))), "pieces of at most 4096 bytes"},
       {model_with(piece("\xff")), "pieces in UTF-8"},
       {model_with(piece("b", 1, NAN)), "finite scores"},
-      {model_with(nested), "fewer user-defined pieces"},
+      {piece("a") + nested, "fewer user-defined pieces"},
       {model_with("\x0b"), "fields of a known type"},
       {model_with(field(1, "a").substr(0, 2)), "fields that lie inside"},
       {model_with(std::string(11, '\xff')), "numbers of at most ten bytes"},
       {model_with(field(3, field(2, "\xff\xff\xff\x7f a"))), "a character map of its size"},
-      {model_with(field(5, field(2, "\x08\0\0\0abcdefgh"sv))), "a character map of its size"},
-      {model_with_map({0}, "a\0"sv), "steps that stay inside"},
-      {model_with_map(units_with({{0, offset(1U << 20)}}), "a\0"sv), "steps that stay inside"},
-      {model_with_map(units_with({{0, 0}, {'a', 'a' | offset(1U << 20)}}), "a\0"sv), "steps that stay inside"},
-      {model_with_map(units_with({{0, 0}, {'a', 'a' | 0x100 | offset(256)}, {256 + 'a', 0x80000099}}), "a\0"sv),
-       "texts that lie inside"},
+      {model_with(field(5, field(2, "\xff\xff\xff\x7f a"))), "a character map of its size"},
+      {model_with_map(units_with({{0, 0}, {300, offset(1U << 20)}}), "a\0"sv), "steps that stay inside"},
+      {model_with_map(units_with({{0, 0}, {300, 0x100}}), "a\0"sv), "texts that lie inside"},
       {model_with_map(units_with({{0, 0}}), "a"), "texts in the character map"},
       {model_with_map(units_with({{0, 0}}), "\xff\0"sv), "texts in the character map"},
       {model_with_map(units_with({{0, 0}, {'a', 'a'}}), "a\0"sv), "a character map without circles"},
