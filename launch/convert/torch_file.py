@@ -51,7 +51,7 @@ PLAIN = set("F64 F32 F16 BF16 I64 I32 I16 I8 U8 U16 U32 U64 BOOL".split())  # wh
 # Classes whose objects are kept as attributes: of PyTorch, of these programs, and of what their checkpoints hold besides.
 PACKAGES = ("torch.nn", "torch.optim", "mem_transformer", "proj_adaptive_softmax", "log_uniform_sampler", "data_parallel",
             "vocabulary", "data_utils", "lamb", "pytorch_lightning", "lightning", "lightning_fabric", "omegaconf", "deepspeed",
-            "ml_collections", "easydict")
+            "ml_collections", "easydict", "numpy.random", "numpy.dtypes")
 NUMBERS_OF_NUMPY = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q", "f2": "e",
                     "f4": "f", "f8": "d"}
 CLASSES = {
@@ -60,7 +60,7 @@ CLASSES = {
         "strided", "contiguous_format", "channels_last", "preserve_format", "per_tensor_affine", "per_channel_affine",
         "per_tensor_symmetric", "per_channel_symmetric")),
     ("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor"), ("builtins", "object"), ("__builtin__", "object"),
-    ("decimal", "Decimal"), ("uuid", "UUID"), ("types", "SimpleNamespace"), ("typing", "Any"),
+    ("decimal", "Decimal"), ("uuid", "UUID"), ("_io", "BytesIO"), ("types", "SimpleNamespace"), ("typing", "Any"),
     *(("numpy", name) for name in (
         "bool", "bool_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "str_", "uint8", "uint16", "uint32",
         "uint64")),
