@@ -117,9 +117,11 @@ std::string library_version() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-nlohmann::json run(int threads, double seconds, const std::vector<std::string>& named) {
+nlohmann::json run(int threads, double seconds, const std::vector<int64_t>& cubes,
+                   const std::vector<std::string>& named) {
   omp_set_num_threads(threads);
-  std::vector<Shape> shapes{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}};
+  std::vector<Shape> shapes;
+  for (const int64_t side : cubes) shapes.push_back({side, side, side});
   std::transform(named.begin(), named.end(), std::back_inserter(shapes), parse_shape);
   return {{"onednn", library_version()}, {"threads", threads}, {"products", measure_all(shapes, seconds)}};
 }
@@ -129,15 +131,27 @@ nlohmann::json run(int threads, double seconds, const std::vector<std::string>& 
 int main(int argc, char** argv) {
   int threads = omp_get_max_threads();
   double seconds = 1.0;
+  std::vector<int64_t> cubes{512, 1024, 2048};
   std::vector<std::string> named;
   CLI::App app("oneDNN's fp32 matrix product rate, for cubes and for the shapes given", "matmul_peak");
   app.add_option("--threads", threads, "OpenMP threads")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--seconds", seconds, "time per shape and layout")->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--cubes", cubes, "sides of the cubes")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
   app.add_option("shapes", named, "further shapes MxNxK: [M, K] times [K, N]");
-  CLI11_PARSE(app, argc, argv);
+  app.footer("Example: matmul_peak --threads 2 --seconds 0.2 --cubes 512,1024 1024x768x256");
   try {
-    fmt::print("{}\n", run(threads, seconds, named).dump(2));
+    app.parse(argc, argv);
+    fmt::print("{}\n", run(threads, seconds, cubes, named).dump(2));
     return 0;
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "matmul_peak: {}\n", error.what());
+    return static_cast<int>(segue::ExitCode::kUsage);
   } catch (const segue::Error& error) {
     fmt::print(stderr, "matmul_peak: {}\n", error.what());
     return static_cast<int>(error.code());
