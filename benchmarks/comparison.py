@@ -1,13 +1,15 @@
-"""What the comparisons with PyTorch share: parts run one after the other, each watched, on a machine that should be
-quiet."""
+"""What the programs that measure share: where things lie, files of results, and parts that run one after the other, each
+watched, on a machine that should be quiet."""
 
 import argparse
 import datetime
 import functools
+import math
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,12 +17,107 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"
-PROGRAM = pathlib.Path(sys.argv[0]).name
+sys.path.insert(0, str(PEERS))
+from command_line import PROGRAM, Parser, at_least, needs  # noqa: E402, F401: with the peers, which are packed alone
+
 QUIET = 0.05  # share of the processors that others may use
 PATIENCE = 60  # looks, a second each, until they do
+GLANCE = 0.1  # seconds of a look where they may use more
+SEGUE = "launch/segue/segue"
 
 
-def busy_share(seconds: float = 1.0) -> float:
+def here(text: str) -> pathlib.Path:
+    """A path as seen from where the program was called; named from the top of the repository, where parts run."""
+    path = pathlib.Path(os.path.abspath(text))
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def add_build(parser: Parser, what: str = "build directory") -> None:
+    parser.add_argument("--build", type=here, default=pathlib.Path("build/release"), help=what)
+
+
+def add_output(parser: Parser, name: str | None) -> None:
+    """Results of today by default; none where there is no name."""
+    default = pathlib.Path("benchmarks/results") / f"{name}-{datetime.date.today().isoformat()}" if name else None
+    parser.add_argument("--output", type=here, default=default, help="files to write, without their suffix")
+
+
+def add_python(parser: Parser, modules: str) -> None:
+    parser.add_argument("--no-peer", action="store_true", help="Segue alone")
+    parser.add_argument("--python", default=sys.executable, help=f"interpreter that has {modules}")
+
+
+def add_set(parser: Parser, what: str) -> None:
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=f"of {what}, as for segue")
+
+
+def add_busy_ok(parser: Parser) -> None:
+    parser.add_argument("--busy-ok", action="store_true", help="measure even when others use the processors")
+
+
+def settings(words: list[str]) -> list[str]:
+    """The options of `segue` that set these."""
+    return [word for setting in words for word in ("--set", setting)]
+
+
+def program_of(parser: Parser, build: pathlib.Path, name: str = SEGUE, target: str = "") -> str:
+    """Of a build, as parts call it."""
+    path = ROOT / build / name
+    if not path.is_file() or not os.access(path, os.X_OK):
+        target = target or path.name
+        parser.error(f"--build: expected a build that has {name}, found none in {build}: cmake --build BUILD --target {target}")
+    return str(build / name)
+
+
+def check_python(parser: Parser, arguments: argparse.Namespace) -> None:
+    if not arguments.no_peer:
+        name = arguments.python
+        arguments.python = str(here(name)) if "/" in name else name
+        if shutil.which(str(ROOT / here(name)) if "/" in name else name) is None:
+            parser.error(f"--python: expected an interpreter, found none at {name}")
+
+
+def check_file(parser: Parser, option: str, path: pathlib.Path) -> None:
+    if not (ROOT / path).is_file():
+        parser.error(f"{option}: expected a file, found none at {path}")
+
+
+def check_output(parser: Parser, output: pathlib.Path | None) -> None:
+    """Before hours of measuring, and makes the folder."""
+    if output is None:
+        return
+    if (ROOT / output).is_dir():
+        parser.error(f"--output: expected names of files without their suffix, found the directory {output}")
+    folder = (ROOT / output).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        parser.error(f"--output: expected a directory to write to at {folder}: {error.strerror}")
+
+
+def write_results(output: pathlib.Path, **texts: str) -> None:
+    """By suffix."""
+    for suffix, text in texts.items():
+        pathlib.Path(f"{ROOT / output}.{suffix}").write_text(text)
+
+
+def call(command: list[str]) -> str:
+    """Standard output of a program that is not timed; ends this one with one line where it fails."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        sys.exit(f"{PROGRAM}: {shlex.join(command)} returned {done.returncode}: {last_line(done.stdout + done.stderr)}")
+    return done.stdout
+
+
+def bits_per_byte_of_a_nat(file: pathlib.Path, result: dict) -> float:
+    """What a nat per token is in what `segue compare` found."""
+    if not result["tokens_per_byte"]:
+        sys.exit(f"{PROGRAM}: {file}: tokens_per_byte: expected a number, found {result['tokens_per_byte']}: prepare the data from text")
+    return result["tokens_per_byte"] / math.log(2)
+
+
+def busy_share(seconds: float) -> float:
     """The share of all processors' time that is in use now, by whomever."""
 
     def ticks() -> tuple[int, int]:
@@ -54,23 +151,24 @@ class Bench:
         busy = self.wait_for_quiet()
         self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
         print("+", shlex.join(command), file=sys.stderr, flush=True)
-        with tempfile.TemporaryFile("w+", errors="replace") as output:
+        with (tempfile.TemporaryFile("w+", errors="replace") as output,
+              tempfile.TemporaryFile("w+", errors="replace") as errors):
             try:
-                child = subprocess.Popen(command, cwd=ROOT, stdout=output)
+                child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=errors)
             except OSError as error:
                 raise PartFailed(f"{PROGRAM}: {command[0]}: expected a program: {error.strerror}") from None
             code, peak_mib = wait(child)
             output.seek(0)
-            text = output.read()
+            errors.seek(0)
+            text, said = output.read(), errors.read()
         if code != 0:
-            raise PartFailed(f"{PROGRAM}: {command[0]} returned {code}; its output ends with:\n{text[-2000:]}")
+            raise PartFailed(f"{PROGRAM}: {command[0]} returned {code}: {last_line(text + said)}")
         return text, peak_mib
-
 
     def wait_for_quiet(self) -> float:
         """What others use, in the end."""
         for _ in range(PATIENCE):
-            busy = busy_share()
+            busy = busy_share(GLANCE if self.busy_ok else 1.0)
             if busy <= QUIET or self.busy_ok:
                 return busy
         sys.exit(f"{PROGRAM}: for {PATIENCE} s others used more than {QUIET:.0%} of the processors, now {busy:.0%}; wait, "
@@ -88,18 +186,23 @@ def wait(child: subprocess.Popen) -> tuple[int, int]:
             child.kill()
 
 
-def expect_positive(parser: argparse.ArgumentParser, arguments: argparse.Namespace, *names: str) -> None:
-    for name in names:
-        if getattr(arguments, name) < 1:
-            parser.error(f"--{name.replace('_', '-')}: expected at least 1, found {getattr(arguments, name)}")
+def last_line(text: str) -> str:
+    """In which a program says why it failed."""
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "nothing said")
 
 
 @functools.cache  # before results are written anew: they are files of the tree
 def machine() -> dict:
     cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
     model = next((line.split(":")[1].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), "?")
-    git = ["git", "-C", str(ROOT)]
-    commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
-    changed = subprocess.check_output([*git, "status", "--porcelain", "--untracked-files=no"], text=True).strip()
+    changed = git("status", "--porcelain", "--untracked-files=no")
     return {"processor": model, "processors": os.cpu_count(), "date": datetime.datetime.now().isoformat("T", "minutes"),
-            "commit": commit + (" with changes" if changed else "")}
+            "commit": (git("rev-parse", "HEAD") or "unknown") + (" with changes" if changed else "")}
+
+
+def git(*words: str) -> str:
+    """What it says of the repository; nothing where this is no checkout."""
+    try:
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""

@@ -2,6 +2,10 @@
 loss with gradients of hidden states and weights. As there, the first cluster has no projection and targets are drawn as
 words of a text are; other than there, words have no biases. The last line printed is JSON; its peak_bytes is what loss
 and gradients take beyond weights, their gradients, hidden states and targets.
+
+examples:
+  venv/bin/python benchmarks/peers/adaptive_softmax_torch.py --threads 2
+  venv/bin/python benchmarks/peers/adaptive_softmax_torch.py --vocab-size 5000 --cutoffs 500,2000 --d-model 128 --tokens 512
 """
 
 import argparse
@@ -10,25 +14,35 @@ import pathlib
 import resource
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
+from command_line import Parser, at_least, needs
 
-from timing import Effort, add_effort_options, describe, device_named, effort_of, peak_bytes, time_calls
-from training_step import PRECISIONS
+needs("torch")
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+
+from timing import Effort, add_effort_options, describe, device_named, effort_of, peak_bytes, time_calls  # noqa: E402
+from training_step import PRECISIONS  # noqa: E402
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
-    parser.add_argument("--threads", type=int, default=0, help="0: as PyTorch chooses")
-    parser.add_argument("--vocab-size", type=int, default=267735)
-    parser.add_argument("--cutoffs", default="20000,40000,200000")
-    parser.add_argument("--div-val", type=float, default=4)
-    parser.add_argument("--d-model", type=int, default=1024)
-    parser.add_argument("--tokens", type=int, default=8192)
+    parser.add_argument("--threads", type=at_least(0), default=0, help="0: as PyTorch chooses")
+    parser.add_argument("--vocab-size", type=at_least(2), default=267735, help="words")
+    parser.add_argument("--cutoffs", default="20000,40000,200000", help="words at which clusters begin")
+    parser.add_argument("--div-val", type=at_least(1, float), default=4, help="by which each cluster is narrower than the one before")
+    parser.add_argument("--d-model", type=at_least(1), default=1024)
+    parser.add_argument("--tokens", type=at_least(1), default=8192)
     add_effort_options(parser, Effort.sample_seconds)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    try:
+        borders = [0, *map(int, arguments.cutoffs.split(",")), arguments.vocab_size]
+    except ValueError:
+        borders = [0, 0]
+    if sorted(set(borders)) != borders:
+        parser.error(f"--cutoffs: expected words that rise, below {arguments.vocab_size}, such as 10,20, found {arguments.cutoffs}")
+    return arguments
 
 
 def zipf_words(tokens: int, vocab: int) -> Tensor:

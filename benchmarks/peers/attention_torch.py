@@ -14,6 +14,10 @@ All start from queries, keys and values of memory and segment together, [B, N, l
 backward; flash has two and four. On a GPU each is timed as a CUDA graph where it can be recorded: "graph" in the JSON.
 Each case prints a line of JSON when it is done, with an "error" where it failed; when all do, or one leaves the GPU
 unusable, which ends the program, the exit status is 1.
+
+examples:
+  venv/bin/python benchmarks/peers/attention_torch.py eager:16,8,64,512,3584 flash:16,8,64,512,3584
+  venv/bin/python benchmarks/peers/attention_torch.py --device cpu --precision fp32 --forward-only flex:2,2,8,64,64
 """
 
 import argparse
@@ -23,20 +27,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.bias import causal_lower_right
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-from torch.nn.functional import scaled_dot_product_attention
+from command_line import Parser, needs
 
-from timing import Effort, add_effort_options, as_graph, describe, device_named, effort_of, peak_bytes, synchronize, time_calls
-from training_step import PRECISIONS
-from transformer_xl import shift_to_distance
+needs("torch")
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.nn.attention.bias import causal_lower_right  # noqa: E402
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
+
+from timing import Effort, add_effort_options, as_graph, describe, device_named, effort_of, peak_bytes, synchronize, time_calls  # noqa: E402
+from training_step import PRECISIONS  # noqa: E402
+from transformer_xl import shift_to_distance  # noqa: E402
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser()
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
     parser.add_argument("--forward-only", action="store_true", help="FlexAttention has no backward on the CPU")
@@ -55,9 +62,12 @@ class Case:
 
 def case_named(text: str) -> Case:
     way, _, extents = text.partition(":")
-    shape = tuple(map(int, extents.split(",")))
-    if way not in WAYS or len(shape) != 5:
-        raise ValueError
+    try:
+        shape = tuple(map(int, extents.split(",")))
+    except ValueError:
+        shape = ()
+    if way not in WAYS or len(shape) != 5 or min(shape[:4]) < 1 or shape[4] < 0:
+        raise argparse.ArgumentTypeError(f"expected WAY:B,N,H,T,M with a way of {', '.join(WAYS)}, found {text}")
     return Case(text, way, shape)
 
 

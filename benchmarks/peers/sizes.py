@@ -3,6 +3,10 @@
 import argparse
 from dataclasses import dataclass, fields
 
+from command_line import at_least
+
+LEAST = {"mem_len": 0, "dropout": 0, "dropatt": 0, "clamp_len": -1}  # of the others 1
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -26,7 +30,7 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
         if field.type is bool:
             parser.add_argument(option, action="store_true")
         else:
-            parser.add_argument(option, type=field.type, default=field.default)
+            parser.add_argument(option, type=at_least(LEAST.get(field.name, 1), field.type), default=field.default)
 
 
 def sizes_of(arguments: argparse.Namespace) -> Sizes:

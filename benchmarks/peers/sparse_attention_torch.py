@@ -2,6 +2,10 @@
 blocks in which nothing is seen, as Segue skips tiles; their width is a choice, so each of --block-sizes is timed. On the
 CPU it has no backward. Before a time counts, the function's results are compared with a plain softmax over masked
 scores, up to --checked keys, and the pairs that the mask lets through are counted. A line of JSON for each length.
+
+examples:
+  venv/bin/python benchmarks/peers/sparse_attention_torch.py --tgt-len 512 1024
+  venv/bin/python benchmarks/peers/sparse_attention_torch.py --visibility '{"kind": "sparse", "patterns": [{"kind": "window", "window": 32}]}'
 """
 
 import argparse
@@ -11,31 +15,49 @@ import math
 import operator
 import os
 
-import torch
-from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from command_line import Parser, at_least, needs
 
-from timing import add_effort_options, describe, device_named, effort_of, time_calls
-from training_step import PRECISIONS
+needs("torch")
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+from torch.nn.attention.flex_attention import BlockMask, flex_attention  # noqa: E402
 
+from timing import add_effort_options, describe, device_named, effort_of, time_calls  # noqa: E402
+from training_step import PRECISIONS  # noqa: E402
+
+PATTERNS = {"window": ["window"], "strided": ["stride"], "dilated": ["window", "stride"]}  # with the keys of each
 ROWS = 1024  # of masks that are looked at together
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--batch-size", type=int, default=1)
-    parser.add_argument("--heads", type=int, default=8)
-    parser.add_argument("--d-head", type=int, default=64)
-    parser.add_argument("--tgt-len", type=int, nargs="+", default=[512], help="lengths, one after the other")
-    parser.add_argument("--mem-len", type=int, default=0)
-    parser.add_argument("--visibility", type=json.loads, default={"kind": "causal"}, help="causal or sparse, as JSON")
-    parser.add_argument("--block-sizes", type=int, nargs="+", default=[64, 128])
-    parser.add_argument("--checked", type=int, default=1024, help="keys up to which results are compared")
+    parser.add_argument("--threads", type=at_least(1), default=os.cpu_count())
+    parser.add_argument("--batch-size", type=at_least(1), default=1)
+    parser.add_argument("--heads", type=at_least(1), default=8)
+    parser.add_argument("--d-head", type=at_least(1), default=64)
+    parser.add_argument("--tgt-len", type=at_least(1), nargs="+", default=[512], help="lengths, one after the other")
+    parser.add_argument("--mem-len", type=at_least(0), default=0)
+    parser.add_argument("--visibility", type=visibility_of, default={"kind": "causal"}, help="causal or sparse, as JSON")
+    parser.add_argument("--block-sizes", type=at_least(1), nargs="+", default=[64, 128])
+    parser.add_argument("--checked", type=at_least(0), default=1024, help="keys up to which results are compared")
     add_effort_options(parser, 0.02)
     return parser.parse_args()
+
+
+def visibility_of(text: str) -> dict:
+    try:
+        visibility = json.loads(text)
+        if visibility["kind"] == "causal" or visibility["kind"] == "sparse" and all(map(is_pattern, visibility["patterns"])):
+            return visibility
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise argparse.ArgumentTypeError(f"expected causal or sparse visibility with patterns of {', '.join(PATTERNS)}, found {text}")
+
+
+def is_pattern(pattern: dict) -> bool:
+    return all(pattern[key] >= 1 for key in PATTERNS[pattern["kind"]]) and all(head >= 0 for head in pattern.get("heads", []))
 
 
 def patterns_of_heads(visibility: dict, heads: int) -> list[list[dict]]:

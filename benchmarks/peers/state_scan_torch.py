@@ -2,6 +2,10 @@
 token by token and in chunks, these also compiled but for the delta rule's, which takes the compiler many minutes; and a loop
 over tokens that is compiled 16 at a time. Needs torch and fla-core. Before a time counts, all are compared with the first. A
 line of JSON for each length.
+
+examples:
+  venv/bin/python benchmarks/peers/state_scan_torch.py --kind gated_delta --tgt-len 512 1024
+  venv/bin/python benchmarks/peers/state_scan_torch.py --kind linear --tgt-len 64 --heads 2 --d-head 16 --no-compile
 """
 
 import argparse
@@ -9,31 +13,38 @@ import json
 import os
 from collections.abc import Callable
 
-import torch
-from fla.ops.gated_delta_rule.naive import naive_chunk_gated_delta_rule, naive_recurrent_gated_delta_rule
-from fla.ops.gla.naive import naive_recurrent_gla
-from fla.ops.linear_attn.naive import naive_chunk_linear_attn, naive_recurrent_linear_attn
-from torch import Tensor
+from command_line import Parser, at_least, needs
 
-from timing import add_effort_options, describe, device_named, effort_of, time_calls
+needs("torch", "fla")
+import torch  # noqa: E402
+from fla.ops.gated_delta_rule.naive import naive_chunk_gated_delta_rule, naive_recurrent_gated_delta_rule  # noqa: E402
+from fla.ops.gla.naive import naive_recurrent_gla  # noqa: E402
+from fla.ops.linear_attn.naive import naive_chunk_linear_attn, naive_recurrent_linear_attn  # noqa: E402
+from torch import Tensor  # noqa: E402
 
+from timing import add_effort_options, describe, device_named, effort_of, time_calls  # noqa: E402
+
+CHUNK = 64  # tokens, of flash-linear-attention
 AT_ONCE = 16  # tokens of the compiled loop: more take the compiler minutes
 Inputs = tuple[Tensor, ...]  # q, k, v [B, T, N, H]; log decays [B, T, N] or [B, T, N, H], strengths [B, T, N]
 Scan = Callable[..., Tensor]
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser()
     parser.add_argument("--kind", choices=KINDS, default="gated_delta")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--batch-size", type=int, default=1)
-    parser.add_argument("--heads", type=int, default=8)
-    parser.add_argument("--d-head", type=int, default=64)
-    parser.add_argument("--tgt-len", type=int, nargs="+", default=[512], help="lengths, one after the other")
+    parser.add_argument("--threads", type=at_least(1), default=os.cpu_count())
+    parser.add_argument("--batch-size", type=at_least(1), default=1)
+    parser.add_argument("--heads", type=at_least(1), default=8)
+    parser.add_argument("--d-head", type=at_least(1), default=64)
+    parser.add_argument("--tgt-len", type=at_least(1), nargs="+", default=[512], help="lengths, one after the other")
     parser.add_argument("--no-compile", action="store_true", help="leave out what is compiled")
     add_effort_options(parser, 0.02)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if any(length % CHUNK for length in arguments.tgt_len):
+        parser.error(f"--tgt-len: expected multiples of {CHUNK}, a chunk, found {' '.join(map(str, arguments.tgt_len))}")
+    return arguments
 
 
 def tokens_of(q: Tensor, k: Tensor, v: Tensor, decay: Tensor, strength: Tensor, state: Tensor, kind: str) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from command_line import at_least
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -17,9 +19,9 @@ class Effort:
 
 
 def add_effort_options(parser: argparse.ArgumentParser, sample_seconds: float) -> None:
-    parser.add_argument("--warm-up", type=int, default=Effort.warm_up)
-    parser.add_argument("--samples", type=int, default=Effort.samples)
-    parser.add_argument("--sample-seconds", type=float, default=sample_seconds)
+    parser.add_argument("--warm-up", type=at_least(0), default=Effort.warm_up, help="calls before those that are timed")
+    parser.add_argument("--samples", type=at_least(1), default=Effort.samples)
+    parser.add_argument("--sample-seconds", type=at_least(0, float), default=sample_seconds, help="of a sample, about, or one call")
 
 
 def effort_of(arguments: argparse.Namespace) -> Effort:
@@ -82,10 +84,16 @@ def peak_bytes(device: torch.device, call: Callable[[], object]) -> int | None:
 
 
 def device_named(name: str) -> torch.device:
-    """Ends the program with one line where PyTorch has no such GPU."""
+    """Ends the program with one line where PyTorch has no such device."""
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise SystemExit(f"PyTorch {torch.__version__} finds no GPU here; with --device cpu this runs on the processor")
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise SystemExit(f"--device: expected cpu or cuda, found {name}") from None
+    if device.type not in ("cpu", "cuda"):
+        raise SystemExit(f"--device: expected cpu or cuda, found {name}")
+    return device
 
 
 def describe(device: torch.device) -> str:

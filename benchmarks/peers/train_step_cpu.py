@@ -1,43 +1,55 @@
 """Times a PyTorch peer on the processor, training (forward, backward, clip, Adam) or evaluating (forward), with full
-memory from the first step."""
+memory from the first step. The last line printed is JSON.
+
+examples:
+  venv/bin/python benchmarks/peers/train_step_cpu.py --threads 2 --seconds 60
+  venv/bin/python benchmarks/peers/train_step_cpu.py --threads 2 --seconds 60 --evaluate --authors transformer-xl
+"""
 
 import argparse
 import json
 import math
+import os
 import re
 import resource
 import statistics
 import time
 from collections.abc import Iterator
 
-import torch
-from torch import Tensor
+from command_line import Parser, at_least, needs
 
-from sizes import add_size_options, sizes_of
-from training_step import PRECISIONS, EvaluationStep, TrainingStep, make_model
+needs("torch")
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+
+from sizes import add_size_options, sizes_of  # noqa: E402
+from training_step import PRECISIONS, EvaluationStep, TrainingStep, make_model  # noqa: E402
 
 WARM_UP_STEPS = 3
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser()
     add_size_options(parser)
     parser.set_defaults(dropout=0.1)
-    parser.add_argument("--tgt-len", type=int, default=128)
-    parser.add_argument("--batch-size", type=int, default=8)
-    parser.add_argument("--learning-rate", type=float, default=2.5e-4)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=60, help="measured time, after the warm-up steps")
-    parser.add_argument("--window", type=float, default=1, help="seconds per window; the median is over windows")
+    parser.add_argument("--tgt-len", type=at_least(1), default=128)
+    parser.add_argument("--batch-size", type=at_least(1), default=8)
+    parser.add_argument("--learning-rate", type=at_least(0, float), default=2.5e-4)
+    parser.add_argument("--threads", type=at_least(1), default=2)
+    parser.add_argument("--seconds", type=at_least(0, float), default=60, help="measured time, after the warm-up steps")
+    parser.add_argument("--window", type=at_least(0, float), default=1, help="seconds per window; the median is over windows")
     parser.add_argument("--authors", metavar="DIR",
                         help="a checkout of kimiyoung/transformer-xl: time the model in it; default: the peer written here")
     parser.add_argument("--evaluate", action="store_true", help="the forward alone, without dropout and gradients")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32", help="bf16: training under autocast")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--data", help="train on the bytes of this file as contiguous streams; default: random tokens")
-    parser.add_argument("--report-every", type=int, default=100, help="steps between losses printed with --data")
+    parser.add_argument("--report-every", type=at_least(1), default=100, help="steps between losses printed with --data")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.data and not os.path.isfile(arguments.data):
+        parser.error(f"--data: expected a file, found none at {arguments.data}")
+    return arguments
 
 
 def random_segments(arguments: argparse.Namespace) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,28 +1,36 @@
 """Times the training step of the PyTorch peer on a GPU, eager, compiled or both: forward and backward under autocast, clip,
 fused Adam, with full memory from the first step. Each way prints a line of JSON when it is done, with an "error" where it
-failed; when all do, the exit status is 1."""
+failed; when all do, the exit status is 1.
+
+examples:
+  venv/bin/python benchmarks/peers/train_step_cuda.py --ways eager compiled --n-layer 12 --d-model 512 --n-head 8 --d-inner 2048
+  venv/bin/python benchmarks/peers/train_step_cuda.py --device cpu --precision fp32 --tgt-len 32 --batch-size 2 --samples 2
+"""
 
 import argparse
 import gc
 import json
 import sys
 
-import torch
+from command_line import Parser, at_least, needs
 
-from flops import training_flops_per_token
-from sizes import add_size_options, sizes_of
-from timing import add_effort_options, describe, device_named, effort_of, peak_bytes, time_calls
-from training_step import PRECISIONS, TrainingStep, make_model
+needs("torch")
+import torch  # noqa: E402
+
+from flops import training_flops_per_token  # noqa: E402
+from sizes import add_size_options, sizes_of  # noqa: E402
+from timing import add_effort_options, describe, device_named, effort_of, peak_bytes, time_calls  # noqa: E402
+from training_step import PRECISIONS, TrainingStep, make_model  # noqa: E402
 
 WAYS = ("eager", "compiled")
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser()
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=["eager"], help="with torch.compile or without")
     add_size_options(parser)
-    parser.add_argument("--tgt-len", type=int, default=512)
-    parser.add_argument("--batch-size", type=int, default=22)
+    parser.add_argument("--tgt-len", type=at_least(1), default=512)
+    parser.add_argument("--batch-size", type=at_least(1), default=22)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=PRECISIONS, default="bf16")
     add_effort_options(parser, sample_seconds=0.1)
