@@ -25,7 +25,7 @@ class Panel:
                  over: str = "T, tokens"):
         self.left, self.title, self.lengths, self.decades, self.over = left, title, lengths, decades, over
         self.low = math.floor(math.log10(min(values))) if decades else 0.0
-        self.high = math.ceil(math.log10(max(values))) if decades else 1.15 * max(values)
+        self.high = max(math.ceil(math.log10(max(values))), self.low + 1) if decades else 1.15 * max(values)
 
     def place(self, tgt_len: int, value: float) -> tuple[float, float]:
         first, last = math.log2(self.lengths[0]), math.log2(self.lengths[-1])
