@@ -34,6 +34,7 @@ BUILD = pathlib.Path(sys.argv[2]).resolve()
 PROVEN_BY = {
     "launch/quickstart": "quickstart_test",
     "launch/test": ".ci/run",
+    "python3 -B tests/launch/benchmarks_test.py": "benchmarks_test",
     "launch/install_packages": "launch/test",
     "cmake --preset release": "launch/test",
     "cmake --build --preset release": "launch/test",
