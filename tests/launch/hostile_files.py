@@ -188,6 +188,7 @@ def hostile_rows():
     def under(kind, make, name_of_index=b"", version=4, **more):
         """A row of chunks of one element, whose index `make(file, address of the next object)` gives the bytes of."""
         def build(file, name, element):
+            file.place(bytes(8 * file.rows))  # as many chunks would fit
             here = len(file.data)
             address = file.place(make(file, here, element))
             file.dataset(name, element, [file.rows], h5.indexed(kind, 1, element[4], name_of_index, address, version, **more))
