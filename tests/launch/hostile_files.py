@@ -244,7 +244,7 @@ def hostile_rows():
     yield "external storage", ["external files"], with_row(
         lambda f, n, k: f.dataset(n, k, [f.rows], h5.contiguous(h5.NOWHERE, f.rows * k[4]), f.external_files("none", f.rows * k[4])))
     yield "a virtual dataset", ["virtual"], with_row(lambda f, n, k: f.dataset(n, k, [f.rows], h5.virtual()))
-    yield "a chunk of 4 GiB", ["chunks of at most"], with_row(lambda f, n, k: chunk(f, n, k, 2**32 // k[4], b"x", h5.filters(h5.DEFLATE)))
+    yield "a chunk of 2 GiB", ["chunks of at most"], with_row(lambda f, n, k: chunk(f, n, k, 2**31 // k[4], b"x", h5.filters(h5.DEFLATE)))
     yield "a chunk of no elements", ["chunks of at most"], with_row(lambda f, n, k: f.dataset(n, k, [40], h5.chunk_tree(0, k[4], 48)))
     yield "1.5 MB that inflate to 1.5 GB", ["chunks of at most"], with_row(bomb)
     yield "a megabyte deflated for less", ["inflated"], with_row(
