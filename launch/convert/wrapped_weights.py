@@ -12,6 +12,7 @@ MOST_TABLES = 4  # that are named as the first one: a model has one
 
 # Parts of names that stand for a wrapper around a module: torch.compile, FSDP, activation checkpoints.
 WRAPPERS = {"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}
+COUNTERS = {"n_averaged"}  # of torch.optim.swa_utils.AveragedModel, beside the weights of its module
 FIRST_TABLE, OF_HUGGING_FACE = "word_emb.emb_layers.0.weight", "transformer."
 
 # What each program's arguments may name, and has to.
@@ -25,7 +26,7 @@ def tensors_in(value):
     """The tensors of a dictionary, by name; what lies beside them, as counters, is no weight."""
     if not isinstance(value, dict):
         return {}
-    return {name: tensor for name, tensor in value.items() if isinstance(name, str) and isinstance(tensor, (Tensor, OtherTensor))}
+    return {name: tensor for name, tensor in value.items() if isinstance(name, str) and name not in COUNTERS and isinstance(tensor, (Tensor, OtherTensor))}
 
 
 def prefix_of(names):

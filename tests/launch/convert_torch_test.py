@@ -153,6 +153,7 @@ def test_wrapped(program):
         "lightning": {"pytorch-lightning_version": "2.6", "global_step": 9, "state_dict": prefixed("model."), "optimizer_states": [moments],
                       "hyper_parameters": {**sizes, "lr": 0.1, "batch_size": 3}},
         "compiled": prefixed("_orig_mod."), "both": prefixed("module._orig_mod."), "fsdp": prefixed("", "_fsdp_wrapped_module."),
+        "averaged": {"n_averaged": Tensor(Storage(bytes(8), "I64", key="9"), ()), **prefixed("module.")},
         "deep": {"checkpoint": {"model": state, "step": 4}}, "average": {"model": state, "ema": dict(state), "other": other},
         "namespace": {"model": state, "args": argparse.Namespace(**sizes, lr=0.1, work_dir=pathlib.Path("a"), cutoffs=[1])},
         "clusters": {"model": state, "args": argparse.Namespace(**sizes, adaptive=True)}, "counter": {**state, "step": 5},
