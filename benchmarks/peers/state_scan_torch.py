@@ -11,12 +11,15 @@ examples:
 import argparse
 import json
 import os
+import warnings
 from collections.abc import Callable
 
 from command_line import Parser, at_least, needs
 
 needs("torch", "fla")
 import torch  # noqa: E402
+
+warnings.simplefilter("ignore")  # where there is no GPU, fla says that it has no Triton
 from fla.ops.gated_delta_rule.naive import naive_chunk_gated_delta_rule, naive_recurrent_gated_delta_rule  # noqa: E402
 from fla.ops.gla.naive import naive_recurrent_gla  # noqa: E402
 from fla.ops.linear_attn.naive import naive_chunk_linear_attn, naive_recurrent_linear_attn  # noqa: E402
